@@ -23,6 +23,7 @@ from es_simhash.deciding.memory import RecentSources
 from es_simhash.deciding.texts import BATCH
 from es_simhash.errors import InputError
 from es_simhash.search.hamming import hamming_distance
+from es_simhash.search.key_table import KeyTable
 from es_simhash.search.keys import KeyIndex
 from es_simhash.search.near_index import NearIndex
 from es_simhash.search.times import TimeRanges
@@ -142,13 +143,18 @@ class Neighbours:
         self._rows = [*first, *batch]
         self._rule = rule
         self._queries = queries
+        # Most documents are near none but themselves. It is known at once for which this holds.
         if rule.keys:
             self._few_near: dict[int, _Near] = {}
-            self._keys = KeyIndex([row.keys for row in self._rows], [row.length for row in self._rows], queries)
+            keys, lengths = [row.keys for row in self._rows], [row.length for row in self._rows]
+            table = KeyTable()
+            table.add(keys, lengths)
+            self._alone = (~table.may_share(queries, own=self._stored_count)).tolist()
+            shared = [() if alone else some for alone, some in zip(self._alone, queries, strict=True)]
+            self._keys = KeyIndex(keys, lengths, shared)
         else:
             self._fingerprints = NearIndex(rule.bits, rule.max_distance)
             self._fingerprints.add([row.fingerprint for row in self._rows])
-            # Most documents are near none but themselves. It is known at once for which this holds.
             counts = self._fingerprints.count_near([row.fingerprint for row in batch])
             self._alone = (counts <= 1).tolist()
         if rule.window is not None:
@@ -186,17 +192,14 @@ class Neighbours:
     def _near(self, position: int) -> _Near:
         """Return the Rows that may be near one of the batch. It is kept only if there are few."""
         row = self._rows[self._stored_count + position]
+        if self._alone[position]:
+            return _NONE_NEAR
         if not self._rule.keys:
-            if self._alone[position]:
-                return _NONE_NEAR
             indices, distances = self._fingerprints.within(row.fingerprint)
             return self._in_window(_Near(indices, distances), position)
         if (near := self._few_near.get(position)) is not None:
             return near
-        indices, scores = self._keys.sharing(self._queries[position])
-        own = self._stored_count + position
-        alone = len(indices) == 1 and indices[0] == own
-        near = _NONE_NEAR if alone else self._allowed(row, indices, scores, position)
+        near = self._allowed(row, *self._keys.sharing(self._queries[position]), position)
         if len(near.indices) <= FEW_NEAR:
             self._few_near[position] = near
         return near

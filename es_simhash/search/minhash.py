@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.fingerprinting.shingles import Widths, distinct, shingle_numbers
-from es_simhash.search.encoding import LETTERS, encoded, shifts
+from es_simhash.search.encoding import LETTERS, encoded, mixed, shifts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,7 +81,7 @@ def keys(shingles: NDArray[np.uint64], kind: str) -> list[str]:
     if not shingles.size:
         return []
     rows = signature(shingles, _ROW_BITS)[: BANDS * ROWS].reshape(BANDS, ROWS)
-    hashes = _mixed((rows * _FACTORS).sum(axis=1, dtype=np.uint64))
+    hashes = mixed((rows * _FACTORS).sum(axis=1, dtype=np.uint64))
     return encoded(hashes, _SHIFTS, _PREFIXES[kind])
 
 
@@ -107,7 +107,7 @@ def signature(shingles: NDArray[np.uint64], row_bits: int) -> NDArray[np.uint64]
     # Very few shingles leave rows empty for ever. The last round enters all of them into each row.
     empty = np.flatnonzero(rows == _EMPTY)
     steps = _STEP * (np.uint64(count + 1) + empty.astype(np.uint64))
-    values = _mixed(shingles[None, :] + steps[:, None]).min(axis=1)
+    values = mixed(shingles[None, :] + steps[:, None]).min(axis=1)
     rows[empty] = np.uint64(count << 56) | values >> np.uint64(8)
     return rows
 
@@ -115,20 +115,9 @@ def signature(shingles: NDArray[np.uint64], row_bits: int) -> NDArray[np.uint64]
 def _enter(rows: NDArray[np.uint64], shingles: NDArray[np.uint64], rounds: range, row_bits: int) -> None:
     """Enter the shingles into the rows, in place. A value has the round in its highest byte, and 56 bits of a hash."""
     numbers = np.arange(rounds.start, rounds.stop, dtype=np.uint64)[:, None]
-    hashes = _mixed(shingles[None, :] + _STEP * (numbers + np.uint64(1)))
+    hashes = mixed(shingles[None, :] + _STEP * (numbers + np.uint64(1)))
     values = hashes << np.uint64(row_bits)
     values >>= np.uint64(8)
     values |= numbers << np.uint64(56)
     hashes >>= np.uint64(64 - row_bits)
     np.minimum.at(rows, hashes.ravel().astype(np.intp), values.ravel())
-
-
-def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the numbers with their bits mixed: the last step of SplitMix64 (Steele, Lea and Flood, 2014)."""
-    mixed = numbers >> np.uint64(30)
-    mixed ^= numbers
-    mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    mixed ^= mixed >> np.uint64(27)
-    mixed *= np.uint64(0x94D049BB133111EB)
-    mixed ^= mixed >> np.uint64(31)
-    return mixed
