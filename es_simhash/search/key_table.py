@@ -3,10 +3,9 @@
 Most texts share enough keys with none. This table tells which, for a whole batch at once and in little time. It may say
 yes for a few texts too many, never for one too few.
 
-For bands one common key is enough, so a text is found if another one has one of its bands. Q-grams are counted. A text
-that has T of n q-grams has p of any n - T + p of them: at most T - p of the others are left. So only the rarest q-grams
-are looked up, and p of them must be common (the prefix filter: Chaudhuri, Ganti and Kaushik, "A primitive operator for
-similarity joins in data cleaning", ICDE 2006). Common q-grams have most of the entries, and they are not read.
+A query without lengths looks for bands, one with lengths for q-grams. For bands one common key is enough, so a text is
+found if another one has one of its bands. Q-grams are counted. Only the rarest of them are looked up
+(:meth:`es_simhash.search.keys.KeyQuery.rarest`).
 
 An entry is one number of 64 bits: for a band 37 bits of the key's hash, for a q-gram 30 bits and the length of the
 text, and then the position of the text. So the texts of some lengths with a key are one run of the sorted numbers. New
@@ -16,7 +15,7 @@ entries become a level; levels of similar size are merged, as in :mod:`es_simhas
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -35,35 +34,43 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 _POSITION_BITS = np.uint64(27)
-_LENGTH_BITS = np.uint64(7)
 _LONGEST = (1 << 7) - 1
 """The greatest length that an entry tells from others. No text with q-grams is so long."""
 _POSITION = np.uint64((1 << 27) - 1)
+_GRAM = ~np.uint64((1 << 34) - 1)
 MOST = 1 << 27
 """The largest number of texts."""
-COMMON = 4
-"""How many of the rarest q-grams must be common (p). More of them would need more entries, and exclude few texts."""
 AT_ONCE = 1_000_000
 """Entries of q-grams that are compared at once, so that memory does not grow with them."""
-CROWDED = 100_000
-"""Entries for one text. If there are more, they are not counted: all their texts may share enough keys."""
+CROWDED = 20_000
+"""Entries of the q-grams of one query. If there are more, they are not counted: all their texts may fulfil it."""
 _MERGE = 4
 """A level is merged with the one before it, until that one has at least so many times its entries."""
 
 
 class _Asked(NamedTuple):
-    """Keys that askers look for, in arrays of one length.
+    """Keys that are looked up, in arrays of one length.
 
     :param first: the smallest number that an entry of the key can have.
     :param end: the first number behind those.
-    :param asker: the index of who looks for the key.
     :param query: the index of the query that the key belongs to.
     """
 
     first: Words
     end: Words
-    asker: Integers
     query: Integers
+
+    def chosen(self, which: NDArray[Any]) -> _Asked:
+        """Return some of them."""
+        return _Asked(self.first[which], self.end[which], self.query[which])
+
+    def distinct(self) -> _Asked:
+        """Return each range of entries once."""
+        order = np.lexsort((self.end, self.first))
+        first, end = self.first[order], self.end[order]
+        new = np.ones(len(order), dtype=np.bool_)
+        new[1:] = (first[1:] != first[:-1]) | (end[1:] != end[:-1])
+        return self.chosen(order[new])
 
 
 class KeyTable:
@@ -106,58 +113,89 @@ class KeyTable:
         """
         found = np.zeros(len(queries), dtype=np.bool_)
         bands = _bands_of(queries)
-        counts = np.zeros(len(bands.asker), dtype=np.int64)
-        for level in self._bands:
-            starts, sizes = _runs(level, bands)
-            counts += sizes
-        found[bands.asker[counts > (0 if own is None else 1)]] = True
-        for askers, positions, _ in self._counted(queries):
-            others = slice(None) if own is None else positions != askers + own
-            found[askers[others]] = True
+        counts = sum((_runs(level, bands)[1] for level in self._bands), np.zeros(len(bands.query), dtype=np.int64))
+        found[bands.query[counts > (0 if own is None else 1)]] = True
+        grams = _Grams.of(queries, self._grams)
+        found[grams.asker[grams.sizes > CROWDED]] = True
+        for some, positions in grams.fulfilled(grams.sizes <= CROWDED):
+            askers = grams.asker[some]
+            found[askers if own is None else askers[positions != askers + own]] = True
         return found
 
     def sharing_any(self, queries: Sequence[Sequence[KeyQuery]]) -> Integers:
         """Return the positions of the texts that may fulfil a query of one of the askers, ascending."""
         found = np.zeros(self._count, dtype=np.bool_)
-        bands = _bands_of(queries)
-        _, first = np.unique(bands.first, return_index=True)
-        bands = _Asked(*(values[first] for values in bands))
+        bands = _bands_of(queries).distinct()
         for level in self._bands:
-            found[(level[run_positions(*_runs(level, bands))] & _POSITION).astype(np.int64)] = True
-        for _, positions, _ in self._counted(queries):
+            found[_positions(level[run_positions(*_runs(level, bands))])] = True
+        grams = _Grams.of(queries, self._grams)
+        crowded = grams.asked.chosen(grams.sizes[grams.asked.query] > CROWDED).distinct()
+        for level in self._grams:
+            found[_positions(level[run_positions(*_runs(level, crowded))])] = True
+        for _, positions in grams.fulfilled(grams.sizes <= CROWDED):
             found[positions] = True
         return np.flatnonzero(found)
 
-    def _counted(self, queries: Sequence[Sequence[KeyQuery]]) -> Iterator[tuple[Integers, Integers, Integers]]:
-        """Yield askers, the positions of texts that may fulfil their queries for q-grams, and how many keys they share.
 
-        Each three arrays have one length.
+class _Grams(NamedTuple):
+    """The q-grams of n queries that are looked up: the rarest of each.
+
+    :param asked: the q-grams; the queries in their order.
+    :param levels: of the table.
+    :param runs: for each level where the entries of each q-gram start, and how many there are.
+    :param sizes: how many entries the q-grams of each query have, shape (n,).
+    :param asker: of each query, shape (n,).
+    :param needed: how many of the q-grams a text must have, shape (n,).
+    """
+
+    asked: _Asked
+    levels: tuple[Words, ...]
+    runs: list[tuple[Integers, Integers]]
+    sizes: Integers
+    asker: Integers
+    needed: Integers
+
+    @classmethod
+    def of(cls, queries: Sequence[Sequence[KeyQuery]], levels: tuple[Words, ...]) -> _Grams:
+        every = [(asker, query) for asker, some in enumerate(queries) for query in some if query.lengths is not None]
+        every = [(asker, query) for asker, query in every if len(query.keys) >= max(1, query.minimum)]
+        numbers, of_query, _ = _flat([query.keys for _, query in every])
+        ranges = np.array([query.lengths for _, query in every], dtype=np.int64).reshape(-1, 2).clip(0, _LONGEST)
+        shortest, longest = ranges.astype(np.uint64).T
+        end = _gram_numbers(numbers, longest[of_query]) + _POSITION + np.uint64(1)
+        asked = _Asked(_gram_numbers(numbers, shortest[of_query]), end, of_query)
+        runs = [_runs(level, asked) for level in levels]
+        counts = sum((counts for _, counts in runs), np.zeros(len(numbers), dtype=np.int64))
+        looked_up, needed = np.array([query.rarest() for _, query in every], dtype=np.int64).reshape(-1, 2).T
+        ranked = np.lexsort((counts, of_query))
+        rank = np.arange(len(ranked)) - np.searchsorted(of_query, of_query)
+        kept = ranked[rank < looked_up[of_query]]
+        sizes = np.bincount(of_query[kept], counts[kept], len(every)).astype(np.int64)
+        asker = np.array([asker for asker, _ in every], dtype=np.int64)
+        runs = [(starts[kept], counts[kept]) for starts, counts in runs]
+        return cls(asked.chosen(kept), levels, runs, sizes, asker, needed)
+
+    def fulfilled(self, queries: NDArray[np.bool_]) -> Iterator[tuple[Integers, Integers]]:
+        """Yield pairs of a query and the position of a text that may fulfil it, as two arrays of one length.
+
+        :param queries: which of them, shape (n,).
         """
-        asked, kept_keys, needed = _grams_of(queries)
-        if not len(asked.asker) or not self._grams:
-            return
-        runs = [_runs(level, asked) for level in self._grams]
-        sizes = np.sum([counts for _, counts in runs], axis=0)
-        # Of each query the rarest keys.
-        ranked = np.lexsort((sizes, asked.query))
-        where = np.arange(len(ranked)) - np.searchsorted(asked.query[ranked], asked.query[ranked])
-        kept = np.sort(ranked[where < kept_keys[asked.query[ranked]]])
-        of_query = np.bincount(asked.query[kept], sizes[kept], len(needed)).astype(np.int64)
-        askers = np.zeros(len(needed), dtype=np.int64)
-        askers[asked.query] = asked.asker
-        for first, end in _pieces(of_query):
-            some = kept[np.searchsorted(asked.query[kept], first) : np.searchsorted(asked.query[kept], end)]
-            pairs = np.concatenate([_pairs(level, asked, *counted, some) for level, counted in zip(self._grams, runs, strict=True)])
-            found, shared = np.unique(pairs, return_counts=True)
-            query = (found >> _POSITION_BITS).astype(np.int64)
-            enough = (shared >= needed[query]) | (of_query[query] > CROWDED)
-            yield askers[query[enough]], (found[enough] & _POSITION).astype(np.int64), shared[enough]
+        sizes = np.where(queries, self.sizes, 0)
+        for first, end in _pieces(sizes):
+            some = np.arange(*np.searchsorted(self.asked.query, [first, end]))
+            some = some[queries[self.asked.query[some]]]
+            found = [np.zeros(0, dtype=np.uint64)]
+            for level, (starts, counts) in zip(self.levels, self.runs, strict=True):
+                query = np.repeat(self.asked.query[some].astype(np.uint64) << _POSITION_BITS, counts[some])
+                found.append(query | level[run_positions(starts[some], counts[some])] & _POSITION)
+            pairs, shared = np.unique(np.concatenate(found), return_counts=True)
+            query = (pairs >> _POSITION_BITS).astype(np.int64)
+            enough = shared >= self.needed[query]
+            yield query[enough], _positions(pairs[enough])
 
 
-def _pairs(level: Words, asked: _Asked, starts: Integers, counts: Integers, some: Integers) -> Words:
-    """Return for each entry of some keys the query that asks for it and the position of its text, as one number."""
-    found = level[run_positions(starts[some], counts[some])] & _POSITION
-    return np.repeat(asked.query[some].astype(np.uint64) << _POSITION_BITS, counts[some]) | found
+def _positions(entries: Words) -> Integers:
+    return (entries & _POSITION).astype(np.int64)
 
 
 def _pieces(sizes: Integers) -> Iterator[tuple[int, int]]:
@@ -197,7 +235,7 @@ def _band_numbers(numbers: Words) -> Words:
 
 def _gram_numbers(numbers: Words, lengths: Words) -> Words:
     """Return the smallest entry of each q-gram of a text with a length."""
-    return numbers >> (_POSITION_BITS + _LENGTH_BITS) << (_POSITION_BITS + _LENGTH_BITS) | lengths << _POSITION_BITS
+    return numbers & _GRAM | lengths << _POSITION_BITS
 
 
 def _flat(keys: Sequence[Sequence[str]]) -> tuple[Words, Integers, NDArray[np.bool_]]:
@@ -208,24 +246,8 @@ def _flat(keys: Sequence[Sequence[str]]) -> tuple[Words, Integers, NDArray[np.bo
 
 
 def _bands_of(queries: Sequence[Sequence[KeyQuery]]) -> _Asked:
-    """Return the keys of the queries that one common key fulfils."""
+    """Return the keys of the queries that one common key fulfils. In place of its query, each has the asker."""
     asked = [[key for query in some if query.lengths is None for key in query.keys] for some in queries]
     numbers, askers, _ = _flat(asked)
     first = _band_numbers(numbers)
-    return _Asked(first, first + _POSITION + np.uint64(1), askers, askers)
-
-
-def _grams_of(queries: Sequence[Sequence[KeyQuery]]) -> tuple[_Asked, Integers, Integers]:
-    """Return the keys of the queries that count; for each query how many keys are looked up, and how many are needed."""
-    counting = [(asker, query) for asker, some in enumerate(queries) for query in some if query.lengths is not None]
-    counting = [(asker, query) for asker, query in counting if len(query.keys) >= max(1, query.minimum)]
-    numbers, of_query, _ = _flat([query.keys for _, query in counting])
-    ranges = np.array([query.lengths for _, query in counting], dtype=np.int64).reshape(-1, 2).clip(0, _LONGEST)
-    shortest, longest = ranges.astype(np.uint64).T
-    first = _gram_numbers(numbers, shortest[of_query])
-    end = _gram_numbers(numbers, longest[of_query]) + _POSITION + np.uint64(1)
-    askers = np.array([asker for asker, _ in counting], dtype=np.int64)[of_query]
-    minimum = np.array([max(1, query.minimum) for _, query in counting], dtype=np.int64)
-    needed = np.minimum(minimum, COMMON)
-    kept = np.array([len(query.keys) for _, query in counting], dtype=np.int64) - minimum + needed
-    return _Asked(first, end, askers, of_query), kept, needed
+    return _Asked(first, first + _POSITION + np.uint64(1), askers)

@@ -32,7 +32,7 @@ from es_simhash.errors import InputError
 from es_simhash.search import minhash, qgrams
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -50,6 +50,8 @@ LONGEST_WITH_PAIRS = MEDIUM * 3 // 2
 BANDS_IN_COMMON = 1
 ROUNDED_TO = 6
 """Decimals of a score. Without the errors of the sum, equal scores compare equal."""
+COMMON = 14
+"""How many of the rarest keys of a query must be common (:meth:`KeyQuery.rarest`)."""
 FEW_ENTRIES = 500
 """Up to so many pairs (key, document) are added up in a loop. For more of them arrays are faster."""
 
@@ -90,6 +92,24 @@ class KeyQuery:
     keys: tuple[str, ...]
     minimum: int
     lengths: tuple[int, int] | None = None
+
+    def is_fulfilled_by(self, keys: Collection[str], length: int | None) -> bool:
+        """Return whether a document with these keys and so many word characters fulfils the query."""
+        if self.lengths is not None and (length is None or not self.lengths[0] <= length <= self.lengths[1]):
+            return False
+        return len(set(self.keys).intersection(keys)) >= max(1, self.minimum)
+
+    def rarest(self) -> tuple[int, int]:
+        """Return how many of the rarest keys are looked up, and how many of these a document must have.
+
+        Common keys have most of the entries, and they need not be read: a document that has T of n keys has p of any
+        n - T + p of them, as at most T - p of the others are left (the prefix filter: Chaudhuri, Ganti and Kaushik, "A
+        primitive operator for similarity joins in data cleaning", ICDE 2006). p is ``COMMON``: to demand more excludes
+        few documents, and takes more entries.
+        """
+        minimum = max(1, self.minimum)
+        common = min(minimum, COMMON)
+        return len(self.keys) - minimum + common, common
 
 
 def text_keys(words: str) -> TextKeys:

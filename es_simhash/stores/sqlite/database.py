@@ -15,6 +15,7 @@ from es_simhash.errors import InputError, StoreError, StoreUnavailable, not_set_
 from es_simhash.files import create_for_owner
 from es_simhash.search.times import stored_time
 from es_simhash.stores.sqlite.filters import add_function
+from es_simhash.stores.sqlite.schema import entries_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,6 +53,8 @@ class Database:
         """Every stored document that was read is JSON. Filters are faster then."""
         self.clock_checked = False
         """The time of the newest document was compared with the clock of this machine."""
+        self.key_sizes: dict[int, int] = {}
+        """By the number of a key, about how many documents have it. It chooses which keys are read first."""
         self._connection: sqlite3.Connection | None = None
         self._lock = threading.RLock()
 
@@ -110,6 +113,7 @@ class Database:
                             connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 _use_write_ahead_log(connection)
             connection.create_function("time_of", 2, stored_time, deterministic=True)
+            connection.create_function("entries_of", 2, entries_of, deterministic=True)
             connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             add_function(connection)
         except BaseException:

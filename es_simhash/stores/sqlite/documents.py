@@ -8,6 +8,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from es_simhash.contract import KeysState, Row, Scan, ScanPage, StoredRule, Written, scheme_mismatch
 from es_simhash.contract.store import NO_VERSIONS
 from es_simhash.errors import StoreError, Unsupported, not_set_up
@@ -17,9 +19,12 @@ from es_simhash.stores.sqlite.database import read_meta
 from es_simhash.stores.sqlite.filters import marked, to_sql
 from es_simhash.stores.sqlite.schema import (
     FORMAT,
+    LENGTHS,
     SAME_VERSION,
     WRITTEN,
+    entries_of,
     id_list,
+    key_entries,
     long_columns,
     read_config,
     row_columns,
@@ -290,7 +295,7 @@ def write(
             entries = tuple(entry for entry in entries if entry.row.id not in conflicts)
         if (written := _insert_new(entries, bits, connection)) is None:
             written = [_insert(entry.row, entry.source, bits, connection) for entry in entries]
-        _insert_keys([entry.row for entry in entries], written, connection)
+        _insert_keys([entry.row for entry in entries], written, database, connection)
     return Written(refused={}, searchable=True, conflicts=conflicts)
 
 
@@ -312,8 +317,8 @@ def restore(database: Database, whole: Mapping[str, str]) -> Written:
         for row in (json.loads(text) for id, text in whole.items() if id not in conflicts):
             order = _free_write_order(row["written"], connection)
             connection.execute(statement, [order, *(row[name] for name in names[1:])])
-            keys = sorted({(key, order) for key in json.loads(row["keys"] or "[]")})
-            connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", keys)
+            entries = json.loads(entries_of(row["keys"] or "[]", row["length"]))
+            connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", ((entry, order) for entry in entries))
     return Written(refused={}, searchable=True, conflicts=conflicts)
 
 
@@ -331,17 +336,26 @@ def annotate(database: Database, rows: tuple[Row, ...], bits: int) -> Written:
                 source, content = found
                 changed.append(row)
                 written.append(_insert(replace(row, content=content), source, bits, connection))
-        _insert_keys(changed, written, connection)
+        _insert_keys(changed, written, database, connection)
     return Written(refused={}, searchable=True, conflicts=frozenset(conflicts))
 
 
-def _insert_keys(rows: Sequence[Row], written: Sequence[int], connection: Connection) -> None:
+def _insert_keys(rows: Sequence[Row], written: Sequence[int], database: Database, connection: Connection) -> None:
     """Write the keys of Rows that were inserted, in the order of the table.
 
     :param written: their write orders.
     """
-    keys = sorted({(key, order) for row, order in zip(rows, written, strict=True) for key in row.keys})
-    connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", keys)
+    counts = [len(row.keys) for row in rows]
+    lengths = np.repeat(np.array([row.length or 0 for row in rows], dtype=np.int64), counts)
+    entries = key_entries([key for row in rows for key in row.keys], lengths)
+    orders = np.repeat(np.array(written, dtype=np.int64), counts)
+    order = np.lexsort((orders, entries))
+    found = zip(entries[order].tolist(), orders[order].tolist(), strict=True)
+    connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", found)
+    sizes = database.key_sizes
+    for number in (entries & -LENGTHS).tolist():
+        if number in sizes:
+            sizes[number] += 1
 
 
 def _insert_new(entries: Sequence[Entry], bits: int, connection: Connection) -> list[int] | None:

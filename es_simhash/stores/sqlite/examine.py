@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from es_simhash.contract import Check, Location, Space, similar_first
 from es_simhash.errors import SimhashError
+from es_simhash.stores.sqlite.schema import LENGTHS, key_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,6 +143,15 @@ def measure_space(database: Database) -> Space:
 
 
 def count_keys(database: Database, most: int) -> tuple[tuple[str, int], ...]:
-    sql = "SELECT key, count(*) FROM keys GROUP BY key ORDER BY 2 DESC, 1 LIMIT ?"
+    # The table has numbers. A document that has the number has the key.
+    sql = f"SELECT key & {-LENGTHS}, count(*), min(written) FROM keys GROUP BY 1 ORDER BY 2 DESC"
+    found: list[tuple[str, int]] = []
     with database.use() as connection:
-        return tuple(connection.execute(sql, [most]).fetchall())
+        for number, count, written in connection.execute(sql):
+            if len(found) >= most and count < found[-1][1]:
+                break
+            (text,) = connection.execute("SELECT keys FROM documents WHERE written = ?", [written]).fetchone()
+            keys = json.loads(text)
+            entries = key_entries(keys, 0).tolist()
+            found += [(key, count) for key, entry in zip(keys, entries, strict=True) if entry == number]
+    return tuple(sorted(found, key=lambda each: (-each[1], each[0]))[:most])

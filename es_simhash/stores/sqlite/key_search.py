@@ -8,19 +8,18 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, islice
-from operator import itemgetter
+from itertools import accumulate, chain, islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from es_simhash.search.keys import ROUNDED_TO, rarity
 from es_simhash.stores.sqlite.filters import to_sql
-from es_simhash.stores.sqlite.schema import id_list, row_columns, time_expression, to_row
+from es_simhash.stores.sqlite.schema import LENGTHS, id_list, key_entries, row_columns, time_expression, to_row
 from es_simhash.stores.stored_row import without_damaged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -29,13 +28,28 @@ if TYPE_CHECKING:
     from es_simhash.stores.sqlite.database import Database
 
     Times = tuple[int, int]
+    Range = tuple[int, int]
+    """The first and the last entry of a key."""
 
 _READ_IF_ONE_IS_ENOUGH = 500
 """Entries of one key that are read, if a query asks for one common key. A key of a template may have many more."""
-_LAST = (1 << 63) - 1
-"""The largest write order that SQLite can hold."""
 _READ = 20_000
 """Entries of one key that are read, if a query asks for several common keys."""
+_COUNTED = 512
+"""To choose the rarest keys, the entries of a key are counted up to this number, and further if need be."""
+_SIZES = 500_000
+"""Keys whose numbers of entries are remembered."""
+
+_WITH_ENTRIES = """
+    SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM keys WHERE key BETWEEN value AND value + ?)
+"""
+_ENTRIES = """
+    SELECT value, written FROM json_each(?) CROSS JOIN keys ON keys.key BETWEEN value AND value + ?
+    WHERE typeof(written) = 'integer'
+"""
+_FIRST_ENTRIES = """
+    SELECT written FROM keys WHERE key BETWEEN ? AND ? AND typeof(written) = 'integer' ORDER BY key, written LIMIT ?
+"""
 
 
 @dataclass(frozen=True)
@@ -59,34 +73,100 @@ def _most_entries(query: KeyQuery) -> int:
     return _READ_IF_ONE_IS_ENOUGH if query.minimum <= 1 else _READ
 
 
+def _ranges(numbers: Iterable[int], query: KeyQuery) -> list[Range]:
+    """Return the range of entries of each key: those with the lengths of the query.
+
+    :param numbers: the smallest entry of each key.
+    """
+    shortest, longest = (0, LENGTHS - 1) if query.lengths is None else query.lengths
+    shortest, longest = min(shortest, LENGTHS - 1), min(longest, LENGTHS - 1)
+    return [(number + shortest, number + longest) for number in numbers]
+
+
 class KeySearch:
     """Finds documents that share keys, for one request.
 
-    A key may have very many documents. Of each key only those that were written first are read.
+    A key may have very many documents. Of each key only some are read. First only the rarest keys of each query are
+    read. If they find too many documents, all its keys are read, and the documents with the rarest common keys come
+    first.
     """
 
     def __init__(self, request: Candidates, database: Database) -> None:
         self._request = request
         self._database = database
-        self._entries: dict[tuple[str, int], NDArray[np.int64]] = {}
+        self._rarest: dict[KeyQuery, list[Range]] = {}
+        self._entries: dict[tuple[Range, int], NDArray[np.int64]] = {}
 
-    def read(self, queries: Iterable[KeyQuery]) -> None:
-        """Read the entries of the keys of these queries together, in place of those that were read before."""
+    def read(self, queries: Collection[KeyQuery]) -> None:
+        """Read the entries of the rarest keys of these queries together, in place of those that were read before."""
         self._entries = {}
-        of_most: dict[int, set[str]] = {}
-        for query in queries:
-            of_most.setdefault(_most_entries(query), set()).update(query.keys)
-        sql = """
-            SELECT keys.key, written FROM json_each(?) AS asked CROSS JOIN keys ON keys.key = asked.value
-            WHERE typeof(written) = 'integer' AND written <= ifnull(
-                (SELECT written FROM keys WHERE keys.key = asked.value ORDER BY written LIMIT 1 OFFSET ?), ?
-            )
+        every = key_entries([key for query in queries for key in query.keys], 0).tolist()
+        ends = accumulate(len(query.keys) for query in queries)
+        numbers = {query: every[end - len(query.keys) : end] for query, end in zip(queries, ends, strict=True)}
+        sizes = self._sizes({query: some for query, some in numbers.items() if query.minimum > 1})
+        of_most: dict[int, set[Range]] = {}
+        for query, some in numbers.items():
+            if query.minimum > 1:
+                some = sorted(some, key=sizes.__getitem__)[: query.rarest()[0]]
+            self._rarest[query] = ranges = _ranges(some, query)
+            of_most.setdefault(_most_entries(query), set()).update(ranges)
+        for most, asked in of_most.items():
+            self._read_ranges(asked, most)
+
+    def _sizes(self, numbers: Mapping[KeyQuery, Sequence[int]]) -> Mapping[int, int]:
+        """Return by its number about how many documents have a key. It is exact enough to choose the rarest.
+
+        :param numbers: of the keys of each query.
         """
-        for most, keys in of_most.items():
+        sizes = self._database.key_sizes
+        if len(sizes) > _SIZES:
+            sizes.clear()
+        sql = f"""
+            SELECT value, (SELECT count(*) FROM
+                (SELECT 1 FROM keys WHERE key BETWEEN value AND value + {LENGTHS - 1} LIMIT ?))
+            FROM json_each(?)
+        """
+        most = _COUNTED
+        unknown = {number for some in numbers.values() for number in some if number not in sizes}
+        while unknown and most < _READ:
             with self._database.use() as connection:
-                found = connection.execute(sql, [json.dumps(sorted(keys)), most - 1, _LAST]).fetchall()
-            for key, entries in groupby(found, key=itemgetter(0)):
-                self._entries[key, most] = np.array([written for _, written in entries], dtype=np.int64)
+                sizes.update(connection.execute(sql, [most, json.dumps(sorted(unknown))]).fetchall())
+            # Where too few keys are rare, the others are told from each other.
+            unknown = {
+                number
+                for query, some in numbers.items()
+                if sum(sizes[number] < most for number in some) < query.rarest()[0]
+                for number in some
+                if number in unknown and sizes[number] == most
+            }
+            most *= 16
+        return sizes
+
+    def _read_ranges(self, asked: Collection[Range], most: int) -> None:
+        """Read the first entries of each of these ranges."""
+        sizes = self._database.key_sizes
+        widths: dict[int, list[int]] = {}
+        large: list[Range] = []
+        for each in asked:
+            if sizes.get(each[0] & -LENGTHS, 0) < most:
+                widths.setdefault(each[1] - each[0], []).append(each[0])
+            else:
+                large.append(each)
+        with self._database.use() as connection:
+            for width, firsts in widths.items():
+                if most <= _READ_IF_ONE_IS_ENOUGH:  # their entries were not counted, and most of these keys have none
+                    there = connection.execute(_WITH_ENTRIES, [json.dumps(sorted(firsts)), width])
+                    large += [(first, first + width) for (first,) in there]
+                    continue
+                found = connection.execute(_ENTRIES, [json.dumps(sorted(firsts)), width]).fetchall()
+                values = np.fromiter(chain.from_iterable(found), dtype=np.int64, count=2 * len(found)).reshape(-1, 2)
+                edges = [0, *(np.flatnonzero(np.diff(values[:, 0])) + 1).tolist(), len(values)]
+                for start, end in pairwise(edges if found else []):
+                    first = int(values[start, 0])
+                    self._entries[(first, first + width), most] = values[start:end, 1][:most]
+            for first, last in large:
+                if some := connection.execute(_FIRST_ENTRIES, [first, last, most]).fetchall():
+                    self._entries[(first, last), most] = np.array(some, dtype=np.int64).reshape(-1)
 
     def sharing(self, queries: Sequence[KeyQuery], times: Times | None, most: int) -> tuple[list[Row], int]:
         """Return the Rows of at most ``most`` documents that fulfil a query, and how many others there are.
@@ -97,6 +177,8 @@ class KeySearch:
 
         :param times: the first and the last time of the documents; None for all documents.
         """
+        if times is None and (few := self._few(queries, most)) is not None:
+            return few
         found = [some for query in queries if (some := self._fulfilling(query, times)) is not None]
         if not found:
             return [], 0
@@ -106,13 +188,36 @@ class KeySearch:
         left_out = self._count(ranked) - most if len(rows) == most < len(ranked) else 0
         return rows, max(left_out, int(any(some.was_cut for some in found)))
 
+    def _few(self, queries: Sequence[KeyQuery], most: int) -> tuple[list[Row], int] | None:
+        """:meth:`sharing` by the rarest keys; None if these find more than ``most`` documents."""
+        found: list[NDArray[np.int64]] = []
+        was_cut = False
+        for query in queries:
+            read = _most_entries(query)
+            entries = [array for each in self._rarest[query] if (array := self._entries.get((each, read))) is not None]
+            if not entries:
+                continue
+            was_cut |= any(len(array) == read for array in entries)
+            _, common = query.rarest()
+            documents, counts = np.unique(np.concatenate(entries), return_counts=True)
+            found.append(documents[counts >= common])
+        if not found:
+            return [], 0
+        together = found[0] if len(found) == 1 else np.unique(np.concatenate(found))
+        if len(together) > most:
+            return None
+        rows = [row for row in self._rows(together.tolist(), max(1, len(together))) if _fulfils_any(row, queries)]
+        return rows, int(was_cut)
+
     def _fulfilling(self, query: KeyQuery, times: Times | None) -> _Fulfilling | None:
         most = _most_entries(query)
-        every_entry = {key: array for key in query.keys if (array := self._entries.get((key, most))) is not None}
-        sizes = {key: len(array) for key, array in every_entry.items()}
+        ranges = _ranges(key_entries(query.keys, 0).tolist(), query)
+        self._read_ranges([each for each in ranges if (each, most) not in self._entries], most)
+        every_entry = {each: array for each in ranges if (array := self._entries.get((each, most))) is not None}
+        sizes = {each: len(array) for each, array in every_entry.items()}
         if times is not None:
-            in_times = {key: self._entries_in_times(key, most, times) for key in every_entry}
-            every_entry = {key: array for key, array in in_times.items() if len(array)}
+            in_times = {each: self._entries_in_times(each, most, times) for each in every_entry}
+            every_entry = {each: array for each, array in in_times.items() if len(array)}
         entries = list(every_entry.values())
         if not entries:
             return None
@@ -121,7 +226,7 @@ class KeySearch:
         if query.lengths is not None:
             documents = self._with_length(documents, query.lengths)
         was_cut = any(len(array) == most for array in entries)
-        return _Fulfilling(documents, entries, [sizes[key] for key in every_entry], was_cut)
+        return _Fulfilling(documents, entries, [sizes[each] for each in every_entry], was_cut)
 
     def _ranked(self, documents: NDArray[np.int64], found: Sequence[_Fulfilling]) -> NDArray[np.int64]:
         """Return the documents by their scores, the highest first, then by write order."""
@@ -134,15 +239,16 @@ class KeySearch:
             best[where] = np.maximum(best[where], scores[np.searchsorted(every, some.documents)])
         return documents[np.argsort(-best, kind="stable")]
 
-    def _entries_in_times(self, key: str, most: int, times: Times) -> NDArray[np.int64]:
+    def _entries_in_times(self, entries: Range, most: int, times: Times) -> NDArray[np.int64]:
         """Return the write orders of the first documents in some times with a key."""
         assert self._request.time_field is not None
         sql = (
             "SELECT written FROM keys CROSS JOIN documents USING (written) "
-            f"WHERE key = ? AND {time_expression(self._request.time_field)} BETWEEN ? AND ? ORDER BY written LIMIT ?"
+            f"WHERE key BETWEEN ? AND ? AND {time_expression(self._request.time_field)} BETWEEN ? AND ? "
+            "ORDER BY key, written LIMIT ?"
         )
         with self._database.use() as connection:
-            return np.array(connection.execute(sql, [key, *times, most]).fetchall(), dtype=np.int64).reshape(-1)
+            return np.array(connection.execute(sql, [*entries, *times, most]).fetchall(), dtype=np.int64).reshape(-1)
 
     @cached_property
     def _total(self) -> int:
@@ -192,6 +298,11 @@ class KeySearch:
                 if row is not None and not (self._request.one_per_digest and row.digest in digests):
                     digests.add(row.digest)
                     yield row
+
+
+def _fulfils_any(row: Row, queries: Sequence[KeyQuery]) -> bool:
+    """Return whether a document fulfils one of the queries; True if it is damaged, for others to see."""
+    return bool(row.damaged) or any(query.is_fulfilled_by(row.keys, row.length) for query in queries)
 
 
 def condition_of(request: Candidates, database: Database) -> tuple[str, list[Any]]:

@@ -5,9 +5,10 @@ The row number of a document is its write order. An index serves each pair of ne
 fingerprint by an expression, so the pairs take no columns. The index holds the fingerprint too, so no document is read
 to see which fingerprints a pair finds.
 
-A document has its keys twice: as a JSON array in its row, and one by one in the table ``keys``, which search reads. A
-write adds those of all its documents in their order, which takes a third of the time of one document after another.
-Triggers remove them.
+A document has its keys twice: as a JSON array in its row, and one by one in the table ``keys``, which search reads.
+There a number stands for a key and the length of the text (:func:`key_entries`): numbers take half of the time of
+strings. A write adds those of all its documents in their order, which takes a third of the time of one document after
+another. Triggers remove them.
 """
 
 from __future__ import annotations
@@ -16,12 +17,17 @@ import json
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from es_simhash.errors import StoreError
+from es_simhash.search.encoding import key_numbers
 from es_simhash.stores.stored_row import LONGS, stored_row, usual_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from sqlite3 import Connection
+
+    from numpy.typing import NDArray
 
     from es_simhash.contract import Row
 
@@ -33,13 +39,14 @@ SAME_VERSION = 'written = ? AND digest = ? AND "group" = ? AND duplicate_of IS ?
 only together with the digest or the length."""
 _KEYS = [
     """CREATE TABLE IF NOT EXISTS keys (
-        key TEXT,
+        key INTEGER,
         written INTEGER,
         PRIMARY KEY (key, written)
     ) WITHOUT ROWID""",
     """CREATE TRIGGER IF NOT EXISTS keys_removed AFTER DELETE ON documents
         WHEN OLD.keys IS NOT NULL AND json_valid(OLD.keys) BEGIN
-        DELETE FROM keys WHERE written = OLD.written AND key IN (SELECT value FROM json_each(OLD.keys));
+        DELETE FROM keys WHERE written = OLD.written
+            AND key IN (SELECT value FROM json_each(entries_of(OLD.keys, OLD.length)));
     END""",
     # An array that was damaged does not say which rows of the table keys belong to it: all of them are read.
     """CREATE TRIGGER IF NOT EXISTS damaged_keys_removed AFTER DELETE ON documents
@@ -47,6 +54,31 @@ _KEYS = [
         DELETE FROM keys WHERE written = OLD.written;
     END""",
 ]
+
+
+LENGTHS = 128
+"""An entry of the table ``keys`` tells so many lengths apart. Longer texts have the last of them."""
+
+
+def key_entries(keys: Sequence[str], length: int | NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Return the entry of each key in the table ``keys``: the upper 57 bits of its number, then 7 bits of the length.
+
+    So the documents of some lengths that have a key are one range of the table.
+
+    :param length: of the text, or of that of each key, in word characters.
+    """
+    numbers = key_numbers(keys).view(np.int64) & -LENGTHS
+    return numbers | np.minimum(length or 0 if length is None or isinstance(length, int) else length, LENGTHS - 1)
+
+
+def entries_of(keys: str, length: Any) -> str:
+    """Return the entries of the keys of a document as JSON. Triggers call this function.
+
+    :param keys: as JSON.
+    """
+    every = json.loads(keys)
+    strings = [key for key in every if isinstance(key, str)] if isinstance(every, list) else []
+    return json.dumps(key_entries(strings, length if isinstance(length, int) else None).tolist())
 
 
 def long_columns(bits: int) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from es_simhash.contract import Candidates, Row
     from es_simhash.stores.sqlite.database import Database
 
-_KEYS_TOGETHER = 100
+_KEYS_TOGETHER = 500
 """Probes whose keys are read together."""
 
 
@@ -48,7 +48,7 @@ def _find(request: Candidates, database: Database) -> Found:
     searches = list(request.key_searches().items())
     for start in range(0, len(searches), _KEYS_TOGETHER):
         some = searches[start : start + _KEYS_TOGETHER]
-        keys.read(query for (queries, _, _), _ in some for query in queries)
+        keys.read({query for (queries, _, _), _ in some for query in queries})
         for (queries, times, most), probes in some:
             sharing, more = keys.sharing(queries, times, most)
             rows |= {row.id: row for row in sharing}

@@ -12,6 +12,7 @@ from es_simhash import Documents
 from es_simhash.contract import Candidates, Probe
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.sqlite import SqliteStore
+from es_simhash.stores.sqlite.schema import key_entries
 from tests.contract import LinearStore
 from tests.contract.documents import entry, scan, write
 
@@ -52,21 +53,25 @@ def test_an_original_stays_before_its_duplicate_if_another_ingest_has_taken_its_
 
 
 def test_the_table_of_keys_holds_the_keys_of_stored_documents_and_nothing_else(store: Store) -> None:
-    def keys() -> set[tuple[str, int]]:
+    numbers = {
+        int(key_entries([key], length)[0]): (key, length) for key in ("m0", "m1", "m2", "m3") for length in (1, 2)
+    }
+
+    def keys() -> set[tuple[str, int, int]]:
         with store._database.use() as connection:  # type: ignore[attr-defined]
-            return set(connection.execute("SELECT key, written FROM keys"))
+            return {(*numbers[number], written) for number, written in connection.execute("SELECT * FROM keys")}
 
     write(
         store, at(1_000, entry("a", 1, keys=("m0", "m1"), length=2)), at(2_000, entry("b", 1, keys=("m0",), length=1))
     )
-    assert keys() == {("m0", 1_000), ("m1", 1_000), ("m0", 2_000)}
+    assert keys() == {("m0", 2, 1_000), ("m1", 2, 1_000), ("m0", 1, 2_000)}
     write(store, at(3_000, entry("a", 1, keys=("m1", "m2"), length=2)))
-    assert keys() == {("m0", 2_000), ("m1", 3_000), ("m2", 3_000)}
+    assert keys() == {("m0", 1, 2_000), ("m1", 2, 3_000), ("m2", 2, 3_000)}
     row = replace(store.fetch(("a",))["a"], keys=("m3",))
     store.annotate((row,), DEFAULT.bits)
-    assert keys() == {("m0", 2_000), ("m3", 3_000)}
+    assert keys() == {("m0", 1, 2_000), ("m3", 2, 3_000)}
     write(store, at(4_000, entry("b", 1)))
-    assert keys() == {("m3", 3_000)}
+    assert keys() == {("m3", 2, 3_000)}
     store.remove(("a", "b"))
     assert keys() == set()
 

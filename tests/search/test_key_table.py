@@ -1,0 +1,84 @@
+"""The table of keys says which texts may share enough keys with others, and misses none."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+import pytest
+
+from es_simhash.search import key_table
+from es_simhash.search.key_table import KeyTable
+from es_simhash.search.keys import KeyIndex, TextKeys, key_queries, text_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HAN = "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏"
+
+
+def texts(rng: random.Random, count: int) -> list[str]:
+    """Return texts of all lengths around the boundaries of the kinds of keys. Most are near an earlier one."""
+    made: list[str] = []
+    for _ in range(count):
+        letters = rng.choice([HAN, "abcdefgh", HAN + "abcdefgh12"])
+        text = "".join(rng.choice(letters) for _ in range(rng.choice([1, 3, 8, 20, 58, 60, 61, 74, 76, 149, 151, 230])))
+        if made and rng.random() < 0.6:
+            old = list(rng.choice(made))
+            for _ in range(rng.randrange(1 + len(old) // 4)):
+                old[rng.randrange(len(old))] = rng.choice(letters)
+            text = "".join(old)[: rng.randrange(len(old) * 3 // 4, len(old) + 1)] or text
+        made.append(text)
+    return made
+
+
+def sharing(keys: Sequence[TextKeys], similarity: float) -> list[set[int]]:
+    """The reference: for each text those that fulfil one of its queries."""
+    queries = [key_queries(each, similarity) for each in keys]
+    index = KeyIndex([each.values for each in keys], [each.length for each in keys], queries)
+    return [set(index.sharing(some)[0].tolist()) for some in queries]
+
+
+@pytest.mark.parametrize("similarity", [0.5, 0.8, 0.95])
+@pytest.mark.parametrize("crowded", [0, 20, 20_000])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_text_that_fulfils_a_query_is_missed(seed: int, crowded: int, similarity: float) -> None:
+    rng = random.Random(seed)
+    keys = [text_keys(text) for text in texts(rng, 120)]
+    queries = [key_queries(each, similarity) for each in keys]
+    expected = sharing(keys, similarity)
+    table = KeyTable()
+    with patch.object(key_table, "CROWDED", crowded), patch.object(key_table, "AT_ONCE", rng.choice([50, 10**6])):
+        ends = sorted({0, len(keys), *(rng.randrange(len(keys)) for _ in range(6))})
+        for start, end in pairwise(ends):
+            table.add([each.values for each in keys[start:end]], [each.length for each in keys[start:end]])
+        assert len(table) == len(keys)
+        others = table.may_share(queries, own=0).tolist()
+        assert all(
+            found or not theirs - {number} for number, (found, theirs) in enumerate(zip(others, expected, strict=True))
+        )
+        every = table.may_share(queries).tolist()
+        assert all(found or not theirs for found, theirs in zip(every, expected, strict=True))
+        for number in range(0, len(keys), 10):
+            assert expected[number] <= set(table.sharing_any([queries[number]]).tolist())
+
+
+def test_texts_that_are_like_no_other_share_nothing() -> None:
+    rng = random.Random(1)
+    made = ["".join(chr(rng.randrange(0x4E00, 0x9000)) for _ in range(rng.randrange(5, 300))) for _ in range(500)]
+    keys = [text_keys(text) for text in made]
+    table = KeyTable()
+    table.add([each.values for each in keys], [each.length for each in keys])
+    assert not table.may_share([key_queries(each, 0.8) for each in keys], own=0).any()
+    assert table.may_share([key_queries(each, 0.8) for each in keys]).all()
+
+
+def test_an_empty_table_has_nothing() -> None:
+    table = KeyTable()
+    queries = [key_queries(text_keys("天地玄黄"), 0.8), ()]
+    assert table.may_share(queries).tolist() == [False, False]
+    assert table.sharing_any(queries).tolist() == []
+    table.add([(), ()], [None, None])
+    assert table.may_share(queries, own=0).tolist() == [False, False]
