@@ -133,13 +133,6 @@ def parsed() -> argparse.Namespace:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured to this file")
     parser.add_argument(
-        "--keys",
-        action="append",
-        default=[],
-        choices=["none", "blocks"],
-        help="of the part ingest: only these; default: both, and bare documents",
-    )
-    parser.add_argument(
         "--index",
         metavar="NAME",
         help="of the part model: measure this index, in place of a new one; it is flushed and read",
@@ -167,7 +160,7 @@ def function_of(part: Part) -> Callable[[Bench], None]:
 def bench_of(part: Part, arguments: argparse.Namespace, folder: Path, report: Report, servers: list[Server]) -> Bench:
     count = arguments.count or part.counts[SIZES.index(arguments.size)]
     rounds = arguments.rounds or (1 if part.once else ROUNDS[arguments.size])
-    given = (arguments.texts, arguments.seed, arguments.workers, arguments.plot, tuple(arguments.keys), arguments.index)
+    given = (arguments.texts, arguments.seed, arguments.workers, arguments.plot, arguments.index)
     return Bench(count, rounds, folder, report, servers, *given)
 
 

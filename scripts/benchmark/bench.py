@@ -36,7 +36,6 @@ class Bench:
     :param texts: a file of JSON lines with texts; None for texts that are made.
     :param workers: worker processes of ingests.
     :param plot: a file for the picture of the ingest.
-    :param keys: ``none`` and ``blocks``, for the part ingest; empty for both.
     :param existing: the name of an index that the part model measures; None for a new one.
     """
 
@@ -49,7 +48,6 @@ class Bench:
     seed: int = 1
     workers: int = 0
     plot: Path | None = None
-    keys: tuple[str, ...] = ()
     existing: str | None = None
 
     @cached_property

@@ -129,22 +129,16 @@ def es_simhash(values: NDArray[np.uint64], bench: Bench) -> Contender:
     return Contender(search, "disk", lambda: megabytes(path))
 
 
-def fill(store: Any, values: Sequence[int], kinds: tuple[str, ...] = ()) -> None:
-    """Set a store up, and write documents with these fingerprints. Their ids are their numbers.
-
-    :param kinds: of keys; with block keys the documents have theirs.
-    """
+def fill(store: Any, values: Sequence[int]) -> None:
+    """Set a store up without keys, and write documents with these fingerprints. Their ids are their numbers."""
     from es_simhash import Scheme
     from es_simhash.contract import Entry, Row
-    from es_simhash.search.blocks import block_keys
 
-    store.set_up(Scheme(), kinds)
+    store.set_up(Scheme(), ())
     for start in range(0, len(values), CHUNK):
-        some = values[start : start + CHUNK]
-        keys = block_keys(some, 64) if kinds else [()] * len(some)
         rows = (
-            Row(str(n), value, f"{n:032x}", str(n), None, n + 1, None, of_value)
-            for n, (value, of_value) in enumerate(zip(some, keys, strict=True), start)
+            Row(str(n), value, f"{n:032x}", str(n), None, n + 1)
+            for n, value in enumerate(values[start : start + CHUNK], start)
         )
         written = store.write(tuple(Entry(row, '{"n": 1}') for row in rows), 64)
         if written.refused or written.busy:

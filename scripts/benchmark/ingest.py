@@ -24,16 +24,14 @@ if TYPE_CHECKING:
 
 WORDS = 20
 BYTES = 2_000
-"""Bytes on the disk for a document with block keys and its source, with what merges need."""
+"""Bytes on the disk for a document and its source, with what merges need."""
 SETTINGS = {"index": {"refresh_interval": "-1", "merge.scheduler.auto_throttle": False}}
 """Usual for a bulk load. Merges are not throttled, because each look-up searches all Lucene segments."""
 BATCH = 500
 """Documents that an ingest writes at once."""
 POINTS = 100
 """Points of the curve of documents a second."""
-KINDS: dict[str, list[str]] = {"ingest": [], "ingest, --keys blocks": ["blocks"]}
-BULK = {"ingest": "parallel_bulk, with our fields", "ingest, --keys blocks": "parallel_bulk, with block keys too"}
-BARE = "parallel_bulk, bare documents"
+OURS, BULK, BARE = "ingest", "parallel_bulk, with our fields", "parallel_bulk, bare documents"
 
 
 class Timed:
@@ -63,18 +61,13 @@ def ingest(bench: Bench) -> None:
     for server in bench.servers:
         server.room(bench.count, BYTES)
     facts: dict[str, dict[str, Any]] = {}
-    kinds = {name: keys for name, keys in KINDS.items() if not bench.keys or (keys or ["none"])[0] in bench.keys}
-    bulk_of: dict[str, str] = {}
+    bulk_of = {server.named(OURS): server.named(BULK) for server in bench.servers}
     tasks: dict[str, Any] = {}
-    for name, keys in kinds.items():
-        for server in bench.servers:
-            ours = server.named(name)
-            bulk_of[ours] = server.named(BULK[name])
-            tasks[ours] = lambda s=server, n=ours, k=keys: run(bench, s, n, k, facts)
-    for name, keys in kinds.items():
-        tasks |= {server.named(BULK[name]): lambda s=server, k=keys: bulk_ours(bench, s, k) for server in bench.servers}
-    if not bench.keys:
-        tasks |= {server.named(BARE): lambda s=server: bulk_bare(bench, s) for server in bench.servers}
+    for server in bench.servers:
+        ours = server.named(OURS)
+        tasks[ours] = lambda s=server, n=ours: run(bench, s, n, facts)
+    tasks |= {server.named(BULK): lambda s=server: bulk_ours(bench, s) for server in bench.servers}
+    tasks |= {server.named(BARE): lambda s=server: bulk_bare(bench, s) for server in bench.servers}
     rates = interleaved(tasks, bench.rounds)
     first = next(iter(bulk_of.values()))
     title = f"{bench.count:,} documents of {WORDS} words, {bench.workers} worker processes"
@@ -91,7 +84,7 @@ def ingest(bench: Bench) -> None:
         bench.report.aim(f"ingest of {bench.count:,} documents, seconds", seconds, at_most=2_400)
 
 
-def run(bench: Bench, server: Server, name: str, keys: list[str], facts: dict[str, dict[str, Any]]) -> float:
+def run(bench: Bench, server: Server, name: str, facts: dict[str, dict[str, Any]]) -> float:
     """Ingest all documents. Return the documents a second."""
     from es_simhash import Documents
     from es_simhash.lines import raw_lines
@@ -103,7 +96,7 @@ def run(bench: Bench, server: Server, name: str, keys: list[str], facts: dict[st
     with server.index("ingest") as index, corpus(bench.count, WORDS) as pipe:
         store = Timed(Documents(f"{server.store}/{index}", deadline=600, request_timeout=120).store)
         with Documents(store) as documents:
-            documents.setup(keys=keys)
+            documents.setup(keys=[])
             server.change(index, SETTINGS)
             gc.freeze()
             gc.set_threshold(50_000, 20, 20)  # as the command es-simhash does
@@ -167,49 +160,45 @@ def bulk_bare(bench: Bench, server: Server) -> float:
             yield f'{{"index":{{"_id":"{json.loads(line)["id"]}"}}}}', line.decode().rstrip()
 
     with corpus(bench.count, WORDS) as pipe:
-        return bulk(bench, server, lines(required(pipe.stdout)), keys=None)
+        return bulk(bench, server, lines(required(pipe.stdout)), fields=False)
 
 
-def bulk_ours(bench: Bench, server: Server, keys: list[str]) -> float:
+def bulk_ours(bench: Bench, server: Server) -> float:
     """Write documents with the fields of an ingest, which are made before the time is taken."""
-    prepared = bench.folder / f"bulk-{len(keys)}.jsonl"
+    prepared = bench.folder / "bulk.jsonl"
     if not prepared.exists():
-        prepare(bench, prepared, keys)
+        prepare(bench, prepared)
 
     def lines(stream: IO[str]) -> Iterator[tuple[str, str]]:
         for action in stream:
             yield action.rstrip(), next(stream).rstrip()
 
     with prepared.open(encoding="utf-8") as stream:
-        return bulk(bench, server, lines(stream), keys)
+        return bulk(bench, server, lines(stream), fields=True)
 
 
-def prepare(bench: Bench, file: Path, keys: list[str]) -> None:
+def prepare(bench: Bench, file: Path) -> None:
     """Write the lines of bulk requests: the documents with our fields, with random fingerprints and digests."""
-    from es_simhash.search.blocks import block_keys
-
     with corpus(bench.count, WORDS) as pipe, file.open("w", encoding="utf-8") as lines:
         for number, line in enumerate(required(pipe.stdout)):
             id, value = json.loads(line)["id"], bench.rng.getrandbits(64)
             ours: dict[str, Any] = {"digest": f"{bench.rng.getrandbits(128):032x}", "group": str(id)}
             ours |= {"written": number + 1, "fp": value - (value >> 63 << 64)}
             ours |= {f"s{segment}": f"{value:016x}"[4 * segment : 4 * segment + 4] for segment in range(4)}
-            if keys:
-                ours["blocks"] = block_keys([value], 64)[0]
             document = f'{{"simhash":{json.dumps(ours, separators=(",", ":"))},{line.decode().rstrip()[1:]}'
             lines.write(f'{{"index":{{"_id":"{id}"}}}}\n{document}\n')
 
 
-def bulk(bench: Bench, server: Server, operations: Iterator[tuple[str, str]], keys: list[str] | None) -> float:
+def bulk(bench: Bench, server: Server, operations: Iterator[tuple[str, str]], *, fields: bool) -> float:
     """Write documents by parallel_bulk, into an index with or without our fields. Return the documents a second."""
     from es_simhash import Documents
 
     with server.index("bulk") as index:
-        if keys is None:
-            server.create(index)
-        else:
+        if fields:
             with Documents(server.client, index=index) as documents:
-                documents.setup(keys=keys)
+                documents.setup(keys=[])
+        else:
+            server.create(index)
         server.change(index, SETTINGS)
         began = time.perf_counter()
         server.parallel_bulk(index, operations, 4, 500)

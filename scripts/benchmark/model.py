@@ -61,19 +61,18 @@ def model(bench: Bench) -> None:
     if bench.existing:
         check_bits(bench, bench.existing)
         collection = Collection(bench.client.count(index=bench.existing)["count"], texts=texts)
-        blocks = has_blocks(bench, bench.existing)
-        compare_all(bench, bench.existing, [way for way in FINGERPRINTS if way != "blocks" or blocks], collection)
-        compare_bytes(bench, bench.existing, collection, ("blocks",) if blocks else ())
+        compare_all(bench, bench.existing, FINGERPRINTS, collection)
+        compare_bytes(bench, bench.existing, collection, ())
         return
     bench.room(bench.count, BYTES)
     collection = Collection(bench.count, texts=texts)
-    with loaded(bench, ("blocks", "shingles")) as index:
+    with loaded(bench, "shingles") as index:
         compare_all(bench, index, (*FINGERPRINTS, "shingles"), collection)
         bench.servers[0].merge(index)
-        compare_bytes(bench, index, collection, ("blocks", "shingles"))
+        compare_bytes(bench, index, collection, ("shingles",))
         compare_all(bench, index, (*FINGERPRINTS, "shingles"), collection)
         compare_group(bench, index, collection)
-    with loaded(bench, ("grams",)) as index:
+    with loaded(bench, "grams") as index:
         bench.servers[0].merge(index)
         compare_all(bench, index, ("grams",), collection)
 
@@ -88,14 +87,14 @@ def check_bits(bench: Bench, index: str) -> None:
 
 
 @contextmanager
-def loaded(bench: Bench, keys: tuple[str, ...]) -> Iterator[str]:
-    """Yield the name of an index with random documents."""
+def loaded(bench: Bench, keys: str) -> Iterator[str]:
+    """Yield the name of an index with random documents, and with these keys: ``shingles`` or ``grams``."""
     with bench.index("model") as index:
         before = bench.servers[0].seconds()
         seconds = seconds_of(lambda: load(bench, index, bench.count, keys))
         micro = 1e6 * (bench.servers[0].seconds() - before) / bench.count
         bench.report.note(
-            f"{bench.count:,} documents with {' and '.join(keys)}: parallel_bulk took {seconds:,.0f} s, and "
+            f"{bench.count:,} documents with {keys}: parallel_bulk took {seconds:,.0f} s, and "
             f"{micro:,.0f} µs of a core of the server for a document, of which the model has {WRITE:,.0f}."
         )
         yield index
@@ -210,11 +209,6 @@ def hits(bench: Bench, index: str, queries: Sequence[dict[str, Any]]) -> int:
     """Return the sum of the hits of the queries."""
     searches = [{"query": query, "size": 0, "track_total_hits": True} for query in queries]
     return sum(body["hits"]["total"]["value"] for body in bench.servers[0].searches(index, searches))
-
-
-def has_blocks(bench: Bench, index: str) -> bool:
-    query = {"exists": {"field": "simhash.blocks"}}
-    return bool(bench.client.search(index=index, query=query, size=1, source=False)["hits"]["hits"])
 
 
 def segments_of(bench: Bench, index: str) -> tuple[int, int]:

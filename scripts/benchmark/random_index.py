@@ -6,8 +6,7 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.search.blocks import block_keys
-from es_simhash.search.candidates import blocks_clause, candidates_clause, plain_clause
+from es_simhash.search.candidates import candidates_clause, plain_clause
 from es_simhash.search.encoding import ALPHABET
 from es_simhash.search.keys import KeyQuery, key_queries, text_keys
 from es_simhash.search.look_up import choose
@@ -22,24 +21,23 @@ if TYPE_CHECKING:
 
 BYTES = 4_000
 """Bytes on the disk for a document, with what merges need."""
-CHUNK = 10_000
 K = 3
 BAND_VALUES = 100_000
 """Each band of a document is one of so many values."""
 CHARACTERS, LENGTH = 1_000, 11
 """A short text has LENGTH characters, each of them one of CHARACTERS."""
 TENANTS = 100
-FINGERPRINTS = ("plain", "plan", "blocks")
+FINGERPRINTS = ("plain", "plan")
 """The ways that look fingerprints up."""
 
 
 # --- the documents --------------------------------------------------------------------------------------------------
 
 
-def load(bench: Bench, index: str, count: int, keys: Sequence[str], settings: dict[str, Any] | None = None) -> None:
-    """Fill an index by parallel_bulk. Its documents have random fingerprints, and the keys of these kinds.
+def load(bench: Bench, index: str, count: int, keys: str | None, settings: dict[str, Any] | None = None) -> None:
+    """Fill an index by parallel_bulk. Its documents have random fingerprints.
 
-    :param keys: ``blocks``, ``shingles``; or ``grams`` alone, for short texts without fingerprints.
+    :param keys: ``shingles``; ``grams`` for short texts without fingerprints; None for none.
     :param settings: of the index. With ``routing`` the documents are routed by their tenant.
     """
     from elasticsearch.helpers import parallel_bulk
@@ -53,8 +51,8 @@ def load(bench: Bench, index: str, count: int, keys: Sequence[str], settings: di
         index=index, settings={"index": {"refresh_interval": "-1", **settings}}, mappings={"properties": properties}
     )
     with Documents(bench.client, index=index) as documents:
-        documents.setup(keys=["shingles" if kind == "grams" else kind for kind in keys])
-    lines = short_texts(bench, count) if "grams" in keys else documents_of(bench, count, keys, routed=routed)
+        documents.setup(keys=["shingles"] if keys else [])
+    lines = short_texts(bench, count) if keys == "grams" else documents_of(bench, count, keys, routed=routed)
     for ok, item in parallel_bulk(
         bench.client, lines, thread_count=2, chunk_size=2_000, index=index, expand_action_callback=lambda line: line
     ):
@@ -62,25 +60,21 @@ def load(bench: Bench, index: str, count: int, keys: Sequence[str], settings: di
     bench.client.indices.refresh(index=index)
 
 
-def documents_of(bench: Bench, count: int, keys: Sequence[str], *, routed: bool) -> Iterator[tuple[str, str]]:
+def documents_of(bench: Bench, count: int, keys: str | None, *, routed: bool) -> Iterator[tuple[str, str]]:
     """Yield the lines of bulk requests."""
-    for start in range(0, count, CHUNK):
-        values = [bench.rng.getrandbits(64) for _ in range(min(CHUNK, count - start))]
-        blocks = block_keys(values, 64) if "blocks" in keys else [()] * len(values)
-        for number, (value, of_value) in enumerate(zip(values, blocks, strict=True), start):
-            digits = f"{value:016x}"
-            ours: dict[str, Any] = {f"s{segment}": digits[4 * segment : 4 * segment + 4] for segment in range(4)}
-            ours |= {"fp": value - (value >> 63 << 64), "digest": f"{bench.rng.getrandbits(128):032x}"}
-            ours |= {"group": str(number), "written": number + 1}
-            if of_value:
-                ours["blocks"] = of_value
-            if "shingles" in keys:
-                ours |= {"keys": bands_of(bench), "length": 200}
-            tenant = f"t{number % TENANTS}"
-            routing = f',"routing":"{tenant}"' if routed else ""
-            own = f',"tenant":"{tenant}"' if routed else ""
-            source = json.dumps(ours, separators=(",", ":"))
-            yield f'{{"index":{{"_id":"{number}"{routing}}}}}', f'{{"simhash":{source}{own}}}'
+    for number in range(count):
+        value = bench.rng.getrandbits(64)
+        digits = f"{value:016x}"
+        ours: dict[str, Any] = {f"s{segment}": digits[4 * segment : 4 * segment + 4] for segment in range(4)}
+        ours |= {"fp": value - (value >> 63 << 64), "digest": f"{bench.rng.getrandbits(128):032x}"}
+        ours |= {"group": str(number), "written": number + 1}
+        if keys:
+            ours |= {"keys": bands_of(bench), "length": 200}
+        tenant = f"t{number % TENANTS}"
+        routing = f',"routing":"{tenant}"' if routed else ""
+        own = f',"tenant":"{tenant}"' if routed else ""
+        source = json.dumps(ours, separators=(",", ":"))
+        yield f'{{"index":{{"_id":"{number}"{routing}}}}}', f'{{"simhash":{source}{own}}}'
 
 
 def short_texts(bench: Bench, count: int) -> Iterator[tuple[str, str]]:
@@ -128,16 +122,12 @@ def clause_of(way: str, queries: Sequence[Any]) -> dict[str, Any]:
         return plain_clause(queries[0])
     if way == "plan":
         return candidates_clause(queries)
-    if way == "blocks":
-        return blocks_clause(queries)
     return sharing_clause(queries)
 
 
 def together_of(way: str, size: int, documents: int) -> int:
     """Return how many of a batch of look-ups are one query."""
-    if way == "plan":
-        return min(size, choose(size, K, 64, documents, blocks=False).together)
-    return size if way == "blocks" else 1
+    return min(size, choose(size, K, 64, documents).together) if way == "plan" else 1
 
 
 def search_of(

@@ -1,4 +1,4 @@
-"""Search in Elasticsearch and OpenSearch: our clauses beside the plain OR, bit vectors, and an empty search."""
+"""Search in Elasticsearch and OpenSearch: the query plan beside the plain OR, bit vectors, and an empty search."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def compared(
     """
     named = bench.servers[0].named
     facts = {name: recall_of(each, pool, k, size) for name, each in searches.items() if not name.endswith(FLOOR)}
-    base = named(FLOOR if size == 1 else "plan")
+    base = named(FLOOR if size == 1 else OURS)
     how = described(size)
     values = latencies(searches, pool.queries, size, bench.rounds)
     for name, each in facts.items():
@@ -104,13 +104,12 @@ def measure(bench: Bench, pool: Pool, searches: dict[str, Any], k: int, size: in
     named, how = bench.servers[0].named, described(size)
     recall = min(each["recall"] for name, each in facts.items() if name.endswith(OURS))
     bench.report.aim(f"search within {k} bits, {how}: recall", recall, at_least=1)
-    best = named("block keys" if k == 3 else "plan")
     if size == 1:
         limit = 1.5 if k == 3 else 2.5
-        bench.report.aim(f"search within {k} bits by {best}, × an empty search", table.ratio(best), at_most=limit)
+        bench.report.aim(f"search within {k} bits, × an empty search", table.ratio(named(OURS)), at_most=limit)
     elif k == 3:
-        times = table.ratio(named("plain OR"), best)
-        bench.report.aim(f"search in batches of {size} by {best}, × the plain OR", times, at_least=10)
+        times = table.ratio(named("plain OR"), named(OURS))
+        bench.report.aim(f"search in batches of {size}, × the plain OR", times, at_least=10)
 
 
 def described(size: int) -> str:
@@ -124,7 +123,7 @@ def by_distance(bench: Bench, pool: Pool, indices: Indices) -> None:
     for k in range(8):
         every = searches_on([Indices(indices.server, indices.ours)], k)
         name = f"within {k} bits"
-        searches[name] = every[indices.server.named("plan")]
+        searches[name] = every[indices.server.named(OURS)]
         facts[name] = recall_of(searches[name], pool, k, 1)
     searches[floor] = every[floor]
     title = f"{len(pool.values):,} fingerprints, the plan, {len(pool.queries)} queries, one at a time"
@@ -133,7 +132,7 @@ def by_distance(bench: Bench, pool: Pool, indices: Indices) -> None:
 
 
 FLOOR = "empty search"
-OURS = ("block keys", "plan")
+OURS = "plan"
 VECTORS = {"dense_vector flat": "flat", "dense_vector HNSW": "hnsw"}
 
 
@@ -170,10 +169,7 @@ def searches_of(indices: Indices, k: int) -> dict[str, Callable[[Sequence[int]],
     """Return the searches on one server."""
     server, ours = indices.server, indices.ours
     store = Documents(f"{server.store}/{ours}", request_timeout=600).store
-    found: dict[str, Callable[[Sequence[int]], Any]] = {}
-    if k <= 3:
-        found["block keys"] = lambda queries: by_store(store, queries, k, blocks=True)
-    found["plan"] = lambda queries: by_store(store, queries, k, blocks=False)
+    found: dict[str, Callable[[Sequence[int]], Any]] = {OURS: lambda queries: by_store(store, queries, k)}
     if k <= 3:
         found["plain OR"] = lambda queries: plain(server, ours, queries)
     for name, index in indices.vectors.items():
@@ -197,11 +193,11 @@ def recall_of(search: Callable[[Sequence[int]], Found], pool: Pool, k: int, size
 # --- the searches ---------------------------------------------------------------------------------------------------
 
 
-def by_store(store: Any, queries: Sequence[int], k: int, *, blocks: bool) -> Found:
+def by_store(store: Any, queries: Sequence[int], k: int) -> Found:
     from es_simhash.contract import Candidates, Probe
 
     probes = tuple(Probe(query, None) for query in queries)
-    return [{row.fingerprint for row in store.candidates(Candidates(probes, k, 64, blocks=blocks)).rows}]
+    return [{row.fingerprint for row in store.candidates(Candidates(probes, k, 64)).rows}]
 
 
 def plain(server: Server, index: str, queries: Sequence[int]) -> Found:
@@ -246,9 +242,9 @@ def pool_of(count: int, bench: Bench) -> Pool:
 
 
 def load(server: Server, index: str, values: Sequence[int]) -> None:
-    """Fill an index with block keys, in one Lucene segment."""
+    """Fill an index, in one Lucene segment."""
     store = Documents(f"{server.store}/{index}", request_timeout=600).store
-    fill(store, values, ("blocks",))
+    fill(store, values)
     store.close()
     server.merge(index)
 

@@ -56,7 +56,7 @@ def several(bench: Bench) -> None:
         of_ingest = [seconds, bench.count / seconds, linked, missed, 100 * missed / max(1, true)]
         of_group = [group_seconds, written, len(groups), "yes" if groups == alone else "no"]
         rows.append([f"{processes}, {refresh}", *of_ingest, *of_group])
-    bench.report.add(Facts(f"{bench.count:,} documents of {WORDS} words, one in five a copy, block keys", rows))
+    bench.report.add(Facts(f"{bench.count:,} documents of {WORDS} words, one in five a copy", rows))
 
 
 def documents_of(count: int, rng: random.Random) -> list[dict[str, str]]:
@@ -82,7 +82,7 @@ def set_up(bench: Bench, index: str, refresh: str) -> None:
     from es_simhash import Documents
 
     with Documents(bench.client, index=index) as documents:
-        documents.setup(keys=["blocks"])
+        documents.setup(keys=[])
     bench.client.indices.put_settings(index=index, settings={"index.refresh_interval": refresh})
 
 

@@ -16,24 +16,23 @@ if TYPE_CHECKING:
 
 SHARDS = (12, 6, 3, 1)
 BYTES = 1_500
-"""Bytes on the disk for a document with block keys, with what a merge needs."""
+"""Bytes on the disk for a document, with what a merge needs."""
 SINGLE, BATCH, TOGETHER = 100, 1_000, 100
 HOW: dict[str, dict[str, Any]] = {
-    "block keys": {"way": "blocks"},
-    "plan": {"way": "plan"},
-    f"block keys, one of {TENANTS} tenants": {"way": "blocks", "tenant": "t7", "routed": False},
-    f"block keys, one of {TENANTS} tenants, routed": {"way": "blocks", "tenant": "t7"},
+    "all": {},
+    f"one of {TENANTS} tenants, by a filter": {"tenant": "t7", "routed": False},
+    f"one of {TENANTS} tenants, with routing": {"tenant": "t7"},
 }
 
 
 def shards(bench: Bench) -> None:
-    """Load an index of 12 shards, measure it, and shrink it to 6, 3 and 1, each shard one Lucene segment."""
+    """Load an index of 12 shards, shrink it to 6, 3 and 1, each shard one Lucene segment, and look up by the plan."""
     bench.room(len(SHARDS) * bench.count, BYTES)  # all indices exist at once
-    rows: list[list[Any]] = [["shards, look-up", "ms, one at a time", "a second", f"a second, batches of {TOGETHER}"]]
+    rows: list[list[Any]] = [["shards, documents", "ms, one at a time", "a second", f"a second, batches of {TOGETHER}"]]
     settings = {"number_of_shards": SHARDS[0], "number_of_replicas": 0, "routing": True}
     with ExitStack() as stack:
         names = {count: stack.enter_context(bench.index(f"shards-{count}")) for count in SHARDS}
-        load(bench, names[SHARDS[0]], bench.count, ("blocks",), settings)
+        load(bench, names[SHARDS[0]], bench.count, None, settings)
         bench.client.indices.put_settings(index=names[SHARDS[0]], settings={"index.blocks.write": True})
         for count, index in names.items():
             if count != SHARDS[0]:
@@ -49,10 +48,9 @@ def shards(bench: Bench) -> None:
 
 def measure(bench: Bench, names: dict[int, str], how: str, options: dict[str, Any]) -> list[list[Any]]:
     """Return a row for each number of shards. They take turns."""
-    way = options["way"]
     found: dict[int, list[float]] = {}
     for size in (1, TOGETHER):
-        queries = queries_of(bench, way, min(SINGLE if size == 1 else BATCH, bench.count // 2))
+        queries = queries_of(bench, "plan", min(SINGLE if size == 1 else BATCH, bench.count // 2))
         searches: dict[str, Callable[[Sequence[int]], object]] = {
             str(count): search_in(bench, index, size, options) for count, index in names.items()
         }
@@ -65,6 +63,4 @@ def measure(bench: Bench, names: dict[int, str], how: str, options: dict[str, An
 
 
 def search_in(bench: Bench, index: str, size: int, options: dict[str, Any]) -> Callable[[Sequence[int]], object]:
-    way = options["way"]
-    together = together_of(way, size, bench.count)
-    return search_of(bench, index, way, together, options.get("tenant"), routed=options.get("routed", True))
+    return search_of(bench, index, "plan", together_of("plan", size, bench.count), **options)

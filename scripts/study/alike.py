@@ -4,9 +4,9 @@
     python scripts/study/alike.py --folder DIR
 
 For each corpus: of all pairs of different documents whose fingerprints differ in more than FAR bits, so that neither is
-a copy of the other, the share that has a given segment in common, that has a given block key in common, that the plain
-OR, the query plan and the block keys return as candidates for max_distance 3, and that shares a MinHash band. For lines
-of poems the share that has a q-gram in common, and that passes the count filter at a similarity of 0.8.
+a copy of the other, the share that has a given segment in common, that the plain OR and the query plan return as
+candidates for max_distance 3, and that shares a MinHash band. For lines of poems the share that has a q-gram in common,
+and that passes the count filter at a similarity of 0.8.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import corpora
 from es_simhash import Fingerprinter
 from es_simhash.fingerprinting.normalisation import compared_characters, normalise, word_characters
 from es_simhash.search import minhash
-from es_simhash.search.blocks import key_numbers
 from es_simhash.search.keys import SHORT, key_queries, text_keys
 from truth import distinct
 
@@ -36,8 +35,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=Path("study-corpora"), help="default: %(default)s")
     folder = parser.parse_args().folder
-    print("| corpus | documents | a segment | plain OR | plan | a block key | block keys | a band | bands |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("| corpus | documents | a segment | plain OR | plan | a band | bands |")
+    print("|---|---|---|---|---|---|---|")
     print(row("random numbers", random_documents(20_000)), flush=True)
     for name, texts in {
         "People's Daily": corpora.articles,
@@ -69,7 +68,6 @@ def documents_of(texts):
 def row(name, documents):
     values, bands = documents
     segments = values[:, None] >> np.arange(48, -1, -16, dtype=np.uint64) & np.uint64(0xFFFF)
-    keys = key_numbers(values.tolist(), 64)
     counts = defaultdict(float)
     for start in range(0, len(values), ROWS):
         some = slice(start, start + ROWS)
@@ -83,9 +81,6 @@ def row(name, documents):
         one = [each == 1 for each in differing]
         clauses = (one[0] & (equal[1] | equal[2] | equal[3])) | (one[1] & equal[0])
         counts["plan"] += (two | clauses & far).sum()
-        shared = [(k[some, None] == k[None, :]) & far for k in keys.T]
-        counts["key"] += sum(each.sum() for each in shared) / keys.shape[1]
-        counts["blocks"] += np.logical_or.reduce(shared).sum()
     holders = defaultdict(list)
     for number, of in enumerate(bands):
         for band in of:
@@ -96,7 +91,7 @@ def row(name, documents):
             sharing.update((first, second) for second in together[position + 1 :])
     sharing = {pair: n for pair, n in sharing.items() if int(values[pair[0]] ^ values[pair[1]]).bit_count() > FAR}
     counts["band"], counts["bands"] = 2 * sum(sharing.values()) / minhash.BANDS, 2 * len(sharing)
-    names = ("segment", "plain", "plan", "key", "blocks", "band", "bands")
+    names = ("segment", "plain", "plan", "band", "bands")
     return f"| {name} | {len(values):,} | " + " | ".join(f"{counts[n] / counts['pairs']:.2e}" for n in names) + " |"
 
 
