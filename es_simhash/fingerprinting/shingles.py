@@ -13,6 +13,8 @@ import numpy as np
 from es_simhash.fingerprinting.characters import HAN, codes_of, kinds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 SHINGLE = 5
@@ -46,23 +48,40 @@ def shingle_numbers(words: str, widths: Widths = ALIKE) -> NDArray[np.uint64]:
     :param words: the word characters of a text.
     :param widths: up to ``SHINGLE`` each.
     """
-    if not words:
-        return np.zeros(0, dtype=np.uint64)
-    # So each character starts a shingle; those that reach beyond the text are left out.
-    codes = codes_of(words)
-    padded = np.concatenate([codes, np.full(SHINGLE - 1, _NO_TEXT, dtype=np.uint32)]).astype(np.uint64)
-    is_han = kinds().take(codes) & HAN != 0
-    numbers = np.zeros(len(codes), dtype=np.uint64)
+    return shingles_of_texts([words], widths)[0]
+
+
+def shingles_of_texts(texts: Sequence[str], widths: Widths = ALIKE) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return :func:`shingle_numbers` of n texts, one text after the other, and how many each of them has, shape (n,).
+
+    For many short texts together this takes a tenth of the time.
+    """
+    if not any(texts):
+        return np.zeros(0, dtype=np.uint64), np.zeros(len(texts), dtype=np.int64)
+    lengths = np.array([len(text) for text in texts], dtype=np.int64)
+    of_text = np.repeat(np.arange(len(texts)), lengths)
+    codes = codes_of("".join(texts))
+    # So each character starts a shingle; those that reach beyond their text are left out.
+    places = np.arange(len(codes)) + of_text * (SHINGLE - 1)
+    padded = np.full(len(codes) + len(texts) * (SHINGLE - 1), _NO_TEXT, dtype=np.uint64)
+    padded[places] = codes
+    is_han = kinds().take(padded[: -SHINGLE + 1]) & HAN != 0
+    numbers = np.zeros(len(is_han), dtype=np.uint64)
     for index in range(max(widths)):
-        terms = padded[index : index + len(codes)] * _FACTORS[index]
+        terms = padded[index : index + len(is_han)] * _FACTORS[index]
         if index >= widths.han:
             terms[is_han] = 0
         if index >= widths.other:
             terms[~is_han] = 0
         numbers += terms
-    behind = len(codes) - np.arange(len(codes))
-    whole = np.where(is_han, widths.han, widths.other) <= behind
-    return numbers[whole] if whole.any() else numbers[:1]
+    numbers, is_han = numbers[places], is_han[places]
+    ends = np.cumsum(lengths)
+    whole = np.where(is_han, widths.han, widths.other) <= ends[of_text] - np.arange(len(codes))
+    counts = np.bincount(of_text[whole], minlength=len(texts))
+    short = (counts == 0) & (lengths > 0)
+    whole[(ends - lengths)[short]] = True
+    counts[short] = 1
+    return numbers[whole], counts
 
 
 def distinct(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:

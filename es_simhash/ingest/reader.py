@@ -19,7 +19,7 @@ from es_simhash.fingerprinting.normalisation import (
 )
 from es_simhash.ingest.dead_letters import carried_line, has_json_form
 from es_simhash.lines import parsed
-from es_simhash.search.keys import SHINGLES, text_keys
+from es_simhash.search.keys import SHINGLES, keys_of_texts
 from es_simhash.search.times import time_of
 from es_simhash.similarity.text_fields import field_value, kind_of, text_of
 from es_simhash.values import value
@@ -109,7 +109,7 @@ class Reader:
         fingerprints = self._fingerprinter.fingerprints_normalised(normalised)
         keys: Iterable[TextKeys | None] = repeat(None)
         if SHINGLES in self._kinds:
-            keys = [text_keys(compared_characters(text)) for text in normalised]
+            keys = keys_of_texts([compared_characters(text) for text in normalised])
         documents = map(self._document, good, fingerprints, keys)
         return [item if isinstance(item, Outcome) else next(documents) for item in checked]
 

@@ -35,7 +35,6 @@ Where all characters of a are Han, position counts are 2 and gap counts 1: the b
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -87,11 +86,11 @@ def gram_keys(words: str) -> list[str]:
     grams = [_FIRST + padded[: widths[0] - 1], *(padded[at : at + width] for at, width in enumerate(widths))]
     if len(set(grams)) == len(grams):
         return [KIND + gram for gram in grams]
-    seen: Counter[str] = Counter()
+    seen: dict[str, int] = {}
     keys = []
     for gram in grams:
-        number = seen[gram]
-        seen[gram] += 1
+        number = seen.get(gram, 0)
+        seen[gram] = number + 1
         keys.append(f"{KIND}{gram}#{number}" if number else KIND + gram)
     return keys
 
@@ -153,6 +152,8 @@ def _widths(words: str) -> tuple[int, ...]:
     """Return the length of the q-gram that starts at each word character."""
     if _ALL_HAN.fullmatch(words):
         return (2,) * len(words)
+    if _HAN.search(words) is None:
+        return (3,) * len(words)
     return tuple([2 if _HAN.match(letter) else 3 for letter in words])
 
 

@@ -41,6 +41,7 @@ from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.normalisation import normalise, word_characters
 from es_simhash.fingerprinting.shingles import shingle_numbers
 from es_simhash.search import minhash
+from es_simhash.search.encoding import mixed
 from es_simhash.search.qgrams import gram_keys, gram_query
 from es_simhash.similarity.containment import containment_of
 from es_simhash.similarity.numbers import numbers as numbers_of
@@ -63,7 +64,7 @@ SHAPES += [(21, 6), (14, 9)]
 def band_hashes(signatures, bands, rows):
     """Hashes of the bands of many signatures: shape (documents, bands)."""
     cut = signatures[:, : bands * rows].reshape(len(signatures), bands, rows)
-    return minhash._mixed((cut * FACTORS[:rows]).sum(axis=2, dtype=np.uint64))
+    return mixed((cut * FACTORS[:rows]).sum(axis=2, dtype=np.uint64))
 
 
 def shared_keys(hashes):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import tracemalloc
 import unicodedata
 from pathlib import Path
@@ -15,7 +16,18 @@ from hypothesis import strategies as st
 
 from es_simhash.fingerprinting.shingles import Widths, shingle_numbers
 from es_simhash.search.encoding import ALPHABET
-from es_simhash.search.minhash import _FACTORS, BANDS, LONGER, PAIRS, ROWS, WIDTHS, bands, keys, signature
+from es_simhash.search.minhash import (
+    _FACTORS,
+    BANDS,
+    LONGER,
+    PAIRS,
+    ROWS,
+    WIDTHS,
+    bands,
+    bands_of_texts,
+    keys,
+    signature,
+)
 
 FILE = Path(__file__).resolve().parents[1] / "vectors" / "minhash-2.jsonl"
 LINES: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
@@ -84,6 +96,16 @@ def test_bands_are_those_of_the_file_and_of_the_slow_reference(line: dict[str, A
     assert bands(text, kind) == line["bands"] == plain_bands(text, kind)
 
 
+def test_texts_together_have_the_keys_that_each_has_alone() -> None:
+    rng = random.Random(1)
+    sizes = [0, 1, 2, 5, 60, 150, 3_000]
+    texts = ["".join(rng.choice("暴雨〇カ가a1") for _ in range(rng.choice(sizes))) for _ in range(300)]
+    texts += ["aa", "", "a" * 5_000]
+    for kind in WIDTHS:
+        assert bands_of_texts(texts, kind) == [bands(text, kind) for text in texts]
+    assert bands_of_texts([], PAIRS) == []
+
+
 @settings(max_examples=30)
 @given(shingles=numbers, row_bits=st.integers(1, 7))
 def test_a_signature_is_that_of_the_slow_reference(shingles: list[int], row_bits: int) -> None:
@@ -117,13 +139,13 @@ def test_shingles_are_those_of_the_slow_reference(words: str, widths: Widths) ->
 def test_rows_are_equal_as_often_as_texts_are_similar_and_bands_as_the_formula_says(
     size: int, similarity: float
 ) -> None:
-    random = np.random.default_rng(size)
+    rng = np.random.default_rng(size)
     both = round(2 * size * similarity / (1 + similarity))
     true = both / (2 * size - both)
     equal, shared = [], []
     for _ in range(300):
-        a = random.integers(0, ALL, size=size, dtype=np.uint64)
-        b = np.concatenate([a[:both], random.integers(0, ALL, size=size - both, dtype=np.uint64)])
+        a = rng.integers(0, ALL, size=size, dtype=np.uint64)
+        b = np.concatenate([a[:both], rng.integers(0, ALL, size=size - both, dtype=np.uint64)])
         equal.append(np.mean(signature(a, 6) == signature(b, 6)))
         shared.append(len(set(keys(a, LONGER)) & set(keys(b, LONGER))))
     deviation = (true * (1 - true) / 64 / 300) ** 0.5
@@ -132,8 +154,8 @@ def test_rows_are_equal_as_often_as_texts_are_similar_and_bands_as_the_formula_s
 
 
 def test_unrelated_texts_share_no_key() -> None:
-    random = np.random.default_rng(1)
-    every = [key for _ in range(3_000) for key in keys(random.integers(0, ALL, size=50, dtype=np.uint64), PAIRS)]
+    rng = np.random.default_rng(1)
+    every = [key for _ in range(3_000) for key in keys(rng.integers(0, ALL, size=50, dtype=np.uint64), PAIRS)]
     assert len(set(every)) == len(every)
 
 
