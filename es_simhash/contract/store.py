@@ -146,7 +146,7 @@ class Store(Protocol):
         """Return how many documents a Scan returns."""
 
     def read_fingerprints(
-        self, after: Any = None, own: int | None = None, most: int | None = None
+        self, after: Any = None, own: int | None = None, most: int | None = None, *, keys: bool = False
     ) -> FingerprintPage | None:
         """Read the fingerprints of the documents that search finds and that were written after a former page.
 
@@ -154,6 +154,7 @@ class Store(Protocol):
         :param own: how many writes the program itself has made since the former page, if that was the last one. If
             there were no others, nothing is read, or what was read before.
         :param most: documents of the store; None for any number.
+        :param keys: read the keys of their texts in place of their fingerprints.
         :returns: None if the store has more than ``most`` documents, or if it does not support this: a search in an
             embedded store costs little.
         """

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import Candidates, Found, Probe
 from es_simhash.deciding.limits import LIMITS
 from es_simhash.errors import StoreError
+from es_simhash.search.key_table import KeyTable
 from es_simhash.search.near_index import NearIndex
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Memory:
         # Very many documents may have one text. So fingerprints and keys are known by digest, and lead to each once.
         self._of_digest: dict[str, list[tuple[int, str]]] = {}
         """By digest, the write orders and ids of the documents that were written with it, in this order."""
-        self._of_key: defaultdict[str, list[str]] = defaultdict(list)
+        self._keys = KeyTable()
         self._indexes: dict[int, NearIndex] = {}
         self._digests: list[str] = []
         self._fingerprints: list[int | None] = []
@@ -99,8 +99,7 @@ class Memory:
         self._index_new()
         digests = {row.digest for row in batch if row.digest in self._of_digest}
         if rule.keys:
-            keys = {key for some in queries for query in some for key in query.keys}
-            digests.update(digest for key in keys if key in self._of_key for digest in self._of_key[key])
+            digests.update(self._digests[position] for position in self._keys.sharing_any(queries).tolist())
         else:
             if (index := self._indexes.get(rule.max_distance)) is None:  # ``add`` may change the rule
                 index = self._indexes[rule.max_distance] = NearIndex(rule.bits, rule.max_distance)
@@ -127,14 +126,15 @@ class Memory:
 
     def _index_new(self) -> None:
         """Make the Rows that were written since the last time known to :meth:`_like`."""
+        first: list[Row] = []
         for row in self._new:
             if row.digest not in self._of_digest:
                 self._of_digest[row.digest] = []
-                for key in row.keys:
-                    self._of_key[key].append(row.digest)
-                self._digests.append(row.digest)
-                self._fingerprints.append(row.fingerprint)
+                first.append(row)
             insort(self._of_digest[row.digest], (row.written, row.id))
+        self._digests += [row.digest for row in first]
+        self._fingerprints += [row.fingerprint for row in first]
+        self._keys.add([row.keys for row in first], [row.length for row in first])
         self._new = []
 
 

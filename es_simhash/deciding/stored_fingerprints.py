@@ -14,6 +14,8 @@ found. If they write a lot, each document is looked up in the store from then on
 
 Among near-equal documents nearly every one is near another, and a search by segments finds most of the store. So the
 nearest fingerprints are found here, and only their documents are looked up.
+
+Where keys find the candidates, the keys of the store are held in place of its fingerprints, 8 bytes for each key.
 """
 
 from __future__ import annotations
@@ -25,13 +27,15 @@ from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError, StoreError
 from es_simhash.free_memory import free_memory
+from es_simhash.search.key_table import MOST as LARGEST
+from es_simhash.search.key_table import KeyTable
 from es_simhash.search.near_index import LARGEST_DISTANCE, NearIndex, most_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from es_simhash.contract import Row, Store
+    from es_simhash.contract import FingerprintPage, Row, Store
     from es_simhash.deciding.limits import Limits
     from es_simhash.deciding.outcome import Document
     from es_simhash.deciding.rule import ResolvedRule
@@ -43,6 +47,8 @@ WORTHWHILE = 8
 takes less than an eighth of the time of a look-up."""
 MOST = 25_000_000
 """The largest number of fingerprints in memory, if the free memory is not known."""
+FOR_KEYS = 16
+"""The keys of a document take the memory of so many fingerprints of 64 bits."""
 
 
 class StoredFingerprints:
@@ -55,12 +61,14 @@ class StoredFingerprints:
         self._store = store
         self._limits = limits
         self._bits = rule.bits
-        self._max_distance = max(0, rule.max_distance)
-        self._usable = not rule.keys and rule.max_distance <= LARGEST_DISTANCE
-        self._table: NearIndex | None = None
+        self._rule = rule
+        self._usable = rule.keys or rule.max_distance <= LARGEST_DISTANCE
+        self._table: NearIndex | KeyTable | None = None
         self._after: Any = None
         free = free_memory()
         self._most = MOST if free is None else most_held(free, rule.bits)
+        if rule.keys:
+            self._most = min(LARGEST, self._most // FOR_KEYS)
         self._looked_up = 0
         self._read_at = 0.0
         self._began = False
@@ -81,6 +89,11 @@ class StoredFingerprints:
         table = self._table
         if table is None:
             return documents
+        if isinstance(table, KeyTable):
+            queries = [self._rule.queries(document.keys) for document in documents]
+            # A text without keys may have an exact duplicate.
+            found = table.may_share(queries).tolist()
+            return [each for each, some, share in zip(documents, queries, found, strict=True) if share or not some]
         values = [document.fingerprint.value for document in documents]
         near = iter(table.may_be_near([value for value in values if value is not None]).tolist())
         return [each for each, value in zip(documents, values, strict=True) if value is None or next(near)]
@@ -88,7 +101,7 @@ class StoredFingerprints:
     def nearest(self, fingerprints: Sequence[int]) -> list[list[int]] | None:
         """Return for each fingerprint the stored ones that are nearest to it; None if this is not known."""
         table = self._table
-        if table is None or len(table) > self._limits.named:
+        if not isinstance(table, NearIndex) or len(table) > self._limits.named:
             return None
         return table.nearest(fingerprints)
 
@@ -104,6 +117,10 @@ class StoredFingerprints:
             self._read_more(*((rows, writes) if self._counts else ((), None)))
             self._counts = True
 
+    @property
+    def _what(self) -> str:
+        return "keys" if self._rule.keys else "fingerprints"
+
     def drop(self) -> None:
         """Look each document up from now on: search finds at once what is written."""
         self._table, self._usable = None, False
@@ -116,30 +133,48 @@ class StoredFingerprints:
         table, self._table = self._table, None
         if table is None:
             after, own, most = None, None, min(self._most, WORTHWHILE * self._looked_up)
-            table, rows = NearIndex(self._bits, self._max_distance, positions=False), ()  # they are read with all
+            near = NearIndex(self._bits, max(0, self._rule.max_distance), positions=False)
+            table = KeyTable() if self._rule.keys else near
+            rows = ()  # they are read with all
         else:
             after, own, most = self._after, writes, None
-        table.add([row.fingerprint for row in rows])
+        _add_rows(table, tuple(rows))
         began = time.monotonic()
         try:
-            page = self._store.read_fingerprints(after, own, most)
+            page = self._store.read_fingerprints(after, own, most, keys=self._rule.keys)
             if page is not None and writes is not None and page.others > self._limits.others * writes:
                 self._usable = False
                 return
             if page is not None and after is None:
-                _log.info("reading the fingerprints of all documents that are stored")
+                _log.info("reading the %s of all documents that are stored", self._what)
             while page is not None and page.more:
-                table.add(page.values)
-                page = self._store.read_fingerprints(page.after)
+                _add_page(table, page)
+                page = self._store.read_fingerprints(page.after, keys=self._rule.keys)
         except (StoreError, InputError) as error:
             if isinstance(error, StoreError) and error.retryable:
                 raise
-            _log.warning("each document is looked up in the store, because its fingerprints cannot be read: %s", error)
+            _log.warning(
+                "each document is looked up in the store, because its %s cannot be read: %s", self._what, error
+            )
             self._usable = False
             return
         if page is None:
             return
-        table.add(page.values)
+        _add_page(table, page)
         self._usable = len(table) <= self._most
         if self._usable:
             self._table, self._after, self._read_at = table, page.after, began
+
+
+def _add_rows(table: NearIndex | KeyTable, rows: Sequence[Row]) -> None:
+    if isinstance(table, NearIndex):
+        table.add([row.fingerprint for row in rows])
+    else:
+        table.add([row.keys for row in rows], [row.length for row in rows])
+
+
+def _add_page(table: NearIndex | KeyTable, page: FingerprintPage) -> None:
+    if isinstance(table, NearIndex):
+        table.add(page.values)
+    else:
+        table.add([keys for keys, _ in page.keys], [length for _, length in page.keys])

@@ -110,6 +110,20 @@ def fingerprints(
     return values, None
 
 
+def keys_of(
+    store: Store, after: Any = None, own: int | None = None, most: int | None = None
+) -> tuple[set[tuple[frozenset[str], int]], Any]:
+    """:func:`fingerprints` for the keys and the lengths of texts."""
+    found: set[tuple[frozenset[str], int]] = set()
+    page = store.read_fingerprints(after, own, most, keys=True)
+    while page is not None:
+        found.update((frozenset(keys), length) for keys, length in page.keys)
+        if not page.more:
+            return found, page.after
+        page = store.read_fingerprints(page.after, keys=True)
+    return found, None
+
+
 def flip(value: int, bits: Iterable[int]) -> int:
     """Return a fingerprint in which these bits are flipped, 0 for the lowest."""
     for bit in bits:

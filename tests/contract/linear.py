@@ -243,7 +243,7 @@ class LinearStore:
 
     @_locked
     def read_fingerprints(
-        self, after: Any = None, own: int | None = None, most: int | None = None
+        self, after: Any = None, own: int | None = None, most: int | None = None, *, keys: bool = False
     ) -> FingerprintPage | None:
         if most is not None and len(self.searchable) > most:
             return None
@@ -253,6 +253,9 @@ class LinearStore:
         others = 0 if after is None or own is None else last - before - own
         if own is not None and not others:
             rows = []
+        if keys:
+            of_texts = [(row.keys, row.length) for row in rows if row.length is not None]
+            return FingerprintPage((), last, more=False, others=others, keys=of_texts)
         values = [row.fingerprint for row in rows if row.fingerprint is not None]
         return FingerprintPage(values, last, more=False, others=others)
 

@@ -10,6 +10,8 @@ import pytest
 from es_simhash import Documents, fingerprint
 from es_simhash.deciding.limits import Limits
 from es_simhash.errors import StoreError
+from es_simhash.fingerprinting.normalisation import compared_characters, normalise
+from es_simhash.search.keys import text_keys
 from es_simhash.stores.address import open_store
 from tests import limited
 from tests.contract import LinearStore
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from es_simhash.contract import Store
+    from es_simhash.similarity.rule import Rule
 
 WORDS = "北京 上海 经济 增长 市场 投资 企业 发展 政府 改革 教育 医院 学校 火车 飞机 天气 暴雨 足球 比赛 电影".split()  # noqa: SIM905
 BATCH = 4
@@ -44,8 +47,11 @@ class Recording(WatchedStore):
             self.looked_up += [probe.fingerprint for probe in request.probes if probe.fingerprint is not None]
         reply = super().perform(request)
         if request.method == "read_fingerprints" and reply is not None:
-            self.read += len(reply.values)
+            self.read += len(reply.values) + len(reply.keys)
         return reply
+
+
+RULES: list[Rule] = ["fingerprint", "copy"]
 
 
 @pytest.fixture(params=["memory", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
@@ -60,7 +66,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
 
 
 def ingested(
-    documents: Documents, numbers: range, before: Callable[[int], None] | None = None, **limits: float
+    documents: Documents, numbers: range, rule: Rule, before: Callable[[int], None] | None = None, **limits: float
 ) -> dict[str, str | None]:
     """Ingest texts, four at a time. Return the original of each.
 
@@ -77,36 +83,40 @@ def ingested(
 
     return {
         outcome.id or "": outcome.duplicate_of
-        for outcome in limited.ingested(documents, read(), Limits(**small), batch_size=BATCH, rule="fingerprint")
+        for outcome in limited.ingested(documents, read(), Limits(**small), batch_size=BATCH, rule=rule)
     }
 
 
-def test_only_what_is_near_a_stored_fingerprint_is_looked_up(store: Store) -> None:
+@pytest.mark.parametrize("rule", RULES)
+def test_only_what_is_near_a_stored_fingerprint_or_shares_keys_is_looked_up(store: Store, rule: Rule) -> None:
     recording = Recording(store)
     with Documents(recording) as documents:
-        documents.setup(keys=[])
-        originals = ingested(documents, range(40))
+        documents.setup(rule=rule)
+        originals = ingested(documents, range(40), rule)
         assert set(originals.values()) == {None}
         assert len(recording.looked_up) <= 3 * BATCH
         recording.looked_up, recording.read = [], 0
-        originals = ingested(documents, range(1_000, 1_040))
+        originals = ingested(documents, range(1_000, 1_040), rule)
         assert originals == {f"d{1_000 + n}": f"d{n}" for n in range(40)}
         assert len(recording.looked_up) == 40
         assert recording.read < 150  # all of them once, and perhaps the last ones once more
 
 
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("fresh", "others"), [(0.0, 9.0), (30.0, 9.0), (30.0, 0.1)])
-def test_what_another_program_writes_is_found(store: Store, fresh: float, others: float) -> None:
+def test_what_another_program_writes_is_found(store: Store, fresh: float, others: float, rule: Rule) -> None:
     recording = Recording(store)
     with Documents(recording) as documents:
-        documents.setup(keys=[])
+        documents.setup(rule=rule)
 
         def before(number: int) -> None:
             if number == 17:
-                write(store, entry("other", fingerprint(text(31)).value))
+                keys = text_keys(compared_characters(normalise(text(31))))
+                other: Any = {"keys": keys.values, "length": keys.length} if rule == "copy" else {}
+                write(store, entry("other", fingerprint(text(31)).value, text=text(31), **other))
 
         recording.looked_up = []
-        originals = ingested(documents, range(40), before, fresh=fresh, others=others)
+        originals = ingested(documents, range(40), rule, before, fresh=fresh, others=others)
         assert originals == {f"d{n}": "other" if n == 31 else None for n in range(40)}
         assert (len(recording.looked_up) < 20) == (others > 1)
 
@@ -120,14 +130,17 @@ class Refusing(Recording):
         return super().perform(request)
 
 
-def test_an_ingest_goes_on_where_fingerprints_cannot_be_read(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("rule", RULES)
+def test_an_ingest_goes_on_where_fingerprints_or_keys_cannot_be_read(
+    caplog: pytest.LogCaptureFixture, rule: Rule
+) -> None:
     caplog.set_level(logging.WARNING, "es_simhash")
     refusing = Refusing(LinearStore(lagging=True))
     with Documents(refusing) as documents:
-        documents.setup(keys=[])
-        ingested(documents, range(40))
-        originals = ingested(documents, range(1_000, 1_040))
+        documents.setup(rule=rule)
+        ingested(documents, range(40), rule)
+        originals = ingested(documents, range(1_000, 1_040), rule)
     assert originals == {f"d{1_000 + n}": f"d{n}" for n in range(40)}
     assert len(refusing.looked_up) == 80
-    said = [message for message in caplog.messages if "fingerprints cannot be read: no such thing" in message]
+    said = [message for message in caplog.messages if "cannot be read: no such thing" in message]
     assert len(said) == 2

@@ -1,4 +1,4 @@
-"""Read fingerprints alone: those that were written since the last reading.
+"""Read fingerprints alone, or keys alone: those that were written since the last reading.
 
 The server gives each write in a shard the next sequence number. So the documents that were written after a former reply
 are those with a higher number in their shard. If the numbers have risen by as many as the program itself has written,
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import FingerprintPage
 from es_simhash.fingerprinting.encoding import from_longs
-from es_simhash.stores.elasticsearch.rows import FINGERPRINT_FIELDS
+from es_simhash.stores.elasticsearch.rows import FINGERPRINT_FIELDS, KEY_FIELDS
 from es_simhash.stores.elasticsearch.search import multi_search
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from es_simhash.stores.elasticsearch.index import Index
     from es_simhash.stores.elasticsearch.search import Search
@@ -47,7 +47,7 @@ class _Position:
 
 
 def read_fingerprints(
-    index: Index, after: Any = None, own: int | None = None, most: int | None = None
+    index: Index, after: Any = None, own: int | None = None, most: int | None = None, *, keys: bool = False
 ) -> FingerprintPage | None:
     if index.routing is not None:
         return None  # its shard holds documents of others, and it is not large
@@ -68,7 +68,7 @@ def read_fingerprints(
         position = _Position(read, to, others=not alone)
         if others or not to:
             return FingerprintPage((), position, more=bool(to), others=others)
-    return _page(position, index)
+    return _page(position, index, keys=keys)
 
 
 def _last_numbers(read: Mapping[Shard, int], most: int | None, index: Index) -> dict[Shard, int] | None:
@@ -98,28 +98,38 @@ def _last_numbers(read: Mapping[Shard, int], most: int | None, index: Index) -> 
     return found
 
 
-def _page(position: _Position, index: Index) -> FingerprintPage:
+def _page(position: _Position, index: Index, *, keys: bool) -> FingerprintPage:
     """Return the next page of the first shard that has documents to read."""
     shard, last = next(iter(position.to.items()))
     new = _numbers(above=position.read[shard], to=last)
+    fields = KEY_FIELDS if keys else FINGERPRINT_FIELDS
     page = {
-        "query": {"bool": {"filter": [new, {"exists": {"field": FINGERPRINT_FIELDS[0]}}]}},
+        "query": {"bool": {"filter": [new, {"exists": {"field": fields[0]}}]}},
         "sort": [{"_seq_no": "asc"}],
         "size": PAGE,
-        "docvalue_fields": FINGERPRINT_FIELDS,
+        "docvalue_fields": fields,
         "track_total_hits": False,
     }
     [body] = multi_search([_search(*shard, page, index)], index)
     hits = body["hits"]["hits"]
     read = {**position.read, shard: hits[-1]["sort"][0] if len(hits) == PAGE else last}
     to = {each: number for each, number in position.to.items() if number > read[each]}
-    return FingerprintPage(list(_fingerprints(hits)), _Position(read, to, position.others), more=bool(to))
+    values = () if keys else list(_fingerprints(hits))
+    return FingerprintPage(
+        values, _Position(read, to, position.others), more=bool(to), keys=list(_keys(hits)) if keys else ()
+    )
 
 
 def _fingerprints(hits: Iterable[Mapping[str, Any]]) -> Iterable[int]:
     for hit in hits:
         longs = [hit["fields"][field] for field in FINGERPRINT_FIELDS if field in hit["fields"]]
         yield from map(from_longs, zip(*longs, strict=False))  # a damaged document has several values
+
+
+def _keys(hits: Iterable[Mapping[str, Any]]) -> Iterator[tuple[list[str], int]]:
+    for hit in hits:
+        keys, lengths = (hit["fields"].get(field, []) for field in KEY_FIELDS)
+        yield from ((keys, length) for length in lengths)  # a damaged document has several, or none
 
 
 def _numbers(*, above: int, to: int | None = None) -> dict[str, Any]:

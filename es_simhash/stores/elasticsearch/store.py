@@ -155,9 +155,9 @@ class IndexStore(Retrying):
 
     @requested
     def read_fingerprints(
-        self, after: Any = None, own: int | None = None, most: int | None = None
+        self, after: Any = None, own: int | None = None, most: int | None = None, *, keys: bool = False
     ) -> FingerprintPage | None:
-        return fingerprints.read_fingerprints(self._index, after, own, most)
+        return fingerprints.read_fingerprints(self._index, after, own, most, keys=keys)
 
     @requested
     def refresh(self) -> None:

@@ -147,7 +147,7 @@ class SqliteStore(Retrying):
         return documents.count(self._database, scan)
 
     def read_fingerprints(
-        self, after: Any = None, own: int | None = None, most: int | None = None
+        self, after: Any = None, own: int | None = None, most: int | None = None, *, keys: bool = False
     ) -> FingerprintPage | None:
         return None  # a look-up in the file costs little
 
