@@ -1,4 +1,4 @@
-"""An ingest whose limits are so small that a few documents reach them."""
+"""Verbs whose limits are so small that a few documents reach them: they are called without ``Documents``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import KeysState
 from es_simhash.deciding.limits import LIMITS, Limits
+from es_simhash.deciding.rule import resolve
 from es_simhash.ingest import run
 from es_simhash.ingest.batches import BATCH, Source
 
@@ -14,6 +15,16 @@ if TYPE_CHECKING:
 
     from es_simhash import Documents, Outcome
     from es_simhash.deciding.ingest import OnDuplicate
+    from es_simhash.deciding.rule import ResolvedRule
+
+
+def keys_of(documents: Documents) -> KeysState:
+    return KeysState(documents.keys(), documents.keys_complete())
+
+
+def resolved(documents: Documents, **rule: Any) -> ResolvedRule:
+    """Return the rule that a verb takes, for a store that is set up."""
+    return resolve(documents.rule(**rule), documents.fingerprinter(), keys_of(documents))
 
 
 def ingested(
@@ -40,7 +51,7 @@ def ingested(
         batch_size=batch_size,
     )
     source, fingerprinter = Source(items, batch_size), documents.fingerprinter()
-    keys = KeysState(documents.keys(), documents.keys_complete())
+    keys = keys_of(documents)
     more: dict[str, Any] = {"deadline": 30.0, "limits": limits, "ahead": ahead}
     for outcomes in run.ingest(documents.store, source, fingerprinter, options, keys, **more):
         yield from outcomes

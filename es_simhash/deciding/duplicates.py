@@ -59,6 +59,8 @@ def remove_duplicates(
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None = None,
     saved: Saved | None = None,
+    *,
+    batch: int = BATCH,
 ) -> int:
     """Remove duplicates of heads, and the links to them.
 
@@ -69,6 +71,7 @@ def remove_duplicates(
     :param rule: the rule by which they are duplicates, and by which others get another original.
     :param filter: only documents that match it become originals.
     :param saved: takes what is removed and changed, before that happens.
+    :param batch: documents that are looked at, saved and removed together.
     :returns: how many documents were removed.
     """
     rest = iter(duplicates)
@@ -78,7 +81,7 @@ def remove_duplicates(
     def report() -> str:
         return f"{count + len(removed):,} documents were removed: remove the other duplicates again"
 
-    while some := list(islice(rest, BATCH)):
+    while some := list(islice(rest, batch)):
         with saying_what_is_done(report):
             found = _with_heads(store, [(each.id, each.head) for each in some], rule)
             # The group is not compared: a removal before may have given a member another one.

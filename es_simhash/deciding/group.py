@@ -91,6 +91,9 @@ def group(
     head: Head = "earliest",
     progress: Progress = no_progress,
     free_memory: int | None = None,
+    *,
+    batch: int = BATCH,
+    giant: int = GIANT,
 ) -> GroupReport:
     """Recompute all groups.
 
@@ -99,6 +102,8 @@ def group(
     :param head: the rule that names a group after one of its members; :mod:`es_simhash.groups.links` has the rules.
     :param progress: is called with ``read``, ``compared`` or ``written``, and a number of documents.
     :param free_memory: in bytes; None if it is not known. If it is too little, a warning says so before the reading.
+    :param batch: documents whose links are written together.
+    :param giant: a group with this many members or more is reported too.
     :raises InputError: if texts confirm and a document has no text; if times count and a document has no time. The
         message names it. Nothing is written then.
     """
@@ -111,7 +116,7 @@ def group(
     with saying_what_is_done(lambda: "no links were written: group again"):
         heads, originals, left_out = _links(store, pool, rule, filter, head, progress)
     positions = pool.changed(heads, originals)
-    changed, conflicts = _write(store, pool.links(positions, heads, originals), len(positions), progress)
+    changed, conflicts = _write(store, pool.links(positions, heads, originals), len(positions), batch, progress)
     named = np.zeros(len(pool), dtype=np.bool_)
     named[heads[positions]] = True
     named[originals[positions[originals[positions] >= 0]]] = True
@@ -130,7 +135,7 @@ def group(
         changed=changed,
         conflicts=conflicts,
         largest=tuple(
-            (pool.id(i), int(sizes[i])) for i in reported[: max(LARGEST, int((sizes >= GIANT).sum()))].tolist()
+            (pool.id(i), int(sizes[i])) for i in reported[: max(LARGEST, int((sizes >= giant).sum()))].tolist()
         ),
         left_out=left_out,
     )
@@ -163,10 +168,13 @@ def _read(store: Store, rule: ResolvedRule, filter: Mapping[str, Any] | None, pr
     return reader.pool()
 
 
-def _write(store: Store, changes: Iterator[tuple[str, Link]], count: int, progress: Progress) -> tuple[int, int]:
+def _write(
+    store: Store, changes: Iterator[tuple[str, Link]], count: int, most: int, progress: Progress
+) -> tuple[int, int]:
     """Write the links of documents; return how many were written, and how many other programs wrote meanwhile.
 
     :param count: of the documents.
+    :param most: documents whose links are written together.
     """
     changed = conflicts = 0
 
@@ -175,7 +183,7 @@ def _write(store: Store, changes: Iterator[tuple[str, Link]], count: int, progre
         return f"the links of {done} were written, and those of {left:,} were not: group again"
 
     with saying_what_is_done(report):
-        while batch := dict(islice(changes, BATCH)):
+        while batch := dict(islice(changes, most)):
             lost = store.relink(batch)
             conflicts += len(lost)
             changed += len(batch) - len(lost)

@@ -17,9 +17,17 @@ if TYPE_CHECKING:
     from es_simhash.deciding.rule import ResolvedRule
 
 BATCH = 1_000
+"""Documents that are removed together."""
 
 
-def remove(store: Store, ids: Sequence[str], rule: ResolvedRule, filter: Mapping[str, Any] | None = None) -> set[str]:
+def remove(
+    store: Store,
+    ids: Sequence[str],
+    rule: ResolvedRule,
+    filter: Mapping[str, Any] | None = None,
+    *,
+    batch: int = BATCH,
+) -> set[str]:
     """Remove documents. Afterwards nothing is linked to them, and no later ingest finds them.
 
     A document that duplicated one of them gets another original, or stands alone. Links are changed first: after an
@@ -27,6 +35,7 @@ def remove(store: Store, ids: Sequence[str], rule: ResolvedRule, filter: Mapping
 
     :param rule: the rule by which the other original is found.
     :param filter: only documents that match it become originals.
+    :param batch: documents that are removed together.
     :returns: the ids that were removed.
     """
     removed: set[str] = set()
@@ -35,8 +44,8 @@ def remove(store: Store, ids: Sequence[str], rule: ResolvedRule, filter: Mapping
         return f"{len(removed):,} of {count_of(len(ids), 'document')} removed so far: remove all of them again"
 
     with saying_what_is_done(report):
-        for start in range(0, len(ids), BATCH):
-            remove_some(store, frozenset(ids[start : start + BATCH]), rule, {}, filter, removed)
+        for start in range(0, len(ids), batch):
+            remove_some(store, frozenset(ids[start : start + batch]), rule, {}, filter, removed)
     return removed
 
 
@@ -73,6 +82,8 @@ def remove_matching(
     filter: Mapping[str, Any] | None = None,
     *,
     everything: bool = True,
+    batch: int = BATCH,
+    deadline: float = DEADLINE,
 ) -> int:
     """Remove all documents that match a filter, with or without a fingerprint, page by page.
 
@@ -81,6 +92,8 @@ def remove_matching(
     :param matching: the documents to remove.
     :param filter: only documents that match it become originals.
     :param everything: all documents of the store may match.
+    :param batch: documents that are removed together.
+    :param deadline: seconds for which documents are looked at again while other programs change all of them.
     :returns: how many documents were removed.
     :raises InputError: if all documents match, and ``everything`` does not allow it. Nothing is removed then.
     :raises ConflictError: if other programs change documents that match, again and again.
@@ -98,7 +111,7 @@ def remove_matching(
         before, conflicts = count, False
         with saying_what_is_done(report):
             store.refresh()
-            scan: Scan | None = Scan(filter=matching, fields=(), size=BATCH)
+            scan: Scan | None = Scan(filter=matching, fields=(), size=batch)
             while scan is not None:
                 page = store.scan(scan)
                 versions = {row.id: row.version for row in page.rows}
@@ -111,7 +124,7 @@ def remove_matching(
         if count > before:
             waits = None
         elif conflicts:
-            waits = waits or Waits.after_conflict(DEADLINE)
+            waits = waits or Waits.after_conflict(deadline)
             if not waits.wait():
                 raise ConflictError(
                     f"{count_of(count, 'document')} removed so far, but other programs keep changing the others that "

@@ -47,11 +47,13 @@ class Saved:
     """Writes what a removal changes to a new file, before it is changed.
 
     :param path: of the file.
+    :param batch: whole documents that are read in one request.
     :raises InputError: if the file exists, or cannot be made.
     """
 
-    def __init__(self, store: Store, path: str) -> None:
+    def __init__(self, store: Store, path: str, batch: int = BATCH) -> None:
         self._store = store
+        self._batch = batch
         self._path = path
         try:
             self._file: IO[bytes] = open(path, "xb", opener=open_for_owner)  # noqa: SIM115  close() closes it
@@ -68,10 +70,10 @@ class Saved:
         """
         removed = sorted(ids)
         linked = _linked_to(self._store, frozenset(removed))
-        for some in _parts(sorted(linked)):
+        for some in _parts(sorted(linked), self._batch):
             rows = self._store.fetch(tuple(some)).values()
             self._write({"id": row.id, "links": [row.group, row.duplicate_of], "digest": row.digest} for row in rows)
-        for some in _parts(removed):
+        for some in _parts(removed, self._batch):
             found = self._store.fetch_whole(tuple(some))
             self._write({"id": id, "document": loads(document)} for id, document in found.items())
 
@@ -88,12 +90,13 @@ class Saved:
             raise StoreError(f"cannot write {self._path}: {error.strerror or error}") from error
 
 
-def restore(store: Store, path: str, deadline: float) -> RestoreReport:
+def restore(store: Store, path: str, deadline: float, batch: int = BATCH) -> RestoreReport:
     """Store what a removal saved in a file, and give other documents their former links.
 
     A document that exists with other contents stays. So does a link of a document whose text changed since.
 
     :param deadline: seconds for which documents are sent again while the store is too busy for them.
+    :param batch: whole documents that are written in one request.
     :raises InputError: if the file cannot be read, or is none that a removal wrote.
     :raises SchemeMismatch: if the store has another Scheme now.
     """
@@ -104,7 +107,7 @@ def restore(store: Store, path: str, deadline: float) -> RestoreReport:
             with saying_what_is_done(
                 lambda: f"{run.restored:,} documents are stored again: restore the same file again"
             ):
-                for lines in _from_the_end(file):
+                for lines in _from_the_end(file, batch):
                     run.take([_value(line, path) for line in lines])
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
@@ -205,7 +208,7 @@ def _value(line: bytes, path: str) -> dict[str, Any]:
     return value
 
 
-def _from_the_end(file: IO[bytes]) -> Iterator[list[bytes]]:
+def _from_the_end(file: IO[bytes], batch: int) -> Iterator[list[bytes]]:
     """Yield the lines of a file from here on in batches, the last line first.
 
     The last line is left out if it has no end. A removal was interrupted then, and did not remove that document.
@@ -213,13 +216,13 @@ def _from_the_end(file: IO[bytes]) -> Iterator[list[bytes]]:
     starts = array("q", [file.tell()])
     starts.extend(file.tell() for line in iter(file.readline, b"") if line.endswith(b"\n"))
     places = range(len(starts) - 1)
-    for last in range(len(places), 0, -BATCH):
+    for last in range(len(places), 0, -batch):
         lines = []
-        for place in reversed(places[max(0, last - BATCH) : last]):
+        for place in reversed(places[max(0, last - batch) : last]):
             file.seek(starts[place])
             lines.append(file.readline())
         yield lines
 
 
-def _parts(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
+def _parts(ids: Sequence[str], batch: int) -> Iterator[Sequence[str]]:
+    return (ids[start : start + batch] for start in range(0, len(ids), batch))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash import Documents, Duplicate
+from es_simhash.deciding.duplicates import remove_duplicates
+from es_simhash.deciding.undo import Saved
 from es_simhash.errors import InputError, StoreError
 from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT
@@ -17,6 +20,7 @@ from es_simhash.groups.links import HEADS
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR
 from tests.contract import LinearStore
 from tests.contract.documents import entry, flip, scan, write
+from tests.limited import resolved
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,10 +82,9 @@ def test_exactly_the_members_near_their_head_go_and_no_link_leads_to_them(
     documents.group(rule="fingerprint", max_distance=max_distance, head=head)
     before = {row.id: row for row in scan(store)}
     expected = {id for id, row in before.items() if row.group != id and is_near(before[row.group], row, max_distance)}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("es_simhash.deciding.duplicates.BATCH", batch)
-        found = list(documents.duplicates(rule="fingerprint", max_distance=max_distance))
-        assert documents.remove_duplicates(found, rule="fingerprint", max_distance=max_distance) == len(expected)
+    found = list(documents.duplicates(rule="fingerprint", max_distance=max_distance))
+    rule = resolved(documents, rule="fingerprint", max_distance=max_distance)
+    assert remove_duplicates(store, found, rule, batch=batch) == len(expected)
     after = {row.id: row for row in scan(store)}
     assert {each.id for each in found} == expected
     assert after.keys() == before.keys() - expected
@@ -132,11 +135,15 @@ def test_nothing_is_removed_that_could_not_be_saved_and_an_error_says_what_was_r
         if len(calls) == 3:  # the header, the documents of the first batch, those of the second one
             raise OSError(28, "No space left on device")
 
+    found = list(documents.duplicates(rule="fingerprint"))
+    rule = resolved(documents, rule="fingerprint")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("es_simhash.deciding.duplicates.BATCH", 2)
         patch.setattr("os.fsync", full_disk)
-        with pytest.raises(StoreError, match=r"cannot write .*No space left on device; 2 documents were removed"):
-            documents.remove_duplicates(list(documents.duplicates(rule="fingerprint")), save=path, rule="fingerprint")
+        with (
+            closing(Saved(store, path)) as saved,
+            pytest.raises(StoreError, match=r"cannot write .*No space left on device; 2 documents were removed"),
+        ):
+            remove_duplicates(store, found, rule, saved=saved, batch=2)
     assert len(scan(store)) == 2
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, Documents
-from es_simhash.deciding.group import BYTES
+from es_simhash.deciding.group import BYTES, group
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT
@@ -17,6 +17,7 @@ from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
 from tests.contract.documents import entry, flip, put, scan, write
 from tests.contract.watched import StoreCall, WatchedStore
+from tests.limited import resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,16 +84,13 @@ def test_members_that_are_no_longer_near_leave(store: Store) -> None:
 
 
 @pytest.mark.parametrize(("giant", "reported"), [(2, 13), (3, 12), (4, 10)])
-def test_the_ten_largest_groups_are_reported_and_every_giant_one(
-    monkeypatch: pytest.MonkeyPatch, giant: int, reported: int
-) -> None:
-    monkeypatch.setattr("es_simhash.deciding.group.GIANT", giant)
+def test_the_ten_largest_groups_are_reported_and_every_giant_one(giant: int, reported: int) -> None:
     store = LinearStore()
     store.set_up(DEFAULT)
     write(store, entry("alone", None))
     sizes = [2] + [3] * 11 + [4]
     write(store, *(entry(f"{n}-{m}", None, digest=f"d{n}") for n, size in enumerate(sizes) for m in range(size)))
-    largest = Documents(store).group(rule="fingerprint").largest
+    largest = group(store, resolved(Documents(store), rule="fingerprint"), giant=giant).largest
     every = [("12-0", 4), *((f"{n}-0", 3) for n in range(1, 12)), ("0-0", 2)]
     assert largest == tuple(every[:reported])
 

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents
-from es_simhash.deciding import group as flow
+from es_simhash.deciding.group import group
 from es_simhash.errors import StoreUnavailable
 from es_simhash.fingerprinting.scheme import DEFAULT
+from es_simhash.retries import Patience
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
 from tests.contract.documents import entry, flip, put, scan, write
 from tests.contract.watched import StoreCall, WatchedStore
 from tests.groups.test_links import reference_links
+from tests.limited import resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +32,7 @@ class Breaking(WatchedStore):
 
     def __init__(self, store: Store, after: int, done: bool) -> None:
         super().__init__(store)
+        self.patience = Patience(0)
         self._left, self._done = after, done
 
     def perform(self, op: StoreCall) -> Any:
@@ -68,10 +71,7 @@ def right(store: Store) -> dict[str, tuple[str, str | None]]:
 
 @pytest.mark.parametrize("head", ["earliest", "latest"])
 @pytest.mark.parametrize("make_store", [LinearStore, lambda: open_store("sqlite:///:memory:")])
-def test_broken_off_after_any_request_and_repeated_it_ends_the_same(
-    make_store: Callable[[], Store], monkeypatch: pytest.MonkeyPatch, head: Any
-) -> None:
-    monkeypatch.setattr(flow, "BATCH", 10)
+def test_broken_off_after_any_request_and_repeated_it_ends_the_same(make_store: Callable[[], Store], head: Any) -> None:
     documents = planted(90)
 
     def filled() -> Store:
@@ -81,7 +81,8 @@ def test_broken_off_after_any_request_and_repeated_it_ends_the_same(
         return store
 
     store = filled()
-    report = Documents(store).group(head=head, rule="fingerprint")
+    rule = resolved(Documents(store), rule="fingerprint")
+    report = group(store, rule, head=head, batch=10)
     expected = links(store)
     requests = -(-report.changed // 10)
     assert requests >= 5
@@ -89,21 +90,18 @@ def test_broken_off_after_any_request_and_repeated_it_ends_the_same(
         for done in (False, True):
             store = filled()
             with pytest.raises(StoreUnavailable):
-                Documents(Breaking(store, after, done), deadline=0).group(head=head, rule="fingerprint")
-            again = Documents(store).group(head=head, rule="fingerprint")
+                group(Breaking(store, after, done), rule, head=head, batch=10)
+            again = group(store, rule, head=head, batch=10)
             assert links(store) == expected
             assert again.changed == report.changed - min(10 * (after + done), report.changed)
 
 
-def test_broken_off_under_the_rule_kept_it_still_ends_with_a_head_for_each_group(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(flow, "BATCH", 10)
+def test_broken_off_under_the_rule_kept_it_still_ends_with_a_head_for_each_group() -> None:
     store = LinearStore()
     store.set_up(DEFAULT)
     write(store, *planted(90))
     with pytest.raises(StoreUnavailable):
-        Documents(Breaking(store, 2, True), deadline=0).group(head="kept", rule="fingerprint")
+        group(Breaking(store, 2, True), resolved(Documents(store), rule="fingerprint"), head="kept", batch=10)
     Documents(store).group(head="kept", rule="fingerprint")
     found = links(store)
     assert all(found[head][0] == head for head, _ in found.values())

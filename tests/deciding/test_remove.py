@@ -12,22 +12,29 @@ from elasticsearch import Elasticsearch
 
 from es_simhash import AsyncDocuments, Documents, SeenItems
 from es_simhash.contract import Scan
+from es_simhash.deciding.remove import remove_matching
 from es_simhash.errors import ConflictError, StoreUnavailable
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
 from tests.contract.documents import entry, flip, scan, write
 from tests.contract.watched import StoreCall, WatchedStore
+from tests.limited import resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from es_simhash.contract import Entry, Row, Store
+    from es_simhash.deciding.rule import ResolvedRule
 
 pytestmark = pytest.mark.slow
 
 K = 3
+
+
+def rule_of(store: Store) -> ResolvedRule:
+    return resolved(Documents(store), rule="fingerprint")
 
 
 def new_store(request: pytest.FixtureRequest, kind: str) -> Store:
@@ -243,8 +250,7 @@ def test_seen_items_that_were_removed_before_the_response_got_lost_are_counted(l
     assert [seen.remove("ann"), seen.remove("ann")] == [True, False]
 
 
-def test_documents_that_others_keep_changing_end_the_removal_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("es_simhash.deciding.remove.DEADLINE", 0.2)
+def test_documents_that_others_keep_changing_end_the_removal_with_an_error() -> None:
     store = new_store(None, "sqlite")  # type: ignore[arg-type]
     write(store, *(entry(f"id{n}", n << 20, lang="en") for n in range(5)))
 
@@ -255,7 +261,7 @@ def test_documents_that_others_keep_changing_end_the_removal_with_an_error(monke
             return super().perform(op)
 
     with pytest.raises(ConflictError, match=r"^4 documents removed so far, .* remove the others again$"):
-        Documents(Busy(store, "remove", _lost)).remove_matching({"term": {"lang": "en"}}, rule="fingerprint")
+        remove_matching(Busy(store, "remove", _lost), {"term": {"lang": "en"}}, rule_of(store), deadline=0.2)
     assert found(store).keys() == {"id2"}
 
 
@@ -275,12 +281,11 @@ def test_what_still_matches_after_a_change_is_removed_too(store: Store) -> None:
     assert found(store) == {}
 
 
-def test_what_moves_on_before_its_page_comes_is_removed_too(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("es_simhash.deciding.remove.BATCH", 2)
+def test_what_moves_on_before_its_page_comes_is_removed_too(store: Store) -> None:
     write(store, *(entry(f"id{n}", n << 20, lang="en") for n in range(5)))
     changed = entry("id3", 99, digest="new", lang="en")
     other = Meanwhile(store, "remove", lambda: write(store, changed))
-    assert Documents(other).remove_matching({"term": {"lang": "en"}}, rule="fingerprint") == 5
+    assert remove_matching(other, {"term": {"lang": "en"}}, rule_of(store), batch=2) == 5
     assert found(store) == {}
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import random
 import urllib.request
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 from elasticsearch import Elasticsearch
 
 from es_simhash import Documents, Fingerprinter, Scheme
+from es_simhash.deciding.duplicates import remove_duplicates
+from es_simhash.deciding.undo import Saved, restore
 from es_simhash.errors import InputError, SchemeMismatch
 from es_simhash.exact_json import dumps, loads
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR, es_simhash
+from tests.limited import resolved
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,15 +121,14 @@ def test_the_links_of_what_stayed_come_back(tmp_path: Path) -> None:
         ids = tuple(before)
         whole = documents.store.fetch_whole(ids)
         path = str(tmp_path / "removed")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("es_simhash.deciding.duplicates.BATCH", 3)
-            patch.setattr("es_simhash.deciding.undo.BATCH", 2)
-            found = list(documents.duplicates(rule="fingerprint", max_distance=6))
-            removed = documents.remove_duplicates(found, save=path, rule="fingerprint", max_distance=6)
-            assert removed == len(found) > 3
-            left = {row.id: row for row in documents.export()}
-            changed = [id for id, row in left.items() if row != before[id]]
-            report = documents.restore(path)
+        found = list(documents.duplicates(rule="fingerprint", max_distance=6))
+        rule = resolved(documents, rule="fingerprint", max_distance=6)
+        with closing(Saved(documents.store, path, batch=2)) as saved:
+            removed = remove_duplicates(documents.store, found, rule, saved=saved, batch=3)
+        assert removed == len(found) > 3
+        left = {row.id: row for row in documents.export()}
+        changed = [id for id, row in left.items() if row != before[id]]
+        report = restore(documents.store, path, deadline=0, batch=2)
         assert (report.restored, report.kept, report.refused) == (removed, (), {})
         assert report.relinked >= len(changed) > 0
         assert documents.store.fetch_whole(ids) == whole

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, SeenItems
+from es_simhash.deciding.group import group
+from es_simhash.deciding.remove import remove, remove_matching
 from es_simhash.errors import StoreUnavailable
 from es_simhash.stores.address import open_store
 from tests.contract.watched import StoreCall, WatchedStore
 from tests.faults import MAX_DISTANCE, contents_of, news
+from tests.limited import resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,17 +42,17 @@ class Away(WatchedStore):
 VERBS: dict[str, tuple[str, Callable[[Documents], Any], str]] = {
     "group": (
         "relink",
-        lambda documents: documents.group(),
+        lambda documents: group(documents.store, resolved(documents), batch=4),
         "the links of 4 documents were written, and those of {left} were not: group again",
     ),
     "remove": (
         "remove",
-        lambda documents: documents.remove([str(number) for number in range(10)]),
+        lambda documents: remove(documents.store, list("0123456789"), resolved(documents), batch=4),
         "4 of 10 documents removed so far: remove all of them again",
     ),
     "remove_matching": (
         "remove",
-        lambda documents: documents.remove_matching({"exists": {"field": "text"}}),
+        lambda documents: remove_matching(documents.store, {"exists": {"field": "text"}}, resolved(documents), batch=4),
         "4 documents removed so far: remove the others again",
     ),
     "backfill": (
@@ -61,11 +64,7 @@ VERBS: dict[str, tuple[str, Callable[[Documents], Any], str]] = {
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_verb_that_cannot_finish_says_what_it_did_and_is_completed_by_the_same_call(
-    verb: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("es_simhash.deciding.group.BATCH", 4)
-    monkeypatch.setattr("es_simhash.deciding.remove.BATCH", 4)
+def test_a_verb_that_cannot_finish_says_what_it_did_and_is_completed_by_the_same_call(verb: str) -> None:
     kind, call, report = VERBS[verb]
     store = Away()
     documents, calm = Documents(store, deadline=0), Documents("sqlite:///:memory:")
@@ -91,7 +90,7 @@ def test_a_verb_that_cannot_finish_says_what_it_did_and_is_completed_by_the_same
     assert contents_of(documents) == after
 
 
-def test_an_export_that_breaks_off_says_how_much_there_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_that_breaks_off_says_how_much_there_was() -> None:
     store = Away()
     documents = Documents(store, deadline=0)
     documents.setup(keys=[])
@@ -113,8 +112,7 @@ def test_an_ingest_that_breaks_off_says_how_to_go_on(tmp_path: Path, resume: boo
         list(documents.ingest(NEWS, batch_size=5, checkpoint=checkpoint, rule="fingerprint"))
 
 
-def test_a_rotation_of_all_users_says_from_when_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("es_simhash.seen.changes.USERS", 2)
+def test_a_rotation_of_all_users_says_from_when_to_go_on() -> None:
     store = Away()
     seen = SeenItems(store, deadline=0)
     seen.setup()

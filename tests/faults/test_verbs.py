@@ -12,12 +12,15 @@ from elasticsearch import Elasticsearch
 
 from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
 from es_simhash.contract import Scan
+from es_simhash.deciding.group import group
+from es_simhash.deciding.remove import remove_matching
 from es_simhash.errors import StoreUnavailable, StoreUnreachable
 from es_simhash.retries import Patience
 from es_simhash.stores.address import open_store
 from tests.cli import es_simhash
 from tests.es_node.proxy import Answer, Drop, times
 from tests.faults import BATCH, MAX_DISTANCE, contents, contents_of, ingest, later, news
+from tests.limited import resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,9 +79,8 @@ def library(address: str) -> Iterator[Documents]:
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_groups_are_complete_when_a_call_comes_to_its_end(
-    proxy: Proxy, library: Documents, direct: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
+    proxy: Proxy, library: Documents, direct: str, fault: Fault
 ) -> None:
-    monkeypatch.setattr("es_simhash.deciding.group.BATCH", 4)
     with Documents("sqlite:///:memory:") as reference:
         for documents in (NEWS[::-1], later(NEWS)):
             list(reference.ingest(documents, rule="fingerprint", max_distance=0))
@@ -90,7 +92,8 @@ def test_groups_are_complete_when_a_call_comes_to_its_end(
         reference.group(rule="fingerprint", max_distance=MAX_DISTANCE)
         after = contents_of(reference)
     assert sum(before[id] != after[id] for id in before) > 8
-    assert until_done(proxy, fault, lambda: library.group(rule="fingerprint", max_distance=MAX_DISTANCE)) > 3
+    rule = resolved(library, rule="fingerprint", max_distance=MAX_DISTANCE)
+    assert until_done(proxy, fault, lambda: group(library.store, rule, batch=4)) > 3
     assert contents(direct) == after
 
 
@@ -110,15 +113,12 @@ def test_removed_documents_are_gone_and_so_are_the_links_to_them(
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_what_matches_is_removed_when_a_call_comes_to_its_end(
-    proxy: Proxy, library: Documents, direct: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
+    proxy: Proxy, library: Documents, direct: str, fault: Fault
 ) -> None:
-    monkeypatch.setattr("es_simhash.deciding.remove.BATCH", 5)
     clause = {"ids": {"values": GONE}}
     ingest(direct, NEWS, rule="fingerprint")
-    assert (
-        until_done(proxy, fault, lambda: library.remove_matching(clause, rule="fingerprint", max_distance=MAX_DISTANCE))
-        > 3
-    )
+    rule = resolved(library, rule="fingerprint", max_distance=MAX_DISTANCE)
+    assert until_done(proxy, fault, lambda: remove_matching(library.store, clause, rule, batch=5)) > 3
     left = contents(direct)
     assert left.keys() == {document["id"] for document in NEWS} - set(GONE)
     assert not any(group in GONE or original in GONE for _, _, group, original in left.values())
