@@ -70,25 +70,28 @@ def similar(
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None = None,
     times: Sequence[int] | None = None,
+    *,
+    most: int = MOST_MATCHES,
 ) -> list[Matches]:
     """Return for each text the stored documents that are duplicates of it.
 
     :param times: of the texts, in milliseconds since 1970; needed if the rule has a window.
     :param filter: a filter that the documents must match.
+    :param most: about so many of them are returned for a text, the nearest.
     :returns: a list of Matches for each text: by distance, exact duplicates first, then by id.
     :raises InputError: naming a near-duplicate without a text to confirm.
     """
     time_of: Sequence[int | None] = times or [None] * len(texts)
     if rule.texts is None:
         alone = [_probe(fingerprinter.fingerprint(text), rule, time) for text, time in zip(texts, time_of, strict=True)]
-        return _near(store, tuple(alone), rule, filter)
+        return _near(store, tuple(alone), rule, filter, most=most)
     # A text is normalised once, for its fingerprint and for what is compared of it.
     features = [rule.texts.confirm.features(text) for text in texts]
     probes = tuple(
         _probe(fingerprinter.fingerprint_normalised(own.normalised), rule, time, own.keys)
         for own, time in zip(features, time_of, strict=True)
     )
-    matches = _near(store, probes, rule, filter)
+    matches = _near(store, probes, rule, filter, most=most)
     confirmed = []
     for own, some in zip(features, matches, strict=True):
         confirmed.append(_confirmed(store, some, own, rule.texts))
@@ -171,6 +174,7 @@ def _near(
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None,
     without: tuple[str, ...] = (),
+    most: int = MOST_MATCHES,
 ) -> list[Matches]:
     """Return for each Probe the documents that are near by fingerprint, digest or keys. Texts are not compared."""
     request = Candidates(
@@ -179,8 +183,8 @@ def _near(
         rule.bits,
         filter,
         without,
-        nearest=MOST_MATCHES,
-        per_fingerprint=None if rule.keys or rule.window is not None else MOST_MATCHES,
+        nearest=most,
+        per_fingerprint=None if rule.keys or rule.window is not None else most,
         time_field=rule.time_field,
     )
     found = store.candidates(request)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from es_simhash import Documents, Fingerprinter, NotSetUp, Outcome
 from es_simhash.contract import KeysState
 from es_simhash.search.keys import KeyIndex, key_queries
-from es_simhash.similarity.confirm import Confirm
+from es_simhash.similarity.confirm import Confirm, most_texts
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
 from tests.limited import ingested
@@ -180,9 +180,9 @@ def test_when_the_original_is_edited_or_removed_its_duplicate_finds_another_by_k
         assert {row.id: row.duplicate_of for row in opened.export()} == {"1": None, "2": None}
 
 
-def test_of_a_template_so_many_texts_are_compared_and_the_others_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("es_simhash.similarity.confirm._CHARACTERS", 0)  # as for a long text
-    page = "。".join(SENTENCES)
+def test_of_a_template_so_many_texts_are_compared_and_the_others_are_counted() -> None:
+    page = "。".join(f"{sentence}{n}" for n in range(30) for sentence in SENTENCES)
+    assert most_texts(len(page) // 2) == 20
     items = [{"id": n, "text": f"第{n}号公告。{page}。编号{n:05d}结束"} for n in range(40)]
     outcomes = ingest(LinearStore(), items, batch_size=10, numbers_agree=False)
     assert all(outcome.outcome != "new" for outcome in outcomes[1:])

@@ -9,13 +9,14 @@ import pytest
 
 from es_simhash import Documents, fingerprint
 from es_simhash.deciding import ingest as flow
-from es_simhash.deciding import original, similar
+from es_simhash.deciding import original
 from es_simhash.deciding.limits import Limits
+from es_simhash.deciding.similar import similar
 from es_simhash.search.near_index import NearIndex
 from es_simhash.stores.address import open_store
 from es_simhash.stores.elasticsearch import search
 from tests.contract import LinearStore
-from tests.limited import ingested
+from tests.limited import ingested, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -116,15 +117,13 @@ def test_what_was_removed_or_changed_is_no_original(store: Store, small: Limits)
 
 
 @pytest.mark.parametrize("pool", ["few words", "one text", "one template with a number"])
-def test_a_search_returns_the_nearest_and_says_how_many_it_left_out(
-    store: Store, pool: str, small: Limits, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(similar, "MOST_MATCHES", 10)
+def test_a_search_returns_the_nearest_and_says_how_many_it_left_out(store: Store, pool: str, small: Limits) -> None:
     documents = Documents(store)
     documents.setup(keys=[])
     texts = {f"d{number:03}": text for number, text in enumerate(POOLS[pool])}
     given = [{"id": id, "text": text} for id, text in texts.items()]
     list(ingested(documents, given, small, rule="fingerprint"))
+    rule = resolved(documents, rule="fingerprint")
     for text in [*POOLS[pool][:5], *of_few_words(5, seed=1)]:
         own = fingerprint(text)
         every: list[int] = []
@@ -133,7 +132,7 @@ def test_a_search_returns_the_nearest_and_says_how_many_it_left_out(
             assert other.value is not None
             if (distance := (own.value ^ other.value).bit_count()) <= MAX_DISTANCE:
                 every.append(distance)
-        found = documents.similar(text, rule="fingerprint")
+        [found] = similar(store, [text], documents.fingerprinter(), rule, most=10)
         distances = [match.distance for match in found]
         assert distances[:10] == sorted(every)[:10]
         if not found.complete:

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 ROWS = 100_000
 """Rows that are compared at once, at least, if the partition has so many."""
-PAIRS = 1_000_000
-"""Pairs that are held before the farther ones are dropped."""
 KEY = ("number", "key", "low", "high")
 """The columns that make a key: the number of the kind of key, its value, and the two chunks."""
 FOUND = "earlier long, later long, distance int, left_out long"
@@ -55,6 +53,7 @@ class NearSearch:
     :param masks: of the blocks that are the keys, one for each number of a key and each word of the fingerprint. With
         them a pair is found only once, though it may have several keys in common.
     :param least: the rows have ``characters``, and are near only if their Levenshtein similarity is this or more.
+    :param held: pairs that are held before the farther ones are dropped.
     """
 
     bits: int
@@ -62,6 +61,7 @@ class NearSearch:
     nearest: bool = False
     masks: tuple[tuple[int, ...], ...] = ()
     least: float | None = None
+    held: int = 1_000_000
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the near pairs of a partition, with the columns of :data:`FOUND`."""
@@ -104,7 +104,7 @@ class NearSearch:
             pairs = np.sort(np.stack([rows.positions[left], rows.positions[right]], axis=1), axis=1)
             found.append(np.concatenate([pairs, distances[:, None]], axis=1))
             size += len(pairs)
-            if size > PAIRS:
+            if size > self.held:
                 found, size = [kept()], 0
         every = kept()
         yield _batch(every[:, 0], every[:, 1], every[:, 2], left_out)

@@ -7,12 +7,10 @@ from itertools import combinations
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash.fingerprinting.encoding import to_longs
-from es_simhash.tools.spark import near
 from es_simhash.tools.spark.near import KEY, NearSearch, whole_keys
 from tests.contract.documents import flip
 
@@ -74,9 +72,7 @@ def reference(rows: list[Row], max_distance: int | None) -> set[tuple[int, int, 
 @given(rows=rows_of_keys(), max_distance=st.none() | st.integers(0, 7), batch=st.integers(1, 9))
 @settings(max_examples=150)
 def test_the_nearest_pairs_equal_the_reference(rows: list[Row], max_distance: Any, batch: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(near, "PAIRS", 3)
-        found, left_out = found_by(NearSearch(64, max_distance, nearest=True), rows, batch)
+    found, left_out = found_by(NearSearch(64, max_distance, nearest=True, held=3), rows, batch)
     every = reference(rows, max_distance)
     most = {row["position"]: row["most"] for row in rows}
     for later in {pair[1] for pair in every}:
