@@ -290,6 +290,7 @@ def test_a_damaged_state_is_refused(path: Path, kept: int) -> None:
     ("change", "problem"),
     [
         ("UPDATE about SET value = CAST(X'0aff0a' AS TEXT)", r"cannot be used \(Could not decode to UTF-8"),
+        ("UPDATE about SET value = json_set(value, '$.counts.new', '2') WHERE key = 'done'", "is damaged"),
         ("""UPDATE batches SET claims = '[["\\ud800", "x"]]'""", r"is damaged \('utf-8' codec can't encode"),
     ],
 )

@@ -26,3 +26,11 @@ def test_the_text_of_two_fields_is_stored() -> None:
         [outcome] = documents.ingest([{"id": 1, "title": "暴雨", "body": "橙色预警"}], text_field="title,body")
         assert (outcome.outcome, outcome.reason) == ("new", None)
         assert [text for _, text in documents.export_texts(text_field="title,body")] == ["暴雨\n橙色预警"]
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("te\ud83dxt", "has a lone surrogate"), ("te\0xt", "has a zero character: remove it")]
+)
+def test_a_name_that_no_server_accepts_is_refused(name: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        field_names(["title", name])
