@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -61,7 +62,7 @@ def check_different_files(named: Mapping[str, str | None], inputs: Iterable[str]
     :raises InputError: if two of them are one file, by one name or by two.
     """
     written = [
-        (name, path + suffix)
+        (name, os.path.realpath(path) + suffix if suffix else path)  # SQLite puts them beside the target of a link
         for name, path in named.items()
         if path is not None
         for suffix in ("", *(_BESIDE if name in _SQLITE else ()))

@@ -42,7 +42,7 @@ class CopyCheckpoint(Checkpoint):
         raise InputError(f"the checkpoint {self.path!r} is damaged, or not of a copy: name another file (--resume)")
 
     def remove(self) -> None:
-        """Close and remove the file, because everything is done."""
+        """Close and remove the file, because everything is done. A symbolic link to it stays."""
         self.close()
         with suppress(OSError):
-            Path(self.path).unlink()
+            Path(self.path).resolve().unlink()

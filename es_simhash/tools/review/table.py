@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 BATCH = 100
 """Rows whose columns are made equally wide in a terminal."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""A spreadsheet takes a cell that begins with one of these for a formula."""
+_FORMULA = tuple("=+-@＝＋－＠")
+"""A spreadsheet takes a cell that begins with one of these for a formula. Some also take the wide characters so.
+
+A cell that begins with a tab or a line break is escaped before.
+"""
 
 form_options = [
     click.option("--csv", "form", flag_value="csv", help="Print CSV for a spreadsheet."),
