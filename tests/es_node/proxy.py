@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 HEADERS = {"Content-Type": "application/json", "X-Elastic-Product": "Elasticsearch"}
 NOT_PASSED_ON = {"host", "connection", "content-length"}
-REASONS = {429: "es_rejected_execution_exception", 503: "unavailable_shards_exception"}
+REASONS = {403: "security_exception", 429: "es_rejected_execution_exception", 503: "unavailable_shards_exception"}
 
 
 @dataclass(frozen=True)
