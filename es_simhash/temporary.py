@@ -1,4 +1,4 @@
-"""Temporary databases: tables that are too large for memory, in a file that SQLite deletes on closing."""
+"""What is too large for memory, in files without a name. The system removes them, however the program ends."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ import os
 import sqlite3
 import tempfile
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
 
 from es_simhash.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import DTypeLike, NDArray
+
+IN_MEMORY = 64 << 20
+"""Bytes of an array, or of texts, that are held in memory. What is larger is in a file."""
 
 
 def temporary_database() -> sqlite3.Connection:
@@ -25,17 +32,38 @@ def temporary_database() -> sqlite3.Connection:
     return db
 
 
+def large_array(size: int, dtype: DTypeLike) -> NDArray[Any]:
+    """Return an array with any values. A large one is in a file, so the system can take its memory for others.
+
+    :raises StoreError: if there is no room for the file.
+    """
+    dtype = np.dtype(dtype)
+    if size * dtype.itemsize <= IN_MEMORY:
+        return np.empty(size, dtype)
+    with temporary_file("keys", OSError), tempfile.TemporaryFile() as file:
+        if hasattr(os, "posix_fallocate"):  # without it, a full disk would end the program by a signal
+            os.posix_fallocate(file.fileno(), 0, size * dtype.itemsize)
+        return np.memmap(file, dtype, "r+" if hasattr(os, "posix_fallocate") else "w+", shape=(size,))
+
+
+def temporary_bytes() -> IO[bytes]:
+    """Open an empty file, which is in memory as long as it is small."""
+    return tempfile.SpooledTemporaryFile(IN_MEMORY)
+
+
 @contextmanager
-def temporary_file(what: str) -> Iterator[None]:
+def temporary_file(what: str, errors: type[Exception] = sqlite3.Error) -> Iterator[None]:
     """Raise StoreError in place of an error of SQLite, with what to do.
 
     :param what: what the file holds, for the message.
+    :param errors: raised by what writes the file: OSError, if that is not SQLite.
     """
     try:
         yield
-    except sqlite3.Error as error:
+    except errors as error:
+        folder = _folder() if errors is sqlite3.Error else tempfile.gettempdir()
         raise StoreError(
-            f"cannot write the temporary file of {what} in {_folder()} ({error}): make room there, or name "
+            f"cannot write the temporary file of {what} in {folder} ({error}): make room there, or name "
             "another folder in the variable TMPDIR"
         ) from error
 

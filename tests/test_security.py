@@ -9,9 +9,9 @@ from pathlib import Path
 from es_simhash.bloom.seen import MAX_FORGOTTEN, MAX_USER
 from es_simhash.bloom.sizing import MAX_BITS
 from es_simhash.deciding.write import REFUSED_ALIKE
-from es_simhash.fingerprinting.normalisation import MARKS_IN_A_ROW
+from es_simhash.fingerprinting.normalisation import MARKS_IN_A_ROW, MAX_TEXT
 from es_simhash.ingest.batches import BATCH
-from es_simhash.ingest.reader import MAX_ID, MAX_SOURCE, MAX_TEXT
+from es_simhash.ingest.reader import MAX_ID, MAX_SOURCE
 from es_simhash.lines import MAX_LINE
 from es_simhash.retries import DEADLINE
 from es_simhash.stores.elasticsearch.responses import MOST_BYTES

@@ -30,10 +30,10 @@ from es_simhash.deciding.remove import remove, remove_matching
 from es_simhash.deciding.similar import similar, similar_to_fingerprint, similar_to_stored
 from es_simhash.deciding.undo import Saved, restore
 from es_simhash.errors import InputError, NotSetUp, StoreError, count_of, saying_what_is_done, unfinished
+from es_simhash.fingerprinting.normalisation import MAX_TEXT
 from es_simhash.free_memory import free_memory
 from es_simhash.groups.links import check_head
 from es_simhash.ingest.batches import BATCH, Source, line_of
-from es_simhash.ingest.reader import MAX_TEXT
 from es_simhash.ingest.run import RunOptions, backfill, ingest
 from es_simhash.portal import THREADS
 from es_simhash.retries import DEADLINE, Patience

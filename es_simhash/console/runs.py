@@ -14,8 +14,8 @@ from es_simhash.console.option_names import outcome_with_options
 from es_simhash.console.options import collect_options
 from es_simhash.console.output import count_of, echo, print_json
 from es_simhash.errors import SimhashError
+from es_simhash.fingerprinting.normalisation import MAX_TEXT
 from es_simhash.ingest.batches import BATCH
-from es_simhash.ingest.reader import MAX_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,16 +41,26 @@ _OUTCOME_LABELS = {
 }
 
 
+workers_option = option(
+    "--workers",
+    section=RUN,
+    metavar="N",
+    type=click.IntRange(0),
+    default=lambda: len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+    show_default="the number of cores",
+    help="Number of processes that normalise and fingerprint texts. 0: the main process does it.",
+)
+max_text_option = option(
+    "--max-text",
+    section=RUN,
+    metavar="N",
+    type=click.IntRange(1),
+    default=MAX_TEXT,
+    show_default=True,
+    help="Reject a document whose text has more characters.",
+)
 _RUN_OPTIONS = [
-    option(
-        "--workers",
-        section=RUN,
-        metavar="N",
-        type=click.IntRange(0),
-        default=lambda: len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
-        show_default="the number of cores",
-        help="Number of processes that compute fingerprints. 0: the main process computes them.",
-    ),
+    workers_option,
     option(
         "--batch-size",
         section=RUN,
@@ -60,15 +70,7 @@ _RUN_OPTIONS = [
         show_default=True,
         help="Number of documents in one request.",
     ),
-    option(
-        "--max-text",
-        section=RUN,
-        metavar="N",
-        type=click.IntRange(1),
-        default=MAX_TEXT,
-        show_default=True,
-        help="Reject a document whose text has more characters.",
-    ),
+    max_text_option,
 ]
 
 

@@ -45,6 +45,8 @@ DIGESTS: dict[str, Callable[[bytes], str]] = {
     "sha256": lambda data: hashlib.sha256(data).hexdigest(),
 }
 
+MAX_TEXT = 10_000_000
+"""Characters of a text: some ten novels. A longer one is a collection, and a server would refuse it."""
 LONGEST_FOLDED = 18
 """How many characters one character becomes at most by NFKC and case folding."""
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from es_simhash.deciding.outcome import Outcome
     from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.ingest.ids import FirstPlaces
-    from es_simhash.ingest.workers import Workers
     from es_simhash.lines import Line
+    from es_simhash.workers import Workers
 
     Items = Sequence[Document | Outcome]
 
@@ -87,7 +87,7 @@ class Pipeline:
         self,
         ingest: Ingest,
         source: Source,
-        workers: Workers,
+        workers: Workers[Line, Document | Outcome],
         ids: FirstPlaces,
         store: Store,
         read_ahead: int,

@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.deciding.content import content_of
 from es_simhash.deciding.outcome import Document, Outcome, StoredDocument
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.normalisation import (
-    LONGEST_FOLDED,
-    check_surrogates,
-    compared_characters,
-    folded_length,
-    normalise,
-)
+from es_simhash.fingerprinting.normalisation import MAX_TEXT, check_surrogates, compared_characters
 from es_simhash.ingest.dead_letters import carried_line, has_json_form
 from es_simhash.lines import parsed
 from es_simhash.search.keys import SHINGLES, keys_of_texts
@@ -32,8 +26,6 @@ if TYPE_CHECKING:
     from es_simhash.lines import Line
     from es_simhash.search.keys import TextKeys
 
-MAX_TEXT = 10_000_000
-"""Characters of a text: some ten novels. A longer one is a collection, and a server would refuse it."""
 MAX_SOURCE = 30_000_000
 """Characters of a whole document as JSON. Together with the rest of its batch it stays within a server's 100 MB."""
 MAX_ID = 512
@@ -137,31 +129,11 @@ class Reader:
             raise InputError(f"a document must be a JSON object, this is {kind_of(document)}{_fix(document)}")
         id = self._id(document)
         text = text_of(document, self._text_fields)
-        self._check_length(len(text))
+        normalised = self._fingerprinter.scheme.normalise(text, self._max_text)
         time = None if self._time_field is None else time_of(document, self._time_field)
         source = self._source(document)
         content = None if self._keep_fields else content_of(source)
-        return _Checked(line, id, source, self._normalised(text), time, content)
-
-    def _normalised(self, text: str) -> str:
-        """Return the normalised text of a document.
-
-        :raises InputError: if it is too long. A short text that becomes a long one is not made.
-        """
-        scheme = self._fingerprinter.scheme
-        plain = scheme.without_markup(text)
-        if len(plain) * LONGEST_FOLDED > self._max_text:
-            self._check_length(folded_length(plain), " when it is normalised")
-        normalised = normalise(plain, scheme.script)
-        self._check_length(len(normalised), " when it is normalised")
-        return normalised
-
-    def _check_length(self, length: int, when: str = "") -> None:
-        if length > self._max_text:
-            raise InputError(
-                f"the text has {length:,} characters{when}, the limit is {self._max_text:,}: split the document, or "
-                "raise the limit (max_text)"
-            )
+        return _Checked(line, id, source, normalised, time, content)
 
     def _id_if_any(self, document: Any) -> str | None:
         try:

@@ -13,13 +13,14 @@ from es_simhash.deciding.limits import LIMITS, Limits
 from es_simhash.deciding.rule import NO_KEYS, resolve
 from es_simhash.errors import InputError, StoreError, unfinished
 from es_simhash.files import is_same_file
+from es_simhash.fingerprinting.normalisation import MAX_TEXT
 from es_simhash.ingest.batches import BATCH, Source
 from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.ingest.ids import FirstPlaces
 from es_simhash.ingest.pipeline import Pipeline
-from es_simhash.ingest.reader import MAX_TEXT, Reader, StoredReader
+from es_simhash.ingest.reader import Reader, StoredReader
 from es_simhash.ingest.stored_documents import next_pass, stored_lines
-from es_simhash.ingest.workers import Workers
+from es_simhash.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

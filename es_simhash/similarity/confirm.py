@@ -60,10 +60,13 @@ def check_similarity(confirm: object) -> None:
 
 
 class TextFeatures:
-    """What a text contributes to the measures. Each part is computed when it is first used."""
+    """What a text contributes to the measures. Each part is computed when it is first used.
 
-    def __init__(self, text: str, fingerprinter: Fingerprinter) -> None:
-        self.normalised = fingerprinter.scheme.normalise(text)
+    :param is_normalised: the text is one that ``scheme.normalise`` has returned.
+    """
+
+    def __init__(self, text: str, fingerprinter: Fingerprinter, *, is_normalised: bool = False) -> None:
+        self.normalised = text if is_normalised else fingerprinter.scheme.normalise(text)
         self._fingerprinter = fingerprinter
 
     @cached_property

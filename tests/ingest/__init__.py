@@ -52,5 +52,5 @@ def worker_pids(parent: int | None = None) -> list[int]:
     return [
         int(pid)
         for pid, ppid, state, arguments in (row for row in rows if len(row) == 4)
-        if int(ppid) == (parent or os.getpid()) and "es_simhash.ingest.worker_process" in arguments and state[0] != "Z"
+        if int(ppid) == (parent or os.getpid()) and "es_simhash.worker_process" in arguments and state[0] != "Z"
     ]

@@ -29,17 +29,18 @@ from es_simhash.console.options import (
     text_field_option,
 )
 from es_simhash.console.output import count_of, echo, not_compared
-from es_simhash.console.runs import OutcomePrinter, run_options
+from es_simhash.console.runs import OutcomePrinter, max_text_option, workers_option
 from es_simhash.console.scheme import make_fingerprinter, plain_scheme_options
 from es_simhash.console.whole_lines import WholeLines
 from es_simhash.similarity.rule import rule_of
-from es_simhash.tools.dedupe.copies import TEXT, TIME, decided, temporary_documents
-from es_simhash.tools.dedupe.items import KEEP, NAME, PLACE, Item, Spool, item_of, json_line
+from es_simhash.tools.dedupe.copies import decided
+from es_simhash.tools.dedupe.items import KEEP, Item, Name, Spool, item_of, json_line
+from es_simhash.tools.dedupe.originals import Decision, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from es_simhash import DuplicateRule, Line
+    from es_simhash import DuplicateRule
     from es_simhash.console.progress import Progress
     from es_simhash.similarity.rule import RuleOptions
     from es_simhash.tools.dedupe.items import Keep
@@ -50,7 +51,7 @@ _CONNECTION = ("api_key", "ca_certs", "no_verify_certs", "timeout", "deadline")
 _TEXTS = 100
 """Documents that are looked up together in a store of ``--against``."""
 _OUTPUT = "/dev/stdout"
-_LABELS = {"exact_duplicate": "exact duplicates", "near_duplicate": "near-duplicates", "rejected": "rejected"}
+_KINDS = ("kept", "exact duplicates", "near-duplicates", "rejected")
 
 
 @click.command(cls=Command)
@@ -91,7 +92,8 @@ _LABELS = {"exact_duplicate": "exact duplicates", "near_duplicate": "near-duplic
 )
 @quiet_option
 @input_options
-@run_options
+@workers_option
+@max_text_option
 @connection_options
 @plain_scheme_options
 def dedupe(
@@ -104,7 +106,8 @@ def dedupe(
     id_field: str,
     dead_letter: str | None,
     reading: dict[str, Any],
-    run: dict[str, Any],
+    workers: int,
+    max_text: int,
     quiet: bool,
     **choices: Any,
 ) -> None:
@@ -128,8 +131,8 @@ def dedupe(
     the name of the store as "original_place". With the rule copy, the similarity is that of the texts; exact
     duplicates have 1.
 
-    Memory does not grow with the input: what does not fit is in a temporary file in the folder $TMPDIR. The system
-    removes it, however the command ends.
+    Beyond 64 MB, the texts that stay and their keys are in temporary files in the folder $TMPDIR: some kilobyte for
+    each document, and its text. The system removes them, however the command ends.
 
     Ctrl-C or SIGTERM: finishes the documents that are already read, prints the counts and exits. With --keep longest
     or last it prints no documents then. A second signal stops at once.
@@ -149,11 +152,10 @@ def dedupe(
         for archive in archives:
             archive.similar_many([], rule=chosen)  # a store that cannot be searched stops the command here
         distances = pairs or duplicates is not None
-        documents = stack.enter_context(temporary_documents(fingerprinter, chosen, distances=distances))
         letters = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter)))
         progress = stack.enter_context(Input(inputs).progress(quiet=quiet))
         printer = stack.enter_context(OutcomePrinter(False, progress, quiet=True))
-        report = _Report(documents, printer, letters)
+        report = _Report(printer, letters)
         kept = stack.enter_context(WholeLines(None))
         copies = None if duplicates is None else stack.enter_context(WholeLines(duplicates))
         interruptible = stack.enter_context(Interruptible())
@@ -165,27 +167,27 @@ def dedupe(
 
         everything = chain(items(Input(known, **reading), against=True), items(source, against=False))
 
-        def decide(asked: Iterable[tuple[T, Item]]) -> Iterator[tuple[T, Outcome]]:
-            looked_up: Iterable[tuple[T, Line | Outcome]] = ((each, item.asked) for each, item in asked)
+        def decide(items: Iterable[tuple[T, Item]]) -> Iterator[tuple[T, Decision]]:
+            asked: Iterable[tuple[T, Text | Decision]] = ((each, item.asked) for each, item in items)
             for archive in archives:
-                looked_up = _not_in(archive, looked_up, chosen)
-            return decided(documents, looked_up, chosen, **run)
+                asked = _not_in(archive, asked, chosen)
+            return decided(asked, fingerprinter, chosen, distances=distances, max_text=max_text, workers=workers)
 
         try:
             if keep == "first":
-                outcomes = decide((item, item) for item in everything)
+                decisions = decide((item, item) for item in everything)
             else:
-                outcomes = _in_other_order(stack, everything, keep, decide, interruptible)
-            for item, outcome in outcomes:
+                decisions = _in_other_order(stack, everything, keep, decide, interruptible)
+            for item, decision in decisions:
                 progress.done()
-                report.note(item, outcome)
-                if item.against or outcome.reason is not None:
+                report.note(item, decision)
+                if item.against or decision.problem is not None:
                     continue
-                if outcome.duplicate_of is None:
+                if decision.original is None:
                     if not pairs:
                         kept.put(item.output)
                 elif distances:
-                    pair = report.pair(item, outcome)
+                    pair = _pair(item, decision)
                     if pairs:
                         kept.put(json_line(pair))
                     if copies is not None:
@@ -214,81 +216,76 @@ def _open(address: str, connection: dict[str, Any]) -> Documents:
 
 def _in_other_order(
     stack: ExitStack, items: Iterable[Item], keep: Keep, decide: Any, interruptible: Interruptible
-) -> Iterator[tuple[Item, Outcome]]:
-    """Yield the items with their outcomes in the order of the input; nothing after a signal.
+) -> Iterator[tuple[Item, Decision]]:
+    """Yield the items with their Decisions in the order of the input; nothing after a signal.
 
-    :param decide: returns outcomes in the order in which it is asked.
+    :param decide: returns Decisions in the order in which it is asked.
     """
     spool = stack.enter_context(Spool())
     spool.fill(items)
     ordered = interruptible.until_interrupted(spool.ordered(keep))
-    for position, outcome in decide((position, item) for position, item in ordered):
-        spool.note(position, outcome)
-    return iter(()) if interruptible.signal is not None else spool.outcomes()
+    for position, decision in decide(ordered):
+        spool.note(position, decision)
+    return iter(()) if interruptible.signal is not None else spool.decisions()
 
 
 def _not_in(
-    archive: Documents, items: Iterable[tuple[T, Line | Outcome]], rule: DuplicateRule
-) -> Iterator[tuple[T, Line | Outcome]]:
-    """Yield the items. Those that are copies of a document in a store get their outcome."""
+    archive: Documents, items: Iterable[tuple[T, Text | Decision]], rule: DuplicateRule
+) -> Iterator[tuple[T, Text | Decision]]:
+    """Yield the items. Those that are copies of a document in a store get their Decision."""
     items = iter(items)
     while batch := list(islice(items, _TEXTS)):
-        asked = [line.document for _, line in batch if not isinstance(line, Outcome) and line.problem is None]
-        times = None if rule.time_field is None else [document[TIME] for document in asked]
-        found = iter(archive.similar_many([document[TEXT] for document in asked], times=times, rule=rule))
-        for item, line in batch:
-            if isinstance(line, Outcome) or line.problem is not None or not (matches := next(found)):
-                yield item, line
+        asked = [text for _, text in batch if isinstance(text, Text)]
+        times = None if rule.time_field is None else [text.time or 0 for text in asked]
+        found = iter(archive.similar_many([text.text for text in asked], times=times, rule=rule))
+        for item, text in batch:
+            if not isinstance(text, Text) or not (matches := next(found)):
+                yield item, text
                 continue
             nearest = matches[0]
-            kind: Any = "exact_duplicate" if nearest.exact else "near_duplicate"
-            about = {"distance": nearest.distance, "similarity": nearest.similarity, "place": archive.name}
-            yield item, Outcome(None, kind, nearest.id, **about)  # type: ignore[arg-type]
+            similarity = 1.0 if nearest.exact else nearest.similarity
+            yield item, Decision(Name(archive.name, nearest.id), nearest.exact, similarity, nearest.distance)
+
+
+def _pair(item: Item, decision: Decision) -> dict[str, Any]:
+    """Return who copies whom, for JSON."""
+    return {
+        "id": item.name.id,
+        "place": item.name.place,
+        "duplicate_of": decision.original.id,
+        "original_place": decision.original.place,
+        "similarity": decision.similarity,
+        "distance": decision.distance,
+    }
 
 
 class _Report:
-    """What became of the documents: counts, dead letters, and who copies whom.
+    """What became of the documents: counts, and dead letters."""
 
-    :param documents: the temporary store, which knows the originals.
-    """
-
-    def __init__(self, documents: Documents, printer: OutcomePrinter, letters: DeadLetters | None) -> None:
+    def __init__(self, printer: OutcomePrinter, letters: DeadLetters | None) -> None:
         self.counts: Counter[str] = Counter()
-        self.rejected = 0
-        self._documents = documents
         self._printer = printer
+        self.rejected = 0
         self._letters = letters
         self._not_compared = 0
         self._started = time.monotonic()
 
-    def note(self, item: Item, outcome: Outcome) -> None:
-        """Count an outcome. A rejected document is printed, and becomes a dead letter."""
-        self._not_compared += outcome.left_out
-        if not item.against:
-            self.counts[outcome.outcome] += 1
-        if outcome.reason is not None:
+    def note(self, item: Item, decision: Decision) -> None:
+        """Count a document. A rejected one is printed, and becomes a dead letter."""
+        self._not_compared += decision.left_out
+        if decision.problem is not None:
             self.rejected += 1
-            outcome = outcome_with_options(outcome)
-            self._printer.show(outcome)
-            if self._letters is not None:
-                self._letters.put(outcome)
+            self._reject(item, decision.problem)
+        if not item.against:
+            self.counts[_kind(decision)] += 1
 
-    def pair(self, item: Item, outcome: Outcome) -> dict[str, Any]:
-        """Return who copies whom, for JSON."""
-        if outcome.id is None:  # in a store
-            original, place = outcome.duplicate_of, outcome.place
-        else:
-            id = outcome.duplicate_of or ""
-            source = self._documents.sources([id], fields=[NAME, PLACE])[id]
-            original, place = source.get(NAME), source[PLACE]
-        return {
-            "id": item.asked.document[NAME],
-            "place": item.asked.place,
-            "duplicate_of": original,
-            "original_place": place,
-            "similarity": 1.0 if outcome.outcome == "exact_duplicate" else outcome.similarity,
-            "distance": outcome.distance,
-        }
+    def _reject(self, item: Item, problem: str) -> None:
+        place = item.name.place
+        outcome = Outcome(None, "rejected", reason=f"{place}: {problem}", place=place, document=item.output)
+        outcome = outcome_with_options(outcome)
+        self._printer.show(outcome)
+        if self._letters is not None:
+            self._letters.put(outcome)
 
     def print(self, progress: Progress) -> None:
         """Print the counts on standard error."""
@@ -296,8 +293,18 @@ class _Report:
         total, seconds = self.counts.total(), time.monotonic() - self._started
         rate = f", {total / seconds:,.0f} a second" if seconds > 1 else ""
         echo(f"{count_of(total, 'document')} in {seconds:.1f} s{rate}", err=True)
-        for name, label in {"new": "kept", **_LABELS}.items():
-            if self.counts[name]:
-                echo(f"  {label:<17}{self.counts[name]:>12,}", err=True)
+        for kind in _KINDS:
+            if self.counts[kind]:
+                echo(f"  {kind:<17}{self.counts[kind]:>12,}", err=True)
         if self._not_compared:
             echo(not_compared(self._not_compared), err=True)
+
+
+def _kind(decision: Decision) -> str:
+    """Return what a document counts as: one of ``_KINDS``."""
+    kept, exact, near, rejected = _KINDS
+    if decision.problem is not None:
+        return rejected
+    if decision.original is None:
+        return kept
+    return exact if decision.exact else near

@@ -1,7 +1,6 @@
 """Distinct items: those that are no copy of an item before them.
 
-The items become the documents of a temporary store, with their positions as ids. A copy is not stored (``skip``). So
-every item that is left out is a copy of one that is kept.
+A copy is compared with no later item. So every item that is left out is a copy of one that is kept.
 """
 
 from __future__ import annotations
@@ -10,29 +9,34 @@ import logging
 from collections import deque
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from es_simhash import Documents, Fingerprint, Fingerprinter, InputError, Line, Scheme
-from es_simhash.fingerprinting.normalisation import digest
+from es_simhash import Fingerprinter, InputError, Scheme
+from es_simhash.fingerprinting.normalisation import MAX_TEXT
 from es_simhash.input import rows_of
+from es_simhash.search.times import time_of
 from es_simhash.similarity.rule import rule_of
-from es_simhash.similarity.text_fields import field_names, field_value, kind_of, text_of
+from es_simhash.similarity.text_fields import field_names, kind_of, text_of
+from es_simhash.tools.dedupe.originals import Decision, Originals, Preparer, Text
+from es_simhash.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from typing_extensions import Unpack
 
-    from es_simhash import DuplicateRule, Outcome
+    from es_simhash import DuplicateRule
     from es_simhash.similarity.rule import MatchOptions
+    from es_simhash.tools.dedupe.originals import Prepared
 
 T = TypeVar("T")
 
-TEXT, TIME = "text", "time"
-"""The fields of the temporary documents."""
-_STORE = "sqlite:///:memory:"
-"""SQLite writes what does not fit into its cache to a file without a name, so that the system removes it."""
+_BATCH = 500
+"""Texts that are decided together."""
+_BATCH_SIZE = 4_000_000
+"""Characters of texts after which a batch ends."""
 _log = logging.getLogger("es_simhash")
 
 
@@ -57,15 +61,15 @@ class Pair:
 def distinct(
     items: Iterable[T],
     *,
-    text: str | Sequence[str] | Callable[[T], str] = TEXT,
+    text: str | Sequence[str] | Callable[[T], str] = "text",
     scheme: Scheme | None = None,
     **rule: Unpack[MatchOptions],
 ) -> Iterator[T]:
     """Yield the items that are no copy of an earlier one, in their order.
 
     Every item that is left out is a copy of one that was yielded. Items are read in batches, so some are read ahead.
-    Memory does not grow with their number: beyond some 64 MB the texts are in a temporary file, which the system
-    removes. The folder is that of the variable TMPDIR.
+    Of each item that is yielded the text and its keys are kept: what is larger than 64 MB is in temporary files, which
+    the system removes. The folder is that of the variable TMPDIR.
 
     >>> list(distinct(["今日天气晴，最高气温二十度。", "今日天气晴,最高气温二十度", "明日有雨。"]))
     ['今日天气晴，最高气温二十度。', '明日有雨。']
@@ -77,13 +81,13 @@ def distinct(
     :param rule: as for :meth:`es_simhash.Documents.ingest`.
     :raises InputError: for an item without a text. The items before it are yielded first.
     """
-    return (item for item, outcome in _outcomes(items, text, scheme, rule) if outcome.duplicate_of is None)
+    return (item for _, item, decision in _decisions(items, text, scheme, rule) if decision.original is None)
 
 
 def pairs(
     items: Iterable[T],
     *,
-    text: str | Sequence[str] | Callable[[T], str] = TEXT,
+    text: str | Sequence[str] | Callable[[T], str] = "text",
     scheme: Scheme | None = None,
     **rule: Unpack[MatchOptions],
 ) -> Iterator[Pair]:
@@ -92,38 +96,36 @@ def pairs(
     >>> [(pair.position, pair.original) for pair in pairs(["一二三四五六", "天地玄黄", "一二三四五六。"])]
     [(2, 0)]
     """
-    for _, outcome in _outcomes(items, text, scheme, rule, distances=True):
-        if outcome.duplicate_of is not None:
-            exact = outcome.outcome == "exact_duplicate"
-            similarity = 1.0 if exact else outcome.similarity
-            yield Pair(int(outcome.id or 0), int(outcome.duplicate_of), exact, similarity, outcome.distance)
+    for number, _, decision in _decisions(items, text, scheme, rule, distances=True):
+        if decision.original is not None:
+            yield Pair(number, decision.original, decision.exact, decision.similarity, decision.distance)
 
 
-def _outcomes(
+def _decisions(
     items: Iterable[T],
     text: str | Sequence[str] | Callable[[T], str],
     scheme: Scheme | None,
     options: MatchOptions,
     *,
     distances: bool = False,
-) -> Iterator[tuple[T, Outcome]]:
-    """Return the items with their outcomes. Invalid arguments raise at once."""
+) -> Iterator[tuple[int, T, Decision]]:
+    """Return the items with their positions and Decisions. Invalid arguments raise at once."""
     chosen = rule_of(options)
     read = text if callable(text) else _field_reader(field_names(text))
-    asked = ((item, _document(number, item, read, chosen)) for number, item in enumerate(rows_of(items)))
+    fingerprinter = Fingerprinter(scheme or Scheme())
+    asked = (((number, item), _text(number, item, read, chosen)) for number, item in enumerate(rows_of(items)))
 
-    def outcomes() -> Iterator[tuple[T, Outcome]]:
+    def decisions() -> Iterator[tuple[int, T, Decision]]:
         left_out = 0
-        with temporary_documents(Fingerprinter(scheme or Scheme()), chosen, distances=distances) as documents:
-            for item, outcome in decided(documents, asked, chosen):
-                if outcome.reason is not None:
-                    raise InputError(outcome.reason)
-                left_out += outcome.left_out
-                yield item, outcome
+        for (number, item), decision in decided(asked, fingerprinter, chosen, distances=distances):
+            if decision.problem is not None:
+                raise InputError(f"item {number}: {decision.problem}")
+            left_out += decision.left_out
+            yield number, item, decision
         if left_out:
             _log.warning("about %s pairs of items were not compared: very many share keys or are near", left_out)
 
-    return outcomes()
+    return decisions()
 
 
 def _field_reader(fields: tuple[str, ...]) -> Callable[[Any], str]:
@@ -137,10 +139,10 @@ def _field_reader(fields: tuple[str, ...]) -> Callable[[Any], str]:
     return read
 
 
-def _document(number: int, item: Any, read: Callable[[Any], str], rule: DuplicateRule) -> Line:
-    """Return an item as the Line of a temporary document.
+def _text(number: int, item: Any, read: Callable[[Any], str], rule: DuplicateRule) -> Text:
+    """Return an item as a Text, with its position.
 
-    :raises InputError: if it has no text.
+    :raises InputError: if it has no text, or no time where times count.
     """
     try:
         text = read(item)
@@ -148,74 +150,82 @@ def _document(number: int, item: Any, read: Callable[[Any], str], rule: Duplicat
             raise InputError(f"its text is {kind_of(text)}: use a string")
         if rule.time_field is not None and not isinstance(item, Mapping):
             raise InputError("within compares times: pass a mapping with the time_field")
+        return Text(text, None if rule.time_field is None else time_of(item, rule.time_field), number)
     except InputError as error:
         raise InputError(f"item {number}: {error}") from error
-    return Line(f"item {number}", temporary_document(item, text, rule))
-
-
-def temporary_document(item: Mapping[str, Any], text: str, rule: DuplicateRule) -> dict[str, Any]:
-    """Return the temporary document of an item: its text, and its time if the rule compares times."""
-    return {TEXT: text} if rule.time_field is None else {TEXT: text, TIME: field_value(item, rule.time_field)}
-
-
-class _Digests(Fingerprinter):
-    """Makes digests alone, for a rule that looks at no fingerprint. Words and their weights would take a third of the
-    time.
-    """
-
-    def fingerprints_normalised(self, normalised: Iterable[str]) -> list[Fingerprint]:
-        """Return the digest of each text, as of one that is too short for a fingerprint."""
-        bits, kind = self.scheme.bits, self.scheme.digest
-        return [Fingerprint(None, digest(text, kind), 0, bits, not text) for text in normalised]
-
-
-def temporary_documents(fingerprinter: Fingerprinter, rule: DuplicateRule, *, distances: bool) -> Documents:
-    """Open an empty store that SQLite removes when it is closed, or when the program ends in any way.
-
-    :param distances: the outcomes have distances, whatever the rule looks at.
-    """
-    by_texts = rule.rule == "exact" or (
-        rule.confirm is not None and rule.max_distance is None and rule.measure != "cosine"
-    )
-    if by_texts and not distances:
-        scheme = fingerprinter.scheme
-        fingerprinter = _Digests(Scheme(digest=scheme.digest, script=scheme.script, markup=scheme.markup))
-    return Documents(_STORE, fingerprinter=fingerprinter)
 
 
 def decided(
-    documents: Documents,
-    items: Iterable[tuple[T, Line | Outcome]],
+    items: Iterable[tuple[T, Text | Decision]],
+    fingerprinter: Fingerprinter,
     rule: DuplicateRule,
-    **run: Any,
-) -> Iterator[tuple[T, Outcome]]:
-    """Yield each item with its outcome, in the order of the items.
+    *,
+    distances: bool,
+    max_text: int = MAX_TEXT,
+    workers: int = 0,
+) -> Iterator[tuple[T, Decision]]:
+    """Yield each item with its Decision, in the order of the items.
 
-    :param documents: a temporary store.
-    :param items: pairs (item, Line of its temporary document). The Line gets the position of the item as its id. A pair
-        may have an outcome already.
-    :param rule: whose fields are those of the items.
-    :param run: options of ``Documents.ingest``.
+    If the items end in an error, those before it are yielded first.
+
+    :param items: pairs (item, its Text). A pair may have its Decision already.
+    :param distances: the Decisions have distances, whatever the rule looks at.
+    :param max_text: the most characters of a text.
+    :param workers: the number of processes that prepare texts. With 0 this process does it.
     """
-    fields: dict[str, Any] = (
-        {"text_field": TEXT} if rule.time_field is None else {"text_field": TEXT, "time_field": TIME}
-    )
-    known: deque[tuple[T, Outcome | None]] = deque()
+    preparer = Preparer(fingerprinter, rule, max_text)
+    with (
+        closing(Originals(fingerprinter, rule, distances=distances)) as originals,
+        closing(Workers(preparer, workers)) as pool,
+    ):
+        ahead: deque[Callable[[], Iterator[tuple[T, Decision]]]] = deque()
+        batches = _Batches(items)
+        while batch := batches.take():
+            prepared = pool.submit([asked.text for _, asked in batch if isinstance(asked, Text)])
+            ahead.append(partial(_decided, originals, batch, prepared))
+            if len(ahead) > workers:
+                yield from ahead.popleft()()
+        for decisions in ahead:
+            yield from decisions()
+    if batches.error is not None:
+        raise batches.error
 
-    def lines() -> Iterator[Line]:
-        for number, (item, asked) in enumerate(items):
-            if isinstance(asked, Line):
-                known.append((item, None))
-                yield asked if asked.problem else replace(asked, document={**asked.document, "id": number})
-            else:
-                known.append((item, asked))
 
-    def before_the_next() -> Iterator[tuple[T, Outcome]]:
-        while known and (outcome := known[0][1]) is not None:
-            yield known.popleft()[0], outcome
+def _decided(
+    originals: Originals,
+    batch: Sequence[tuple[T, Text | Decision]],
+    prepared: Callable[[], Sequence[Prepared | str]],
+) -> Iterator[tuple[T, Decision]]:
+    texts = [asked for _, asked in batch if isinstance(asked, Text)]
+    decisions = iter(originals.decide(texts, prepared()))
+    for item, asked in batch:
+        yield item, next(decisions) if isinstance(asked, Text) else asked
 
-    with closing(documents.ingest(lines(), on_duplicate="skip", rule=replace(rule, **fields), **run)) as outcomes:
-        for outcome in outcomes:
-            yield from before_the_next()
-            yield known.popleft()[0], outcome
-        yield from before_the_next()
+
+class _Batches(Generic[T]):
+    """Items in batches.
+
+    :param items: pairs (item, its Text or its Decision).
+    """
+
+    error: Exception | None = None
+    """The error in which the items ended, if they did."""
+
+    def __init__(self, items: Iterable[tuple[T, Text | Decision]]) -> None:
+        self._items = iter(items)
+
+    def take(self) -> list[tuple[T, Text | Decision]]:
+        """Return the next batch; an empty list at the end."""
+        batch: list[tuple[T, Text | Decision]] = []
+        size = 0
+        if self.error is not None:
+            return batch
+        try:
+            for item, asked in self._items:
+                batch.append((item, asked))
+                size += len(asked.text) if isinstance(asked, Text) else 0
+                if len(batch) == _BATCH or size >= _BATCH_SIZE:
+                    break
+        except Exception as error:
+            self.error = error
+        return batch

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import pickle
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from es_simhash import InputError, Line
+from es_simhash import InputError
 from es_simhash.console.first_lines import object_of
+from es_simhash.search.times import time_of
 from es_simhash.similarity.text_fields import field_value, text_of
 from es_simhash.temporary import temporary_database, temporary_file
-from es_simhash.tools.dedupe.copies import TEXT, temporary_document
+from es_simhash.tools.dedupe.originals import Decision, Text
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -19,45 +19,64 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from es_simhash import DuplicateRule, Outcome
+    from es_simhash import DuplicateRule, Line
 
 Keep = Literal["first", "longest", "last"]
 KEEP: tuple[Keep, ...] = get_args(Keep)
 _ORDERS = {"first": "position", "longest": "length DESC, position", "last": "position DESC"}
-PLACE, NAME = "place", "name"
-"""Fields of the temporary document, from which a copy learns what its original is."""
+
+
+class Name(NamedTuple):
+    """What a copy learns of its original.
+
+    :param place: of its line: ``news.jsonl:12``; of a document in a store the name of the store.
+    :param id: None if the document has none.
+    """
+
+    place: str
+    id: Any
 
 
 @value
 class Item:
     """A document of the input.
 
-    :param asked: the Line of its temporary document, or with the problem.
-    :param output: the line that is written if the document is kept, with its line break; empty if there is a problem.
+    :param asked: its text; or a Decision with the problem, if it has none.
+    :param output: the line that is written if the document is kept, with its line break; of a bad line what it holds.
     :param against: it is of a file of ``--against``: it is not written.
     """
 
-    asked: Line
+    name: Name
+    asked: Text | Decision
     output: bytes
     against: bool
 
     @property
     def text(self) -> str:
         """The text; empty if there is a problem."""
-        text: str = "" if self.asked.problem is not None else self.asked.document[TEXT]
-        return text
+        return self.asked.text if isinstance(self.asked, Text) else ""
 
 
 def item_of(line: Line, rule: DuplicateRule, id_field: str, *, against: bool) -> Item:
     """Return the document of a line."""
     try:
         document = object_of(line)
-        asked = temporary_document(document, text_of(document, rule.text_fields), rule)
-        output = b"" if against else _output(line, document)
+        name = Name(line.place, field_value(document, id_field))
+        time = None if rule.time_field is None else time_of(document, rule.time_field)
+        asked = Text(text_of(document, rule.text_fields), time, name)
+        return Item(name, asked, _output(line, document), against)
     except InputError as error:
-        return Item(replace(line, problem=str(error)), b"", against)
-    asked |= {PLACE: line.place, NAME: field_value(document, id_field)}
-    return Item(Line(line.place, asked), output, against)
+        return Item(Name(line.place, None), Decision(problem=str(error)), _held(line), against)
+
+
+def _held(line: Line) -> bytes:
+    """Return what a bad line holds."""
+    if line.raw is not None:
+        return line.raw
+    try:
+        return json_line(line.document)
+    except InputError:
+        return repr(line.document).encode("utf-8", "replace")
 
 
 def _output(line: Line, document: dict[str, Any]) -> bytes:
@@ -82,7 +101,7 @@ def json_line(value: Any) -> bytes:
 
 
 class Spool:
-    """Items in a temporary file, to be read in another order, and then again with their outcomes.
+    """Items in a temporary file, to be read in another order, and then again with their Decisions.
 
     :raises StoreError: if the file cannot be written. The methods raise it too.
     """
@@ -91,7 +110,7 @@ class Spool:
         with temporary_file("documents"):
             self._db = temporary_database()
             self._db.execute("CREATE TABLE items (position INTEGER PRIMARY KEY, against, length, item)")
-            self._db.execute("CREATE TABLE outcomes (position INTEGER PRIMARY KEY, outcome)")
+            self._db.execute("CREATE TABLE decisions (position INTEGER PRIMARY KEY, decision)")
 
     def fill(self, items: Iterable[Item]) -> None:
         """Write the items down."""
@@ -108,16 +127,16 @@ class Spool:
                 [item] = self._db.execute("SELECT item FROM items WHERE position = ?", [position]).fetchone()
                 yield position, pickle.loads(item)
 
-    def note(self, position: int, outcome: Outcome) -> None:
-        """Write down the outcome of an item."""
+    def note(self, position: int, decision: Decision) -> None:
+        """Write down the Decision on an item."""
         with temporary_file("documents"):
-            self._db.execute("INSERT INTO outcomes VALUES (?, ?)", [position, pickle.dumps(outcome)])
+            self._db.execute("INSERT INTO decisions VALUES (?, ?)", [position, pickle.dumps(decision)])
 
-    def outcomes(self) -> Iterator[tuple[Item, Outcome]]:
-        """Yield the items with their outcomes, in the order of the input."""
+    def decisions(self) -> Iterator[tuple[Item, Decision]]:
+        """Yield the items with their Decisions, in the order of the input."""
         with temporary_file("documents"):
-            for item, outcome in self._db.execute("SELECT item, outcome FROM items JOIN outcomes USING (position)"):
-                yield pickle.loads(item), pickle.loads(outcome)
+            for item, decision in self._db.execute("SELECT item, decision FROM items JOIN decisions USING (position)"):
+                yield pickle.loads(item), pickle.loads(decision)
 
     def __enter__(self) -> Self:
         return self

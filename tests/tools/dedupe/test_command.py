@@ -131,6 +131,15 @@ def test_bad_lines_are_reported_and_kept_aside(tmp_path: Path) -> None:
     assert dedupe(tmp_path, "--quiet", data=LINES[0] + LINES[3]).err == ""
 
 
+def test_a_text_that_is_too_long_is_kept_aside_with_all_its_fields(tmp_path: Path) -> None:
+    done = dedupe(tmp_path, "--max-text", "200", "--dead-letter", "dead", data=NEWS + line("long", "字" * 201, more=1))
+    assert (done.code, ids(done)) == (3, ["a", "c"])
+    assert "stdin:5: the text has 201 characters, the limit is 200" in done.err
+    assert "(--max-text)" in done.err
+    again = dedupe(tmp_path, "dead")
+    assert again.json == [{"id": "long", "text": "字" * 201, "more": 1}]
+
+
 def test_no_documents_are_an_error(tmp_path: Path) -> None:
     assert complaint(dedupe(tmp_path, data=b"")) == ("es-simhash: no documents in stdin: give one JSON object per line")
 

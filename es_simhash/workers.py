@@ -1,4 +1,4 @@
-"""Fingerprint in worker processes, while this process asks the store and writes to it.
+"""Read texts in worker processes, while this process decides, and writes what was decided.
 
 The processes start with the second batch: a short input is done before they would be ready.
 """
@@ -10,23 +10,32 @@ import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from es_simhash.ingest.worker_process import NOT_PICKLED, WorkerDied, WorkerProcess, block_signals
 from es_simhash.retries import running_call
+from es_simhash.worker_process import NOT_PICKLED, WorkerDied, WorkerProcess, block_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-    from es_simhash.deciding.outcome import Document, Outcome
-    from es_simhash.ingest.reader import Reader
-    from es_simhash.lines import Line
-
 _log = logging.getLogger("es_simhash")
 
+I = TypeVar("I", contravariant=True)  # noqa: E741  the input of a reader
+O = TypeVar("O", covariant=True)  # noqa: E741  its output
+Line = TypeVar("Line")
+Item = TypeVar("Item")
 
-class Workers:
+
+class BatchReader(Protocol[I, O]):
+    """What reads a batch. It can be pickled."""
+
+    def read_all(self, lines: Sequence[I], /) -> Sequence[O]:
+        """Return what becomes of each of the lines."""
+        ...
+
+
+class Workers(Generic[Line, Item]):
     """Reads batches of lines in worker processes.
 
     A thread for each process sends it a batch and waits for the answer.
@@ -34,7 +43,7 @@ class Workers:
     :param count: the number of processes. With 0 this process reads each batch in :meth:`submit`.
     """
 
-    def __init__(self, reader: Reader, count: int) -> None:
+    def __init__(self, reader: BatchReader[Line, Item], count: int) -> None:
         self._reader = reader
         self._count = count
         self._submitted = 0
@@ -44,7 +53,7 @@ class Workers:
         self._processes: list[WorkerProcess] = []
         self._idle: list[WorkerProcess] = []
 
-    def submit(self, lines: Sequence[Line]) -> Callable[[], list[Document | Outcome]]:
+    def submit(self, lines: Sequence[Line]) -> Callable[[], Sequence[Item]]:
         """Start to read a batch, and return a function that waits for the result."""
         self._submitted += 1
         if self._count == 0 or self._submitted == 1:
@@ -55,9 +64,7 @@ class Workers:
         future = self._threads.submit(self._read_in_process, lines)
         return lambda: self._result(future, lines)
 
-    def _result(
-        self, future: Future[list[Document | Outcome] | None], lines: Sequence[Line]
-    ) -> list[Document | Outcome]:
+    def _result(self, future: Future[Sequence[Item] | None], lines: Sequence[Line]) -> Sequence[Item]:
         call = running_call()
         try:
             with nullcontext() if call is None else call.when_cancelled(self._kill):
@@ -73,14 +80,14 @@ class Workers:
             items = None
         return self._reader.read_all(lines) if items is None else items
 
-    def _read_in_process(self, lines: Sequence[Line]) -> list[Document | Outcome] | None:
+    def _read_in_process(self, lines: Sequence[Line]) -> Sequence[Item] | None:
         """Return what a worker process makes of the lines; None if they cannot be sent to it."""
         try:
             data = pickle.dumps(lines)
         except NOT_PICKLED:
             return None  # a dict has a value that cannot be sent
         process = self._take()
-        items: list[Document | Outcome] | None = process.read_all(data)
+        items: Sequence[Item] | None = process.read_all(data)
         with self._lock:
             self._idle.append(process)
         return items

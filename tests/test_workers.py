@@ -18,9 +18,9 @@ import pytest
 
 from es_simhash import AsyncDocuments, Documents, Fingerprinter, Outcome
 from es_simhash.ingest.reader import Reader
-from es_simhash.ingest.worker_process import _PROGRAM, _send
-from es_simhash.ingest.workers import Workers
 from es_simhash.lines import Line
+from es_simhash.worker_process import _PROGRAM, _send
+from es_simhash.workers import Workers
 from tests.ingest import worker_pids
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def gone(pid: int) -> bool:
 def test_workers_end_when_their_program_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(RUN)
-    root = str(Path(__file__).parents[2])
+    root = str(Path(__file__).parents[1])
     with subprocess.Popen(
         [sys.executable, script], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": root}
     ) as program:

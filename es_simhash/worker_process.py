@@ -1,4 +1,4 @@
-"""A process that reads and fingerprints batches of lines, and the program that it runs.
+"""A process that reads batches of lines, and the program that it runs.
 
 The process is started as a program of its own. A process of :mod:`multiprocessing` would run the caller's main module
 again: a script without ``if __name__ == "__main__"`` would do everything once more in each process.
@@ -19,12 +19,9 @@ import threading
 from contextlib import suppress
 from multiprocessing.spawn import get_executable
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
-if TYPE_CHECKING:
-    from es_simhash.ingest.reader import Reader
-
-_PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from es_simhash.ingest.worker_process import _serve; _serve()"
+_PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from es_simhash.worker_process import _serve; _serve()"
 _LENGTH = struct.Struct("<Q")
 _UNREAD = b""
 """The answer for a batch that the process could not read. The parent reads it itself."""
@@ -42,7 +39,7 @@ class WorkerProcess:
 
     Start it from a thread in which :func:`block_signals` was called.
 
-    :param reader: the pickled Reader.
+    :param reader: the pickled BatchReader.
     """
 
     def __init__(self, reader: bytes) -> None:
@@ -51,7 +48,7 @@ class WorkerProcess:
         self._reader: bytes | None = reader
 
     def read_all(self, lines: bytes) -> Any:
-        """Return what the Reader makes of pickled lines; None if the process cannot read them.
+        """Return what the reader makes of pickled lines; None if the process cannot read them.
 
         :raises WorkerDied: if the process ended.
         """
@@ -114,7 +111,7 @@ def _serve() -> None:
     os.dup2(2, 1)  # what a module prints must not get between the answers
     received: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_receive_all, args=(received,), daemon=True).start()
-    reader: Reader = pickle.loads(received.get())
+    reader = pickle.loads(received.get())
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)  # the objects of a batch have no circles
     while True:
