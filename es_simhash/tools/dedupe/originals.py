@@ -21,7 +21,7 @@ from es_simhash.search.keys import key_queries, rarity, text_keys
 from es_simhash.search.near_index import NearIndex
 from es_simhash.similarity.confirm import TextFeatures, most_texts
 from es_simhash.temporary import temporary_bytes, temporary_file
-from es_simhash.tools.dedupe.key_table import KeyTable
+from es_simhash.tools.dedupe.key_chains import KeyChains
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ class Originals:
         self._by_fingerprint = None if rule.rule != "fingerprint" else NearIndex(fingerprinter.scheme.bits, bits)
         self._bits = fingerprinter.scheme.bits
         self._near_bits = bits
-        self._by_key = KeyTable()
+        self._by_key = KeyChains()
         self._with_keys = 0
         self._lengths = array("i")
         self._times = array("q")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, DuplicateRule, Fingerprinter
-from es_simhash.tools.dedupe import copies, key_table, pairs
+from es_simhash.tools.dedupe import copies, key_chains, pairs
 from es_simhash.tools.dedupe.copies import decided
 from es_simhash.tools.dedupe.originals import Text
 
@@ -96,7 +96,7 @@ def test_items_before_an_error_are_decided_first(workers: int) -> None:
 def test_texts_that_are_not_compared_are_counted(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(key_table, "LONGEST_CHAIN", 3)
+    monkeypatch.setattr(key_chains, "LONGEST_CHAIN", 3)
     texts = [LETTERS + "".join(random.Random(n).choices(LETTERS, k=60)) for n in range(700)]
     list(pairs(texts, confirm=0.95))
     assert "pairs of items were not compared" in caplog.text

@@ -4,7 +4,9 @@ Each key of each text is an entry. Entries whose keys have the same lowest bits 
 the oldest, as in a hash table with chaining (Knuth, "The Art of Computer Programming", volume 3, section 6.4). The
 chains of many keys are followed together, one step at a time, so that numpy does the work.
 
-An entry takes 16 to 20 bytes. A text of 100 characters has 25 to 50 keys.
+An entry takes 16 to 20 bytes, in a file if there are many. A text of 100 characters has 25 to 50 keys. The table of
+:mod:`es_simhash.search.key_table` is smaller and always in memory. It says whether a text shares keys with any other,
+and not with which one.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ class Sharing(NamedTuple):
     incomplete: frozenset[int]
 
 
-class KeyTable:
+class KeyChains:
     """The keys of texts. Texts are numbered in the order in which they are added.
 
     :raises StoreError: if a temporary file cannot be written. The methods raise it too.

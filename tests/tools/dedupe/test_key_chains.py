@@ -1,4 +1,4 @@
-"""A KeyTable finds every text that shares enough keys, whatever its arrays are kept in."""
+"""KeyChains find every text that shares enough keys, whatever its arrays are kept in."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from es_simhash import StoreError, temporary
-from es_simhash.tools.dedupe import key_table
-from es_simhash.tools.dedupe.key_table import KeyTable
+from es_simhash.tools.dedupe import key_chains
+from es_simhash.tools.dedupe.key_chains import KeyChains
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def table_of(texts: list[list[int]], batch: int) -> KeyTable:
-    table = KeyTable()
+def table_of(texts: list[list[int]], batch: int) -> KeyChains:
+    table = KeyChains()
     for start in range(0, len(texts), batch):
         table.add([np.array(keys, dtype=np.uint64) for keys in texts[start : start + batch]])
     return table
@@ -30,8 +30,8 @@ def table_of(texts: list[list[int]], batch: int) -> KeyTable:
 def test_every_text_that_shares_enough_keys_is_found(
     monkeypatch: pytest.MonkeyPatch, in_memory: int, keys: int
 ) -> None:
-    monkeypatch.setattr(key_table, "_FIRST_SIZE", 4)
-    monkeypatch.setattr(key_table, "_AT_ONCE", 100)
+    monkeypatch.setattr(key_chains, "_FIRST_SIZE", 4)
+    monkeypatch.setattr(key_chains, "_AT_ONCE", 100)
     monkeypatch.setattr(temporary, "IN_MEMORY", in_memory)
     rng = random.Random(keys)
     texts = [rng.sample(range(keys), rng.randint(0, 12)) for _ in range(300)]
@@ -57,7 +57,7 @@ def test_every_text_that_shares_enough_keys_is_found(
 
 
 def test_a_chain_that_is_too_long_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_table, "LONGEST_CHAIN", 5)
+    monkeypatch.setattr(key_chains, "LONGEST_CHAIN", 5)
     table = table_of([[7]] * 9 + [[8]], 3)
     found = table.sharing(np.array([7, 8], dtype=np.uint64), np.array([0, 1]), np.array([1, 1]))
     assert found.incomplete == {0}
@@ -73,4 +73,4 @@ def test_a_full_disk_is_an_error_that_names_the_folder(monkeypatch: pytest.Monke
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(StoreError, match=rf"keys in {tmp_path} .*No space left.*TMPDIR"):
-        KeyTable()
+        KeyChains()
