@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 import re
+import shutil
+import ssl
+import subprocess
+import threading
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
 import yaml
 
 from tests.es_node.node import NEWEST, RELEASES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FOLDER = Path(__file__).resolve().parents[1] / "docker"
 FILES = sorted(FOLDER.glob("*.yml"))
@@ -184,6 +197,132 @@ def test_a_secured_file_says_all_steps_to_the_first_ingest(name: str) -> None:
     steps = (FOLDER / name).read_text(encoding="utf-8").split("name: ")[0]
     for step in ("export ELASTIC_PASSWORD=", "up --wait", "ca.crt ca.crt", "es-simhash init", "es-simhash ingest"):
         assert step in steps
+
+
+@pytest.mark.elasticsearch
+@pytest.mark.parametrize("name", ["one-node.yml", "three-nodes.yml", "secured.yml", "secured-three-nodes.yml"])
+def test_each_setting_is_one_that_elasticsearch_has(name: str, elasticsearch_url: str) -> None:
+    """The jars of the node have no security, so its settings are left out."""
+    assert {each for each in settings(name) if not each.startswith("xpack.security.")} <= registered(elasticsearch_url)
+
+
+@pytest.mark.opensearch
+def test_each_setting_is_one_that_opensearch_has(opensearch_url: str) -> None:
+    assert settings("opensearch.yml") <= registered(opensearch_url)
+
+
+def settings(name: str) -> set[str]:
+    return {setting for node in nodes(name).values() for setting in node["environment"] if "." in setting}
+
+
+def registered(url: str) -> set[str]:
+    """Return all settings of a server."""
+    with urllib.request.urlopen(f"{url}/_cluster/settings?include_defaults&flat_settings") as reply:
+        return {setting for kind in json.load(reply).values() for setting in kind}
+
+
+@pytest.mark.elasticsearch
+@pytest.mark.parametrize("name", ["one-node.yml", "three-nodes.yml"])
+def test_the_health_check_passes_on_so_many_nodes_and_fails_on_fewer_and_on_none(
+    name: str, elasticsearch_url: str, tmp_path: Path
+) -> None:
+    [check] = health_checks(name)
+    fewer = "wait_for_nodes=3" in check and node_count(elasticsearch_url) != 3
+    assert passes(check, elasticsearch_url, tmp_path) is not fewer
+    assert passes(for_nodes_of(elasticsearch_url, check), elasticsearch_url, tmp_path)
+    assert not passes(check, "http://127.0.0.1:9", tmp_path)
+
+
+@pytest.mark.elasticsearch
+@SECURED
+def test_the_health_check_of_a_secured_node_needs_its_password_and_its_certificate(
+    name: str, elasticsearch_url: str, tmp_path: Path
+) -> None:
+    [check] = health_checks(name)
+    secured_passes(check, elasticsearch_url, tmp_path, "config/certs/ca/ca.crt", "elastic", "ELASTIC_PASSWORD")
+
+
+@pytest.mark.opensearch
+def test_the_health_check_of_opensearch_needs_the_password_and_the_certificate(
+    opensearch_url: str, tmp_path: Path
+) -> None:
+    [check] = health_checks("opensearch.yml")
+    variable = "OPENSEARCH_INITIAL_ADMIN_PASSWORD"
+    secured_passes(check, opensearch_url, tmp_path, "config/root-ca.pem", "admin", variable)
+
+
+def health_checks(name: str) -> set[str]:
+    """Return the commands of a file, as the shell in the container gets them."""
+    return {node["healthcheck"]["test"].replace("$$", "$") for node in nodes(name).values()}
+
+
+def node_count(url: str) -> int:
+    with urllib.request.urlopen(f"{url}/_cluster/health") as reply:
+        return int(json.load(reply)["number_of_nodes"])
+
+
+def for_nodes_of(url: str, check: str) -> str:
+    """Return a health check that waits for as many nodes as there are."""
+    return check.replace("wait_for_nodes=3", f"wait_for_nodes={node_count(url)}")
+
+
+def passes(check: str, url: str, folder: Path, **variables: str) -> bool:
+    """Run a health check on a server, in a folder that stands for that of the server in the container."""
+    command = re.sub("https?://localhost:9200", url, check).replace("timeout=5s", "timeout=1s")
+    assert command != check
+    return subprocess.run(["sh", "-c", command], cwd=folder, env={**os.environ, **variables}).returncode == 0
+
+
+def secured_passes(check: str, url: str, folder: Path, certificate: str, user: str, variable: str) -> None:
+    """Run a health check on a server that has a password, and that speaks TLS with a certificate for localhost."""
+    if shutil.which("openssl") is None:
+        pytest.fail("openssl is not installed")
+    check = for_nodes_of(url, check)
+    password = "with 'quotes' and $"
+    file = folder / certificate
+    file.parent.mkdir(parents=True)
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *names, "-keyout", folder / "key", "-out", file]
+    subprocess.run(make, check=True, capture_output=True)
+    with secured(url, f"{user}:{password}", file, folder / "key") as address:
+        assert passes(check, address, folder, **{variable: password})
+        assert not passes(check, address, folder, **{variable: "another"})
+        file.write_text("")
+        assert not passes(check, address, folder, **{variable: password})
+
+
+@contextmanager
+def secured(url: str, login: str, certificate: Path, key: Path) -> Iterator[str]:
+    """Yield the address of a server with TLS and a login, in front of another one."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            status, body = 401, b""
+            if self.headers["authorization"] == f"Basic {base64.b64encode(login.encode()).decode()}":
+                try:
+                    with urllib.request.urlopen(url + self.path) as reply:
+                        status, body = reply.status, reply.read()
+                except urllib.error.HTTPError as error:
+                    with error:
+                        status, body = error.code, error.read()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: object) -> None:
+            """Print nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"https://localhost:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
 
 
 def test_the_image_of_the_command_runs_it_as_a_user_without_rights_and_copies_what_is_there() -> None:
