@@ -10,6 +10,7 @@ import socket
 import subprocess
 import time
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,10 +58,13 @@ class Image:
         return finish(self.start(*arguments, **options))
 
 
-def finish(process: subprocess.Popen[str], number: int | None = None) -> tuple[int, str, str]:
-    """Wait for the end of a command. Before, send it a signal, as `docker stop` does."""
-    if number is not None:
-        os.kill(process_1(process.pid), number)
+def stop(process: subprocess.Popen[str]) -> None:
+    """Send SIGTERM, as `docker stop` does."""
+    os.kill(process_1(process.pid), signal.SIGTERM)
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Wait for the end of a command."""
     out, errors = process.communicate(timeout=30)
     assert "Traceback" not in errors
     return process.returncode, out, errors
@@ -68,13 +72,20 @@ def finish(process: subprocess.Popen[str], number: int | None = None) -> tuple[i
 
 def process_1(pid: int) -> int:
     """Return the descendant that is process 1 in its container."""
-    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
-    [numbers] = [line.split()[1:] for line in status.splitlines() if line.startswith("NSpid:")]
-    if numbers[-1] == "1":
-        return pid
-    children = [child for each in Path(f"/proc/{pid}/task").glob("*/children") for child in each.read_text().split()]
-    [child] = children
-    return process_1(int(child))
+    for each in descendants(pid):
+        with suppress(FileNotFoundError):  # the runtime starts short processes
+            lines = Path(f"/proc/{each}/status").read_text(encoding="utf-8").splitlines()
+            if any(line.startswith("NSpid:") and line.split()[-1] == "1" for line in lines):
+                return each
+    raise LookupError("no process 1 in a container")
+
+
+def descendants(pid: int) -> Iterator[int]:
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(FileNotFoundError):
+            for child in map(int, task.read_text(encoding="utf-8").split()):
+                yield child
+                yield from descendants(child)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +113,8 @@ def image(container: tuple[str, list[str]], tmp_path: Path) -> Iterator[Image]:
     yield image
     for process in image.processes:
         if process.poll() is None:
-            finish(process, signal.SIGKILL)
+            os.kill(process_1(process.pid), signal.SIGKILL)
+            process.communicate()
 
 
 def outcomes(lines: str) -> dict[str, str]:
@@ -156,7 +168,8 @@ def test_serve_answers_and_ends_after_sigterm(image: Image) -> None:
         with urllib.request.urlopen(request) as reply:
             answer = json.load(reply)
         assert answer["outcome"] == OUTCOMES[answer["id"]]
-    assert finish(server, signal.SIGTERM)[0] == 0
+    stop(server)
+    assert finish(server)[0] == 0
     with Documents(f"sqlite:///{image.folder / 'es-simhash.db'}") as documents:
         assert {row.id for row in documents.export()} == set(OUTCOMES)
 
@@ -167,10 +180,12 @@ def test_an_ingest_finishes_what_it_has_read_after_sigterm(image: Image) -> None
     process = image.start("ingest", "many.jsonl", "--json", "--batch-size", "20")
     assert process.stdout is not None
     first = process.stdout.readline()
-    code, out, errors = finish(process, signal.SIGTERM)
+    stop(process)
+    rest = process.stdout.read()
+    code, _, errors = finish(process)
     assert code == 143, errors
     with Documents(f"sqlite:///{image.folder / 'es-simhash.db'}") as documents:
-        assert {row.id for row in documents.export()} == set(outcomes(first + out)) != set()
+        assert {row.id for row in documents.export()} == set(outcomes(first + rest)) != set()
 
 
 def test_sigterm_ends_a_command_that_does_not_handle_it(image: Image) -> None:
@@ -180,4 +195,5 @@ def test_sigterm_ends_a_command_that_does_not_handle_it(image: Image) -> None:
         process = image.start("group", "--store", f"http://127.0.0.1:{mute.getsockname()[1]}/news")
         connection, _ = mute.accept()
         with connection:
-            assert finish(process, signal.SIGTERM)[0] == 143
+            stop(process)
+            assert finish(process)[0] == 143

@@ -75,6 +75,7 @@ PARTS = {
     "unseen": Part("unseen items beside a bare get", "seen:unseen", (200, 1_000, 1_000)),
     "writers": Part("seen items with many writers: lost adds", "seen:writers", (2, 10, 25), once=True),
     "hot": Part("ingest of very many near documents", "hot:hot", (2_000, 20_000, 100_000), once=True),
+    "serve": Part("the HTTP server beside the Python call", "serve:serve", (100, 2_000, 20_000)),
     "rules": Part("what each rule costs, in processor time", "rules:rules", (200, 2_000, 20_000)),
     "model": Part("the model of sizes beside an index", "model:model", (1_000, 100_000, 1_000_000), server=True),
     "shards": Part("1, 3, 6 and 12 shards", "shards:shards", (1_000, 100_000, 1_000_000), server=True),

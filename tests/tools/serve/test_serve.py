@@ -85,6 +85,10 @@ def test_rules_and_filters_are_those_of_the_request_else_of_the_store(serve: Sta
         ("/similar", b"\xff", 400, "not JSON in UTF-8"),
         ("/similar", b"[" * 100_000, 400, "not JSON"),
         ("/similar", b'{"text": NaN}', 400, "NaN is not a JSON number"),
+        ("/similar", '{"text": "a"}'.encode("utf-16"), 400, "not JSON in UTF-8"),
+        ("/similar", b'{"text": "a", "max_distance": ' + b"1" * 5_000 + b"}", 400, "not JSON"),
+        ("/similar", b'{"text": "a", "rule": "copy", "confirm": 1e999}', 422, "confirm is inf"),
+        ("/similar", b'{"text": "a", "filter": ' + b'{"bool": {"must": ' * 150 + b"{}" + b"}}" * 151, 422, "nested"),
         ("/similar", b"[]", 422, "no JSON object"),
         ("/similar", {}, 422, "text or texts or id or fingerprint is missing"),
         ("/similar", {"text": "a", "texts": []}, 422, "text and texts are given together"),
@@ -168,7 +172,7 @@ def test_more_requests_than_allowed_get_503_and_nothing_is_lost(server: Server) 
 def test_a_token_is_needed_for_everything_but_the_state(serve: Start, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(TOKEN + "\n")
     for server in (serve("--token-file", "token"), serve(ES_SIMHASH_TOKEN=TOKEN)):
-        for wrong in (None, "", TOKEN + "x", TOKEN.upper()):
+        for wrong in (None, "", TOKEN + "x", TOKEN.upper(), TOKEN[:-1] + "é"):
             reply = server.call("/similar", {"text": STORM}, wrong)
             assert (reply.status, reply.headers["WWW-Authenticate"]) == (401, "Bearer")
             assert server.call("/metrics", token=wrong).status == 401
