@@ -114,15 +114,12 @@ class NodeUnavailableError(NodeError):
     """This machine lacks something that a node needs. The message names it."""
 
 
-FLAGS = {
-    False: [
-        "--add-modules=jdk.incubator.vector",
-        "--enable-native-access=ALL-UNNAMED",
-        "-Dsun.net.httpserver.nodelay=true",  # without it each answer may wait 40 ms for an acknowledgement
-    ],
-    True: ["-XX:TieredStopAtLevel=1"],  # such a node is started often, and has little work
-}
-"""Flags of Java for releases whose nodes form no cluster, and for the others."""
+MODULES = [
+    "--add-modules=jdk.incubator.vector",
+    "--enable-native-access=ALL-UNNAMED",
+    "-Dsun.net.httpserver.nodelay=true",  # without it each answer may wait 40 ms for an acknowledgement
+]
+"""Flags of Java for the releases whose nodes form no cluster."""
 
 
 class Node:
@@ -229,7 +226,9 @@ class Node:
             "-XX:+UseSerialGC",
             f"-Xmx{self.heap}",
             f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}",
-            *FLAGS[self.release.clustered],
+            *(() if self.release.clustered else MODULES),
+            # Tests start nodes often and give them little work: to compile it well takes longer than the work.
+            *(["-XX:TieredStopAtLevel=1"] if self.owned else ()),
             f"-Des-node.owned={str(self.owned).lower()}",
             "-cp",
             f"{jars / 'lib'}/*:{jars / 'classes'}",

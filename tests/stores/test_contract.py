@@ -11,6 +11,10 @@ from es_simhash.portal import Portal
 from es_simhash.retries import Patience
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore, StoreContract
+from tests.contract.documents_contract import DocumentsContract
+from tests.contract.search_contract import SearchContract
+from tests.contract.seen_contract import SeenContract
+from tests.contract.suite import Suite
 from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
@@ -54,7 +58,7 @@ class TestLaggingLinear(StoreContract):
         return LinearStore(lagging=True)
 
 
-class AtAddress(StoreContract):
+class AtAddress(Suite):
     """A store at an address. Every store is closed after the test."""
 
     address: str
@@ -80,22 +84,20 @@ class AtAddress(StoreContract):
         return open_store(self.address, patience=Patience())
 
 
-class TestSqlite(AtAddress):
+class TestSqlite(AtAddress, StoreContract):
     @pytest.fixture(autouse=True)
     def _address(self, tmp_path: Path) -> None:
         self.address = f"sqlite:///{tmp_path / 'store.db'}"
 
 
-class TestSqliteInMemory(AtAddress):
+class TestSqliteInMemory(AtAddress, StoreContract):
     address = "sqlite:///:memory:"
 
     def open_again(self, store: Store) -> Store:
         return store
 
 
-@pytest.mark.slow
-@pytest.mark.elasticsearch
-class TestElasticsearch(AtAddress):
+class OnElasticsearch(AtAddress):
     @pytest.fixture(autouse=True)
     def _address(self, elasticsearch_url: str, make_index: Callable[[], str]) -> None:
         self.address = f"{elasticsearch_url}/{make_index()}"
@@ -104,15 +106,24 @@ class TestElasticsearch(AtAddress):
         return open_store(self.address, patience=Patience(), request_timeout=60)
 
 
-@pytest.mark.slow  # the methods are those of TestElasticsearch
-class TestElasticsearchWithAnAsyncClient(TestElasticsearch):
+@pytest.mark.slow
+@pytest.mark.elasticsearch
+class TestElasticsearch(OnElasticsearch, StoreContract):
+    pass
+
+
+@pytest.mark.slow
+@pytest.mark.elasticsearch
+class TestElasticsearchWithAnAsyncClient(OnElasticsearch, DocumentsContract, SearchContract, SeenContract):
+    """The requests are those of TestElasticsearch. Only their way differs, so here is each kind of them."""
+
     def open(self) -> Store:
         return OnEventLoop(open_store(self.address, patience=Patience(), is_async=True, request_timeout=60))
 
 
 @pytest.mark.slow
 @pytest.mark.opensearch
-class TestOpenSearch(AtAddress):
+class TestOpenSearch(AtAddress, StoreContract):
     @pytest.fixture(autouse=True)
     def _address(self, opensearch_url: str, make_opensearch_index: Callable[[], str]) -> None:
         self.address = f"opensearch+{opensearch_url}/{make_opensearch_index()}"
