@@ -5,6 +5,7 @@
     python -m tests.es_node restart                start it again, with the same data and port
     python -m tests.es_node stop                   stop it
     python -m tests.es_node start --release 8      another release: 7, 8, 9, opensearch or opensearch-3
+    python -m tests.es_node run scripts/test -n 3  run a command whose tests share one Elasticsearch and one OpenSearch
 
 It needs Maven for the first start, and a JDK: 21 or later for the releases 8 and 9 and for OpenSearch 3, 11 to 21 for
 release 7 and for OpenSearch 2. The jars and classes are kept in the cache folder. In Python, `running_node()` starts a
@@ -342,7 +343,7 @@ def _free_ports(count: int) -> list[int]:
 @contextmanager
 def _own_folder() -> Iterator[Path]:
     """Make a folder that exists until the end of the block. If this process is killed, the next start removes it."""
-    runs = cache_folder() / "runs"
+    runs = _runs_folder()
     runs.mkdir(parents=True, exist_ok=True)
     with _locked(runs.with_name("runs.lock")):
         _remove_abandoned(runs)
@@ -355,6 +356,13 @@ def _own_folder() -> Iterator[Path]:
         finally:
             with _locked(runs.with_name("runs.lock")):
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _runs_folder() -> Path:
+    """Return the place of data that no test needs later: in memory if there is much, where a sync takes no time."""
+    memory = Path("/dev/shm")
+    roomy = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 4 << 30
+    return (memory / f"es-simhash-{os.getuid()}" if roomy else cache_folder()) / "runs"
 
 
 def _remove_abandoned(runs: Path) -> None:
@@ -509,7 +517,15 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run_with_nodes(command: Sequence[str]) -> int:
+    """Run a command with the addresses of two new nodes in its environment, for the tests. Return its exit code."""
+    with running_node(chosen_release()) as node, running_node(RELEASES["opensearch"]) as opensearch:
+        addresses = {"ELASTICSEARCH_TEST_URL": node.url, "OPENSEARCH_TEST_URL": opensearch.url}
+        return subprocess.run(command, env={**os.environ, **addresses}).returncode
+
+
+def control(words: Sequence[str]) -> None:
+    """Start or end a node that runs until somebody stops it."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.es_node", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -518,23 +534,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--port", type=int, default=0, help="port for start; the default is any free port")
     parser.add_argument("--heap", default="1g")
     parser.add_argument("--release", choices=RELEASES, default="9", help="of the server; the default is 9")
-    args = parser.parse_args(arguments)
+    args = parser.parse_args(words)
     folder = cache_folder() / "nodes" / args.name
     node = Node(folder, RELEASES[args.release], port=args.port, heap=args.heap, owned=False)
+    if args.command == "start":
+        if node.pid:
+            raise NodeError(f"node {args.name} already runs at {node.url}")
+        shutil.rmtree(node.folder, ignore_errors=True)
+        node.start()
+        print(node.url)
+    elif args.command == "restart":
+        node.restart()
+        print(node.url)
+    elif args.command == "stop":
+        node.stop()
+    else:
+        node.kill()
+
+
+def main() -> None:
+    words = sys.argv[1:]
     try:
-        if args.command == "start":
-            if node.pid:
-                raise NodeError(f"node {args.name} already runs at {node.url}")
-            shutil.rmtree(node.folder, ignore_errors=True)
-            node.start()
-            print(node.url)
-        elif args.command == "restart":
-            node.restart()
-            print(node.url)
-        elif args.command == "stop":
-            node.stop()
-        else:
-            node.kill()
+        if words[:1] == ["run"]:
+            sys.exit(run_with_nodes(words[1:]))
+        control(words)
     except NodeError as error:
         sys.exit(f"es-node: {error}")
 

@@ -260,7 +260,7 @@ def test_the_page_shows_what_curl_prints_and_java_and_go_get_the_same(serve: Sta
 
 
 def run(command: list[str], folder: Path) -> str:
-    env = environment(ES_SIMHASH_TOKEN=TOKEN, GOCACHE=str(folder / "go"), GOFLAGS="-mod=mod", LC_ALL="C.UTF-8")
+    env = environment(ES_SIMHASH_TOKEN=TOKEN, GOFLAGS="-mod=mod", LC_ALL="C.UTF-8")
     done = subprocess.run(command, capture_output=True, cwd=folder, env=env, timeout=300)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout.decode()
