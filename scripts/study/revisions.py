@@ -13,9 +13,11 @@ another article of a law, or another limit. One text is stored, among all others
 
 *No copies*: a text of the corpus with each digit replaced; notices of other days; stories of the newswire that are
 alike and a month apart; the documentation of two operations. *News*: articles of People's Daily that get a match among
-the others, each match printed with --show. *Titles*, *texts*: of titles of broadcast items (--broadcasts: a folder of
-Markdown files, an item a heading `###` or a line of a numbered list) and of --texts texts of 61 to 150 characters of
-all sources, every pair that the rule ``copy`` calls copies, by an exact join, against the answers to every text.
+the others, each match printed with --show.
+
+*Titles*: of titles of broadcast items (--broadcasts: a folder of Markdown files, an item a heading `###`, a line of a
+numbered list, or a bold line) every pair that the rule ``copy`` calls copies, by an exact join, against the answers to
+every title. *Texts*: the same of up to --texts texts of 61 to 150 characters of all sources.
 
 A cell has the share that is found, and the interval of Wilson in which the true share is with a chance of 95 %.
 """
@@ -127,8 +129,9 @@ def table(title, groups, found):
 
 def broadcasts(folder):
     """Titles of items, the first with each text."""
-    item = re.compile("^(?:### |[0-9]+[.．、]|（[0-9]+）)(.+?)[；。]?$", re.MULTILINE)
-    titles = (title.strip() for path in sorted(folder.rglob("*.md")) for title in item.findall(path.read_text("utf-8")))
+    item = re.compile("^(?:### |[0-9]+[.．、]|（[0-9]+）)(.+?)[；。]?$|<p><strong>([^<]+)</strong></p>", re.MULTILINE)
+    pages = (path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.md")))
+    titles = (title.strip("；。 ") for page in pages for title in map("".join, item.findall(page)))
     return list({words_of(title): title for title in titles if words_of(title)}.values())
 
 
