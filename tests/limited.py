@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import KeysState
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
     from es_simhash import Documents, Outcome
     from es_simhash.deciding.ingest import OnDuplicate
     from es_simhash.deciding.rule import ResolvedRule
+
+
+def limit_reading(store: Any, **limits: int) -> None:
+    """Let a store of a server read so little at once; other stores have no such limits.
+
+    :param limits: fields of the ``Limits`` of its Index.
+    """
+    if hasattr(store, "_index"):
+        store._index = replace(store._index, limits=replace(store._index.limits, **limits))
 
 
 def keys_of(documents: Documents) -> KeysState:

@@ -14,9 +14,8 @@ from es_simhash.deciding.limits import Limits
 from es_simhash.deciding.similar import similar
 from es_simhash.search.near_index import NearIndex
 from es_simhash.stores.address import open_store
-from es_simhash.stores.elasticsearch import search
 from tests.contract import LinearStore
-from tests.limited import ingested, resolved
+from tests.limited import ingested, limit_reading, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,10 +56,9 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture(params=[True, False], ids=["named", "by segments"])
-def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Limits:
+def small(request: pytest.FixtureRequest, store: Store) -> Limits:
     """Make the limits so small that all ways are taken."""
-    monkeypatch.setattr(search, "PAGE", 5)
-    monkeypatch.setattr(search, "KINDS", 7)
+    limit_reading(store, page=5, kinds=7)
     return Limits(window=40, first=1, named=10_000 if request.param else 0)
 
 

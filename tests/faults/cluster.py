@@ -11,14 +11,18 @@ import threading
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from unittest import mock
 
 from es_simhash import AsyncDocuments, Documents, SeenItems
+from es_simhash.deciding.group import group as group_stored
+from es_simhash.deciding.remove import remove as remove_stored
+from es_simhash.deciding.remove import remove_matching
+from es_simhash.stores.address import open_store
 from tests.es_node.rest import ask
 from tests.faults import BATCH, MAX_DISTANCE, contents_of, later, news
+from tests.limited import limit_reading, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,21 +32,8 @@ if TYPE_CHECKING:
 
 DEADLINE = 300
 SHARDS = {"number_of_shards": 3, "number_of_replicas": 1, "index.unassigned.node_left.delayed_timeout": "0"}
-SMALL = {
-    "es_simhash.stores.elasticsearch.scan.PAGE": 7,
-    "es_simhash.stores.elasticsearch.search.PAGE": 20,
-    "es_simhash.deciding.group.BATCH": 4,
-    "es_simhash.deciding.remove.BATCH": 5,
-}
-"""Sizes of pages and batches, so that a verb sends many requests for few documents."""
-
-
-@contextmanager
-def small_pages() -> Iterator[None]:
-    with ExitStack() as stack:
-        for name, size in SMALL.items():
-            stack.enter_context(mock.patch(name, size))
-        yield
+GROUPED, REMOVED = 4, 5
+"""Documents in one request of these verbs, so that they send many requests for few documents."""
 
 
 # --- kill ------------------------------------------------------------------------------------------------------
@@ -131,7 +122,10 @@ def new_index(nodes: list[Node], documents: list[dict[str, Any]] | None = None) 
 
 
 def opened(address: str) -> Documents:
-    return Documents(address, deadline=DEADLINE)
+    """Return Documents that read small pages."""
+    documents = Documents(address, deadline=DEADLINE)
+    limit_reading(documents.store, page=20, scan_page=7)
+    return documents
 
 
 def calm(documents: list[dict[str, Any]], max_distance: int = MAX_DISTANCE) -> tuple[list[Outcome], dict[str, Any]]:
@@ -192,7 +186,9 @@ def _outcomes(address: str, documents: Any, kind: str) -> list[Outcome]:
             return list(client.ingest(documents, workers=1, **options))
 
     async def run() -> list[Outcome]:
-        async with AsyncDocuments(address, deadline=DEADLINE) as client:
+        store = open_store(address, is_async=True)
+        limit_reading(store, page=20, scan_page=7)
+        async with AsyncDocuments(store, deadline=DEADLINE) as client:
             return [outcome async for outcome in client.ingest(documents, **options)]
 
     return asyncio.run(run())
@@ -227,7 +223,8 @@ def several_ingests(nodes: list[Node], killer: NodeKiller) -> Figures:
                 runs = [threads.submit(_outcomes, address, documents[part::3], "sync") for part in range(3)]
                 outcomes = [outcome for run in runs for outcome in run.result()]
             assert {outcome.outcome for outcome in outcomes} <= {"new", "exact_duplicate", "near_duplicate"}
-            client.group(rule="fingerprint", max_distance=MAX_DISTANCE)
+            rule = resolved(client, rule="fingerprint", max_distance=MAX_DISTANCE)
+            group_stored(client.store, rule, batch=GROUPED)
             assert _groups(contents_of(client)) == _calm_groups(documents)
         figures.runs += 1
         figures.documents += len(documents)
@@ -246,7 +243,7 @@ def group(nodes: list[Node], killer: NodeKiller) -> Figures:
             rule: dict[str, Any] = {"rule": "fingerprint", "max_distance": MAX_DISTANCE if figures.runs % 2 == 0 else 0}
             for each in (client, reference):
                 each.setup(keys=[], **rule)
-            expected, report = reference.group(), client.group()
+            expected, report = reference.group(), group_stored(client.store, resolved(client), batch=GROUPED)
             assert (report.documents, report.groups, report.members) == (120, expected.groups, expected.members)
             assert contents_of(client) == contents_of(reference)
             figures.runs += 1
@@ -273,7 +270,8 @@ def backfill(nodes: list[Node], killer: NodeKiller) -> Figures:
             assert {o.id: o.duplicate_of for o in outcomes} == {id: row[3] for id, row in found.items()}
             again = client.backfill("text", rule="fingerprint", max_distance=MAX_DISTANCE, batch_size=BATCH, again=True)
             assert sorted((o.id or "", o.outcome) for o in again) == sorted((e["id"], "unchanged") for e in documents)
-            client.group(rule="fingerprint", max_distance=MAX_DISTANCE)
+            rule = resolved(client, rule="fingerprint", max_distance=MAX_DISTANCE)
+            group_stored(client.store, rule, batch=GROUPED)
             assert _groups(contents_of(client)) == _calm_groups(documents)
         figures.runs += 1
         figures.documents += len(documents)
@@ -291,10 +289,11 @@ def remove(nodes: list[Node], killer: NodeKiller) -> Figures:
             for each in (client, reference):
                 list(each.ingest(documents, rule="fingerprint", max_distance=MAX_DISTANCE))
             reference.remove(gone, rule="fingerprint", max_distance=MAX_DISTANCE)
+            rule = resolved(client, rule="fingerprint", max_distance=MAX_DISTANCE)
             if figures.runs % 2:
-                client.remove(gone, rule="fingerprint", max_distance=MAX_DISTANCE)
+                remove_stored(client.store, gone, rule, batch=REMOVED)
             else:
-                client.remove_matching({"ids": {"values": gone}}, rule="fingerprint", max_distance=MAX_DISTANCE)
+                remove_matching(client.store, {"ids": {"values": gone}}, rule, batch=REMOVED)
             assert contents_of(client) == contents_of(reference)
         figures.runs += 1
         figures.documents += len(gone)

@@ -15,7 +15,7 @@ from elasticsearch import Elasticsearch
 from es_simhash import Documents
 from tests.es_node.proxy import Delay, Proxy
 from tests.faults import MAX_DISTANCE, contents_of, news
-from tests.faults.cluster import VERBS, NodeKiller, address_of, calm, new_index, small_pages
+from tests.faults.cluster import VERBS, NodeKiller, address_of, calm, new_index
 from tests.test_docker import health_checks, passes
 
 if TYPE_CHECKING:
@@ -27,12 +27,6 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 
 KILLS = 2
-
-
-@pytest.fixture(autouse=True)
-def pages_are_small() -> Iterator[None]:
-    with small_pages():
-        yield
 
 
 @pytest.mark.parametrize("verb", VERBS)

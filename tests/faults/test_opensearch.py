@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.faults.cluster import VERBS, NodeKiller, small_pages
+from tests.faults.cluster import VERBS, NodeKiller
 
 if TYPE_CHECKING:
     from tests.es_node.node import Node
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.opensearch, pytest.mark.slow]
 def test_an_ingest_on_opensearch_ends_as_a_calm_run_although_nodes_and_the_master_are_killed(
     mortal_cluster: list[Node],
 ) -> None:
-    with small_pages(), NodeKiller(mortal_cluster, 2) as killer:
+    with NodeKiller(mortal_cluster, 2) as killer:
         figures = VERBS["ingest"](mortal_cluster, killer)
     assert (killer.kills, killer.masters) == (2, 1)
     assert figures.documents > 0

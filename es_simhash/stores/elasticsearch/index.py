@@ -176,6 +176,24 @@ class Server:
     warned: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How much is read at once.
+
+    :param page: hits of one search. If a search returns a full page, the server counts the fingerprints of its query.
+    :param most_hits: largest number of hits of one query that are read, where times or damaged documents make it
+        necessary to read all.
+    :param kinds: fingerprints in one page, if they are counted. A server allows at most 65,536 buckets in a response,
+        some 10,000.
+    :param scan_page: documents in a page of a Scan that does not say how many.
+    """
+
+    page: int = 1_000
+    most_hits: int = 200_000
+    kinds: int = 10_000
+    scan_page: int = 10_000
+
+
 @dataclass(frozen=True)
 class Index:
     """The index that a store uses.
@@ -190,6 +208,7 @@ class Index:
     :param members: the indices behind the name.
     :param clock: of the server.
     :param routing: of all documents that the store reads and writes; None if they have none.
+    :param limits: of what is read at once.
     """
 
     index: str
@@ -202,6 +221,7 @@ class Index:
     server: Server = field(default_factory=Server, compare=False)
     members: Members = field(default_factory=Members, compare=False)
     clock: Clock = field(default_factory=Clock, compare=False)
+    limits: Limits = Limits()
 
     def request(self, method: str, action: str, body: Any = None, /, **parameters: str) -> Request:
         """Return a Request on this index.

@@ -25,8 +25,6 @@ from es_simhash.stores.elasticsearch.times import with_time
 if TYPE_CHECKING:
     from es_simhash.stores.elasticsearch.index import Index
 
-PAGE = 10_000
-"""Documents in a page, if the request does not say."""
 KEEP_ALIVE = "10m"
 """How long a point in time lives after each page."""
 MOST_SLICES = 1024
@@ -114,7 +112,7 @@ def _page(request: Scan, position: _Position, index: Index) -> tuple[list[dict[s
     if request.slice is not None and not position.select:
         part, parts = request.slice
         options["slice"] = {"field": "_id", "id": part, "max": parts}
-    return read_page(_query(request), position.reading, request.size or PAGE, options, index)
+    return read_page(_query(request), position.reading, request.size or index.limits.scan_page, options, index)
 
 
 def count(index: Index, scan: Scan) -> int:

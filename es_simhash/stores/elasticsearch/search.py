@@ -41,12 +41,6 @@ if TYPE_CHECKING:
     from es_simhash.search.keys import KeyQuery
     from es_simhash.stores.elasticsearch.index import Index
 
-PAGE = 1_000
-"""Hits of one search. If a search returns a full page, the server counts the fingerprints of its query."""
-MOST_HITS = 200_000
-"""Largest number of hits of one query that are read, where times or damaged documents make it necessary to read all."""
-KINDS = 10_000
-"""Fingerprints in one page, if they are counted. A server allows at most 65,536 buckets in a response, some 10,000."""
 DIGESTS = 100
 """Largest number of digests in one query without fingerprints, and of fingerprints in one query for exactly these."""
 COUNTED = 10_000
@@ -117,7 +111,7 @@ def _find(request: Candidates, index: Index) -> Found:
     crowded: list[_Look] = []
     look_up, batches = _probe_batches(request, index)
     ranges = ranges_of(request, index)
-    page = min(PAGE, max(1, HITS // max(1, min(SEARCHES, len(batches)))))
+    page = min(index.limits.page, max(1, HITS // max(1, min(SEARCHES, len(batches)))))
     looks = [look for probes in batches for look in _searches(request, probes, ranges, look_up, page)]
     by_keys = request.key_searches().items()
     looks += [_Look(_key_search(request, *some, ranges), sharing=numbers) for some, numbers in by_keys]
@@ -188,7 +182,8 @@ def _nearest_hits(
     hits: list[dict[str, Any]] = []
     digests = replace(request, max_distance=-1)
     for some in chunks([probe for probe in probes if probe.digest is not None], DIGESTS):
-        hits += _every_hit(request, _search(digests, some, look_up, ranges, collapse=False if ranges else None), index)
+        search = _search(digests, some, look_up, index.limits.page, ranges, collapse=False if ranges else None)
+        hits += _every_hit(request, search, index)
     if not request.fingerprints(probes):
         return hits, {}
     counted = _count_fingerprints(request, probes, ranges, look_up, index)
@@ -208,7 +203,10 @@ def _count_fingerprints(
     asked = list(dict.fromkeys(request.fingerprints(probes)))
     every = to_array(asked, request.bits)
     names = FINGERPRINT_FIELDS[: request.bits // 64]
-    kinds: dict[str, Any] = {"size": KINDS, "sources": [{name: {"terms": {"field": name}}} for name in names]}
+    kinds: dict[str, Any] = {
+        "size": index.limits.kinds,
+        "sources": [{name: {"terms": {"field": name}}} for name in names],
+    }
     search = {
         "query": _restricted(request, {"filter": [_near(asked, request, look_up), *ranges]}),
         "size": 0,
@@ -227,7 +225,7 @@ def _count_fingerprints(
         for position in np.flatnonzero(near).tolist():
             bucket = buckets[position]
             crowds[values[position]] = Crowd(bucket["doc_count"], int(bucket["first"]["value"] or 0))
-        if len(buckets) < KINDS:
+        if len(buckets) < index.limits.kinds:
             return crowds
         kinds["after"] = page["after_key"]
 
@@ -236,13 +234,13 @@ def _hits_of_fingerprints(
     request: Candidates, crowds: Mapping[int, Crowd], ranges: tuple[dict[str, Any], ...], index: Index
 ) -> tuple[list[dict[str, Any]], dict[int, int]]:
     """Return the hits with some fingerprints, ``per_fingerprint`` of each, and how many others each of them has."""
-    most = request.per_fingerprint
+    most, page = request.per_fingerprint, index.limits.page
     if most is None:
         every: list[dict[str, Any]] = []
         not_read: dict[int, int] = {}
         for some in chunks(list(crowds), DIGESTS):
-            found = _every_hit(request, _search_of_fingerprints(request, some, PAGE, ranges), index)
-            if len(found) >= MOST_HITS:
+            found = _every_hit(request, _search_of_fingerprints(request, some, page, ranges), index)
+            if len(found) >= index.limits.most_hits:
                 not_read[some[-1]] = sum(crowds[value].count for value in some) - len(found)
             every += found
         return every, not_read
@@ -261,12 +259,12 @@ def _hits_of_fingerprints(
         if value in left_out:
             continue
         count += crowd.count
-        if len(few) == DIGESTS or count >= PAGE:
-            hits += _every_hit(request, _search_of_fingerprints(request, few, PAGE), index)
+        if len(few) == DIGESTS or count >= page:
+            hits += _every_hit(request, _search_of_fingerprints(request, few, page), index)
             few, count = [], crowd.count
         few.append(value)
     if few:
-        hits += _every_hit(request, _search_of_fingerprints(request, few, PAGE), index)
+        hits += _every_hit(request, _search_of_fingerprints(request, few, page), index)
     return hits, left_out
 
 
@@ -293,7 +291,9 @@ def _every_hit(request: Candidates, search: dict[str, Any], index: Index) -> lis
     """Return the hits of a search; all hits of its query, if it may have more."""
     [body] = _multi_search([search], index)
     hits: list[dict[str, Any]] = body["hits"]["hits"]
-    return hits if len(hits) < search["size"] else _all_hits(search["query"], index, _row_options(request), MOST_HITS)
+    if len(hits) < search["size"]:
+        return hits
+    return _all_hits(search["query"], index, _row_options(request), index.limits.most_hits)
 
 
 def _multi_search(searches: Sequence[dict[str, Any]], index: Index) -> list[dict[str, Any]]:
@@ -342,7 +342,7 @@ def _searches(
     """
     times = [probe.times for probe in probes if probe.times is not None]
     if ranges is None or not times:
-        yield _Look(_search(request, probes, look_up) | {"size": page}, probes)
+        yield _Look(_search(request, probes, look_up, page), probes)
         return
     if not request.one_per_digest:
         parts = [(ranges.outer(times), False)]
@@ -351,20 +351,22 @@ def _searches(
         parts = [] if common is None else [(common, True)]
         parts += [(_any_of(others), False)] if others else []
     for part, collapse in parts:
-        search = _search(request, probes, look_up, [part], collapse=collapse)
-        yield _Look(search | {"size": page}, probes, (part,))
+        search = _search(request, probes, look_up, page, [part], collapse=collapse)
+        yield _Look(search, probes, (part,))
 
 
 def _search(
     request: Candidates,
     probes: Sequence[Probe],
     look_up: LookUp,
+    page: int,
     ranges: Sequence[dict[str, Any]] = (),
     *,
     collapse: bool | None = None,
 ) -> dict[str, Any]:
     """Return the body of a search by the digests and the fingerprints of some of the Probes.
 
+    :param page: the most hits.
     :param ranges: clauses for the times of the documents.
     :param collapse: of documents with one digest, find the one that was written first; by default as the request says.
     """
@@ -374,7 +376,7 @@ def _search(
     if digests := [probe.digest for probe in probes if probe.digest is not None]:
         should.append({"terms": {"simhash.digest": digests}})
     query = _restricted(request, {"filter": [_any_of(should), *ranges]})
-    search = {"query": query, "size": PAGE, "_source": False, **_row_options(request)}
+    search = {"query": query, "size": page, "_source": False, **_row_options(request)}
     if request.one_per_digest if collapse is None else collapse:
         return search | {"collapse": {"field": "simhash.digest"}, "sort": [_FIRST_WRITTEN]}
     return search | {"sort": ["_doc"]}  # the cheapest order
@@ -434,11 +436,11 @@ def dependents(index: Index, originals: tuple[str, ...], heads: tuple[str, ...])
             {"terms": {"simhash.group": sorted(led)}},
         ]
         query = {"bool": {"filter": [_any_of(links)]}}
-        search = {"query": query, "size": PAGE, "_source": False, **ROW_OPTIONS}
+        search = {"query": query, "size": index.limits.page, "_source": False, **ROW_OPTIONS}
         body = index.send(index.request("POST", "_search", search, **WHOLE))
         check_complete(body, index.name)
         hits = body["hits"]["hits"]
-        if len(hits) == PAGE:  # all copies of an error page are linked to the first one, however many they are
+        if len(hits) == search["size"]:  # all copies of an error page are linked to the first one
             hits = _all_hits(query, index, ROW_OPTIONS)
         for row in usable_rows(hits, index):
             if row.duplicate_of in named or (row.group in led and row.group != row.id):
@@ -463,7 +465,7 @@ def _all_hits(
     options = {**row_options, "_source": False}
     try:
         while not reading.finished and (most is None or len(hits) < most):
-            page, reading = read_page(query, reading, PAGE, options, index)
+            page, reading = read_page(query, reading, index.limits.page, options, index)
             hits += page
     except SimhashError:
         close_point_in_time(reading, index)

@@ -15,9 +15,9 @@ from es_simhash import AsyncDocuments, Documents, Scheme, candidates_clause, fin
 from es_simhash.contract import KeysState
 from es_simhash.errors import IncompleteAnswer, InputError, NotSetUp, SchemeMismatch, StoreError
 from es_simhash.search.keys import KeyQuery
-from es_simhash.stores.elasticsearch import search
 from es_simhash.stores.elasticsearch.failures import check_complete
 from tests.contract.documents import entry, find_by_keys, flip, near, write
+from tests.limited import limit_reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -204,11 +204,8 @@ def test_no_point_in_time_is_left_open(documents: Documents, client: Elasticsear
     assert statistics["total"]["search"]["open_contexts"] == 0
 
 
-def test_an_original_with_more_copies_than_the_limit_is_updated_and_removed(
-    documents: Documents, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(search, "PAGE", 20)
-    monkeypatch.setattr(search, "MOST_HITS", 20)
+def test_an_original_with_more_copies_than_the_limit_is_updated_and_removed(documents: Documents) -> None:
+    limit_reading(documents.store, page=20, most_hits=20)
     documents.setup(rule="fingerprint")
     ingest(documents, *({"id": f"{n:02}", "text": NEWS} for n in range(60)))
     assert [each.outcome for each in ingest(documents, {"id": "00", "text": "another page"})] == ["updated"]

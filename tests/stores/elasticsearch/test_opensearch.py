@@ -11,12 +11,13 @@ from opensearchpy import AsyncOpenSearch, OpenSearch
 from es_simhash import AsyncDocuments, Documents, SeenItems
 from es_simhash.contract import Scan, pages
 from es_simhash.errors import InputError, Unsupported, WrongServer
-from es_simhash.stores.elasticsearch import scan, search
+from es_simhash.stores.address import open_store
 from es_simhash.tools.doctor import doctor
 from es_simhash.tools.evaluation.sample import sample_pairs
 from es_simhash.tools.review import groups, members, review
 from es_simhash.tools.stats import stats
 from tests.faults import BATCH, MAX_DISTANCE, later, news
+from tests.limited import limit_reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -112,16 +113,15 @@ def test_every_verb_on_several_shards_replies_as_on_sqlite(
     client: OpenSearch,
     opensearch_url: str,
     make_opensearch_index: Callable[[], str],
-    monkeypatch: pytest.MonkeyPatch,
     kind: str,
 ) -> None:
-    monkeypatch.setattr(scan, "PAGE", 7)
-    monkeypatch.setattr(search, "PAGE", 20)
     with Documents("sqlite:///:memory:") as reference:
         expected = flow(reference, tools=kind == "sync")
     index = sharded(client, make_opensearch_index())
     address = f"opensearch+{opensearch_url}/{index}"
-    documents: Any = Documents(address) if kind == "sync" else Called(AsyncDocuments(address))
+    store = open_store(address, is_async=kind == "async")
+    limit_reading(store, page=20, scan_page=7)
+    documents: Any = Documents(store) if kind == "sync" else Called(AsyncDocuments(store))
     found = flow(documents, tools=kind == "sync")
     with Documents(address) as one:
         assert doctor(one).ok
@@ -142,9 +142,8 @@ def ids_of_part(documents: Documents, part: int, parts: int) -> list[str]:
 
 @pytest.mark.parametrize("size", [1, 5, 10_000])
 def test_an_alias_is_read_to_its_end_in_pages_of_any_size(
-    client: OpenSearch, make_opensearch_index: Callable[[], str], size: int, monkeypatch: pytest.MonkeyPatch
+    client: OpenSearch, make_opensearch_index: Callable[[], str], size: int
 ) -> None:
-    monkeypatch.setattr(scan, "PAGE", size)
     indices = [sharded(client, make_opensearch_index(), shards) for shards in (1, 3)]
     ids = set()
     for index in indices:
@@ -158,6 +157,7 @@ def test_an_alias_is_read_to_its_end_in_pages_of_any_size(
             }
     client.indices.put_alias(index=",".join(indices), name=f"{indices[0]}-both")
     with Documents(client, index=f"{indices[0]}-both") as documents:
+        limit_reading(documents.store, scan_page=size)
         found = [row.id for row in documents.export()]
         assert len(found) == 40
         assert set(found) == ids
