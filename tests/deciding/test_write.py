@@ -1,14 +1,16 @@
-"""Documents for which the store is too busy are sent again, and only these."""
+"""Documents for which the store is too busy are sent again, and only these. Those that it refuses have failed."""
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from es_simhash import Documents
 from es_simhash.contract import Written
-from es_simhash.errors import StoreUnavailable
+from es_simhash.deciding.write import REFUSED_ALIKE
+from es_simhash.errors import StoreError, StoreUnavailable
 from tests.contract import LinearStore
 
 if TYPE_CHECKING:
@@ -65,6 +67,31 @@ def test_at_the_deadline_they_have_failed_with_the_reason() -> None:
         assert [outcome.outcome for outcome in others] == ["failed"] * 2
         assert all("the server was too busy for 0 s: ingest it again" in (each.reason or "") for each in others)
         assert {row.id for row in documents.export()} == {"a"}
+
+
+class Refusing(LinearStore):
+    """A store that takes no document.
+
+    :param reasons: of the documents, in turn.
+    """
+
+    def __init__(self, *reasons: str) -> None:
+        super().__init__()
+        self.reasons = cycle(reasons)
+
+    def write(self, entries: tuple[Any, ...], bits: int, pipeline: str | None = None) -> Written:
+        return Written({entry.row.id: next(self.reasons) for entry in entries}, searchable=True)
+
+
+def test_a_run_whose_first_documents_are_all_refused_for_one_reason_ends() -> None:
+    many = [{"id": n, "text": f"第{n}条"} for n in range(100)]
+    with Documents(Refusing("no field x")) as documents, pytest.raises(StoreError) as ended:
+        list(documents.ingest(many, batch_size=10, rule="fingerprint"))
+    assert f"the first {REFUSED_ALIKE} documents were refused for the same reason" in str(ended.value)
+    assert "no field x: change the index or the documents" in str(ended.value)
+    with Documents(Refusing("no field x", "no field y")) as documents:
+        outcomes = list(documents.ingest(many, batch_size=10, rule="fingerprint"))
+    assert [outcome.outcome for outcome in outcomes] == ["failed"] * 100
 
 
 @pytest.mark.parametrize("deadline", [30, 0])

@@ -212,3 +212,10 @@ def test_an_exact_duplicate_comes_before_an_earlier_text_with_the_same_fingerpri
     documents = group_input([(7, "other"), (7, "same"), (7, "same")], list("012"))
     (_, originals), _ = links(documents, 3, "earliest")
     assert originals.tolist() == [-1, 0, 1]
+
+
+@pytest.mark.parametrize("times", [None, Times(np.zeros(6, dtype=np.int64), 5)], ids=["no window", "window"])
+def test_pairs_beyond_the_limit_of_a_document_are_counted(times: Times | None) -> None:
+    documents = group_input([(0, f"d{n}") for n in range(6)], list("012345"), times)
+    confirmed = ConfirmedLinks(documents, 3, most=2)
+    assert confirmed.left_out == 15 - (0 + 1 + 2 + 2 + 2 + 2)
