@@ -28,6 +28,11 @@ def limit_reading(store: Any, **limits: int) -> None:
         store._index = replace(store._index, limits=replace(store._index.limits, **limits))
 
 
+def limit_adding(client: Documents, /, **limits: float) -> None:
+    """Let ``add`` remember so little; the limits are fields of the ``Limits`` of ``add``."""
+    client._adding._limits = replace(client._adding._limits, **limits)  # type: ignore[arg-type]
+
+
 def keys_of(documents: Documents) -> KeysState:
     return KeysState(documents.keys(), documents.keys_complete())
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from es_simhash.client.group_commit import GroupCommit
 from es_simhash.client.opening import KNOWN
-from es_simhash.deciding.add import Adder, AddOptions, wait_for_search
+from es_simhash.deciding.add import LIMITS, Adder, AddOptions, Limits, wait_for_search
 from es_simhash.deciding.ingest import ATTEMPTS, CHANGED, ON_DUPLICATE
 from es_simhash.deciding.outcome import Document, Outcome, failed
 from es_simhash.deciding.rule import resolve
@@ -96,8 +96,9 @@ class _Item:
 class Adding:
     """Adds documents to one store, and knows what it added and search does not find yet."""
 
-    def __init__(self, store: Store, opening: Opening, deadline: float) -> None:
+    def __init__(self, store: Store, opening: Opening, deadline: float, limits: Limits = LIMITS) -> None:
         self._store = store
+        self._limits = limits
         self._opening = opening
         self._deadline = deadline
         self._opened: dict[DuplicateRule, _Opened] = {}
@@ -219,7 +220,7 @@ class Adding:
         with self._lock:
             if self._adder is None:
                 unlocking = cast("Store", _Unlocking(self._store, self._lock))
-                self._adder = Adder(unlocking, options, self._deadline)
+                self._adder = Adder(unlocking, options, self._deadline, self._limits)
             if self._outdated:
                 self._adder.outdated, self._outdated = True, False
             return self._adder.add([item.document for item in items], options, [item.searched for item in items])

@@ -3,12 +3,12 @@
 The rule for the original is that of an ingest, and so is the memory of what was written and search does not find yet.
 Nothing is refreshed after a document. The store is refreshed before the next one
 
-- when the memory has ``MOST`` documents or ``MOST_CHARACTERS``, or its oldest entry is ``OLDEST`` seconds old;
+- when the memory reaches one of its :class:`Limits`;
 - when another verb of the program may have changed documents that are in the memory;
 - after a failed request, because it is not known what the store wrote;
 - when the field with the time changes, because the memory knows the former times.
 
-After a refresh search finds everything, so the memory is empty again. It is never older than ``OLDEST`` seconds. So if
+After a refresh search finds everything, so the memory is empty again. It is never older than ``oldest`` seconds. So if
 another program changes a document that was added, this is known after that time at the latest.
 """
 
@@ -35,13 +35,26 @@ if TYPE_CHECKING:
     from es_simhash.deciding.outcome import Document, Outcome
     from es_simhash.deciding.rule import ResolvedRule
 
-OLDEST = 10.0
-"""Seconds after which the memory is emptied by a refresh."""
-MOST = 5_000
-MOST_CHARACTERS = 16_000_000
-"""Characters of documents as JSON that are kept for the filters of later documents: at most 32 MB of Chinese text."""
 POLL = 0.1
 """Seconds between two questions whether search finds a document."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """When the memory is emptied by a refresh.
+
+    :param documents: that it has.
+    :param characters: of documents as JSON that are kept for the filters of later documents: at most 32 MB of Chinese
+        text.
+    :param oldest: seconds since its oldest entry.
+    """
+
+    documents: int = 5_000
+    characters: int = 16_000_000
+    oldest: float = 10.0
+
+
+LIMITS = Limits()
 
 
 @dataclass(frozen=True)
@@ -81,9 +94,11 @@ class Adder:
 
     :param options: of the first documents.
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
+    :param limits: of the memory.
     """
 
-    def __init__(self, store: Store, options: AddOptions, deadline: float) -> None:
+    def __init__(self, store: Store, options: AddOptions, deadline: float, limits: Limits = LIMITS) -> None:
+        self._limits = limits
         self._ingest = Ingest(store, options.rule, options.on_duplicate, options.filter, deadline, single=True)
         self._store = store
         self._options = options
@@ -186,9 +201,9 @@ class Adder:
         if not self._ingest.writer.unrefreshed:
             return False
         return (
-            len(self._ingest.memory) >= MOST
-            or self._characters >= MOST_CHARACTERS
-            or (self._since is not None and time.monotonic() - self._since >= OLDEST)
+            len(self._ingest.memory) >= self._limits.documents
+            or self._characters >= self._limits.characters
+            or (self._since is not None and time.monotonic() - self._since >= self._limits.oldest)
             or options.rule.time_field != self._options.rule.time_field
         )
 

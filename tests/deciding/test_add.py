@@ -13,21 +13,21 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from es_simhash import AsyncDocuments, Documents
 from es_simhash.contract import Written
-from es_simhash.deciding import add as flow
 from es_simhash.errors import DuplicateFound, InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
 from tests.deciding.test_ingest import LONG, Refusing, text, texts
 from tests.deciding.test_ingest_filter import CLAUSE, Choosy
+from tests.limited import limit_adding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 TEXT = text(*LONG)
@@ -89,9 +89,10 @@ def expected(reference: Filtered, moves: Sequence[Any]) -> Any:
     return outcomes, reference.links()
 
 
-def played(store: Any, moves: Sequence[Any], **options: Any) -> Any:
+def played(store: Any, moves: Sequence[Any], limits: Mapping[str, float], **options: Any) -> Any:
     found: list[Any] = []
     with Documents(store) as client:
+        limit_adding(client, **limits)
         client.setup(keys=[])
         for verb, documents, filtered in moves:
             items = [{"id": id, "text": text, "lang": lang} for id, text, lang in documents]
@@ -122,22 +123,30 @@ def played(store: Any, moves: Sequence[Any], **options: Any) -> Any:
     on_duplicate="index",
     oldest=10.0,
 )
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None)
 def test_the_outcomes_are_those_of_one_document_after_another_whatever_was_refreshed(
     make_store: Callable[[], Any],
     most: int,
-    monkeypatch: pytest.MonkeyPatch,
     moves: list[Any],
     max_distance: int,
     on_duplicate: Any,
     oldest: float,
 ) -> None:
-    monkeypatch.setattr(flow, "MOST", most)
-    monkeypatch.setattr(flow, "OLDEST", oldest)
     right = expected(Filtered(max_distance, on_duplicate), moves)
-    assert (
-        played(make_store(), moves, rule="fingerprint", max_distance=max_distance, on_duplicate=on_duplicate) == right
-    )
+    limits = {"documents": most, "oldest": oldest}
+    options: dict[str, Any] = {"rule": "fingerprint", "max_distance": max_distance, "on_duplicate": on_duplicate}
+    assert played(make_store(), moves, limits, **options) == right
+
+
+def test_the_memory_is_emptied_once_it_has_so_many_characters() -> None:
+    store = Slow()
+    with Documents(store) as documents:
+        documents.setup(keys=[])
+        limit_adding(documents, characters=100)
+        for number in range(9):  # three of them have more than 100 characters
+            outcome = documents.add({"id": number, "text": f"{number}" + "雨" * 16}, rule="fingerprint")
+            assert outcome.outcome == "new"
+    assert store.performed["refresh"] == 2
 
 
 # --- threads and tasks -------------------------------------------------------------------------------------------
