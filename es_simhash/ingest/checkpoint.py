@@ -142,6 +142,14 @@ class Checkpoint:
                 for id, place in json.loads(claims):
                     yield checked(id, str), checked(place, str)
 
+    @property
+    def last_ids(self) -> list[str]:
+        """The ids of the last batch that is done and has any."""
+        with self._reading():
+            sql = "SELECT claims FROM batches WHERE decisions IS NULL AND claims <> '[]' ORDER BY number DESC LIMIT 1"
+            row = self._db.execute(sql).fetchone()
+            return [] if row is None else [checked(id, str) for id, _ in json.loads(row[0])]
+
     def decided(
         self, documents: int, mark: str, claims: list[tuple[str, str]], decisions: Mapping[str, Decision]
     ) -> None:

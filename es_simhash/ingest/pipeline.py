@@ -14,8 +14,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from es_simhash.contract import Scan
 from es_simhash.deciding.outcome import Document, failed
-from es_simhash.errors import InputError, SchemeMismatch, SimhashError, StoreError, is_interrupted
+from es_simhash.errors import InputError, SchemeMismatch, SimhashError, StoreError, count_of, is_interrupted
 from es_simhash.ingest.batches import Source, mark
 from es_simhash.ingest.ids import claim
 from es_simhash.portal import Portal
@@ -231,6 +232,7 @@ class Pipeline:
         if count or pending:
             # What the interrupted run wrote may not be searchable yet. Without this, its copies would be new.
             self._store.refresh()
+            self._check_still_there(checkpoint)
         if pending is not None:
             lines = self._take_again(pending.documents, pending.mark, checkpoint)
             items = claim(self._workers.submit(lines)(), self._ids)
@@ -241,6 +243,31 @@ class Pipeline:
                 decisions = {**self._ingest.decide(looked_up), **decisions}
             outcomes = self._ingest.write(looked_up, decisions, resumed=True)
             yield from self._taken(outcomes)
+
+    def _check_still_there(self, checkpoint: Checkpoint) -> None:
+        """Check that the store has what is done: it may have been deleted or restored since.
+
+        It warns if only the last documents are not there: they may have failed.
+
+        :raises InputError: if the store is empty.
+        """
+        ids = checkpoint.last_ids
+        if not ids or self._store.fetch(tuple(ids)):
+            return
+        again = "ingest everything again, with another checkpoint"
+        if not self._store.count(Scan()):
+            raise InputError(
+                f"{self._store.name} has no documents, and the checkpoint {checkpoint.path!r} has some as done: if the "
+                f"store was made again since, {again}"
+            )
+        if self._ingest.on_duplicate == "index":
+            _log.warning(
+                "%s has none of the last %s that the checkpoint %r has as done: if it was restored since, %s",
+                self._store.name,
+                count_of(len(ids), "document"),
+                checkpoint.path,
+                again,
+            )
 
     def _take_again(self, count: int, last: str, checkpoint: Checkpoint, *, keep: bool = True) -> list[Line]:
         """Read lines that an interrupted run has read, and check that the last is the same.

@@ -1,15 +1,17 @@
-"""A run that resumes writes the pending batch as it was decided, also if it decides other documents of it now."""
+"""A run that resumes writes the pending batch as it was decided, if the store is still the one it was decided for."""
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, StoreError, fingerprint
+from es_simhash import Documents, InputError, StoreError, fingerprint
 from tests.recording import INDEX, PRODUCTS, Sent, Wire
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from es_simhash import Outcome
@@ -57,3 +59,32 @@ def test_decisions_that_were_recorded_stay_and_only_the_other_documents_are_deci
     assert [(outcome.id, outcome.outcome) for outcome in resumed] == [("a", "new"), ("b", "new")]
     assert wire.documents.keys() == {"a", "b"}
     assert wire.documents["a"]["_source"] == before, "it is written again with the same links and write order"
+
+
+def in_two_runs(path: Path, between: Callable[[Documents], object]) -> list[Outcome]:
+    """Ingest until one batch is done and another written, then again. Return the outcomes of the second run."""
+    texts = [STORM, METRO, STORM[:40], METRO[:40]]
+    given = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
+    options: Any = {"checkpoint": str(path / "x.checkpoint"), "rule": "exact", "batch_size": 2}
+    with Documents(f"sqlite:///{path / 'store.db'}") as documents:
+        outcomes = documents.ingest(given, **options)
+        assert len(list(islice(outcomes, 3))) == 3
+        outcomes.close()
+        between(documents)
+        return list(documents.ingest(given, **options))
+
+
+def test_a_store_that_was_emptied_is_not_resumed_into(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"store.db has no documents, and the checkpoint .* has some as done"):
+        in_two_runs(tmp_path, lambda documents: documents.remove(["0", "1", "2", "3"]))
+
+
+def test_a_store_without_the_last_documents_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    outcomes = in_two_runs(tmp_path, lambda documents: documents.remove(["0", "1"]))
+    assert [outcome.id for outcome in outcomes] == ["2", "3"]
+    assert "has none of the last 2 documents that the checkpoint" in caplog.text
+
+
+def test_a_document_that_was_removed_since_is_no_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    in_two_runs(tmp_path, lambda documents: documents.remove(["1"]))
+    assert "none of the last" not in caplog.text
