@@ -119,7 +119,7 @@ class Ingest:
         self._stored = stored
         self._single = single
         self._window = limits.window
-        self._recent = RecentSources(limits.recent)
+        self._recent = RecentSources(limits.recent, limits.features)
         self._fingerprints = None if single else StoredFingerprints(store, rule, limits)
         self._clock = 0
         self._difference = 0

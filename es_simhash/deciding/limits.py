@@ -12,6 +12,7 @@ class Limits:
     :param window: the largest number of written documents that are compared in memory. Then the store makes them
         searchable.
     :param recent: characters of the documents that were written last and are kept: at most 64 MB of Chinese text.
+    :param features: characters of compared texts whose features are kept: some 20 bytes for each.
     :param first: documents in the first batch of an ingest that is not small. Before it the fingerprints of a small
         store are read.
     :param others: writes of other programs for each write of this one. If there are more, each document is looked up,
@@ -22,6 +23,7 @@ class Limits:
 
     window: int = 20_000
     recent: int = 32_000_000
+    features: int = 2_000_000
     first: int = 100
     others: float = 0.1
     fresh: float = 30.0

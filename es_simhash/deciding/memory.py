@@ -11,12 +11,14 @@ from es_simhash.deciding.limits import LIMITS
 from es_simhash.errors import StoreError
 from es_simhash.search.key_table import KeyTable
 from es_simhash.search.near_index import NearIndex
+from es_simhash.similarity.confirm import TextFeatures
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from es_simhash.contract import Row, Store
     from es_simhash.deciding.rule import ResolvedRule
+    from es_simhash.deciding.texts import StoredText, Texts
     from es_simhash.search.keys import KeyQuery
 
 
@@ -144,10 +146,15 @@ class RecentSources:
     Near-duplicates mostly come close together, so their texts are often here and need no request.
 
     :param most: characters that are kept.
+    :param features: characters of texts of which the features are kept.
     """
 
-    def __init__(self, most: int = LIMITS.recent) -> None:
+    def __init__(self, most: int = LIMITS.recent, features: int = LIMITS.features) -> None:
         self._most = most
+        self._most_features = features
+        self._features: dict[str, TextFeatures] = {}
+        """By digest. In a pool of near-equal texts the same ones are compared again and again."""
+        self._characters_of_features = 0
         self._documents: dict[str, tuple[str, str]] = {}
         self._characters = 0
 
@@ -163,6 +170,26 @@ class RecentSources:
         """Return the document of a Row; None if it is not here."""
         digest, source = self._documents.get(row.id, ("", None))
         return source if digest == row.digest else None
+
+    def text(self, row: Row, texts: Texts) -> TextFeatures | None:
+        """Return the features of a Row's text; None if they are not known here."""
+        if (known := self._features.get(row.digest)) is not None:
+            return known
+        if (source := self.get(row)) is None:
+            return None
+        made = texts.of_source(source)
+        self.keep_text(row, made)
+        return made
+
+    def keep_text(self, row: Row, text: StoredText) -> None:
+        """Remember the features of a Row's text, unless another program has changed the text."""
+        if not isinstance(text, TextFeatures) or not row.digest or text.digest != row.digest:
+            return
+        if row.digest not in self._features:
+            self._features[row.digest] = text
+            self._characters_of_features += len(text.normalised)
+        while self._characters_of_features > self._most_features:
+            self._characters_of_features -= len(self._features.pop(next(iter(self._features))).normalised)
 
     def _drop(self, id: str) -> None:
         _, source = self._documents.pop(id, ("", ""))

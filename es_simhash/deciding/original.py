@@ -246,17 +246,29 @@ class Neighbours:
 
     def _nearest(self) -> set[int]:
         """Return the indices of the nearest stored Rows of each document."""
-        return {index for position in self._position.values() for index in self._different(position)[:NEAREST].tolist()}
+        found: set[int] = set()
+        copied: set[str] = set()
+        for position in self._position.values():
+            digest = self._rows[self._stored_count + position].digest
+            copies = self._copies[digest] if digest else []
+            if digest in copied or (copies and copies[0] < self._stored_count):
+                continue  # it is most likely an exact duplicate, which needs no text
+            if digest:
+                copied.add(digest)
+            found.update(self._different(position)[:NEAREST].tolist())
+        return found
 
     def _fetch(self, store: Store, indices: Collection[int]) -> dict[int, StoredText]:
         """Return the features of Rows' texts by index."""
         assert self._texts is not None
         found: dict[int, StoredText] = {}
         for index in indices:
-            if (source := self._recent.get(self._rows[index])) is not None:
-                found[index] = self._texts.of_source(source)
+            if (text := self._recent.text(self._rows[index], self._texts)) is not None:
+                found[index] = text
         missing = [index for index in indices if index not in found]
         stored = self._texts.stored(store, (self._rows[index].id for index in missing))
+        for index in missing:
+            self._recent.keep_text(self._rows[index], stored.get(self._rows[index].id))
         return found | {index: stored.get(self._rows[index].id) for index in missing}
 
     def original_of(
@@ -310,21 +322,22 @@ class Neighbours:
         """
         position = self._position[id]
         digest = self._rows[self._stored_count + position].digest
-        near = self._near(position)
         same = self._copies[digest] if digest else []
-        if not len(near.indices) and len(same) <= 1 and not self._not_returned:
-            return []
         copies = np.array(same, dtype=np.intp)
         in_window = self._in_window(_Near(copies, np.zeros_like(copies)), position)
         exact = self._counted(in_window, id, decided_rows, before, without)
+        if len(exact.indices):  # the first of them is the original, and no text needs to be compared
+            return [
+                (self._rank(index, order, position, exact=True), index) for index, order in exact.first(self._rows, 1)
+            ]
+        near = self._near(position)
+        if not len(near.indices) and not self._not_returned:
+            return []
         others = self._counted(near.without(copies), id, decided_rows, before, without)
         most = 1 if self._texts is None else most_texts(self._rows[self._stored_count + position].length)
         if self._texts is not None:
             self._count_left_out(id, others, most)
-        return [
-            *((self._rank(index, order, position, exact=True), index) for index, order in exact.first(self._rows, 1)),
-            *((self._rank(index, order, position), index) for index, order in others.first(self._rows, most)),
-        ]
+        return [(self._rank(index, order, position), index) for index, order in others.first(self._rows, most)]
 
     def _counted(
         self, near: _Near, id: str, decided_rows: Mapping[str, Row], before: int | None, without: Container[str]

@@ -42,7 +42,7 @@ MOST = 1 << 27
 """The largest number of texts."""
 AT_ONCE = 1_000_000
 """Entries of q-grams that are compared at once, so that memory does not grow with them."""
-CROWDED = 20_000
+CROWDED = 10_000
 """Entries of the q-grams of one query. If there are more, they are not counted: all their texts may fulfil it."""
 _MERGE = 4
 """A level is merged with the one before it, until that one has at least so many times its entries."""
@@ -111,6 +111,21 @@ class KeyTable:
         :param own: the position of the first asker's text, if the texts of the askers are here, one after the other.
             Its own text does not count.
         """
+        same: dict[tuple[KeyQuery, ...], list[int]] = {}
+        for asker, some in enumerate(queries):
+            same.setdefault(tuple(some), []).append(asker)
+        if len(same) < len(queries) and own is not None:
+            # Exact copies find each other.
+            found = np.zeros(len(queries), dtype=np.bool_)
+            for some, askers in same.items():
+                found[askers] = bool(some) and len(askers) > 1
+            single = [askers[0] for askers in same.values() if len(askers) == 1]
+            found[single] = self._may_share([queries[asker] for asker in single], np.array(single) + own)
+            return found
+        return self._may_share(queries, None if own is None else np.arange(len(queries)) + own)
+
+    def _may_share(self, queries: Sequence[Sequence[KeyQuery]], own: Integers | None) -> NDArray[np.bool_]:
+        """:meth:`may_share`, with the position of the text of each asker."""
         found = np.zeros(len(queries), dtype=np.bool_)
         bands = _bands_of(queries)
         counts = sum((_runs(level, bands)[1] for level in self._bands), np.zeros(len(bands.query), dtype=np.int64))
@@ -119,7 +134,7 @@ class KeyTable:
         found[grams.asker[grams.sizes > CROWDED]] = True
         for some, positions in grams.fulfilled(grams.sizes <= CROWDED):
             askers = grams.asker[some]
-            found[askers if own is None else askers[positions != askers + own]] = True
+            found[askers if own is None else askers[positions != own[askers]]] = True
         return found
 
     def sharing_any(self, queries: Sequence[Sequence[KeyQuery]]) -> Integers:

@@ -105,7 +105,8 @@ def numbers_agree(a: Counter[str], b: Counter[str], lengths: tuple[int, int] | N
     of = max(ours, theirs)
     if lengths is not None:
         of = min(ours, theirs) if lengths[0] == lengths[1] else ours if lengths[0] < lengths[1] else theirs
-    return (a & b).total() >= AGREE * of
+    both = sum(min(count, b[number]) for number, count in a.items() if number in b)
+    return both >= AGREE * of
 
 
 def _arabic(digits: str, myriads: str) -> str:

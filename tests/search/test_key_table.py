@@ -42,7 +42,7 @@ def sharing(keys: Sequence[TextKeys], similarity: float) -> list[set[int]]:
 
 
 @pytest.mark.parametrize("similarity", [0.5, 0.8, 0.95])
-@pytest.mark.parametrize("crowded", [0, 20, 20_000])
+@pytest.mark.parametrize("crowded", [0, 20, 10_000])
 @pytest.mark.parametrize("seed", range(3))
 def test_no_text_that_fulfils_a_query_is_missed(seed: int, crowded: int, similarity: float) -> None:
     rng = random.Random(seed)

@@ -96,6 +96,7 @@ class KeySearch:
         self._database = database
         self._rarest: dict[KeyQuery, list[Range]] = {}
         self._entries: dict[tuple[Range, int], NDArray[np.int64]] = {}
+        self._rows_read: dict[int, Row | None] = {}
 
     def read(self, queries: Collection[KeyQuery]) -> None:
         """Read the entries of the rarest keys of these queries together, in place of those that were read before."""
@@ -288,13 +289,16 @@ class KeySearch:
         columns = row_columns(self._request.bits, keys=True, time_field=self._request.time_field)
         sql = f"SELECT {columns} FROM documents WHERE written IN (SELECT value FROM json_each(?)) AND {condition}"
         digests: set[str] = set()
+        read = self._rows_read
         for start in range(0, len(ranked), size):
             some = ranked[start : start + size]
-            with self._database.use() as connection:
-                values = connection.execute(sql, [json.dumps(some), *parameters]).fetchall()
-            found = {row.written: row for row in without_damaged(map(to_row, values))}
+            if unknown := [written for written in some if written not in read]:
+                with self._database.use() as connection:
+                    values = connection.execute(sql, [json.dumps(unknown), *parameters]).fetchall()
+                read.update(dict.fromkeys(unknown))
+                read.update({row.written: row for row in without_damaged(map(to_row, values))})
             for written in some:
-                row = found.get(written)
+                row = read[written]
                 if row is not None and not (self._request.one_per_digest and row.digest in digests):
                     digests.add(row.digest)
                     yield row
