@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -81,6 +83,44 @@ def test_the_recommender_shows_no_group_twice(tmp_path: Path) -> None:
     shown = [run("recommender_page.py", "--store", f"sqlite:///{tmp_path}/users.db").split() for _ in range(4)]
     assert [len(page) for page in shown] == [4, 4, 2, 0]
     assert len({int(item.removeprefix("news-")) // 3 for page in shown for item in page}) == 10
+
+
+def test_chunks_that_are_copies_are_not_embedded() -> None:
+    pytest.importorskip("langchain_core", reason="install langchain-core")
+    assert run("chunks.py", str(EXAMPLES / "news.jsonl")) == (
+        "2 of 4 chunks are embedded\nfirst: {'id': 'a', 'chunk': 0}\n"
+    )
+
+
+def test_a_stream_is_committed_after_its_outcomes_and_nothing_is_stored_twice(tmp_path: Path) -> None:
+    kafka = pytest.importorskip("kafka", reason="install kafka-python")
+    if not (servers := os.environ.get("KAFKA_TEST_URL")):
+        pytest.skip("KAFKA_TEST_URL names no broker, such as localhost:9092 (tests/README.md)")
+    topic = f"news-{uuid.uuid4().hex}"
+    producer = kafka.KafkaProducer(bootstrap_servers=servers)
+    messages = [json.dumps(each).encode() for each in NEWS]
+    for message in (*messages[:10], b"no JSON", *messages[10:]):
+        producer.send(topic, message, partition=0)
+    producer.flush()
+    store = f"sqlite:///{tmp_path}/news.db"
+    command = [sys.executable, str(EXAMPLES / "stream.py"), servers, topic, "--store", store]
+    # The first one is killed after its first outcomes: it commits after them.
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline().decode().split() == [str(NEWS[0]["id"]), "new"]
+        first.kill()
+    ends = [*command, "--idle", "25"]  # the broker waits 10 s for the killed one
+    again = subprocess.run(ends, capture_output=True, encoding="utf-8", timeout=120)
+    assert again.returncode == 0, again.stderr
+    assert f"{topic}:0:10: not JSON" in again.stderr
+    producer.send(topic, messages[0], partition=0)
+    producer.send(topic, json.dumps({"id": "late", "text": NEWS[0]["text"]}).encode(), partition=0)
+    producer.close()
+    last = subprocess.run(ends, capture_output=True, encoding="utf-8", timeout=120)
+    assert last.stdout.split() == ["late", "exact_duplicate", str(NEWS[0]["id"])]
+    assert f"{topic}:0:10" not in last.stderr
+    with Documents(store) as documents:
+        assert sum(1 for _ in documents.export()) == len(NEWS) + 1
 
 
 @pytest.mark.elasticsearch

@@ -149,6 +149,12 @@ def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
         assert completed in es_simhash(cwd=tmp_path, env=env).out.splitlines()
 
 
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_for_each_shell_is_made(tmp_path: Path, shell: str) -> None:
+    script = es_simhash(cwd=tmp_path, env={"_ES_SIMHASH_COMPLETE": f"{shell}_source"}).out
+    assert f"_ES_SIMHASH_COMPLETE={shell}_complete" in script
+
+
 @pytest.mark.elasticsearch
 def test_verbose_logs_each_request_without_the_password(
     tmp_path: Path, elasticsearch_url: str, index_name: str

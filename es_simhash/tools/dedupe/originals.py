@@ -236,7 +236,8 @@ class Originals:
 
     def close(self) -> None:
         """Remove the temporary files."""
-        self._texts.close()
+        with temporary_file("texts", OSError):
+            self._texts.close()
 
     def decide(self, texts: Sequence[Text], prepared: Sequence[Prepared | str]) -> list[Decision]:
         """Return a Decision for each text.

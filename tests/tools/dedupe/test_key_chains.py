@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +13,6 @@ import pytest
 from es_simhash import StoreError, temporary
 from es_simhash.tools.dedupe import key_chains
 from es_simhash.tools.dedupe.key_chains import KeyChains
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def table_of(texts: list[list[int]], batch: int) -> KeyChains:
@@ -62,6 +59,16 @@ def test_a_chain_that_is_too_long_is_said(monkeypatch: pytest.MonkeyPatch) -> No
     found = table.sharing(np.array([7, 8], dtype=np.uint64), np.array([0, 1]), np.array([1, 1]))
     assert found.incomplete == {0}
     assert found.texts.tolist() == [8, 7, 6, 5, 4, 9]
+
+
+def test_a_file_of_keys_has_no_name_so_the_system_removes_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(temporary, "IN_MEMORY", 0)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    chains = table_of([[1, 2], [2, 3]], 1)
+    mapped = Path("/proc/self/maps")
+    assert not mapped.exists() or str(tmp_path) in mapped.read_text()
+    assert list(tmp_path.iterdir()) == []
+    assert len(chains) == 2
 
 
 @pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="the system does not reserve room for files")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import random
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, DuplicateRule, Fingerprinter
-from es_simhash.tools.dedupe import copies, key_chains, pairs
+from es_simhash import Documents, DuplicateRule, Fingerprinter, StoreError
+from es_simhash.tools.dedupe import copies, key_chains, originals, pairs
 from es_simhash.tools.dedupe.copies import decided
 from es_simhash.tools.dedupe.originals import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 LETTERS = "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏闰余成岁律吕调阳云腾致雨露结为霜金生丽水玉出昆冈12abc"
 WEEK = timedelta(days=7)
@@ -91,6 +91,14 @@ def test_items_before_an_error_are_decided_first(workers: int) -> None:
     assert found == list(range(1_200))
     with pytest.raises(OSError, match="the disk is gone"):
         next(decisions)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no disk that is always full")
+def test_a_full_disk_is_an_error_that_names_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open("/dev/full", "wb", buffering=0) as full:
+        monkeypatch.setattr(originals, "temporary_bytes", lambda: full)
+        with pytest.raises(StoreError, match=r"cannot write the temporary file of texts in .*No space left.*TMPDIR"):
+            list(pairs(["一二三四五六"]))
 
 
 def test_texts_that_are_not_compared_are_counted(

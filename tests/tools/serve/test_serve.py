@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "search-service.md"
+LOGSTASH = PAGE.parents[2] / "examples" / "logstash.conf"
 TOKEN = "a-token-of-the-tests"
 
 
@@ -257,6 +258,24 @@ def test_the_page_shows_what_curl_prints_and_java_and_go_get_the_same(serve: Sta
             pytest.fail(f"{command[0]} is not installed")
         status, _, answer = run(command, tmp_path).partition(" ")
         assert (status, json.loads(answer)) == ("200", shown[1]), command
+
+
+def test_the_filter_of_logstash_sends_what_serve_takes(serve: Start) -> None:
+    """Logstash is not run: its request is made by the settings of the file."""
+    text = LOGSTASH.read_text(encoding="utf-8")
+    settings = dict(re.findall(r'^ +(url|verb|body_format|target_body) => "(.*)"$', text, re.MULTILINE))
+    assert (settings["verb"], settings["body_format"]) == ("POST", "json")
+    path = settings["url"].removeprefix("http://localhost:8000")
+    fields = dict(re.findall(r'"(\w+)" => "\[(\w+)\]"', text))
+    document = {"id": "a", "text": STORM, "more": 1}
+    body = {"document": {name: document[field] for name, field in fields.items()}, "on_duplicate": "skip"}
+    assert '"on_duplicate" => "skip"' in text
+    server = serve()
+    assert server.call(path, body).json["duplicate_of"] is None
+    body["document"]["id"] = "b"
+    answer = server.call(path, body).json
+    assert (answer["outcome"], answer["duplicate_of"]) == ("exact_duplicate", "a")
+    assert f"if [{settings['target_body']}][duplicate_of]" in text
 
 
 def run(command: list[str], folder: Path) -> str:
