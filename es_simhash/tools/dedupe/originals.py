@@ -10,6 +10,7 @@ import pickle
 from array import array
 from collections import OrderedDict, defaultdict
 from functools import cached_property
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from es_simhash import InputError
 from es_simhash.fingerprinting.normalisation import compared_characters, digest
 from es_simhash.search.hamming import hamming_distance
-from es_simhash.search.keys import key_queries, rarity, text_keys
+from es_simhash.search.keys import key_queries, keys_of_texts, rarity
 from es_simhash.search.near_index import NearIndex
 from es_simhash.similarity.confirm import TextFeatures, most_texts
 from es_simhash.temporary import temporary_bytes, temporary_file
@@ -25,7 +26,7 @@ from es_simhash.tools.dedupe.key_chains import KeyChains
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -86,6 +87,12 @@ class Decision:
     problem: str | None = None
 
 
+class _Normalised(NamedTuple):
+    """A text that can be used. A problem is a string too."""
+
+    normalised: str
+
+
 class Preparer:
     """Prepares texts. It can be sent to another process.
 
@@ -100,18 +107,26 @@ class Preparer:
 
     def read_all(self, texts: Sequence[str]) -> list[Prepared | str]:
         """Return for each text what is needed of it, or the problem with it."""
-        return [self._prepared(text) for text in texts]
+        normalised = [self._normalised(text) for text in texts]
+        good = [text.normalised for text in normalised if isinstance(text, _Normalised)]
+        keys: Iterable[TextKeys | None] = repeat(None)
+        if self._with_keys:
+            keys = iter(keys_of_texts([compared_characters(text) for text in good]))
+        values: Iterable[int | None] = repeat(None)
+        if self._with_fingerprint:
+            values = (each.value for each in self._fingerprinter.fingerprints_normalised(good))
+        kind = self._fingerprinter.scheme.digest
+        made = (
+            Prepared(text, digest(text, kind) if text else None, theirs, value)
+            for text, theirs, value in zip(good, keys, values)  # noqa: B905  two of them may have no end
+        )
+        return [next(made) if isinstance(text, _Normalised) else text for text in normalised]
 
-    def _prepared(self, text: str) -> Prepared | str:
-        scheme = self._fingerprinter.scheme
+    def _normalised(self, text: str) -> _Normalised | str:
         try:
-            normalised = scheme.normalise(text, self._max_text)
+            return _Normalised(self._fingerprinter.scheme.normalise(text, self._max_text))
         except InputError as error:
             return str(error)
-        made = digest(normalised, scheme.digest) if normalised else None
-        keys = text_keys(compared_characters(normalised)) if self._with_keys else None
-        value = self._fingerprinter.fingerprint_normalised(normalised).value if self._with_fingerprint else None
-        return Prepared(normalised, made, keys, value)
 
 
 class _Known:
