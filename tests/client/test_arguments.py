@@ -11,7 +11,6 @@ import pytest
 
 from es_simhash import AsyncDocuments, Documents, DuplicateRule, Scheme
 from es_simhash.errors import InputError
-from es_simhash.portal import THREADS
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
 
@@ -194,17 +193,11 @@ def test_nothing_is_sent_before_the_first_result_of_an_iteration_is_taken(verb: 
 # --- one set of verbs --------------------------------------------------------------------------------------
 
 
-def test_both_classes_have_every_verb() -> None:
-    assert VALID.keys() == set(VERBS)
-    for name in VERBS:
-        assert callable(getattr(Documents, name))
-        assert callable(getattr(AsyncDocuments, name))
-
-
 def test_both_classes_have_the_verbs_and_the_sync_one_its_store() -> None:
     def public(of: type) -> set[str]:
         return {name for name in dir(of) if not name.startswith("_")}
 
+    assert VALID.keys() == set(VERBS)
     assert public(AsyncDocuments) == {*VERBS, "name", "close"}
     assert public(Documents) == {*VERBS, "name", "close", "store"}
 
@@ -219,17 +212,6 @@ def test_a_verb_has_the_same_parameters_and_documentation_in_both_classes(verb: 
     assert sync.__doc__ == asynchronous.__doc__
 
 
-def test_both_constructors_have_the_same_parameters_and_the_async_one_its_threads() -> None:
-    def shape(of: type) -> list[tuple[str, Any, Any]]:
-        return [(each.name, each.kind, each.default) for each in inspect.signature(of).parameters.values()]
-
-    assert [
-        *shape(Documents)[:-1],
-        ("threads", inspect.Parameter.KEYWORD_ONLY, THREADS),
-        shape(Documents)[-1],
-    ] == shape(AsyncDocuments)
-
-
 def test_a_signature_says_what_its_caller_gets() -> None:
     def returned(of: type, verb: str) -> Any:
         return inspect.signature(getattr(of, verb)).return_annotation
@@ -238,12 +220,6 @@ def test_a_signature_says_what_its_caller_gets() -> None:
     assert returned(Documents, "export") == "Results[Row]"
     assert returned(AsyncDocuments, "export") == "AsyncGenerator[Row, None]"
     assert returned(AsyncDocuments, "export_texts") == "AsyncGenerator[tuple[Row, str | None], None]"
-
-
-def test_both_classes_are_closed_without_arguments() -> None:
-    for kind in (Documents, AsyncDocuments):
-        assert list(inspect.signature(kind.close).parameters) == ["self"]
-        assert kind.close.__doc__
 
 
 # --- a rule as one value, or as keywords -------------------------------------------------------------------
@@ -275,13 +251,3 @@ def test_a_rule_and_its_fields_as_keywords_give_the_same(fields: dict[str, Any])
             return outcomes, found, documents.group(**options), documents.remove(["a"], **options)
 
     assert results({"rule": rule}) == results(fields)
-
-
-def test_async_verbs_take_a_rule_too() -> None:
-    rule = DuplicateRule(rule="fingerprint", max_distance=7, text_field="body")
-
-    async def main() -> list[str | None]:
-        async with AsyncDocuments("sqlite:///:memory:") as documents:
-            return [outcome.duplicate_of async for outcome in documents.ingest(items(), rule=rule)]
-
-    assert asyncio.run(main()) == [None, "a"]

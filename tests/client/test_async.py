@@ -478,21 +478,6 @@ def test_a_cancelled_iteration_returns_at_once_and_sends_no_further_request(verb
     run(main())
 
 
-def test_a_cancelled_iteration_returns_although_its_store_does_not_answer(tmp_path: Path) -> None:
-    store = Slow(tmp_path / "news.db", "scan", hold=True)
-
-    async def main() -> None:
-        async with AsyncDocuments(store) as documents:
-            await documents.setup(keys=[])
-            task = asyncio.ensure_future(anext(documents.export()))
-            await happens(store.reached)
-            await cancelled(task)
-            assert threads(), "the thread is still in the store"
-            store.go.set()
-
-    run(main())
-
-
 # --- a cancelled add ---------------------------------------------------------------------------------------
 
 

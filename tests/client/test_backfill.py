@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import pytest
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
-from es_simhash import AsyncDocuments, Documents, fingerprint
+from es_simhash import Documents, fingerprint
 from es_simhash.errors import NotSetUp, SchemeMismatch, SimhashError
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.retries import Patience
@@ -301,21 +300,6 @@ def test_a_failure_of_the_store_leaves_what_was_written_and_the_next_call_does_t
     assert len(index.links()) == 25
     assert len(index.backfill(rule="fingerprint")) == 39
     assert len(index.links()) == 61
-
-
-def test_async_backfill_gives_the_same(new_index: Callable[[], Index]) -> None:
-    documents = corpus(150)
-    index, reference = new_index().fill(documents), new_index().fill(documents)
-
-    async def main() -> Any:
-        async with AsyncDocuments(index.address) as library:
-            found = [outcome async for outcome in library.backfill(FIELDS, batch_size=40, rule="fingerprint")]
-            return found, await library.missing()
-
-    found, missing = asyncio.run(main())
-    assert found == reference.backfill(batch_size=40, rule="fingerprint")
-    assert missing == len(NO_TEXT)
-    assert index.links() == reference.links()
 
 
 def test_an_index_that_is_not_there_is_not_made(index: Index) -> None:

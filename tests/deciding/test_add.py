@@ -217,52 +217,6 @@ def test_of_concurrent_tasks_with_one_text_one_is_new_and_they_share_their_reque
     assert store.performed["write"] < 10
 
 
-def test_a_task_that_is_cancelled_does_not_stop_the_others() -> None:
-    async def add() -> tuple[list[Any], Any]:
-        async with AsyncDocuments(Slow()) as documents:
-            await documents.add({"id": "first", "text": OTHER}, rule="fingerprint")
-            tasks = [asyncio.create_task(documents.add(each, rule="fingerprint")) for each in DOCUMENTS]  # type: ignore[arg-type]
-            await asyncio.sleep(0.01)
-            for task in tasks[::2]:
-                task.cancel()
-            return await asyncio.gather(*tasks[1::2]), await documents.add(
-                {"id": "last", "text": TEXT}, rule="fingerprint"
-            )
-
-    outcomes, last = asyncio.run(add())
-    assert {o.outcome for o in outcomes} <= {"new", "exact_duplicate"}
-    assert (len(outcomes), last.outcome) == (30, "exact_duplicate")
-
-
-def test_what_a_cancelled_task_has_waiting_is_never_stored() -> None:
-    class Held(Slow):
-        gate, waits = threading.Event(), threading.Event()
-
-        def perform(self, request: StoreCall) -> Any:
-            if request.method == "write":
-                self.waits.set()
-                assert self.gate.wait(30)
-            return super().perform(request)
-
-    async def add() -> Any:
-        store = Held()
-        async with AsyncDocuments(store) as documents:
-            at_work = asyncio.create_task(documents.add({"id": "a", "text": TEXT}, rule="fingerprint"))  # type: ignore[arg-type]
-            await asyncio.to_thread(store.waits.wait, 30)
-            waits = asyncio.create_task(documents.add({"id": "b", "text": TEXT}, rule="fingerprint"))  # type: ignore[arg-type]
-            while store.performed["candidates"] < 2:
-                await asyncio.sleep(0.01)
-            await asyncio.sleep(0.05)
-            waits.cancel()
-            await asyncio.gather(waits, return_exceptions=True)
-            store.gate.set()
-            await at_work
-            await documents.add({"id": "c", "text": TEXT}, rule="fingerprint")
-            return (await documents.fetch(["a", "b", "c"])).keys()
-
-    assert asyncio.run(add()) == {"a", "c"}
-
-
 def test_two_ids_at_the_same_time_are_a_document_and_its_update() -> None:
     with Documents(Slow()) as documents, ThreadPoolExecutor(8) as threads:
         same = [{"id": "a", "text": TEXT if n % 2 else OTHER} for n in range(40)]

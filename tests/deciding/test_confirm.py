@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
+from es_simhash import Documents, Scheme, fingerprint
 from es_simhash.contract import Row
 from es_simhash.deciding import memory
 from es_simhash.errors import InputError, Unsupported
@@ -286,32 +285,6 @@ def test_exact_mode_by_name(documents: Documents) -> None:
 
 
 # --- async, states -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.elasticsearch
-def test_async_is_the_same(elasticsearch_url: str, make_index: Callable[[], str]) -> None:
-    async def play(address: str) -> Any:
-        async with AsyncDocuments(address) as documents:
-            await documents.setup(keys=[])
-            items = [{"id": id, "text": text} for id, text in TEXTS.items()]
-            outcomes = [(o.outcome, o.duplicate_of, o.similarity) async for o in documents.ingest(items, confirm=0.8)]
-            matches = await documents.similar(STORM, confirm=0.8), await documents.similar_to("edited", confirm=0.8)
-            report = await documents.group(confirm=0.8)
-            removed = await documents.remove(["storm"], confirm=0.8)
-            return outcomes, matches, report, removed, {row.id: row.group async for row in documents.export()}
-
-    def same(address: str) -> Any:
-        with Documents(address) as documents:
-            documents.setup(keys=[])
-            items = [{"id": id, "text": text} for id, text in TEXTS.items()]
-            outcomes = [(o.outcome, o.duplicate_of, o.similarity) for o in documents.ingest(items, confirm=0.8)]
-            matches = documents.similar(STORM, confirm=0.8), documents.similar_to("edited", confirm=0.8)
-            report = documents.group(confirm=0.8)
-            removed = documents.remove(["storm"], confirm=0.8)
-            return outcomes, matches, report, removed, {row.id: row.group for row in documents.export()}
-
-    addresses = [f"{elasticsearch_url}/{make_index()}" for _ in range(2)]
-    assert asyncio.run(play(addresses[0])) == same(addresses[1])
 
 
 def test_a_state_of_another_confirm_is_refused(tmp_path: Any) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import AsyncDocuments, Documents
+from es_simhash import Documents
 from es_simhash.deciding.group import BYTES, group
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT
-from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
 from tests.contract.documents import entry, flip, put, scan, write
 from tests.contract.watched import StoreCall, WatchedStore
@@ -163,24 +161,6 @@ def test_ingest_and_group_agree_on_simple_groups(store: Store) -> None:
     assert set(before.values()) == {"0"}
     assert documents.group(rule="fingerprint").changed == 0
     assert groups(store) == before
-
-
-@pytest.mark.elasticsearch
-def test_async_group_and_export_are_the_same(elasticsearch_url: str, make_index: Callable[[], str]) -> None:
-    address = f"{elasticsearch_url}/{make_index()}"
-    store = open_store(address)
-    store.set_up(DEFAULT)
-    write(store, entry("a", 0), entry("b", 1), entry("c", 1 << 63 | 0xFFFF))
-
-    async def main() -> tuple[Any, Any]:
-        async with AsyncDocuments(address) as documents:
-            return await documents.group(rule="fingerprint"), {row.id: row.group async for row in documents.export()}
-
-    report, exported = asyncio.run(main())
-    assert report.changed == 1
-    assert exported == {"a": "a", "b": "a", "c": "c"}
-    assert {row.id: row.group for row in Documents(address).export()} == exported
-    store.close()
 
 
 class Interrupting(WatchedStore):

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import AsyncDocuments, Documents, fingerprint
+from es_simhash import Documents, fingerprint
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
 from tests.deciding.test_ingest import Counting, Plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.slow
 
@@ -135,27 +134,6 @@ def test_by_many_small_edits_a_text_drifts_away_from_its_copies(client: Document
         reference.mend()
         assert links(client) == reference.links()
     assert links(client) == {"head": ("head", None), "copy": ("copy", None), "near": ("copy", "copy")}
-
-
-@pytest.mark.elasticsearch
-def test_the_async_class_does_the_same(elasticsearch_url: str, make_index: Callable[[], str]) -> None:
-    rng = random.Random(4)
-    texts = [BASE, EDITED, OTHER, text(2, "又及"), text(3)]
-    runs = [{str(n): rng.choice(texts) for n in rng.sample(range(30), 20)} for _ in range(5)]
-    with Documents("sqlite:///:memory:") as client:
-        expected = [ingest(client, run) for run in runs], links(client)
-
-    async def main() -> Any:
-        async with AsyncDocuments(f"{elasticsearch_url}/{make_index()}") as client:
-            await client.setup(keys=[])
-            outcomes = []
-            for run in runs:
-                items = [{"id": id, "text": text} for id, text in run.items()]
-                found = [outcome async for outcome in client.ingest(items, rule="fingerprint", max_distance=K)]
-                outcomes.append([(o.outcome, o.duplicate_of) for o in found])
-            return outcomes, {row.id: (row.group, row.duplicate_of) async for row in client.export()}
-
-    assert asyncio.run(main()) == expected
 
 
 class Asked(WatchedStore):

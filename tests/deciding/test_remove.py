@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import AsyncDocuments, Documents, SeenItems
+from es_simhash import Documents, SeenItems
 from es_simhash.contract import Scan
 from es_simhash.deciding.remove import remove_matching
 from es_simhash.errors import ConflictError, StoreUnavailable
@@ -23,7 +22,6 @@ from tests.limited import resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from es_simhash.contract import Entry, Row, Store
     from es_simhash.deciding.rule import ResolvedRule
@@ -324,28 +322,6 @@ def test_what_is_left_behind_is_linked_only_among_those_that_match(store: Store,
     assert found(store) == {"b1": ("b1", None), "a3": ("b1", "b1")}, "without it all are looked at"
 
 
-@pytest.mark.parametrize("verb", ["by id", "by a clause"])
-def test_an_async_removal_looks_among_the_same(tmp_path: Path, verb: str) -> None:
-    address = f"sqlite:///{tmp_path}/a.db"
-    with Documents(address) as documents:
-        documents.setup(keys=[])
-        write(documents._store, entry("b", 0), entry("a", 1), entry("a2", 3, group="a", duplicate_of="a"))
-
-    async def main() -> None:
-        async with AsyncDocuments(address) as documents:
-            among = {"bool": {"must_not": {"ids": {"values": ["b"]}}}}
-            if verb == "by id":
-                assert await documents.remove(["a"], filter=among, rule="fingerprint") == {"a"}
-            else:
-                assert (
-                    await documents.remove_matching({"ids": {"values": ["a"]}}, filter=among, rule="fingerprint") == 1
-                )
-
-    asyncio.run(main())
-    with Documents(address) as documents:
-        assert found(documents.store) == {"b": ("b", None), "a2": ("a2", None)}
-
-
 def test_what_others_link_to_a_document_on_its_way_out_is_linked_anew(store: Store) -> None:
     write(store, entry("a", 0), entry("b", 1))
     late = entry("late", 1, group="a", duplicate_of="a")
@@ -371,30 +347,3 @@ def test_broken_off_and_repeated_it_ends_the_same(store: Store) -> None:
         assert all(original in found(store) for _, original in found(store).values() if original)
     Documents(store).remove(gone, rule="fingerprint")
     assert found(store) == linked(entries[20:], {each.row.id: each.row.duplicate_of for each in entries})
-
-
-@pytest.mark.elasticsearch
-def test_async_removal_leaves_the_same(elasticsearch_url: str, make_index: Callable[[], str]) -> None:
-    entries = planted(60, 5)
-    address = f"{elasticsearch_url}/{make_index()}"
-    store = open_store(address)
-    store.set_up(DEFAULT)
-    write(store, *entries)
-    reference = LinearStore()
-    write(reference, *entries)
-
-    async def main() -> Any:
-        async with AsyncDocuments(address) as documents:
-            return await documents.remove([entries[0].row.id], rule="fingerprint"), await documents.remove_matching(
-                {"term": {"lang": "en"}}, rule="fingerprint"
-            )
-
-    removed = asyncio.run(main())
-    reference.set_up(DEFAULT)
-    with Documents(reference) as documents:
-        assert removed == (
-            documents.remove([entries[0].row.id], rule="fingerprint"),
-            documents.remove_matching({"term": {"lang": "en"}}, rule="fingerprint"),
-        )
-    assert found(store) == found(reference)
-    store.close()
