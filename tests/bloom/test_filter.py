@@ -210,8 +210,3 @@ def test_a_copy_is_independent(copied: Callable[[BloomFilter], BloomFilter]) -> 
     other.update([f"stranger {number}" for number in range(100)])
     assert other.contains_many(["stranger", *range(20)]).all()
     assert seen.to_bytes() == before
-
-
-def test_a_filter_is_not_hashable() -> None:
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(BloomFilter(10, 0.01))

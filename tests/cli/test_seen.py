@@ -191,15 +191,6 @@ def test_a_rotation_starts_a_generation_for_every_user(old: Path) -> None:
     assert [generations(old, user) for user in ("ann", "bob")] == [2, 2]
 
 
-def test_n_rotations_forget_all_items_when_n_generations_are_kept(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = []
-    for now in (5_000, 6_000):
-        monkeypatch.setattr("es_simhash.client.seen._now", lambda now=now: now)
-        called(old, "rotate")
-        found.append(unseen(old, "ann", "n1"))
-    assert found == [[], ["n1"]]
-
-
 def test_with_user_only_these_users_are_rotated(old: Path) -> None:
     assert called(old, "rotate", "--json", "--user", "ann", "--user", "nobody").json == [{"rotated": 1, "failed": {}}]
     assert [generations(old, user) for user in ("ann", "bob")] == [2, 1]
@@ -387,14 +378,6 @@ def test_a_rebuild_keeps_all_lines_of_a_user_in_several_batches(
     assert done.json == [{**NOTHING, "lines": 7, "items": 7, "changed": 7}]
     assert unseen(tmp_path, "ann", *range(7), "old") == [1, 2, 5, "old"]
     assert unseen(tmp_path, "bob", *range(7)) == [0, 3, 4, 6]
-
-
-def test_a_rebuild_forgets_the_list_of_forgotten_items(tmp_path: Path) -> None:
-    fill(tmp_path, "n1")
-    with SeenItems(address(tmp_path)) as items_client:
-        items_client.forget("ann", ["n1"])
-        called(tmp_path, "rebuild", stdin=log(ann=["n1"]))
-        assert (items_client.unseen("ann", ["n1"]), items_client.stats("ann").forgotten) == ([], 0)
 
 
 # --- bad lines ---------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import pickle
 from fractions import Fraction
 from typing import Any
 
@@ -50,12 +49,6 @@ def test_other_tables_have_other_identities(one: dict[str, int], other: dict[str
 @given(tables)
 def test_the_mean_is_rounded_to_a_whole_number_of_units(units: dict[str, int]) -> None:
     assert abs(IdfTable(units).mean - Fraction(sum(units.values()), len(units))) <= Fraction(1, 2)
-
-
-def test_a_table_can_be_pickled() -> None:
-    table = IdfTable({"暴雨": 7})
-    assert table.identity
-    assert pickle.loads(pickle.dumps(table)) == table
 
 
 def test_words_are_normalised_and_empty_lines_and_a_byte_order_mark_do_not_count() -> None:

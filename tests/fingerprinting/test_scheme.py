@@ -94,16 +94,6 @@ def test_reading_a_scheme_does_not_change_the_values_that_are_read() -> None:
     assert written == DEFAULT.to_dict()
 
 
-@pytest.mark.parametrize("name", CHOICES)
-def test_a_scheme_is_frozen(name: str) -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        setattr(Scheme(), name, getattr(DEFAULT, name))
-
-
-def test_a_scheme_is_hashable() -> None:
-    assert {Scheme(): "default", Scheme(weights="tf"): "tf"}[Scheme(weights="sqrt_tf")] == "default"
-
-
 def test_a_fingerprint_of_64_bits_has_four_segments_and_finds_up_to_7_bits() -> None:
     assert (DEFAULT.segments, DEFAULT.max_distance) == (4, 7)
 

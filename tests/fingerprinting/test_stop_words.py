@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import pickle
 from typing import Any
 
 import pytest
@@ -41,11 +40,6 @@ def test_other_lists_have_other_identities(one: list[str], other: list[str]) -> 
 def test_the_lists_that_need_no_file_are_list_1_and_none() -> None:
     assert {"1": STOP_WORDS, "none": frozenset()} == LISTS
     assert len(STOP_WORDS) > 400
-
-
-def test_a_list_can_be_pickled() -> None:
-    made = StopWords.of(["的"])
-    assert pickle.loads(pickle.dumps(made)) == made
 
 
 @pytest.mark.parametrize(
