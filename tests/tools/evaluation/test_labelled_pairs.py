@@ -54,7 +54,6 @@ def test_the_texts_of_a_pair_are_compared_by_the_rule(measure: Any) -> None:
     assert pair.place == "pairs.jsonl:1"
 
 
-NO_LABEL = 'no label: write "duplicate": true or false, or "similarity": a number'
 GOOD = {"a": STORM, "b": HARVEST, "duplicate": False}
 
 
