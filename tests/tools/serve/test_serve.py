@@ -89,7 +89,12 @@ def test_rules_and_filters_are_those_of_the_request_else_of_the_store(serve: Sta
         ("/similar", '{"text": "a"}'.encode("utf-16"), 400, "not JSON in UTF-8"),
         ("/similar", b'{"text": "a", "max_distance": ' + b"1" * 5_000 + b"}", 400, "not JSON"),
         ("/similar", b'{"text": "a", "rule": "copy", "confirm": 1e999}', 422, "confirm is inf"),
-        ("/similar", b'{"text": "a", "filter": ' + b'{"bool": {"must": ' * 150 + b"{}" + b"}}" * 151, 422, "nested"),
+        (
+            "/similar",
+            b'{"text": "a", "filter": ' + b'{"bool": {"must": ' * 150 + b"{}" + b"}}" * 150 + b"}",
+            422,
+            "nested",
+        ),
         ("/similar", b"[]", 422, "no JSON object"),
         ("/similar", {}, 422, "text or texts or id or fingerprint is missing"),
         ("/similar", {"text": "a", "texts": []}, 422, "text and texts are given together"),
@@ -301,6 +306,26 @@ def test_the_same_on_elasticsearch(serve: Start, elasticsearch_url: str, index_n
     reply = server.call("/add", near)
     assert reply.json["outcome"] == "near_duplicate", reply.json
     assert len(server.call("/similar", {"text": STORM_NEAR}).json["matches"]) == 11
+
+
+@pytest.mark.elasticsearch
+def test_overload_on_elasticsearch_is_503_and_what_was_answered_is_stored(
+    serve: Start, elasticsearch_url: str, index_name: str
+) -> None:
+    address = f"{elasticsearch_url}/{index_name}"
+    with Documents(address) as documents:
+        documents.setup()
+        server = serve("--store", address, "--at-once", "2")
+
+        def add(number: int) -> int:
+            body = {"document": {"id": number, "text": f"{number} {HARVEST[number % 40 :]}"}}
+            return server.call("/add", body).status
+
+        with ThreadPoolExecutor(32) as pool:
+            statuses = list(pool.map(add, range(64)))
+        assert set(statuses) == {200, 503}
+        answered = {str(number) for number, status in enumerate(statuses) if status == 200}
+        assert {row.id for row in documents.export()} == answered
 
 
 def test_a_store_that_is_away_is_503_and_the_server_stays_alive(serve: Start) -> None:
