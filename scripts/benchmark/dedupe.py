@@ -1,11 +1,11 @@
-"""Remove the copies of a file: ``es-simhash dedupe`` beside text-dedup's MinHash and datasketch with an exact check.
+"""Remove the copies of a file: ``es-simhash dedupe`` beside text-dedup, and beside other indices with an exact check.
 
-Each contender is a program of its own. What counts is processor time, of all its processes.
+Each contender is a program of its own. What counts is processor time, of all its processes. One file has lines of
+random words, a fifth of them copies; the lines of the other one are all near each other.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import resource
@@ -27,17 +27,33 @@ LENGTH = 200
 COPIES = 0.2
 """Share of the lines that are copies of an earlier one, with two other words."""
 SIMILARITY = 0.8
+SHINGLE = 5
+NEAR_WORDS, NEAR_VOCABULARY = 50, 24
+"""Words of a line that is near all others, and the different words of which it is made."""
 
 
 def dedupe(bench: Bench) -> None:
-    """Remove the copies of lines of 200 characters."""
+    """Remove the copies among lines of random words, and among lines that are near each other."""
     file = bench.folder / "lines.jsonl"
     copies = write_lines(file, bench.count, bench.rng)
+    title = f"{bench.count:,} lines of {LENGTH} characters, {copies:,} of them copies, {bench.workers} workers"
+    table = beside(bench, title, file, copies)
+    for name in ("text-dedup", "datasketch"):
+        bench.report.aim(f"dedupe, processor time of {name} by ours", table.ratio(name), at_least=1)
+    near = bench.folder / "near.jsonl"
+    write_near_lines(near, bench.count, bench.rng)
+    title = f"{bench.count:,} lines of {NEAR_WORDS} words out of {NEAR_VOCABULARY}, {bench.workers} workers"
+    beside(bench, title, near)
+
+
+def beside(bench: Bench, title: str, file: Path, copies: int | None = None) -> Table:
+    """Run each contender on a file, and report what it takes. It is known how many of the lines are copies, or not."""
     contenders: dict[str, Callable[[], list[str]]] = {"es_simhash": lambda: ours(file, bench.workers)}
     if bench.peer("text_dedup", "text-dedup") is not None:
         contenders["text-dedup"] = lambda: text_dedup(file, bench.folder / "kept", bench.workers)
-    if importlib.util.find_spec("datasketch") is not None:
-        contenders["datasketch"] = lambda: [sys.executable, __file__, str(file)]
+    for index in INDICES:
+        if bench.peer(index) is not None:
+            contenders[index] = lambda index=index: [sys.executable, __file__, index, str(file)]
     values = {name: [0.0] * 0 for name in contenders}
     facts: dict[str, dict[str, object]] = {name: {} for name in contenders}
     for _ in range(bench.rounds):
@@ -46,17 +62,17 @@ def dedupe(bench: Bench) -> None:
             values[name].append(1e6 * processor / bench.count)
             facts[name] = {"wall s": wall}
             if name != "text-dedup":  # it writes its output in a format of its own
-                facts[name]["share of the copies found"] = (bench.count - printed) / copies
-    title = f"{bench.count:,} lines of {LENGTH} characters, {copies:,} of them copies, {bench.workers} workers"
+                facts[name]["lines kept"] = printed
+                if copies is not None:
+                    facts[name]["share of the copies found"] = (bench.count - printed) / copies
     table = Table(title, "µs of processor time a line", values, "es_simhash", facts)
     bench.report.add(table)
-    for name in ("text-dedup", "datasketch"):
-        bench.report.aim(f"dedupe, processor time of {name} by ours", table.ratio(name), at_least=1)
+    return table
 
 
 def write_lines(file: Path, count: int, rng: random.Random) -> int:
     """Write the lines, and return how many of them are copies."""
-    words = ["".join(rng.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(rng.randint(2, 9))) for _ in range(30_000)]
+    words = vocabulary(30_000, rng)
     made: list[list[str]] = []
     copies = 0
     with file.open("w", encoding="utf-8") as out:
@@ -74,6 +90,17 @@ def write_lines(file: Path, count: int, rng: random.Random) -> int:
                     made.append(text)
             out.write(json.dumps({"id": number, "text": " ".join(text)}) + "\n")
     return copies
+
+
+def write_near_lines(file: Path, count: int, rng: random.Random) -> None:
+    words = vocabulary(NEAR_VOCABULARY, rng)
+    with file.open("w", encoding="utf-8") as out:
+        for number in range(count):
+            out.write(json.dumps({"id": number, "text": " ".join(rng.choices(words, k=NEAR_WORDS))}) + "\n")
+
+
+def vocabulary(count: int, rng: random.Random) -> list[str]:
+    return ["".join(rng.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(rng.randint(2, 9))) for _ in range(count)]
 
 
 def ours(file: Path, workers: int) -> list[str]:
@@ -100,23 +127,79 @@ def measured(command: list[str]) -> tuple[float, float, int]:
     return processor, ended - began, done.stdout.count(b"\n")
 
 
-def datasketch(file: str) -> None:
-    """Print the lines that are no copy of an earlier one: candidates of MinHash LSH, and their exact Jaccard."""
-    from datasketch import MinHash, MinHashLSH
+class Datasketch:
+    """MinHashLSH."""
 
-    lsh = MinHashLSH(threshold=SIMILARITY - 0.15, num_perm=128)
-    kept: list[frozenset[bytes]] = []
+    def __init__(self) -> None:
+        import datasketch
+
+        self._sketch_of = datasketch.MinHash
+        self._lsh = datasketch.MinHashLSH(threshold=SIMILARITY - 0.15, num_perm=128)
+
+    def look_up(self, text: str, shingles: frozenset[str]) -> list[int]:
+        """Return the numbers of lines that may be near. The line itself is added by :meth:`add`."""
+        self._sketch = self._sketch_of(num_perm=128)
+        self._sketch.update_batch([shingle.encode() for shingle in shingles])
+        found: list[int] = self._lsh.query(self._sketch)
+        return found
+
+    def add(self, number: int) -> None:
+        self._lsh.insert(number, self._sketch, check_duplication=False)
+
+
+class Rensa:
+    """RMinHashLSH, 32 bands of 4 rows."""
+
+    def __init__(self) -> None:
+        import rensa
+
+        self._sketch_of = rensa.RMinHash
+        self._lsh = rensa.RMinHashLSH(threshold=SIMILARITY, num_perm=128, num_bands=32)
+
+    def look_up(self, text: str, shingles: frozenset[str]) -> list[int]:
+        self._sketch = self._sketch_of(128, 1)
+        self._sketch.update(list(shingles))
+        found: list[int] = self._lsh.query(self._sketch)
+        return found
+
+    def add(self, number: int) -> None:
+        self._lsh.insert(number, self._sketch)
+
+
+class Gaoya:
+    """MinHashStringIndex, 32 bands of 4 rows."""
+
+    def __init__(self) -> None:
+        from gaoya.minhash import MinHashStringIndex
+
+        self._index = MinHashStringIndex(32, SIMILARITY - 0.15, 32, 4, None, "char", False, (SHINGLE, SHINGLE))
+
+    def look_up(self, text: str, shingles: frozenset[str]) -> list[int]:
+        self._text = text
+        found: list[int] = self._index.query(text)
+        return found
+
+    def add(self, number: int) -> None:
+        self._index.insert_document(number, self._text)
+
+
+INDICES = {"datasketch": Datasketch, "rensa": Rensa, "gaoya": Gaoya}
+"""Indices in memory of other libraries. An exact check makes sure of what they find."""
+
+
+def print_distinct(name: str, file: str) -> None:
+    """Print the lines that are no copy of an earlier one, by the exact Jaccard similarity of the index's candidates."""
+    index = INDICES[name]()
+    kept: list[frozenset[str]] = []
     for line in open(file, encoding="utf-8"):  # noqa: SIM115
         text = json.loads(line)["text"]
-        shingles = frozenset(text[start : start + 5].encode() for start in range(max(1, len(text) - 4)))
-        sketch = MinHash(num_perm=128)
-        sketch.update_batch(list(shingles))
-        candidates = (kept[number] for number in lsh.query(sketch))
-        if all(len(shingles & other) < SIMILARITY * len(shingles | other) for other in candidates):
-            lsh.insert(len(kept), sketch, check_duplication=False)
+        shingles = frozenset(text[start : start + SHINGLE] for start in range(max(1, len(text) - SHINGLE + 1)))
+        others = (kept[number] for number in index.look_up(text, shingles))
+        if all(len(shingles & other) < SIMILARITY * len(shingles | other) for other in others):
+            index.add(len(kept))
             kept.append(shingles)
             print(line, end="")
 
 
 if __name__ == "__main__":
-    datasketch(sys.argv[1])
+    print_distinct(*sys.argv[1:])
