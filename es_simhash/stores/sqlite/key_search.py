@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain, islice, pairwise
+from itertools import accumulate, chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,7 +44,7 @@ _WITH_ENTRIES = """
     SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM keys WHERE key BETWEEN value AND value + ?)
 """
 _ENTRIES = """
-    SELECT value, written FROM json_each(?) CROSS JOIN keys ON keys.key BETWEEN value AND value + ?
+    SELECT keys.key, written FROM json_each(?) CROSS JOIN keys ON keys.key BETWEEN value AND value + ?
     WHERE typeof(written) = 'integer'
 """
 _FIRST_ENTRIES = """
@@ -81,6 +81,14 @@ def _ranges(numbers: Iterable[int], query: KeyQuery) -> list[Range]:
     shortest, longest = (0, LENGTHS - 1) if query.lengths is None else query.lengths
     shortest, longest = min(shortest, LENGTHS - 1), min(longest, LENGTHS - 1)
     return [(number + shortest, number + longest) for number in numbers]
+
+
+def _by_width(ranges: Iterable[Range]) -> dict[int, list[int]]:
+    """Return where the ranges of each width begin."""
+    found: dict[int, list[int]] = {}
+    for first, last in ranges:
+        found.setdefault(last - first, []).append(first)
+    return found
 
 
 class KeySearch:
@@ -146,28 +154,39 @@ class KeySearch:
     def _read_ranges(self, asked: Collection[Range], most: int) -> None:
         """Read the first entries of each of these ranges."""
         sizes = self._database.key_sizes
-        widths: dict[int, list[int]] = {}
-        large: list[Range] = []
-        for each in asked:
-            if sizes.get(each[0] & -LENGTHS, 0) < most:
-                widths.setdefault(each[1] - each[0], []).append(each[0])
-            else:
-                large.append(each)
+        if most <= _READ_IF_ONE_IS_ENOUGH:  # their entries were not counted, and most of these keys have none
+            large = list(self._with_entries(asked))
+        else:
+            large = [each for each in asked if sizes.get(each[0] & -LENGTHS, 0) >= most]
+            self._read_whole([each for each in asked if sizes.get(each[0] & -LENGTHS, 0) < most], most)
         with self._database.use() as connection:
-            for width, firsts in widths.items():
-                if most <= _READ_IF_ONE_IS_ENOUGH:  # their entries were not counted, and most of these keys have none
-                    there = connection.execute(_WITH_ENTRIES, [json.dumps(sorted(firsts)), width])
-                    large += [(first, first + width) for (first,) in there]
-                    continue
-                found = connection.execute(_ENTRIES, [json.dumps(sorted(firsts)), width]).fetchall()
-                values = np.fromiter(chain.from_iterable(found), dtype=np.int64, count=2 * len(found)).reshape(-1, 2)
-                edges = [0, *(np.flatnonzero(np.diff(values[:, 0])) + 1).tolist(), len(values)]
-                for start, end in pairwise(edges if found else []):
-                    first = int(values[start, 0])
-                    self._entries[(first, first + width), most] = values[start:end, 1][:most]
             for first, last in large:
                 if some := connection.execute(_FIRST_ENTRIES, [first, last, most]).fetchall():
                     self._entries[(first, last), most] = np.array(some, dtype=np.int64).reshape(-1)
+
+    def _with_entries(self, asked: Iterable[Range]) -> Iterator[Range]:
+        """Yield the ranges that have an entry."""
+        for width, some in _by_width(asked).items():
+            with self._database.use() as connection:
+                found = connection.execute(_WITH_ENTRIES, [json.dumps(sorted(some)), width]).fetchall()
+            yield from ((first, first + width) for (first,) in found)
+
+    def _read_whole(self, asked: Iterable[Range], most: int) -> None:
+        """Read these ranges. Those of one key are read together: texts of many lengths look for it."""
+        of_key: dict[int, list[Range]] = {}
+        for each in asked:
+            of_key.setdefault(each[0] & -LENGTHS, []).append(each)
+        together = {(min(first for first, _ in some), max(last for _, last in some)): some for some in of_key.values()}
+        for width, firsts in _by_width(together).items():
+            with self._database.use() as connection:
+                found = connection.execute(_ENTRIES, [json.dumps(sorted(firsts)), width]).fetchall()
+            entries, written = np.fromiter(chain.from_iterable(found), np.int64, 2 * len(found)).reshape(-1, 2).T
+            some = [each for first in firsts for each in together[first, first + width]]
+            starts = np.searchsorted(entries, [first for first, _ in some])
+            ends = np.searchsorted(entries, [last for _, last in some], side="right")
+            for each, start, end in zip(some, starts.tolist(), ends.tolist(), strict=True):
+                if start < end:
+                    self._entries[each, most] = written[start : min(end, start + most)]
 
     def sharing(self, queries: Sequence[KeyQuery], times: Times | None, most: int) -> tuple[list[Row], int]:
         """Return the Rows of at most ``most`` documents that fulfil a query, and how many others there are.
