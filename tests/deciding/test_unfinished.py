@@ -10,6 +10,7 @@ from es_simhash import Documents, SeenItems
 from es_simhash.deciding.group import group
 from es_simhash.deciding.remove import remove, remove_matching
 from es_simhash.errors import StoreUnavailable
+from es_simhash.seen.changes import USERS
 from es_simhash.stores.address import open_store
 from tests.contract.watched import StoreCall, WatchedStore
 from tests.faults import MAX_DISTANCE, contents_of, news
@@ -120,3 +121,16 @@ def test_a_rotation_of_all_users_says_from_when_to_go_on() -> None:
     store.kind = "list_users"
     with pytest.raises(StoreUnavailable, match="it is away; 0 users rotated so far: rotate the others with before=7"):
         seen.rotate(before=7)
+
+
+def test_a_change_of_many_users_that_breaks_off_names_each_user_that_is_not_done() -> None:
+    store = Away()
+    seen = SeenItems(store, deadline=0)
+    seen.setup()
+    store.kind, store.left = "change_users", 1
+    users = [f"user-{number:03}" for number in range(USERS + 3)]
+    report = seen.add_many({user: ["a"] for user in users})
+    assert report.results == dict.fromkeys(users[:USERS], 1)
+    assert list(report.failed) == users[USERS:]
+    assert all(isinstance(error, StoreUnavailable) for error in report.failed.values())
+    assert "user 'user-502' were perhaps not changed: it is away" in str(report.failed["user-502"])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from es_simhash.fingerprinting.encoding import to_array
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
+from es_simhash.groups.near_pairs import NearPairs
 from es_simhash.groups.time_window import MembersByTime, Times
 from tests.contract.documents import flip
 
@@ -219,3 +220,13 @@ def test_pairs_beyond_the_limit_of_a_document_are_counted(times: Times | None) -
     documents = group_input([(0, f"d{n}") for n in range(6)], list("012345"), times)
     confirmed = ConfirmedLinks(documents, 3, most=2)
     assert confirmed.left_out == 15 - (0 + 1 + 2 + 2 + 2 + 2)
+
+
+def test_fingerprints_that_are_not_compared_are_counted() -> None:
+    texts = [(number << 8, f"d{number}") for number in range(16)]  # in one block they differ, the others are equal
+    near = NearPairs(group_input(texts, ["0"] * 16).fingerprints, 3, neighbours=2, equal=1)
+    assert sum(len(pairs) for pairs in near.connecting()) > 16
+    assert near.left_out > 0
+    every = NearPairs(group_input(texts, ["0"] * 16).fingerprints, 3, equal=1)
+    assert sum(len(pairs) for pairs in every.connecting()) > 16
+    assert every.left_out == 0
