@@ -14,8 +14,8 @@ from es_simhash.ingest.batches import BATCH
 from es_simhash.ingest.reader import MAX_ID, MAX_SOURCE
 from es_simhash.lines import MAX_LINE
 from es_simhash.retries import DEADLINE
+from es_simhash.stores.elasticsearch.index import Limits
 from es_simhash.stores.elasticsearch.responses import MOST_BYTES
-from es_simhash.stores.elasticsearch.search import MOST_HITS
 
 ROOT = Path(__file__).parents[1]
 POLICY = (ROOT / "SECURITY.md").read_text()
@@ -52,7 +52,7 @@ def test_the_policy_names_every_request_and_its_privilege() -> None:
 
 def test_the_policy_names_the_limits_of_the_code() -> None:
     limits = [
-        *(MAX_TEXT, MAX_SOURCE, MAX_LINE, MAX_ID, MAX_USER, MOST_BYTES, BATCH, MOST_HITS, MARKS_IN_A_ROW),
+        *(MAX_TEXT, MAX_SOURCE, MAX_LINE, MAX_ID, MAX_USER, MOST_BYTES, BATCH, Limits.most_hits, MARKS_IN_A_ROW),
         *(MAX_FORGOTTEN, MAX_BITS, REFUSED_ALIKE, int(DEADLINE)),
     ]
     assert [int(row[1].replace(",", "")) for row in rows("Limits")] == limits
