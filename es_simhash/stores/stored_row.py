@@ -53,6 +53,8 @@ def stored_row(id: str, values: Mapping[str, Any], version: Any, time: int | Non
         or _not_a_long("written", written)
         or _not_a_long("length", length)
     )
+    if not problem and length is not None and length < 0:
+        problem = "a negative length"
     if not problem and keys and not (isinstance(keys, list | tuple) and all(type(key) is str for key in keys)):
         problem = "keys that are not a list of strings"
     if not problem:

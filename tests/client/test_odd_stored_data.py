@@ -136,6 +136,7 @@ SQLITE_DAMAGES: dict[str, tuple[str, str]] = {
     "duplicate_of as bytes": ("duplicate_of = x'ff'", "duplicate_of that is not a string"),
     "a link to itself": ("duplicate_of = id", "a link to itself"),
     "length as a string": ("length = 'x'", "length that is not an integer"),
+    "a negative length": ("length = -5", "a negative length"),
     "keys that are no JSON": ("keys = '['", "keys that are not a list"),
     "keys that are an object": ("keys = '{\"a\": 1}'", "keys that are not a list"),
     "keys that are numbers": ("keys = '[1]'", "keys that are not a list"),
