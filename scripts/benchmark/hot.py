@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
     from bench import Bench
 
-PAGE = "".join(
-    random.Random(1).choices("暴雨预警城区道路积水居民转移学校停课交通部门提醒市民注意安全气象降雨预计", k=300)
-)
+WARNING = "暴雨预警城区道路积水居民转移学校停课交通部门提醒市民注意安全气象降雨预计"
+PAGE = "".join(random.Random(1).choices(WARNING, k=300))
+FEW = WARNING + "河道水库山体地铁机场航班"
+WORDS = [FEW[start : start + 2] for start in range(0, len(FEW), 2)]
 HAN = [chr(code) for code in range(0x4E00, 0x9000)]
 RUNS: list[tuple[str, float | None]] = [
     ("calm", None),
@@ -25,12 +26,15 @@ RUNS: list[tuple[str, float | None]] = [
     ("copies", None),
     ("calm", 0.8),
     ("template", 0.8),
+    ("words", None),
+    ("words", 0.8),
 ]
 WHAT = {
     "calm": "unrelated documents",
     "one": "one fingerprint, all texts different",
     "copies": "one text",
     "template": "pages of one template",
+    "words": f"50 words out of {len(WORDS)}",
 }
 PARTS, SMALLEST = 10, 1_000
 """Parts of the documents whose times are compared, and the documents of the smallest one."""
@@ -100,6 +104,8 @@ def documents(kind: str, count: int) -> Iterator[dict[str, object]]:
             text = "暴雨" * 200
         elif kind == "template":
             text = PAGE + "".join(rng.choices(HAN, k=60))
+        elif kind == "words":
+            text = "，".join(rng.choices(WORDS, k=50))
         else:
             text = "".join(rng.choices(HAN, k=120))
         yield {"id": number, "text": text}
