@@ -65,7 +65,8 @@ def shingles_of_texts(texts: Sequence[str], widths: Widths = ALIKE) -> tuple[NDA
     places = np.arange(len(codes)) + of_text * (SHINGLE - 1)
     padded = np.full(len(codes) + len(texts) * (SHINGLE - 1), _NO_TEXT, dtype=np.uint64)
     padded[places] = codes
-    is_han = kinds().take(padded[: -SHINGLE + 1]) & HAN != 0
+    signed = padded[: -SHINGLE + 1].view(np.int64)  # NumPy 2.0 takes by no others
+    is_han = kinds().take(signed) & HAN != 0
     numbers = np.zeros(len(is_han), dtype=np.uint64)
     for index in range(max(widths)):
         terms = padded[index : index + len(is_han)] * _FACTORS[index]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from es_simhash.ingest.worker_process import _receive, _send
+from es_simhash.worker_process import _receive, _send
 
 
 def test_a_value_that_was_cut_off_is_the_end_of_the_stream() -> None:
