@@ -34,9 +34,9 @@ process, however many worker processes it has."""
 WRITE_KEYS = 590.0
 """The same with keys of the text: 3,371 short documents a second on two cores, so it is at most 2 s / 3,371
 (scripts/study/million.md)."""
-INGEST_BY_TEXTS = 1_000.0
-"""µs of the client of an ingest by the rule ``copy`` for a document, with its keys and the comparison of texts: 850 of
-40 characters, 1,050 of 720 (docs/measurements.md, "What each rule costs")."""
+INGEST_BY_TEXTS = 650.0
+"""µs of the client of an ingest by the rule ``copy`` for a document, with its keys and the comparison of texts: 620 of
+722 characters, 580 of 60 characters among 60,000 that share phrases (docs/measurements.md, "What each rule costs")."""
 HELD = 7.3e-7
 """µs of an ingest to compare a fingerprint with each that it holds in memory: 7.3 µs with ten million."""
 GROUP, LINK = 33.0, 200.0

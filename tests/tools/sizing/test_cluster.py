@@ -60,7 +60,7 @@ def test_an_ingest_whose_texts_decide_takes_the_time_that_was_measured_for_one()
     collection = Collection(10**6, texts=TEXTS["newswire"])
     alone, keys = size_of(collection, 100), size_of(collection, 100, ("shingles",))
     assert alone.load_seconds * 10 < keys.load_seconds
-    assert 10**6 / keys.load_seconds <= 1_000
+    assert 10**6 / keys.load_seconds <= 1_600
 
 
 def test_the_default_is_that_of_a_new_store_and_none_stands_for_no_keys() -> None:
