@@ -53,7 +53,7 @@ def init(rule: RuleOptions, id_field: str | None, keys: str | None, template: bo
     Creates the index or the SQLite file. If the index exists, adds the object `simhash` to its mapping and changes no
     other field. You can run it again. For SQLite it is optional: the first ingest creates the file.
 
-    The store keeps the rule and the names of fields that you give; the first ingest adds its own. All other commands
+    The store keeps the rule and the names of fields that you give; the first ingest sets the others. All other commands
     use them. To change them later, run init with others, then group.
 
     \b

@@ -47,7 +47,7 @@ def remove(
 ) -> None:
     """Remove documents by id, by a query clause, or all duplicates.
 
-    Use the same --rule, --within and --filter as for the ingest.
+    Use the same --filter as for the ingest.
 
     \b
     es-simhash remove news-1 news-2

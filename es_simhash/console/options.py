@@ -239,8 +239,8 @@ _rule_option = option(
     section=DUPLICATES,
     type=click.Choice(RULES),
     help="What counts beside exact duplicates. copy: a text with some edits. contained: also a text that is a part of "
-    "the other. fingerprint: a near fingerprint, no text is read. exact: nothing.  [default: that of the store, else "
-    "copy]",
+    "the other. fingerprint: a near fingerprint, no text is read. exact: nothing.  [default: that of the store, if "
+    "there is one; else copy]",
 )
 confirm_option = option(
     "--confirm",

@@ -87,8 +87,8 @@ def evaluate(
     """Find the best rule from pairs that you have labelled.
 
     For each rule, and for each max_distance k of fingerprints, it prints precision and recall with their intervals, and
-    F1. It says if the answers are too few to choose, and lists duplicates that are not found. --rule and what refines
-    it, or else the rule that the store keeps, is compared with the four. PAIRS are JSON lines, or the rows of a table.
+    F1. It says if the answers are too few to choose, and lists duplicates that are not found. It also
+    compares --rule with its refinements, or else the rule of the store. PAIRS are JSON lines, or the rows of a table.
     A line names two texts or two stored documents:
 
     \b

@@ -54,7 +54,7 @@ def label(
 
     Each answer is in the file at once. Run the same command again to go on: pairs that have a label are not shown
     again. The same seed draws the same pairs, in random order: near fingerprints at all distances up to 7 bits (15 of
-    128), pairs that only keys find, and pairs just outside of the rule copy. Which it is is not shown, because it would
+    128), pairs that only keys find, and pairs just outside of the rule copy. The kind of a pair is not shown: it would
     influence you. evaluate reads the file.
 
     \b

@@ -76,8 +76,7 @@ def report(
     """Write an HTML page for checking the groups of duplicates.
 
     The page has counts, histograms of the sizes of the groups and of the distances from their heads, the largest groups
-    with the differing words marked, and pairs just outside the rule. It needs no network and runs no script. Use the
-    same --max-distance and --confirm as for the ingest: they decide what is outside the rule.
+    with the differing words marked, and pairs just outside the rule. It needs no network and runs no script.
 
     The page holds texts of your documents. Only you can read the file.
 
