@@ -65,12 +65,14 @@ class Interruptible:
         """Yield the items until a signal arrives."""
         while True:
             try:
-                # Set this before the check below: a signal that arrives between the two lines also ends the input.
-                self._waiting = True
-                if self.signal is not None:
-                    return
-                item = next(items, None)
-                self._waiting = False
+                try:
+                    # Set this before the check below: a signal that arrives between the two lines also ends the input.
+                    self._waiting = True
+                    if self.signal is not None:
+                        return
+                    item = next(items, None)
+                finally:
+                    self._waiting = False
             except _EndOfInput:
                 return
             if item is None:

@@ -271,3 +271,16 @@ def test_sigterm_ends_a_run_on_a_slow_server_within_ten_seconds_and_the_counts_a
     assert err.startswith(FINISHING + b"es-simhash: not all that was read is finished after 7 s\n")
     assert 0 < sum_of(lines[-1]) < 600
     assert seconds < 20  # 9 s, and a busy machine
+
+
+def test_a_signal_after_an_error_of_the_input_does_not_stop_what_was_read_from_being_finished() -> None:
+    def damaged() -> Iterator[int]:
+        yield 1
+        raise EOFError
+
+    with Interruptible() as interruptible:
+        with pytest.raises(EOFError):
+            list(interruptible.until_interrupted(damaged()))
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0)
+    assert interruptible.signal == signal.SIGINT
