@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from contextlib import ExitStack, closing
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -33,7 +33,7 @@ from es_simhash.console.runs import OutcomePrinter, max_text_option, workers_opt
 from es_simhash.console.scheme import make_fingerprinter, plain_scheme_options
 from es_simhash.console.whole_lines import WholeLines
 from es_simhash.similarity.rule import rule_of
-from es_simhash.tools.dedupe.copies import decided
+from es_simhash.tools.dedupe.copies import Batches, decided
 from es_simhash.tools.dedupe.items import KEEP, Item, Name, Spool, item_of, json_line
 from es_simhash.tools.dedupe.originals import Decision, Text
 
@@ -201,7 +201,8 @@ def dedupe(
         if not quiet and report.counts:
             report.print(progress)
     if interruptible.signal is not None:
-        without = "" if keep == "first" else f"; no documents are printed, because --keep {keep} needs the whole input"
+        whole = keep != "first" and not report.counts
+        without = f"; no documents are printed, because --keep {keep} needs the whole input" if whole else ""
         echo(f"es-simhash: interrupted{without}", err=True)
         sys.exit(interruptible.exit_code)
     if not report.counts:
@@ -232,9 +233,12 @@ def _in_other_order(
 def _not_in(
     archive: Documents, items: Iterable[tuple[T, Text | Decision]], rule: DuplicateRule
 ) -> Iterator[tuple[T, Text | Decision]]:
-    """Yield the items. Those that are copies of a document in a store get their Decision."""
-    items = iter(items)
-    while batch := list(islice(items, _TEXTS)):
+    """Yield the items. Those that are copies of a document in a store get their Decision.
+
+    If the items end in an error, those before it are yielded first.
+    """
+    batches = Batches(items, _TEXTS)
+    while batch := batches.take():
         asked = [text for _, text in batch if isinstance(text, Text)]
         times = None if rule.time_field is None else [text.time or 0 for text in asked]
         found = iter(archive.similar_many([text.text for text in asked], times=times, rule=rule))
@@ -245,6 +249,8 @@ def _not_in(
             nearest = matches[0]
             similarity = 1.0 if nearest.exact else nearest.similarity
             yield item, Decision(Name(archive.name, nearest.id), nearest.exact, similarity, nearest.distance)
+    if batches.error is not None:
+        raise batches.error
 
 
 def _pair(item: Item, decision: Decision) -> dict[str, Any]:

@@ -179,7 +179,7 @@ def decided(
         closing(Workers(preparer, workers)) as pool,
     ):
         ahead: deque[Callable[[], Iterator[tuple[T, Decision]]]] = deque()
-        batches = _Batches(items)
+        batches = Batches(items, _BATCH)
         while batch := batches.take():
             prepared = pool.submit([asked.text for _, asked in batch if isinstance(asked, Text)])
             ahead.append(partial(_decided, originals, batch, prepared))
@@ -202,17 +202,19 @@ def _decided(
         yield item, next(decisions) if isinstance(asked, Text) else asked
 
 
-class _Batches(Generic[T]):
+class Batches(Generic[T]):
     """Items in batches.
 
     :param items: pairs (item, its Text or its Decision).
+    :param most: items in a batch.
     """
 
     error: Exception | None = None
     """The error in which the items ended, if they did."""
 
-    def __init__(self, items: Iterable[tuple[T, Text | Decision]]) -> None:
+    def __init__(self, items: Iterable[tuple[T, Text | Decision]], most: int) -> None:
         self._items = iter(items)
+        self._most = most
 
     def take(self) -> list[tuple[T, Text | Decision]]:
         """Return the next batch; an empty list at the end."""
@@ -224,7 +226,7 @@ class _Batches(Generic[T]):
             for item, asked in self._items:
                 batch.append((item, asked))
                 size += len(asked.text) if isinstance(asked, Text) else 0
-                if len(batch) == _BATCH or size >= _BATCH_SIZE:
+                if len(batch) == self._most or size >= _BATCH_SIZE:
                     break
         except Exception as error:
             self.error = error

@@ -115,6 +115,17 @@ def test_what_is_in_a_store_is_left_out_and_the_store_stays_as_it_is(tmp_path: P
         assert [row.id for row in documents.export()] == ["stored"]
 
 
+def test_what_stands_before_a_damaged_end_is_printed(tmp_path: Path) -> None:
+    (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(NEWS)[:-8])
+    store = f"sqlite:///{tmp_path / 'news.db'}"
+    with Documents(store) as documents:
+        documents.add({"id": "stored", "text": HARVEST})
+    for against in ([], ["--against", store]):
+        done = dedupe(tmp_path, "cut.jsonl.gz", *against)
+        assert (done.code, [document["id"] for document in done.json]) == (1, ["a"] if against else ["a", "c"])
+        assert "cut.jsonl.gz" in done.err
+
+
 def test_a_store_that_does_not_exist_is_an_error_and_nothing_is_printed(tmp_path: Path) -> None:
     assert "none.db" in complaint(dedupe(tmp_path, "--against", "sqlite:///none.db"))
 
@@ -250,3 +261,17 @@ def test_after_ctrl_c_the_output_has_whole_lines_or_none(
     else:
         assert written.endswith(b"\n")
         assert [json.loads(each)["id"] for each in written.splitlines()] == list(range(written.count(b"\n")))
+
+
+@pytest.mark.slow
+def test_after_ctrl_c_while_they_are_printed_all_documents_are_printed(tmp_path: Path) -> None:
+    news = b"".join(line(number, f"第{number}条新闻", more="x" * 400) for number in range(1_000))
+    (tmp_path / "news.jsonl").write_bytes(news)  # more than a pipe holds
+    command = [*COMMAND, "dedupe", "news.jsonl", "--rule", "exact", "--keep", "last", "--workers", "0"]
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment(), **pipes) as process:
+        first = process.stdout.read(1)
+        process.send_signal(signal.SIGINT)
+        rest, err = process.communicate(timeout=60)
+    assert (process.returncode, first + rest) == (130, news)
+    assert err.endswith(b"es-simhash: interrupted\n")
