@@ -464,8 +464,8 @@ class Ingest:
             relink(self._store, changed, memory, self.rule, gone, heads, self.filter)
             self.writer.unrefreshed |= not self.writer.searchable
         if not self.writer.unrefreshed:
-            self._forget()  # search finds at once what is written
-            if self._fingerprints is not None:
+            self._forget()  # search finds everything
+            if self._fingerprints is not None and self.writer.searchable:
                 self._fingerprints.drop()
         elif len(memory) >= self._window:
             writes = self.writer.writes

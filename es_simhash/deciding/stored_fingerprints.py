@@ -123,7 +123,8 @@ class StoredFingerprints:
 
     def drop(self) -> None:
         """Look each document up from now on: search finds at once what is written."""
-        self._table, self._usable = None, False
+        with self._lock:  # the next look-up may be reading them
+            self._table, self._usable = None, False
 
     def _read_more(self, rows: Iterable[Row], writes: int | None) -> None:
         """Read what search finds since the last time.

@@ -19,7 +19,7 @@ from tests.contract.documents import entry, write
 from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from es_simhash.contract import Store
     from es_simhash.similarity.rule import Rule
@@ -66,7 +66,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
 
 
 def ingested(
-    documents: Documents, numbers: range, rule: Rule, before: Callable[[int], None] | None = None, **limits: float
+    documents: Documents, numbers: Iterable[int], rule: Rule, before: Callable[[int], None] | None = None, **limits: float
 ) -> dict[str, str | None]:
     """Ingest texts, four at a time. Return the original of each.
 
@@ -100,6 +100,17 @@ def test_only_what_is_near_a_stored_fingerprint_or_shares_keys_is_looked_up(stor
         assert originals == {f"d{1_000 + n}": f"d{n}" for n in range(40)}
         assert len(recording.looked_up) == 40
         assert recording.read < 150  # all of them once, and perhaps the last ones once more
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_documents_that_are_unchanged_do_not_end_it(store: Store, rule: Rule) -> None:
+    recording = Recording(store)
+    with Documents(recording) as documents:
+        documents.setup(rule=rule)
+        ingested(documents, range(40), rule)
+        recording.looked_up = []
+        ingested(documents, [*range(40, 60), *range(BATCH), *range(60, 80)], rule)
+        assert len(recording.looked_up) < 20
 
 
 @pytest.mark.parametrize("rule", RULES)

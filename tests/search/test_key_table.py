@@ -82,3 +82,11 @@ def test_an_empty_table_has_nothing() -> None:
     assert table.sharing_any(queries).tolist() == []
     table.add([(), ()], [None, None])
     assert table.may_share(queries, own=0).tolist() == [False, False]
+
+
+def test_damaged_keys_and_lengths_are_no_error_and_hide_no_others() -> None:
+    keys = text_keys("天地玄黄宇宙洪荒日月盈昃")
+    table = KeyTable()
+    table.add([keys.values, ("",), ()], [-1, 2**31 - 1, -(2**31)])
+    table.add([keys.values], [keys.length])
+    assert table.may_share([key_queries(keys, 0.8)]).tolist() == [True]
