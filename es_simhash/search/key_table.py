@@ -99,7 +99,7 @@ class KeyTable:
         numbers, of_text, grams = _flat(keys)
         positions = (of_text + self._count).astype(np.uint64)
         self._count += len(keys)
-        sizes = np.array([min(length or 0, _LONGEST) for length in lengths], dtype=np.uint64)
+        sizes = np.array([length or 0 for length in lengths], dtype=np.int64).clip(0, _LONGEST).astype(np.uint64)
         bands = _band_numbers(numbers[~grams]) | positions[~grams]
         grams_of = _gram_numbers(numbers[grams], sizes[of_text[grams]]) | positions[grams]
         self._bands, self._grams = _with_more(self._bands, bands), _with_more(self._grams, grams_of)
@@ -257,7 +257,7 @@ def _flat(keys: Sequence[Sequence[str]]) -> tuple[Words, Integers, NDArray[np.bo
     """Return the number of each key, the index of its text, and whether it is a q-gram."""
     every = list(chain.from_iterable(keys))
     of_text = np.repeat(np.arange(len(keys)), [len(some) for some in keys])
-    return key_numbers(every), of_text, np.array([key[0] == qgrams.KIND for key in every], dtype=np.bool_)
+    return key_numbers(every), of_text, np.array([key[:1] == qgrams.KIND for key in every], dtype=np.bool_)
 
 
 def _bands_of(queries: Sequence[Sequence[KeyQuery]]) -> _Asked:

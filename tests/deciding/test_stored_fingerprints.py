@@ -66,7 +66,11 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
 
 
 def ingested(
-    documents: Documents, numbers: Iterable[int], rule: Rule, before: Callable[[int], None] | None = None, **limits: float
+    documents: Documents,
+    numbers: Iterable[int],
+    rule: Rule,
+    before: Callable[[int], None] | None = None,
+    **limits: float,
 ) -> dict[str, str | None]:
     """Ingest texts, four at a time. Return the original of each.
 

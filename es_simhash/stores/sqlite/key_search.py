@@ -38,7 +38,7 @@ _READ = 20_000
 _COUNTED = 512
 """To choose the rarest keys, the entries of a key are counted up to this number, and further if need be."""
 _SIZES = 500_000
-"""Keys whose numbers of entries are remembered."""
+"""Keys whose numbers of entries are remembered. With more, all are forgotten."""
 
 _WITH_ENTRIES = """
     SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM keys WHERE key BETWEEN value AND value + ?)
@@ -102,6 +102,9 @@ class KeySearch:
     def __init__(self, request: Candidates, database: Database) -> None:
         self._request = request
         self._database = database
+        if len(database.key_sizes) > _SIZES:
+            database.key_sizes = {}  # not cleared: another thread may be reading it
+        self._sizes = database.key_sizes
         self._rarest: dict[KeyQuery, list[Range]] = {}
         self._entries: dict[tuple[Range, int], NDArray[np.int64]] = {}
         self._rows_read: dict[int, Row | None] = {}
@@ -112,24 +115,22 @@ class KeySearch:
         every = key_entries([key for query in queries for key in query.keys], 0).tolist()
         ends = accumulate(len(query.keys) for query in queries)
         numbers = {query: every[end - len(query.keys) : end] for query, end in zip(queries, ends, strict=True)}
-        sizes = self._sizes({query: some for query, some in numbers.items() if query.minimum > 1})
+        self._count_entries({query: some for query, some in numbers.items() if query.minimum > 1})
         of_most: dict[int, set[Range]] = {}
         for query, some in numbers.items():
             if query.minimum > 1:
-                some = sorted(some, key=sizes.__getitem__)[: query.rarest()[0]]
+                some = sorted(some, key=self._sizes.__getitem__)[: query.rarest()[0]]
             self._rarest[query] = ranges = _ranges(some, query)
             of_most.setdefault(_most_entries(query), set()).update(ranges)
         for most, asked in of_most.items():
             self._read_ranges(asked, most)
 
-    def _sizes(self, numbers: Mapping[KeyQuery, Sequence[int]]) -> Mapping[int, int]:
-        """Return by its number about how many documents have a key. It is exact enough to choose the rarest.
+    def _count_entries(self, numbers: Mapping[KeyQuery, Sequence[int]]) -> None:
+        """Find out about how many documents have each key. It is exact enough to choose the rarest.
 
         :param numbers: of the keys of each query.
         """
-        sizes = self._database.key_sizes
-        if len(sizes) > _SIZES:
-            sizes.clear()
+        sizes = self._sizes
         sql = f"""
             SELECT value, (SELECT count(*) FROM
                 (SELECT 1 FROM keys WHERE key BETWEEN value AND value + {LENGTHS - 1} LIMIT ?))
@@ -149,11 +150,10 @@ class KeySearch:
                 if number in unknown and sizes[number] == most
             }
             most *= 16
-        return sizes
 
     def _read_ranges(self, asked: Collection[Range], most: int) -> None:
         """Read the first entries of each of these ranges."""
-        sizes = self._database.key_sizes
+        sizes = self._sizes
         if most <= _READ_IF_ONE_IS_ENOUGH:  # their entries were not counted, and most of these keys have none
             large = list(self._with_entries(asked))
         else:
