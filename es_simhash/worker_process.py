@@ -31,7 +31,10 @@ NOT_PICKLED = (pickle.PicklingError, TypeError, AttributeError, RecursionError)
 
 
 class WorkerDied(Exception):
-    """The process ended before it answered."""
+    """The process ended before it answered, or cannot start."""
+
+    def __init__(self, how: str = "died (killed, or out of memory)") -> None:
+        super().__init__(how)
 
 
 class WorkerProcess:
@@ -40,11 +43,15 @@ class WorkerProcess:
     Start it from a thread in which :func:`block_signals` was called.
 
     :param reader: the pickled BatchReader.
+    :raises WorkerDied: if the system cannot start it.
     """
 
     def __init__(self, reader: bytes) -> None:
         command = [os.fsdecode(get_executable()), "-c", _PROGRAM, *map(str, sys.path)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        except OSError as error:  # for example, a container has as many processes as it may have
+            raise WorkerDied(f"cannot start ({error})") from error
         self._reader: bytes | None = reader
 
     def read_all(self, lines: bytes) -> Any:

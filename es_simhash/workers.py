@@ -69,13 +69,11 @@ class Workers(Generic[Line, Item]):
         try:
             with nullcontext() if call is None else call.when_cancelled(self._kill):
                 items = future.result()
-        except WorkerDied:
+        except WorkerDied as died:
             if call is not None:
                 call.check()
             if self._count:
-                _log.warning(
-                    "a worker process died (killed, or out of memory): this process now does the fingerprinting"
-                )
+                _log.warning("a worker process %s: this process now does the fingerprinting", died)
                 self._count = 0
             items = None
         return self._reader.read_all(lines) if items is None else items

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import multiprocessing.spawn
 import os
 import pickle
 import signal
@@ -140,6 +141,19 @@ def test_a_worker_that_is_killed_loses_nothing(workers: Workers, caplog: pytest.
     ]
 
 
+def test_workers_that_cannot_start_lose_nothing(
+    workers: Workers, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(multiprocessing.spawn, "_python_exe", b"/no/such/python")
+    chunks = [lines(3) for _ in range(4)]
+    begun = [workers.submit(chunk) for chunk in chunks]
+    with caplog.at_level(logging.WARNING, "es_simhash"):
+        assert [[item.id for item in result()] for result in begun] == [["0", "1", "2"]] * 4
+    [said] = caplog.messages
+    assert "cannot start (" in said
+    assert "No such file" in said
+
+
 def test_a_run_goes_on_when_all_its_workers_are_killed() -> None:
     with Documents("sqlite:///:memory:") as documents:
         outcomes: list[Outcome] = []
@@ -233,7 +247,7 @@ def test_a_worker_whose_parent_has_ended_says_nothing() -> None:
 @pytest.mark.parametrize("arguments", [["script.py"], ["-m", "script"], ["-"]], ids=" ".join)
 def test_workers_do_not_run_the_main_module_again(tmp_path: Path, arguments: list[str]) -> None:
     (tmp_path / "script.py").write_text(COUNTS_ITS_RUNS)
-    root = str(Path(__file__).parents[2])
+    root = str(Path(__file__).parents[1])
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=tmp_path,

@@ -349,11 +349,11 @@ class Originals:
         if self._by_fingerprint is not None:
             found = sorted(pair for pair in may_be.near if self._in_window(np.array([pair[1]]), text.time)[0])
             if not found:
-                return Decision()
+                return Decision(left_out=left_out)
             distance, original = found[0]
             return Decision(self._original(original).about, distance=distance)
         if self._confirm is None:
-            return Decision()
+            return Decision(left_out=left_out)
         ordered = self._ranked(may_be, keys, originals, skip=prepared.digest is not None)
         distances: dict[int, int | None] = {}
         if self._distances:

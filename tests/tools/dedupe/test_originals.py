@@ -108,3 +108,12 @@ def test_texts_that_are_not_compared_are_counted(
     texts = [LETTERS + "".join(random.Random(n).choices(LETTERS, k=60)) for n in range(700)]
     list(pairs(texts, confirm=0.95))
     assert "pairs of items were not compared" in caplog.text
+
+
+def test_equal_texts_that_are_not_compared_are_counted(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(key_chains, "LONGEST_CHAIN", 3)
+    rows = [{"text": LETTERS, "at": 10 * number * WEEK // timedelta(milliseconds=1)} for number in range(600)]
+    list(pairs([*rows, rows[0]], rule="exact", within=WEEK, time_field="at"))
+    assert "pairs of items were not compared" in caplog.text
