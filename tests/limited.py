@@ -67,6 +67,6 @@ def ingested(
     )
     source, fingerprinter = Source(items, batch_size), documents.fingerprinter()
     keys = keys_of(documents)
-    more: dict[str, Any] = {"deadline": 30.0, "limits": limits, "ahead": ahead}
+    more: dict[str, Any] = {"deadline": 30.0, "check": lambda writes: None, "limits": limits, "ahead": ahead}
     for outcomes in run.ingest(documents.store, source, fingerprinter, options, keys, **more):
         yield from outcomes

@@ -1,7 +1,8 @@
 """Ingest: decide for each document whether it is new or what it duplicates, and write it.
 
-The rule for the original is in ``neighbours``. The outcomes do not depend on the size of the batches: each document is
-compared with the store as the documents before it in the run left it, whether or not search finds those yet.
+The rule for the original is in :mod:`es_simhash.deciding.original`. The outcomes do not depend on the size of the
+batches: each document is compared with the store as the documents before it in the run left it, whether or not search
+finds those yet.
 
 A batch is looked up (its stored versions, and all candidates at once), then decided, then written. At last the links
 that led to former texts are changed. The next batch may be looked up before this one is written. The memory of the
@@ -28,7 +29,6 @@ from es_simhash.deciding.relink import relink
 from es_simhash.deciding.stored_fingerprints import StoredFingerprints
 from es_simhash.deciding.write import DocumentWriter
 from es_simhash.errors import DuplicateFound, InputError
-from es_simhash.retries import DEADLINE
 from es_simhash.search.filters import matches
 from es_simhash.values import value
 
@@ -98,9 +98,9 @@ class Ingest:
         self,
         store: Store,
         rule: ResolvedRule,
-        on_duplicate: OnDuplicate = "index",
-        filter: Mapping[str, Any] | None = None,
-        deadline: float = DEADLINE,
+        on_duplicate: OnDuplicate,
+        filter: Mapping[str, Any] | None,
+        deadline: float,
         *,
         stored: bool = False,
         single: bool = False,

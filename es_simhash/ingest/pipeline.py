@@ -2,7 +2,6 @@
 
 While one batch is decided and written, a thread looks the next one up, and worker processes fingerprint further
 batches. The number of batches that are read ahead is bounded, so memory does not grow with the input.
-
 """
 
 from __future__ import annotations
@@ -79,9 +78,9 @@ class Pipeline:
     :param workers: make Documents of lines.
     :param read_ahead: batches that are fingerprinted ahead, beside the one that is looked up. With 0 each batch is
         written, and its outcomes are returned, before the next is read.
+    :param checkpoint: where to resume, and where to record progress.
     :param check: is called before each batch is looked up, and before it is written, with whether documents are about
         to be written. It may raise.
-    :param checkpoint: where to resume, and where to record progress.
     """
 
     def __init__(
@@ -92,8 +91,8 @@ class Pipeline:
         ids: FirstPlaces,
         store: Store,
         read_ahead: int,
-        checkpoint: Checkpoint | None = None,
-        check: Callable[[bool], object] = lambda writes: None,
+        checkpoint: Checkpoint | None,
+        check: Callable[[bool], object],
     ) -> None:
         self._ingest = ingest
         self._source = source

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from es_simhash.contract import Scan
 from es_simhash.deciding.ingest import ON_DUPLICATE, Ingest
 from es_simhash.deciding.limits import LIMITS, Limits
-from es_simhash.deciding.rule import NO_KEYS, resolve
+from es_simhash.deciding.rule import resolve
 from es_simhash.errors import InputError, StoreError, unfinished
 from es_simhash.files import is_same_file
 from es_simhash.fingerprinting.normalisation import MAX_TEXT
@@ -66,10 +66,6 @@ class RunOptions:
             raise InputError("on_duplicate='fail' cannot resume from a checkpoint: use 'index' or 'skip'")
 
 
-def nothing(writes: bool) -> None:
-    """Check nothing."""
-
-
 def read_ahead(workers: int) -> int:
     """Return how many batches are fingerprinted ahead: enough that no worker waits for its next batch."""
     return workers + 1 if workers else 0
@@ -80,10 +76,10 @@ def ingest(
     source: Source,
     fingerprinter: Fingerprinter,
     options: RunOptions,
-    keys: KeysState = NO_KEYS,
+    keys: KeysState,
     *,
     deadline: float,
-    check: Callable[[bool], object] = nothing,
+    check: Callable[[bool], object],
     limits: Limits = LIMITS,
     ahead: int | None = None,
 ) -> Iterator[Sequence[Outcome]]:
@@ -112,10 +108,10 @@ def backfill(
     store: Store,
     fingerprinter: Fingerprinter,
     options: RunOptions,
-    keys: KeysState = NO_KEYS,
+    keys: KeysState,
     *,
     deadline: float,
-    check: Callable[[bool], object] = nothing,
+    check: Callable[[bool], object],
     again: bool,
     slice: tuple[int, int] | None,
     stop: Callable[[], bool],
