@@ -129,10 +129,11 @@ class Opening:
 
     def stored_rule(self) -> StoredRule:
         """Return the rule and the names of fields that the store keeps. It is asked again after ``KNOWN`` seconds."""
-        if self._stored_rule is None or time.monotonic() > self._rule_until:
-            self._stored_rule = self._store.describe_rule()
+        stored = self._stored_rule  # another thread may forget it
+        if stored is None or time.monotonic() > self._rule_until:
+            stored = self._stored_rule = self._store.describe_rule()
             self._rule_until = time.monotonic() + KNOWN
-        return self._stored_rule
+        return stored
 
     def checked(self, given: RuleOptions | MatchOptions, *, text: bool = True) -> DuplicateRule:
         """Return the rule of keywords alone. Invalid ones raise. The store is not asked.
@@ -254,9 +255,10 @@ class Opening:
 
     def keys(self) -> KeysState:
         """Return which keys the store has. The store is asked until it has complete keys."""
-        if self._keys is None or not (self._keys.kinds and self._keys.complete):
-            self._keys = self._store.describe_keys()
-        return self._keys
+        keys = self._keys  # another thread may forget them
+        if keys is None or not (keys.kinds and keys.complete):
+            keys = self._keys = self._store.describe_keys()
+        return keys
 
     def check_run(
         self,

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from es_simhash import AsyncDocuments, Documents, DuplicateRule, InputError, StoreError
+from es_simhash.client.opening import Opening
 from es_simhash.contract import StoredRule
+from es_simhash.fingerprinting.scheme import DEFAULT
+from tests.contract import LinearStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -158,3 +164,29 @@ def test_async_documents_use_the_rule_of_the_store(tmp_path: Path) -> None:
             return await documents.rule(), await documents.id_field()
 
     assert asyncio.run(main()) == (DuplicateRule(text_field="body"), "url")
+
+
+def test_threads_may_use_the_rule_while_another_one_changes_it() -> None:
+    store = LinearStore()
+    store.set_up(DEFAULT)
+    opening, done = Opening(store), threading.Event()
+
+    def use() -> set[str]:
+        names = set()
+        while not done.is_set():
+            names.add(opening.id_field(None))
+        return names
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            used = [threads.submit(use) for _ in range(2)]
+            try:
+                for number in range(10_000):
+                    opening.change_rule(StoredRule(id_field="ab"[number % 2]))
+            finally:
+                done.set()
+            assert set.union(*(each.result() for each in used)) <= {"id", "a", "b"}
+    finally:
+        sys.setswitchinterval(before)
