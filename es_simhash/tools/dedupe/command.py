@@ -170,7 +170,7 @@ def dedupe(
         def decide(items: Iterable[tuple[T, Item]]) -> Iterator[tuple[T, Decision]]:
             asked: Iterable[tuple[T, Text | Decision]] = ((each, item.asked) for each, item in items)
             for archive in archives:
-                asked = _not_in(archive, asked, chosen)
+                asked = _not_in(archive, asked, chosen, report)
             return decided(asked, fingerprinter, chosen, distances=distances, max_text=max_text, workers=workers)
 
         try:
@@ -231,7 +231,7 @@ def _in_other_order(
 
 
 def _not_in(
-    archive: Documents, items: Iterable[tuple[T, Text | Decision]], rule: DuplicateRule
+    archive: Documents, items: Iterable[tuple[T, Text | Decision]], rule: DuplicateRule, report: _Report
 ) -> Iterator[tuple[T, Text | Decision]]:
     """Yield the items. Those that are copies of a document in a store get their Decision.
 
@@ -243,7 +243,12 @@ def _not_in(
         times = None if rule.time_field is None else [text.time or 0 for text in asked]
         found = iter(archive.similar_many([text.text for text in asked], times=times, rule=rule))
         for item, text in batch:
-            if not isinstance(text, Text) or not (matches := next(found)):
+            if not isinstance(text, Text):
+                yield item, text
+                continue
+            matches = next(found)
+            report.not_compared += matches.left_out
+            if not matches:
                 yield item, text
                 continue
             nearest = matches[0]
@@ -273,12 +278,12 @@ class _Report:
         self._printer = printer
         self.rejected = 0
         self._letters = letters
-        self._not_compared = 0
+        self.not_compared = 0
         self._started = time.monotonic()
 
     def note(self, item: Item, decision: Decision) -> None:
         """Count a document. A rejected one is printed, and becomes a dead letter."""
-        self._not_compared += decision.left_out
+        self.not_compared += decision.left_out
         if decision.problem is not None:
             self.rejected += 1
             self._reject(item, decision.problem)
@@ -302,8 +307,8 @@ class _Report:
         for kind in _KINDS:
             if self.counts[kind]:
                 echo(f"  {kind:<17}{self.counts[kind]:>12,}", err=True)
-        if self._not_compared:
-            echo(not_compared(self._not_compared), err=True)
+        if self.not_compared:
+            echo(not_compared(self.not_compared), err=True)
 
 
 def _kind(decision: Decision) -> str:

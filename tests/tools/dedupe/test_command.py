@@ -115,6 +115,18 @@ def test_what_is_in_a_store_is_left_out_and_the_store_stays_as_it_is(tmp_path: P
         assert [row.id for row in documents.export()] == ["stored"]
 
 
+def test_documents_of_a_store_that_are_not_compared_are_counted(tmp_path: Path) -> None:
+    store, same = f"sqlite:///{tmp_path / 'news.db'}", "".join(chr(0x4E00 + number) for number in range(70))
+    texts = [same + "".join(chr(0x5000 + 40 * number + n) for n in range(30)) for number in range(521)]
+    with Documents(store) as documents:
+        documents.setup()
+        for _ in documents.ingest({"id": str(number), "text": text} for number, text in enumerate(texts[1:])):
+            pass
+    done = dedupe(tmp_path, "--against", store, data=line("new", texts[0]))
+    assert ids(done) == ["new"]
+    assert "not compared: very many documents share keys" in done.err
+
+
 def test_what_stands_before_a_damaged_end_is_printed(tmp_path: Path) -> None:
     (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(NEWS)[:-8])
     store = f"sqlite:///{tmp_path / 'news.db'}"
