@@ -67,9 +67,9 @@ class AddOptions:
     """
 
     rule: ResolvedRule
-    on_duplicate: OnDuplicate = "index"
-    filter: Mapping[str, Any] | None = None
-    pipeline: str | None = None
+    on_duplicate: OnDuplicate
+    filter: Mapping[str, Any] | None
+    pipeline: str | None
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Adder:
     :param limits: of the memory.
     """
 
-    def __init__(self, store: Store, options: AddOptions, deadline: float, limits: Limits = LIMITS) -> None:
+    def __init__(self, store: Store, options: AddOptions, deadline: float, limits: Limits) -> None:
         self._limits = limits
         self._ingest = Ingest(store, options.rule, options.on_duplicate, options.filter, deadline, single=True)
         self._store = store

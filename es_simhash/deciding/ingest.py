@@ -463,6 +463,11 @@ class Ingest:
             gone = conflicts - present.keys()
             relink(self._store, changed, memory, self.rule, gone, heads, self.filter)
             self.writer.unrefreshed |= not self.writer.searchable
+        self._bound_memory()
+
+    def _bound_memory(self) -> None:
+        """Forget what search finds. If too much is left, let search find it too."""
+        memory = self.memory
         if not self.writer.unrefreshed:
             self._forget()  # search finds everything
             if self._fingerprints is not None and self.writer.searchable:

@@ -129,7 +129,7 @@ class Neighbours:
         batch: Sequence[Row],
         stored: Iterable[Row],
         rule: ResolvedRule,
-        queries: Sequence[tuple[KeyQuery, ...]] = (),
+        queries: Sequence[tuple[KeyQuery, ...]],
         left_out: Mapping[str, int] = _NOTHING,
         unsearched: Container[str] = (),
     ) -> None:
