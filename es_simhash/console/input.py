@@ -62,16 +62,17 @@ def check_different_files(named: Mapping[str, str | None], inputs: Iterable[str]
     :raises InputError: if two of them are one file, by one name or by two.
     """
     written = [
-        (name, os.path.realpath(path) + suffix if suffix else path)  # SQLite puts them beside the target of a link
+        # SQLite puts its files beside the target of a link.
+        (name, path + suffix, os.path.realpath(path) + suffix if suffix else path)
         for name, path in named.items()
         if path is not None
         for suffix in ("", *(_BESIDE if name in _SQLITE else ()))
     ]
-    for position, (name, path) in enumerate(written):
-        others = [*written[position + 1 :], *(("the input", input) for input in inputs)]
-        for other, other_path in others:
+    for position, (name, said, path) in enumerate(written):
+        others = [*written[position + 1 :], *(("the input", input, input) for input in inputs)]
+        for other, _, other_path in others:
             if is_same_file(path, other_path):
-                raise InputError(f"{name} and {other} are one file, {display(path)}: name two files")
+                raise InputError(f"{name} and {other} are one file, {display(said)}: name two files")
 
 
 def open_input(path: str) -> IO[bytes]:

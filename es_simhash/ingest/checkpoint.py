@@ -24,7 +24,7 @@ from es_simhash.errors import InputError, one_line
 from es_simhash.files import create_for_owner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from typing_extensions import Self
 
@@ -71,6 +71,8 @@ class Checkpoint:
         """A value of the caller's, recorded with each batch that is done: for example, how far its output is."""
         self.counts = Counts()
         """The counts of all outcomes that were taken, in this run and in earlier ones."""
+        self.last_stored: Sequence[str] = ()
+        """The ids of the last documents that are done and in the store."""
         self._run: dict[str, Any] | None = None
         with self._reading():
             self._db = _opened(path)
@@ -96,6 +98,7 @@ class Checkpoint:
             for count in counts.values():
                 checked(count, int)
             self.counts, self.note = Counts(counts), done["note"]
+            self.last_stored = [checked(id, str) for id in checked(done.get("last_stored", []), list)]
 
     def begin(self, run: Mapping[str, Any]) -> None:
         """Record what run this is: its store and its options.
@@ -142,14 +145,6 @@ class Checkpoint:
                 for id, place in json.loads(claims):
                     yield checked(id, str), checked(place, str)
 
-    @property
-    def last_ids(self) -> list[str]:
-        """The ids of the last batch that is done and has any."""
-        with self._reading():
-            sql = "SELECT claims FROM batches WHERE decisions IS NULL AND claims <> '[]' ORDER BY number DESC LIMIT 1"
-            row = self._db.execute(sql).fetchone()
-            return [] if row is None else [checked(id, str) for id, _ in json.loads(row[0])]
-
     def decided(
         self, documents: int, mark: str, claims: list[tuple[str, str]], decisions: Mapping[str, Decision]
     ) -> None:
@@ -166,14 +161,18 @@ class Checkpoint:
                 [documents, mark, json.dumps(claims), values],
             )
 
-    def finished(self) -> None:
-        """Record that the caller has taken the outcomes of the last batch."""
+    def finished(self, stored: Sequence[str]) -> None:
+        """Record that the caller has taken the outcomes of the last batch.
+
+        :param stored: ids of its documents that are in the store.
+        """
+        self.last_stored = stored or self.last_stored
         with self._transaction():
             self._db.execute("UPDATE batches SET decisions = NULL WHERE decisions IS NOT NULL")
             self._keep()
 
     def _keep(self) -> None:
-        self._set("done", {"counts": self.counts.to_dict(), "note": self.note})
+        self._set("done", {"counts": self.counts.to_dict(), "note": self.note, "last_stored": list(self.last_stored)})
 
     def _set(self, key: str, value: Any) -> None:
         self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", [key, json.dumps(value)])

@@ -199,7 +199,7 @@ class Pipeline:
             self._ingest.finish()
             raise self._ingest.stopped
         if self._checkpoint is not None:
-            self._checkpoint.finished()
+            self._checkpoint.finished([outcome.id for outcome in outcomes if outcome.stored and outcome.id is not None])
 
     def _give_up(self) -> Iterator[Sequence[Outcome]]:
         """Yield the outcome ``failed`` for everything that was read. With a checkpoint the next run decides it."""
@@ -246,11 +246,11 @@ class Pipeline:
     def _check_still_there(self, checkpoint: Checkpoint) -> None:
         """Check that the store has what is done: it may have been deleted or restored since.
 
-        It warns if only the last documents are not there: they may have failed.
+        It warns if only the last documents are not there.
 
         :raises InputError: if the store is empty.
         """
-        ids = checkpoint.last_ids
+        ids = checkpoint.last_stored
         if not ids or self._store.fetch(tuple(ids)):
             return
         again = "ingest everything again, with another checkpoint"
@@ -259,14 +259,13 @@ class Pipeline:
                 f"{self._store.name} has no documents, and the checkpoint {checkpoint.path!r} has some as done: if the "
                 f"store was made again since, {again}"
             )
-        if self._ingest.on_duplicate == "index":
-            _log.warning(
-                "%s has none of the last %s that the checkpoint %r has as done: if it was restored since, %s",
-                self._store.name,
-                count_of(len(ids), "document"),
-                checkpoint.path,
-                again,
-            )
+        _log.warning(
+            "%s has none of the last %s that the checkpoint %r has as done: if it was restored since, %s",
+            self._store.name,
+            count_of(len(ids), "document"),
+            checkpoint.path,
+            again,
+        )
 
     def _take_again(self, count: int, last: str, checkpoint: Checkpoint, *, keep: bool = True) -> list[Line]:
         """Read lines that an interrupted run has read, and check that the last is the same.

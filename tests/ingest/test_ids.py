@@ -112,12 +112,12 @@ def peak_after(count):
     return int(peak.split()[1]) * 1024
 
 few = peak_after(5_000)
-print(peak_after(50_000) - few)
+print(peak_after(150_000) - few)
 """
 
 
 def growth(how: str) -> int:
-    """By how many bytes the memory of a process grows from 5,000 long ids to 50,000."""
+    """By how many bytes the memory of a process grows from 5,000 long ids to 150,000."""
     done = subprocess.run(
         [sys.executable, "-c", GROWTH, how],
         cwd=Path(__file__).parents[2],

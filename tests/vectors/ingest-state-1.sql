@@ -1,7 +1,7 @@
 PRAGMA application_id = 1399418217;
 BEGIN TRANSACTION;
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-INSERT INTO "about" VALUES('done','{"counts": {"total": 0, "new": 0, "updated": 0, "unchanged": 0, "exact_duplicate": 0, "near_duplicate": 0, "rejected": 0, "failed": 0, "without_fingerprint": 0}, "note": null}');
+INSERT INTO "about" VALUES('done','{"counts": {"total": 0, "new": 0, "updated": 0, "unchanged": 0, "exact_duplicate": 0, "near_duplicate": 0, "rejected": 0, "failed": 0, "without_fingerprint": 0}, "note": null, "last_stored": ["3", "4"]}');
 INSERT INTO "about" VALUES('format','1');
 INSERT INTO "about" VALUES('run','{"store": "memory", "scheme": "1:64:sqrt_tf:murmur3:md5:jieba:1:words:simplified:none", "id_field": "id", "text_field": ["text"], "max_distance": 3, "on_duplicate": "index", "filter": null, "max_text": 10000000, "rule": "fingerprint"}');
 CREATE TABLE batches (

@@ -34,7 +34,7 @@ def documents_of(bits: int) -> st.SearchStrategy[list[Row]]:
         group=st.sampled_from(IDS[:3]),
         duplicate_of=st.none() | st.sampled_from([*IDS, "gone"]),
         written=st.just(1),
-        keys=st.lists(st.sampled_from(["m1", "g2", "b3"]), unique=True).map(tuple),
+        keys=st.lists(st.sampled_from(["m1", "g2", "m3"]), unique=True).map(tuple),
     )
     never = st.builds(Row, st.sampled_from(IDS), st.none(), st.just(""), st.just(""), st.none(), st.just(0))
     return st.lists(row | never, unique_by=lambda each: each.id)
@@ -67,7 +67,7 @@ def test_stats_are_what_a_slow_count_finds(bits: int, data: Any) -> None:
         for digits in hex_digits.elements()
         for number in range(bits // 16)
     )
-    keys = Counter(key for row in known for key in row.keys if key != "b3")
+    keys = Counter(key for row in known for key in row.keys)
     assert (found.documents, found.without) == (len(rows), len(rows) - len(known))
     assert (found.fingerprinted, found.too_short) == (len(values), len(known) - len(values))
     assert found.exact_copies == len(copies) - len(near) == totals.exact
