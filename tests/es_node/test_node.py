@@ -96,7 +96,7 @@ def test_a_killed_node_comes_back_to_its_cluster_and_keeps_its_data(mortal_clust
         assert client.info()["version"]["number"] == RELEASES["7"].version
     second.kill()
     second.restart()
-    with Elasticsearch(second.url) as client:
+    with Elasticsearch(second.url, request_timeout=90) as client:
         assert client.cluster.health(wait_for_nodes="3", wait_for_status="green", timeout="60s")["number_of_nodes"] == 3
         assert client.get(index="kept", id="1", preference="_local")["_source"] == {"title": "新桥通车"}
 
