@@ -440,7 +440,9 @@ def _change_checkpoint(rng: random.Random, path: Path) -> None:
         cell = rng.choice(_CELLS)
         with suppress(TypeError, ValueError):
             if rng.random() < 0.8:
-                cell = json.dumps(changed(rng, json.loads(found), ["outcome", "group", "written", "counts", "note", "last_stored"]))
+                cell = json.dumps(
+                    changed(rng, json.loads(found), ["outcome", "group", "written", "counts", "note", "last_stored"])
+                )
         if isinstance(cell, str):
             cell = cell.encode("utf-8", "replace").decode()
         with suppress(sqlite3.Error):
