@@ -29,7 +29,7 @@ def limit_reading(store: Any, **limits: int) -> None:
 
 
 def limit_adding(client: Documents, /, **limits: float) -> None:
-    """Let ``add`` remember so little; the limits are fields of the ``Limits`` of ``add``."""
+    """Let ``add`` remember so little; the limits are fields of its ``MemoryLimits``."""
     client._adding._limits = replace(client._adding._limits, **limits)  # type: ignore[arg-type]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from es_simhash.client.group_commit import GroupCommit
 from es_simhash.client.opening import KNOWN
-from es_simhash.deciding.add import LIMITS, Adder, AddOptions, Limits, wait_for_search
+from es_simhash.deciding.add import MEMORY_LIMITS, Adder, AddOptions, MemoryLimits, wait_for_search
 from es_simhash.deciding.ingest import ATTEMPTS, CHANGED, ON_DUPLICATE
 from es_simhash.deciding.outcome import Document, Outcome, failed
 from es_simhash.deciding.rule import resolve
@@ -96,7 +96,7 @@ class _Item:
 class Adding:
     """Adds documents to one store, and knows what it added and search does not find yet."""
 
-    def __init__(self, store: Store, opening: Opening, deadline: float, limits: Limits = LIMITS) -> None:
+    def __init__(self, store: Store, opening: Opening, deadline: float, limits: MemoryLimits = MEMORY_LIMITS) -> None:
         self._store = store
         self._limits = limits
         self._opening = opening

@@ -3,7 +3,7 @@
 The rule for the original is that of an ingest, and so is the memory of what was written and search does not find yet.
 Nothing is refreshed after a document. The store is refreshed before the next one
 
-- when the memory reaches one of its :class:`Limits`;
+- when the memory reaches one of its limits (:class:`MemoryLimits`);
 - when another verb of the program may have changed documents that are in the memory;
 - after a failed request, because it is not known what the store wrote;
 - when the field with the time changes, because the memory knows the former times.
@@ -40,13 +40,13 @@ POLL = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
-    """When the memory is emptied by a refresh.
+class MemoryLimits:
+    """The most that the memory holds. When it reaches one of these, a refresh empties it.
 
-    :param documents: that it has.
-    :param characters: of documents as JSON that are kept for the filters of later documents: at most 32 MB of Chinese
+    :param documents: how many.
+    :param characters: of documents as JSON, which are kept for the filters of later documents: at most 32 MB of Chinese
         text.
-    :param oldest: seconds since its oldest entry.
+    :param oldest: age of its oldest entry, in seconds.
     """
 
     documents: int = 5_000
@@ -54,7 +54,7 @@ class Limits:
     oldest: float = 10.0
 
 
-LIMITS = Limits()
+MEMORY_LIMITS = MemoryLimits()
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Adder:
     :param limits: of the memory.
     """
 
-    def __init__(self, store: Store, options: AddOptions, deadline: float, limits: Limits) -> None:
+    def __init__(self, store: Store, options: AddOptions, deadline: float, limits: MemoryLimits) -> None:
         self._limits = limits
         self._ingest = Ingest(store, options.rule, options.on_duplicate, options.filter, deadline, single=True)
         self._store = store
