@@ -17,7 +17,7 @@ from es_simhash.fingerprinting.shingles import distinct, in_common, shingle_numb
 from es_simhash.search.keys import text_keys
 from es_simhash.similarity.containment import containment_of
 from es_simhash.similarity.measures import check_measure, cosine, levenshtein_of_words
-from es_simhash.similarity.numbers import numbers, numbers_agree, numbers_of_words
+from es_simhash.fingerprinting.numbers import numbers_agree, numbers_of_normalised, numbers_of_words
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -92,7 +92,7 @@ class TextFeatures:
     @cached_property
     def numbers(self) -> Counter[str]:
         """The numbers in the text, and how often it has each."""
-        return numbers(self.normalised)
+        return numbers_of_normalised(self.normalised)
 
     @cached_property
     def numbers_of_words(self) -> Counter[str]:

@@ -44,8 +44,8 @@ from es_simhash.search import minhash
 from es_simhash.search.encoding import mixed
 from es_simhash.search.qgrams import gram_keys, gram_query
 from es_simhash.similarity.containment import containment_of
-from es_simhash.similarity.numbers import numbers as numbers_of
-from es_simhash.similarity.numbers import numbers_agree
+from es_simhash.fingerprinting.numbers import numbers as numbers_of
+from es_simhash.fingerprinting.numbers import numbers_agree
 from truth import join
 
 FACTORS = np.random.default_rng(23).integers(0, 1 << 64, size=16, dtype=np.uint64) | np.uint64(1)

@@ -47,10 +47,11 @@ _MEASURES = "人名个天岁次家所条件辆台只级度届位层栋起例米�
 # A part that repeats without a limit takes a hundred bytes of memory each time.
 _ARABIC = r"[0-9]{1,3}(?:,[0-9]{3}){1,100}(?:\.[0-9]+)?(?![0-9])|[0-9]+(?:\.[0-9]+){0,100}"
 _NUMBER = re.compile(
+    f"(?=[0-9{''.join(_BEFORE)}{_CHINESE}])(?:"  # most characters begin no number: this is seen at once
     f"(?P<reference>第(?:[{_CHINESE}]+|[0-9]+)[{_PARTS}])"
     f"|(?P<parts>[{_CHINESE}]+)分之(?P<share>[{_CHINESE}]+|{_ARABIC})"
     f"|(?P<arabic>{_ARABIC})(?P<myriads>[万亿]*)(?P<percent>[%‰]?)"
-    f"|(?P<before>{'|'.join(_BEFORE)})?(?P<chinese>[{_CHINESE}]+)(?P<after>[{_TIME}{_MEASURES}]?)"
+    f"|(?P<before>{'|'.join(_BEFORE)})?(?P<chinese>[{_CHINESE}]+)(?P<after>[{_TIME}{_MEASURES}]?))"
 )
 
 
@@ -64,8 +65,13 @@ def numbers(text: str) -> Counter[str]:
         a fraction as ``1/3``; what has several points (versions, addresses) as it stands.
     :raises InputError: if the text is not a string, or has a lone surrogate.
     """
+    return numbers_of_normalised(normalise(text))
+
+
+def numbers_of_normalised(text: str) -> Counter[str]:
+    """Return :func:`numbers` of a normalised text."""
     found: Counter[str] = Counter()
-    normalised = without_links(normalise(text))
+    normalised = without_links(text)
     for match in _NUMBER.finditer(normalised):
         if match["reference"]:
             made = None
@@ -89,7 +95,7 @@ def numbers_of_words(normalised: str) -> Counter[str]:
     >>> numbers_of_words("1 9 98年,3.5%") == numbers_of_words("1998年3 5")
     True
     """
-    return numbers(compared_characters(normalised))
+    return numbers_of_normalised(compared_characters(normalised))
 
 
 def numbers_agree(a: Counter[str], b: Counter[str], lengths: tuple[int, int] | None = None) -> bool:

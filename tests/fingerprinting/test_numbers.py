@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.fingerprinting.normalisation import normalise
-from es_simhash.similarity.numbers import numbers, numbers_agree, numbers_of_words
+from es_simhash.fingerprinting.numbers import numbers, numbers_agree, numbers_of_words
 
 DIGITS = "零一二三四五六七八九"
 
