@@ -34,7 +34,9 @@ def limit_adding(client: Documents, /, **limits: float) -> None:
 
 
 def keys_of(documents: Documents) -> KeysState:
-    return KeysState(documents.keys(), documents.keys_complete())
+    if not documents.keys():
+        return KeysState.NONE
+    return KeysState.COMPLETE if documents.keys_complete() else KeysState.INCOMPLETE
 
 
 def resolved(documents: Documents, **rule: Any) -> ResolvedRule:

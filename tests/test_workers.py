@@ -67,7 +67,7 @@ def contents(documents: Documents) -> list[Any]:
 
 def played(address: str, workers: int) -> tuple[list[Outcome], list[Any]]:
     with Documents(address) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         list(documents.ingest(STORED, rule="fingerprint"))
         outcomes = list(documents.ingest(corpus(200), workers=workers, batch_size=BATCH, rule="fingerprint"))
         return outcomes, contents(documents)
@@ -79,7 +79,7 @@ async def aplayed(address: str, workers: int) -> tuple[list[Outcome], list[Any]]
             yield document
 
     with Documents(address) as sync:
-        sync.setup(keys=[])
+        sync.setup(keys=False)
         list(sync.ingest(STORED, rule="fingerprint"))
         async with AsyncDocuments(address) as documents:
             given = source(corpus(200))

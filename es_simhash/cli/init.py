@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash.console.help import Command, option
-from es_simhash.console.options import KEYS_CHOICE, id_field_option, kinds_of, rule_options, store_options
+from es_simhash.console.options import id_field_option, rule_options, store_options
 from es_simhash.console.output import echo
 from es_simhash.console.scheme import open_documents, scheme_options
 
@@ -33,12 +33,12 @@ _BACKFILL = "`es-simhash backfill --again --text-field FIELD --store {0}`"
 @store_options
 @scheme_options
 @option(
-    "--keys",
+    "--keys/--no-keys",
     section="Keys",
-    type=KEYS_CHOICE,
-    help="The keyword keys that are stored with each document. shingles: with them --rule copy and contained find "
-    "their duplicates, short texts too, whatever the distance of the fingerprints; some 600 bytes a document. none: no "
-    "keys.  [default: shingles for a new store; a store that exists keeps its own]",
+    default=None,
+    help="Store keyword keys with each document, some 600 bytes. With them --rule copy and contained find their "
+    "duplicates, short texts too, whatever the distance of the fingerprints.  [default: keys for a new store, unless "
+    "its rule compares no texts; a store that exists stays as it is]",
 )
 @option(
     "--template",
@@ -47,7 +47,7 @@ _BACKFILL = "`es-simhash backfill --again --text-field FIELD --store {0}`"
     help="For an index that rolls over: make the name an alias, its first index, and an index template for those that "
     "follow. Not for SQLite.",
 )
-def init(rule: RuleOptions, id_field: str | None, keys: str | None, template: bool, **store: Any) -> None:
+def init(rule: RuleOptions, id_field: str | None, keys: bool | None, template: bool, **store: Any) -> None:
     """Set up a store for fingerprints.
 
     Creates the index or the SQLite file. If the index exists, adds the object `simhash` to its mapping and changes no
@@ -63,11 +63,10 @@ def init(rule: RuleOptions, id_field: str | None, keys: str | None, template: bo
     es-simhash init --store http://localhost:9200/news --template
     es-simhash init --store https://elastic:secret@es:9200/news --ca-certs ca.crt
     """
-    kinds = None if keys is None else kinds_of(keys)
     with open_documents(**store) as documents:
-        result = documents.setup(keys=kinds, template=template, id_field=id_field, **rule)
+        result = documents.setup(keys=keys, template=template, id_field=id_field, **rule)
         message = _MESSAGES[result]
-        if kinds and result == "added":
+        if keys and result == "added":
             message = _KEYS_ADDED.format(_BACKFILL)
         elif result == "unchanged" and not documents.keys_complete():
             message = _KEYS_INCOMPLETE.format(_BACKFILL)

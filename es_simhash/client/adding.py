@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from es_simhash.client.group_commit import GroupCommit
 from es_simhash.client.opening import KNOWN
+from es_simhash.contract import KeysState
 from es_simhash.deciding.add import MEMORY_LIMITS, Adder, AddOptions, MemoryLimits, wait_for_search
 from es_simhash.deciding.ingest import ATTEMPTS, CHANGED, ON_DUPLICATE
 from es_simhash.deciding.outcome import Document, Outcome, failed
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from es_simhash.client.opening import Opening
-    from es_simhash.contract import KeysState, Store
+    from es_simhash.contract import Store
     from es_simhash.deciding.add import Searched
     from es_simhash.deciding.ingest import OnDuplicate
     from es_simhash.deciding.rule import ResolvedRule
@@ -132,7 +133,7 @@ class Adding:
             request.id_field,
             request.rule.text_fields,
             request.max_text,
-            opened.keys.kinds,
+            keys=opened.keys is not KeysState.NONE,
             time_field=request.rule.time_field,
             keep_fields=request.keep_fields,
         )

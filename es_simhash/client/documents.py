@@ -20,9 +20,9 @@ from es_simhash.client.arguments import (
 )
 from es_simhash.client.clients import AsyncClient, Results, SyncClient, async_iterator, async_method
 from es_simhash.client.near_query import check_near, checked_fingerprint, near_query
-from es_simhash.client.opening import ID_FIELD, Opening, kept_rule, keys_of_new_store
+from es_simhash.client.opening import ID_FIELD, Opening, kept_rule, new_store_has_keys
 from es_simhash.client.runs import Runs
-from es_simhash.contract import Scan, does_not_exist, pages
+from es_simhash.contract import KeysState, Scan, does_not_exist, pages
 from es_simhash.deciding.duplicates import duplicates_of_heads, remove_duplicates
 from es_simhash.deciding.given_links import new_link, write_links
 from es_simhash.deciding.group import group, no_progress
@@ -37,7 +37,6 @@ from es_simhash.ingest.batches import BATCH, Source, line_of
 from es_simhash.ingest.run import RunOptions, backfill, ingest
 from es_simhash.portal import THREADS
 from es_simhash.retries import DEADLINE, Patience
-from es_simhash.search.keys import SHINGLES, checked_kinds
 from es_simhash.similarity.rule import DuplicateRule, is_whole, with_text_field
 from es_simhash.similarity.text_fields import field_names, text_or_none
 from es_simhash.stores.address import open_store
@@ -127,7 +126,7 @@ class Documents(SyncClient):
     def setup(
         self,
         *,
-        keys: Sequence[str] | None = None,
+        keys: bool | None = None,
         template: bool = False,
         id_field: str | None = None,
         **rule: Unpack[RuleOptions],
@@ -138,10 +137,10 @@ class Documents(SyncClient):
         them then. The first :meth:`ingest` lets the store keep what it has not got yet. After a change of the rule,
         :meth:`group` computes the links again.
 
-        :param keys: kinds of keyword keys that each document gets. With ``shingles``, the rules ``copy`` and
-            ``contained`` find their duplicates, whatever the distance of the fingerprints; docs/keys.md says how many.
-            None gives ``shingles`` to a store that is set up now; ``[]`` gives no keys. Keys can be added to a store
-            that has documents: then a ``backfill`` of all documents with ``again`` must add the keys to them.
+        :param keys: each document gets keyword keys. With them, the rules ``copy`` and ``contained`` find their
+            duplicates, whatever the distance of the fingerprints; docs/keys.md says how many. None gives keys to a
+            store that is set up now, unless its rule compares no texts. Keys can be added to a store that has
+            documents: then a ``backfill`` of all documents with ``again`` must add the keys to them.
         :param template: for an index that rolls over: the name becomes an alias, its first index ends in ``-000001``,
             and an index template sets up those that follow. Not for SQLite.
         :param id_field: name of the field with the id, for the store to keep.
@@ -151,15 +150,14 @@ class Documents(SyncClient):
         :raises SchemeMismatch: if the store was set up with another Scheme.
         """
         kept = kept_rule(rule, id_field)
-        new = keys_of_new_store(kept.rule or DuplicateRule())
-        kinds = new if keys is None else checked_kinds(keys)
+        gets_keys = new_store_has_keys(kept.rule or DuplicateRule()) if keys is None else keys
         scheme = self._opening.fingerprinter().scheme
-        made = self._store.set_up(scheme, kinds, template)
-        added = self._store.set_up_keys(kinds) if keys else "unchanged"  # a store that was set up keeps its keys
+        made = self._store.set_up(scheme, gets_keys, template)
+        added = self._store.set_up_keys() if keys else "unchanged"  # a store that was set up keeps its keys
         changed = self._opening.change_rule(kept)
         self._opening.forget_keys()
         if template and (added == "added" or changed):
-            self._store.set_up(scheme, kinds, template=True)  # the template gets them, too
+            self._store.set_up(scheme, gets_keys, template=True)  # the template gets them, too
         if made != "unchanged":
             return made
         return "changed" if changed and added == "unchanged" else added
@@ -184,19 +182,19 @@ class Documents(SyncClient):
         """Return the name of the field with the id: the one that the store keeps, or ``id``."""
         return self._opening.id_field(None)
 
-    def keys(self) -> tuple[str, ...]:
-        """Return which kinds of keys the store has; see :meth:`setup`.
+    def keys(self) -> bool:
+        """Return whether the documents of the store get keys; see :meth:`setup`.
 
         :raises NotSetUp: if the store was not set up.
         """
-        return self._opening.keys_if_set_up().kinds
+        return self._opening.keys_if_set_up() is not KeysState.NONE
 
     def keys_complete(self) -> bool:
-        """Return whether every fingerprinted document has the keys of the store; see :meth:`setup`.
+        """Return whether no document lacks its keys; see :meth:`setup`.
 
         :raises NotSetUp: if the store was not set up.
         """
-        return self._opening.keys_if_set_up().complete
+        return self._opening.keys_if_set_up() is not KeysState.INCOMPLETE
 
     # --- write documents ---------------------------------------------------------------------------------------------
 
@@ -660,7 +658,7 @@ class Documents(SyncClient):
         check_near(near, chosen)
         fingerprinter = self._opening.check()
         keys = self._opening.keys_for(chosen)
-        return near_query(near, fingerprinter=fingerprinter, keys=SHINGLES in keys.kinds, rule=chosen)
+        return near_query(near, fingerprinter=fingerprinter, keys=keys is not KeysState.NONE, rule=chosen)
 
     def are_duplicates(self, pairs: Iterable[tuple[str | int, str | int]], **rule: Unpack[RuleOptions]) -> list[bool]:
         """Return for each pair of stored documents whether they are duplicates of each other.

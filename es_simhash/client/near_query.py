@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import KeysState
-from es_simhash.deciding.rule import NO_KEYS, resolve
+from es_simhash.deciding.rule import resolve
 from es_simhash.deciding.similar import Match, rank
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
 from es_simhash.fingerprinting.normalisation import check_surrogates
 from es_simhash.search.candidates import candidates_clause
 from es_simhash.search.hamming import hamming_distance
-from es_simhash.search.keys import SHINGLES
 from es_simhash.similarity.rule import rule_of, rule_without_text
 from es_simhash.stores.elasticsearch.keys import sharing_clause
 from es_simhash.stores.elasticsearch.rows import ROW_FIELDS, simhash_values
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from es_simhash.deciding.rule import ResolvedRule
     from es_simhash.similarity.confirm import TextFeatures
     from es_simhash.similarity.rule import DuplicateRule, RuleOptions
-
-_WITH_KEYS = KeysState((SHINGLES,), complete=True)
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,7 @@ def near_query(
     chosen = rule_of(rule) if isinstance(near, str) else rule_without_text(rule)
     check_near(near, chosen)
     fingerprinter = fingerprinter or Fingerprinter()
-    resolved = resolve(chosen, fingerprinter, _WITH_KEYS if keys else NO_KEYS)
+    resolved = resolve(chosen, fingerprinter, KeysState.COMPLETE if keys else KeysState.NONE)
     own: TextFeatures | None = None
     if isinstance(near, str):
         if resolved.texts is not None:

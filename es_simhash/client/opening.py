@@ -8,19 +8,18 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import StoredRule, does_not_exist, scheme_mismatch
+from es_simhash.contract import KeysState, StoredRule, does_not_exist, scheme_mismatch
 from es_simhash.deciding.rule import resolve
 from es_simhash.errors import AccessDenied, InputError, NotSetUp, SchemeError, StoreError, count_of, set_up_by
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT
-from es_simhash.search.keys import SHINGLES
 from es_simhash.similarity.rule import DuplicateRule, is_whole, refined, rule_of, rule_without_text
 from es_simhash.similarity.text_fields import field_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from es_simhash.contract import KeysState, Store
+    from es_simhash.contract import Store
     from es_simhash.deciding.rule import ResolvedRule
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.similarity.rule import MatchOptions, RuleOptions
@@ -32,13 +31,11 @@ ID_FIELD = "id"
 
 KNOWN = 10.0
 """Seconds for which it is known how a store was set up."""
-KEYS_OF_NEW_STORE = (SHINGLES,)
-"""The kinds of keys that a store gets when it is set up, unless the user chooses others."""
 
 
-def keys_of_new_store(rule: DuplicateRule) -> tuple[str, ...]:
-    """Return the kinds of keys of a store that is set up for a run by this rule."""
-    return () if rule.confirm is None else KEYS_OF_NEW_STORE
+def new_store_has_keys(rule: DuplicateRule) -> bool:
+    """Return whether a store that is set up for a run by this rule gets keys, unless the user chooses."""
+    return rule.confirm is not None
 
 
 class Opening:
@@ -105,13 +102,13 @@ class Opening:
         fingerprinter: Fingerprinter | None = None,
         *,
         set_up_if_missing: bool = False,
-        keys: tuple[str, ...] = (),
+        keys: bool = False,
     ) -> Fingerprinter:
         """Check that the store was set up with the Scheme of this Fingerprinter, and return it.
 
         The store is asked again after ``KNOWN`` seconds: meanwhile its alias may lead to another index.
 
-        :param keys: kinds of keys that the store gets if it is set up now.
+        :param keys: the store gets keys if it is set up now.
         :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
         :raises SchemeMismatch: if it was set up with another Scheme.
         """
@@ -254,9 +251,9 @@ class Opening:
             self._store.check_time_field(rule.time_field)
 
     def keys(self) -> KeysState:
-        """Return which keys the store has. The store is asked until it has complete keys."""
+        """Return whether the store has keys. It is asked until they are complete."""
         keys = self._keys  # another thread may forget them
-        if keys is None or not (keys.kinds and keys.complete):
+        if keys is not KeysState.COMPLETE:
             keys = self._keys = self._store.describe_keys()
         return keys
 
@@ -274,14 +271,14 @@ class Opening:
             rejected leaves it open.
         :raises SchemeMismatch: if it has another Scheme.
         :raises InputError: if it keeps another rule.
-        :raises NotSetUp: if it is not set up any more, or lacks keys that it had.
+        :raises NotSetUp: if it is not set up any more, or its keys are not what they were.
         """
         self.check(fingerprinter)
         self._check_same(_to_store(rule, id_field))
         if writes:
             self.keep(rule, id_field)
         now = self._keys = self._keys or self._store.describe_keys()
-        if now.kinds != keys.kinds or (keys.complete and not now.complete):
+        if now is not keys and (keys, now) != (KeysState.INCOMPLETE, KeysState.COMPLETE):
             raise NotSetUp(f"the keys of {self.name} were changed while documents were written: start again")
 
     def forget_keys(self) -> None:
@@ -289,22 +286,22 @@ class Opening:
         self._keys = None
 
     def keys_for(self, rule: DuplicateRule) -> KeysState:
-        """Return which keys the store has, for a run by this rule.
+        """Return whether the store has keys, for a run by this rule.
 
         :raises NotSetUp: if texts confirm and the store has incomplete keys of texts: candidates would be missing.
         """
         keys = self.keys()
-        if rule.confirm is not None and SHINGLES in keys.kinds and not keys.complete:
+        if rule.confirm is not None and keys is KeysState.INCOMPLETE:
             raise NotSetUp(
                 f"the keys of {self.name} are incomplete, so duplicates would be missing: run "
                 f"`es-simhash backfill --again --text-field FIELD --store {self.name}` to the end, or use the rule "
                 "'fingerprint'"
             )
-        if rule.confirm is not None and SHINGLES not in keys.kinds and not self._warned:
+        if rule.confirm is not None and keys is KeysState.NONE and not self._warned:
             self._warned = True
             _log.warning(
                 "%s has no keys, so the rule %r finds only texts whose fingerprints are near: run `es-simhash init "
-                "--keys shingles --store %s`, then `es-simhash backfill --again --text-field FIELD`; or use the rule "
+                "--keys --store %s`, then `es-simhash backfill --again --text-field FIELD`; or use the rule "
                 "'fingerprint'",
                 self.name,
                 rule.rule,
@@ -313,7 +310,7 @@ class Opening:
         return keys
 
     def keys_if_set_up(self) -> KeysState:
-        """Return which keys the store has.
+        """Return whether the store has keys.
 
         :raises NotSetUp: if the store was not set up.
         """
@@ -325,7 +322,7 @@ class Opening:
         """Return the Fingerprinter and the keys for a run that writes documents. A missing file is made."""
         fingerprinter = self.fingerprinter()
         rule.bits_allowed(fingerprinter.scheme)  # an invalid rule raises before anything is set up
-        self.check(fingerprinter, set_up_if_missing=self._store.embedded, keys=keys_of_new_store(rule))
+        self.check(fingerprinter, set_up_if_missing=self._store.embedded, keys=new_store_has_keys(rule))
         self.check_times(rule)
         return fingerprinter, self.keys_for(rule)
 
@@ -334,7 +331,7 @@ class Opening:
         fingerprinter = self.fingerprinter()
         rule.bits_allowed(fingerprinter.scheme)
         self.check_times(rule)
-        keys = keys_of_new_store(rule)
+        keys = new_store_has_keys(rule)
         set_up_existing(self._store, fingerprinter.scheme, self.name, embedded=self._store.embedded, keys=keys)
         return fingerprinter, self.keys()
 
@@ -384,11 +381,11 @@ def _init_options(stored: StoredRule) -> str:
     return " ".join(f"--{each}" for each in [*given, *flags])
 
 
-def set_up_existing(store: Store, scheme: Scheme, name: str, *, embedded: bool, keys: tuple[str, ...] = ()) -> None:
+def set_up_existing(store: Store, scheme: Scheme, name: str, *, embedded: bool, keys: bool = False) -> None:
     """Add what is missing to a store that exists. No index and no file is made.
 
     :param embedded: the store is the program's own, so no other program puts documents there.
-    :param keys: kinds of keys that the store gets if it was not set up before.
+    :param keys: the store gets keys if it was not set up before.
     :raises NotSetUp: if there is no such index or file.
     :raises SchemeMismatch: if the store was set up with another Scheme. Nothing is changed.
     """
@@ -407,11 +404,11 @@ def check_scheme(
     name: str,
     *,
     set_up_if_missing: bool = False,
-    keys: tuple[str, ...] = (),
+    keys: bool = False,
 ) -> None:
     """Check that the store was set up with this Scheme.
 
-    :param keys: kinds of keys that the store gets if it is set up now.
+    :param keys: the store gets keys if it is set up now.
     :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
     :raises SchemeMismatch: if it was set up with another Scheme.
     """

@@ -14,7 +14,6 @@ from es_simhash.console.output import show_details
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.retries import DEADLINE
-from es_simhash.search.keys import KINDS
 from es_simhash.search.times import LONGEST
 from es_simhash.seen.changes import SEEN_DEADLINE
 from es_simhash.similarity.measures import MEASURES
@@ -327,16 +326,6 @@ def _pair_rule(**values: Any) -> DuplicateRule:
 
 pair_options = collect_options("rule", _RULE_NAMES, _RULE_OPTIONS, _pair_rule)
 """Add the options that define a near-duplicate of two texts, as the argument ``rule``: a DuplicateRule."""
-
-
-# --- keys --------------------------------------------------------------------------------------------------
-
-KEYS_CHOICE = click.Choice([*KINDS, "none"])
-
-
-def kinds_of(keys: str) -> tuple[str, ...]:
-    """Return the kinds of keys of a value of ``--keys``."""
-    return () if keys == "none" else (keys,)
 
 
 # --- filters and output ------------------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError, SchemeMismatch, StoreError
@@ -11,7 +11,7 @@ from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.similarity.text_fields import field_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
     from es_simhash.fingerprinting.scheme import Scheme
 
@@ -27,47 +27,26 @@ def scheme_mismatch(stored: Scheme, scheme: Scheme, name: str) -> SchemeMismatch
     )
 
 
-@dataclass(frozen=True)
-class KeysState:
-    """The keys of a store.
+class KeysState(Enum):
+    """The keys of a store: no document has any; some lack theirs; or every fingerprinted document has its keys.
 
-    :param kinds: names of the kinds, sorted.
-    :param complete: every fingerprinted document has its keys. Else a backfill of all documents must add them.
+    A store keeps the value. If documents lack their keys, a backfill of all documents must add them.
     """
 
-    kinds: tuple[str, ...] = ()
-    complete: bool = True
-
-    def with_kinds(self, kinds: Iterable[str], *, complete: bool) -> KeysState:
-        """Return the state with more kinds; the same state if it has them all.
-
-        :param complete: the store has no fingerprinted document, so none lacks the keys of the new kinds.
-        """
-        if set(kinds) <= set(self.kinds):
-            return self
-        return KeysState(tuple(sorted({*self.kinds, *kinds})), complete)
+    NONE = "none"
+    INCOMPLETE = "incomplete"
+    COMPLETE = "complete"
 
     @classmethod
-    def of_new_store(cls, kinds: Iterable[str]) -> KeysState:
-        """Return the state of a store without documents."""
-        return cls().with_kinds(kinds, complete=True)
+    def of_value(cls, value: object) -> KeysState:
+        """Return the state that a store keeps.
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the state as a JSON object, as stores keep it."""
-        return {"kinds": list(self.kinds), "complete": self.complete}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> KeysState:
-        """Return the state of :meth:`to_dict`.
-
-        :raises StoreError: if the values are no state.
+        :raises StoreError: if the value is no state.
         """
-        if isinstance(values, Mapping):
-            kinds, complete = values.get("kinds"), values.get("complete")
-            are_names = isinstance(kinds, list | tuple) and all(isinstance(kind, str) for kind in kinds)
-            if are_names and isinstance(complete, bool):
-                return cls(tuple(kinds or ()), complete)
-        raise StoreError(f"the state of the keys in the store is damaged, it is {values!r}: put it back")
+        try:
+            return cls(value)
+        except ValueError:
+            raise StoreError(f"the state of the keys in the store is damaged, it is {value!r}: put it back") from None
 
 
 @dataclass(frozen=True)

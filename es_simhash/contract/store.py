@@ -48,11 +48,11 @@ class Store(Protocol):
     def describe(self) -> Scheme | None:
         """Return the Scheme that the store was set up with; None if it was not set up."""
 
-    def set_up(self, scheme: Scheme, keys: tuple[str, ...] = (), template: bool = False) -> str:
+    def set_up(self, scheme: Scheme, keys: bool = False, template: bool = False) -> str:
         """Make the index, the file or the fields that are missing.
 
-        :param keys: kinds of keys that the store gets if it was not set up before. A store that was set up keeps its
-            kinds. So no other program finds the store set up and without these keys.
+        :param keys: the store gets keys if it was not set up before. A store that was set up stays with or without
+            keys. So no other program finds the store set up and without its keys.
         :param template: the name becomes an alias of indices, of which the newest is written; the indices that it rolls
             over to are set up like it. A store that has none of this raises Unsupported.
         :returns: ``created``, ``added`` (the fields, to an index that existed) or ``unchanged``.
@@ -60,19 +60,17 @@ class Store(Protocol):
         """
 
     def describe_keys(self) -> KeysState:
-        """Return which keys the store has; no kinds if it has none, or if it was not set up."""
+        """Return whether the store has keys; ``NONE`` also if it was not set up."""
 
-    def set_up_keys(self, kinds: tuple[str, ...]) -> str:
-        """Record that the store has these kinds of keys, besides those that it has.
+    def set_up_keys(self) -> str:
+        """Record that the store has keys. If it has fingerprinted documents, the keys are incomplete.
 
-        If a kind is added to a store that has fingerprinted documents, the keys are incomplete.
-
-        :returns: ``added``, or ``unchanged`` if it has them all.
+        :returns: ``added``, or ``unchanged`` if it had keys.
         :raises NotSetUp: if the store was not set up.
         """
 
     def complete_keys(self) -> None:
-        """Record that every fingerprinted document has its keys. A store without kinds of keys stays as it is.
+        """Record that every fingerprinted document has its keys. A store without keys stays as it is.
 
         :raises NotSetUp: if the store was not set up.
         """

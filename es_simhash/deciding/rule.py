@@ -9,7 +9,7 @@ from es_simhash.contract import KeysState, Probe
 from es_simhash.deciding.texts import Texts
 from es_simhash.errors import InputError
 from es_simhash.search.hamming import hamming_distance
-from es_simhash.search.keys import SHINGLES, key_queries
+from es_simhash.search.keys import key_queries
 from es_simhash.search.times import time_of
 from es_simhash.similarity.confirm import MOST_TEXTS, most_texts
 from es_simhash.similarity.rule import DIGESTS_ALONE
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from es_simhash.search.times import Window
     from es_simhash.similarity.rule import DuplicateRule
 
-NO_KEYS = KeysState()
 MOST_NEAR = 1_000
 """Documents near one, by fingerprint, that are looked at if not only the nearest can matter."""
 
@@ -147,14 +146,13 @@ class ResolvedRule:
         return self.are_near(left, right) or (self.keys and not self.limited)
 
 
-def resolve(rule: DuplicateRule, fingerprinter: Fingerprinter, keys: KeysState = NO_KEYS) -> ResolvedRule:
+def resolve(rule: DuplicateRule, fingerprinter: Fingerprinter, keys: KeysState = KeysState.NONE) -> ResolvedRule:
     """Return the rule under the Scheme of a Fingerprinter.
 
     :param keys: those of the store. If they are complete, texts that confirm get their candidates from them.
     :raises InputError: if the Scheme's fingerprints are too short for the rule's max_distance.
     """
     scheme = fingerprinter.scheme
-    by_keys = SHINGLES in keys.kinds and keys.complete
     comparison = rule.comparison(fingerprinter)
     texts = None if comparison is None else Texts(comparison, rule.text_fields)
     max_distance = rule.bits_allowed(scheme)
@@ -163,7 +161,7 @@ def resolve(rule: DuplicateRule, fingerprinter: Fingerprinter, keys: KeysState =
         scheme.bits,
         scheme.blank_digest,
         texts,
-        keys=texts is not None and by_keys,
+        keys=texts is not None and keys is KeysState.COMPLETE,
         limited=rule.max_distance is not None,
         window=rule.window,
     )

@@ -13,13 +13,13 @@ from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import MAX_TEXT, check_surrogates, compared_characters
 from es_simhash.ingest.dead_letters import carried_line, has_json_form
 from es_simhash.lines import parsed
-from es_simhash.search.keys import SHINGLES, keys_of_texts
+from es_simhash.search.keys import keys_of_texts
 from es_simhash.search.times import time_of
 from es_simhash.similarity.text_fields import field_value, kind_of, text_of
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.ingest.stored_documents import StoredLine
@@ -66,7 +66,7 @@ class Reader:
     :param id_field: name of the field with the id, a string or a whole number. A dot leads into an object.
     :param text_fields: names of the fields with the text. Several are joined; missing ones are left out.
     :param max_text: the most characters of a text.
-    :param kinds: the kinds of keyword keys that documents get.
+    :param keys: documents get keyword keys.
     :param time_field: name of the field with the time; None if times do not count.
     :param max_source: the most characters of a document as JSON.
     :param keep_fields: a stored document with the same text stays as it is, whatever its other fields.
@@ -78,8 +78,8 @@ class Reader:
         id_field: str,
         text_fields: tuple[str, ...],
         max_text: int = MAX_TEXT,
-        kinds: Collection[str] = (),
         *,
+        keys: bool = False,
         time_field: str | None = None,
         max_source: int = MAX_SOURCE,
         keep_fields: bool = False,
@@ -88,7 +88,7 @@ class Reader:
         self._id_field = id_field
         self._text_fields = text_fields
         self._max_text = max_text
-        self._kinds = kinds
+        self._keys = keys
         self._time_field = time_field
         self._max_source = max_source
         self._keep_fields = keep_fields
@@ -100,7 +100,7 @@ class Reader:
         normalised = [item.normalised for item in good]
         fingerprints = self._fingerprinter.fingerprints_normalised(normalised)
         keys: Iterable[TextKeys | None] = repeat(None)
-        if SHINGLES in self._kinds:
+        if self._keys:
             keys = keys_of_texts([compared_characters(text) for text in normalised])
         documents = map(self._document, good, fingerprints, keys)
         return [item if isinstance(item, Outcome) else next(documents) for item in checked]

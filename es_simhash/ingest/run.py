@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from es_simhash.contract import Scan
+from es_simhash.contract import KeysState, Scan
 from es_simhash.deciding.ingest import ON_DUPLICATE, Ingest
 from es_simhash.deciding.limits import LIMITS, Limits
 from es_simhash.deciding.rule import resolve
@@ -25,7 +25,7 @@ from es_simhash.workers import Workers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from es_simhash.contract import KeysState, Store
+    from es_simhash.contract import Store
     from es_simhash.deciding.ingest import OnDuplicate
     from es_simhash.deciding.outcome import Outcome
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
@@ -139,7 +139,7 @@ def backfill(
             yield from _outcomes(operation, source, reader, store, options, fingerprinter.scheme, check)
             scan = None if stop() else next_pass(scan, options.filter, operation.conflicts)
         everything = again and slice is None and options.filter is None and not stop()
-        if everything and not keys.complete:
+        if everything and keys is KeysState.INCOMPLETE:
             store.complete_keys()
     except StoreError as error:
         raise unfinished(error, "backfill again, for the documents that are left") from error
@@ -152,7 +152,7 @@ def _reader(kind: type[R], fingerprinter: Fingerprinter, options: RunOptions, ke
         options.id_field,
         rule.text_fields,
         options.max_text,
-        keys.kinds,
+        keys=keys is not KeysState.NONE,
         time_field=rule.time_field,
         keep_fields=options.keep_fields,
     )

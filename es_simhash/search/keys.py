@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.errors import InputError
 from es_simhash.search import minhash, qgrams
 
 if TYPE_CHECKING:
@@ -36,9 +35,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-SHINGLES = "shingles"
-KINDS = (SHINGLES,)
-"""The names of the kinds of keys, for ``init --keys``."""
 SHORT = 60
 """Word characters of the longest short text. A longer one has more q-grams than bands."""
 MEDIUM = 150
@@ -54,18 +50,6 @@ COMMON = 14
 """How many of the rarest keys of a query must be common (:meth:`KeyQuery.rarest`)."""
 FEW_ENTRIES = 500
 """Up to so many pairs (key, document) are added up in a loop. For more of them arrays are faster."""
-
-
-def checked_kinds(keys: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of kinds of keys.
-
-    :raises InputError: for an unknown one.
-    """
-    kinds = (keys,) if isinstance(keys, str) else tuple(keys)
-    for kind in kinds:
-        if kind not in KINDS:
-            raise InputError(f"the keys {kind!r} are unknown: use {', '.join(KINDS)}")
-    return kinds
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def add(bench: Bench) -> None:
     with bench.index("documents") as index, bench.index("bare"), bench.index("users"):
         new, calls = new_texts(bench), min(CALLS, bench.count // 10)
         with Documents(bench.client, index=index) as documents:
-            documents.setup(keys=[])
+            documents.setup(keys=False)
             documents.add_many(
                 ({"id": f"old-{number}", "text": next(new)} for number in range(bench.count)), rule="fingerprint"
             )

@@ -54,7 +54,7 @@ def task(name: str, address: str) -> tuple[float, dict[str, Any]]:
     """Return the seconds of one task, and its facts."""
     facts: dict[str, Any] = {"peak MB": 0.0, "groups": "", "written": ""}
     with Documents(address) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         before = peak_megabytes()
 
         def run() -> None:

@@ -78,7 +78,7 @@ def measure(store: str, kind: str, count: int, confirm: float | None) -> dict[st
     size = part_of(count)
     rule: Any = {"rule": "fingerprint"} if confirm is None else {"confirm": confirm}
     with Documents(store) as opened:
-        opened.setup(keys=[] if confirm is None else ["shingles"])
+        opened.setup(keys=confirm is not None)
         list(opened.ingest([{"id": "warm", "text": "第一个文档加载词典"}], **rule))
         began, start = time.perf_counter(), time.process_time()
         for number, outcome in enumerate(opened.ingest(documents(kind, count), **rule), 1):

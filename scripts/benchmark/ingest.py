@@ -96,7 +96,7 @@ def run(bench: Bench, server: Server, name: str, facts: dict[str, dict[str, Any]
     with server.index("ingest") as index, corpus(bench.count, WORDS) as pipe:
         store = Timed(Documents(f"{server.store}/{index}", deadline=600, request_timeout=120).store)
         with Documents(store) as documents:
-            documents.setup(keys=[])
+            documents.setup(keys=False)
             server.change(index, SETTINGS)
             gc.freeze()
             gc.set_threshold(50_000, 20, 20)  # as the command es-simhash does
@@ -196,7 +196,7 @@ def bulk(bench: Bench, server: Server, operations: Iterator[tuple[str, str]], *,
     with server.index("bulk") as index:
         if fields:
             with Documents(server.client, index=index) as documents:
-                documents.setup(keys=[])
+                documents.setup(keys=False)
         else:
             server.create(index)
         server.change(index, SETTINGS)

@@ -62,14 +62,14 @@ def model(bench: Bench) -> None:
         check_bits(bench, bench.existing)
         collection = Collection(bench.client.count(index=bench.existing)["count"], texts=texts)
         compare_all(bench, bench.existing, FINGERPRINTS, collection)
-        compare_bytes(bench, bench.existing, collection, ())
+        compare_bytes(bench, bench.existing, collection)
         return
     bench.room(bench.count, BYTES)
     collection = Collection(bench.count, texts=texts)
     with loaded(bench, "shingles") as index:
         compare_all(bench, index, (*FINGERPRINTS, "shingles"), collection)
         bench.servers[0].merge(index)
-        compare_bytes(bench, index, collection, ("shingles",))
+        compare_bytes(bench, index, collection, keys=True)
         compare_all(bench, index, (*FINGERPRINTS, "shingles"), collection)
         compare_group(bench, index, collection)
     with loaded(bench, "grams") as index:
@@ -158,7 +158,7 @@ def factor(bench: Bench, what: str, measured: float, predicted: float) -> float:
     return found
 
 
-def compare_bytes(bench: Bench, index: str, collection: Collection, keys: Sequence[str]) -> None:
+def compare_bytes(bench: Bench, index: str, collection: Collection, *, keys: bool = False) -> None:
     """Compare the bytes by field. Of an index of --index that are the fields of es_simhash."""
     with warnings.catch_warnings(action="ignore"):  # a technical preview
         body = bench.client.indices.disk_usage(index=index, run_expensive_tasks=True, flush=True)
@@ -168,7 +168,7 @@ def compare_bytes(bench: Bench, index: str, collection: Collection, keys: Sequen
             totals.update({field: each["total_in_bytes"] for field, each in found["fields"].items()})
     measured = {field: total / collection.documents for field, total in totals.items()}
     a_shard = replace(collection, documents=collection.documents // segments_of(bench, index)[0])
-    predicted = bytes_by_field(a_shard, keys, band_values=BAND_VALUES)
+    predicted = bytes_by_field(a_shard, keys=keys, band_values=BAND_VALUES)
     if bench.existing:
         measured, predicted = (
             {name: each for name, each in found.items() if name.startswith("simhash.")}

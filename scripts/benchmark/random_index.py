@@ -51,7 +51,7 @@ def load(bench: Bench, index: str, count: int, keys: str | None, settings: dict[
         index=index, settings={"index": {"refresh_interval": "-1", **settings}}, mappings={"properties": properties}
     )
     with Documents(bench.client, index=index) as documents:
-        documents.setup(keys=["shingles"] if keys else [])
+        documents.setup(keys=keys is not None)
     lines = short_texts(bench, count) if keys == "grams" else documents_of(bench, count, keys, routed=routed)
     for ok, item in parallel_bulk(
         bench.client, lines, thread_count=2, chunk_size=2_000, index=index, expand_action_callback=lambda line: line

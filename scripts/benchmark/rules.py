@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 WORDS = 40
 LENGTH = 10_000
 BATCH = 100
-SETTINGS: dict[str, tuple[list[str], dict[str, Any]]] = {
-    "fingerprint, without keys": ([], {"rule": "fingerprint"}),
-    "copy": (["shingles"], {"rule": "copy"}),
-    "contained": (["shingles"], {"rule": "contained"}),
+SETTINGS: dict[str, tuple[bool, dict[str, Any]]] = {
+    "fingerprint, without keys": (False, {"rule": "fingerprint"}),
+    "copy": (True, {"rule": "copy"}),
+    "contained": (True, {"rule": "contained"}),
 }
 
 

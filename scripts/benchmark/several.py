@@ -82,7 +82,7 @@ def set_up(bench: Bench, index: str, refresh: str) -> None:
     from es_simhash import Documents
 
     with Documents(bench.client, index=index) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
     bench.client.indices.put_settings(index=index, settings={"index.refresh_interval": refresh})
 
 

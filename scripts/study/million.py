@@ -95,7 +95,7 @@ def in_sqlite(_, texts, queries):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "million.db"
         with Documents(f"sqlite:///{path}") as documents:
-            documents.setup(keys=["shingles"])
+            documents.setup(keys=True)
         store, seconds = SqliteStore(str(path)), 0.0
         for chunk in chunks(texts):
             started = time.perf_counter()
@@ -122,7 +122,7 @@ def in_elasticsearch(arguments, texts, queries):
     client.indices.delete(index=",".join(names), ignore_unavailable=True)
     for name in names:
         with Documents(client, index=name) as documents:
-            documents.setup(keys=["shingles"] if name == names[0] else [])
+            documents.setup(keys=name == names[0])
     seconds = dict.fromkeys(names, 0.0)
 
     def load(name, chunk):

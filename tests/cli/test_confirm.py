@@ -80,7 +80,7 @@ def test_the_exact_modes_are_chosen_by_name(tmp_path: Path) -> None:
 
 def test_a_near_document_without_a_text_is_named(tmp_path: Path) -> None:
     stored = json.dumps({"id": "a", "body": STORM}).encode()
-    assert es_simhash("init", "--rule", "fingerprint", "--keys", "shingles", cwd=tmp_path).code == 0
+    assert es_simhash("init", "--rule", "fingerprint", "--keys", cwd=tmp_path).code == 0
     assert (
         es_simhash("ingest", "--rule", "fingerprint", "-", "--text-field", "body", cwd=tmp_path, stdin=stored).code == 0
     )
@@ -119,7 +119,7 @@ def test_a_wrong_option_is_a_usage_error(arguments: list[str], message: str, tmp
 
 def test_keys_find_a_copy_that_the_fingerprint_misses(tmp_path: Path) -> None:
     store = ("--store", "sqlite:///keys.db")
-    assert "created" in es_simhash("init", "--keys", "shingles", *store, cwd=tmp_path).out
+    assert "created" in es_simhash("init", "--keys", *store, cwd=tmp_path).out
     text = (
         "市气象台今晨六时发布暴雨橙色预警信号，预计未来三小时城区降雨量将达五十毫米以上。请市民注意防范，尽量减少外出。"
     )
@@ -128,14 +128,14 @@ def test_keys_find_a_copy_that_the_fingerprint_misses(tmp_path: Path) -> None:
     )
     done = es_simhash("ingest", "--confirm", "0.8", *store, cwd=tmp_path, stdin=lines.encode())
     assert "b  near-duplicate of a" in done.out
-    again = es_simhash("init", "--keys", "shingles", *store, cwd=tmp_path)
+    again = es_simhash("init", "--keys", *store, cwd=tmp_path)
     assert "already set up" in again.out
 
 
 @pytest.mark.parametrize("keys", [False, True])
 def test_a_text_that_finds_nothing_says_why_in_one_line(tmp_path: Path, keys: bool) -> None:
     store = ("--store", "sqlite:///short.db")
-    es_simhash("init", "--html", "--keys", "shingles" if keys else "none", *store, cwd=tmp_path)
+    es_simhash("init", "--html", "--keys" if keys else "--no-keys", *store, cwd=tmp_path)
     texts = {"empty": "", "markup": "<p>&nbsp;</p>", "dots": "……", "words": "暴雨致城区多处路段积水"}
     lines = "".join(json.dumps({"id": id, "text": text}) + "\n" for id, text in texts.items())
     done = es_simhash("ingest", "--confirm", "0.8", "--json", *store, cwd=tmp_path, stdin=lines.encode())

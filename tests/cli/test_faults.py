@@ -173,7 +173,7 @@ def test_a_full_disk_is_a_clear_error_and_every_line_that_was_read_has_an_outcom
 
 def test_an_ingest_into_a_full_store_continues_when_there_is_room() -> None:
     documents = Documents("sqlite:///:memory:", deadline=0.2)
-    documents.setup(keys=[])
+    documents.setup(keys=False)
     given = [{"id": number, "text": f"{STORM}{number}"} for number in range(200)]
     connection = documents._store._database._connection  # type: ignore[union-attr]
     connection.execute("PRAGMA max_page_count = 40")

@@ -104,7 +104,7 @@ def test_group_says_how_many_pairs_were_not_compared(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/news.db"
     text = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。" * 3
     with Documents(store) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         documents.add_many([{"id": f"d{n}", "text": text + "。" + "一" * n} for n in range(30)])
         documents.setup(confirm=0.8, max_distance=7)
         left_out = documents.group(confirm=0.8, max_distance=7).left_out

@@ -168,7 +168,7 @@ def test_a_distance_that_a_known_scheme_does_not_allow_raises_when_a_verb_is_cal
 @pytest.mark.parametrize("verb", WITH_RULE)
 def test_a_distance_that_the_stores_scheme_does_not_allow_raises_at_the_first_request(verb: str) -> None:
     with Documents("sqlite:///:memory:") as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
 
         def first() -> None:
             next(getattr(documents, verb)(*VALID[verb], max_distance=8))

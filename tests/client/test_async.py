@@ -186,7 +186,7 @@ def test_as_many_calls_run_at_the_same_time_as_there_are_threads(count: int) -> 
 
     async def main() -> None:
         async with AsyncDocuments(store, threads=count) as documents:
-            await documents.setup(keys=[])
+            await documents.setup(keys=False)
             await documents.similar(text(0), rule="fingerprint")
             calls = [asyncio.ensure_future(documents.fetch([str(n)])) for n in range(2 * count + 2)]
             await happens(store.reached)
@@ -208,7 +208,7 @@ def test_with_one_thread_nothing_waits_for_ever(opened: Callable[..., AsyncDocum
 
     async def main() -> None:
         async with opened(threads=1) as documents:
-            await documents.setup(keys=[])
+            await documents.setup(keys=False)
             adds = (documents.add(document(n), rule="fingerprint") for n in range(1, 21))
             similar = (documents.similar(text(n), rule="fingerprint") for n in range(20))
             outcomes, *others = await asyncio.gather(ingested(documents), *adds, *similar)
@@ -221,7 +221,7 @@ def test_with_one_thread_nothing_waits_for_ever(opened: Callable[..., AsyncDocum
 def test_with_one_thread_the_input_of_an_ingest_may_call_the_same_object(opened: Callable[..., AsyncDocuments]) -> None:
     async def main() -> None:
         async with opened(threads=1) as documents:
-            await documents.setup(keys=[])
+            await documents.setup(keys=False)
 
             async def source() -> AsyncIterator[dict[str, Any]]:
                 for n in range(1, 8):
@@ -247,7 +247,7 @@ def test_eight_adds_and_searches_at_the_same_time_give_what_they_give_one_after_
 
     async def main() -> tuple[Any, Any]:
         async with AsyncDocuments(f"sqlite:///{tmp_path / 'async.db'}", threads=8) as documents:
-            await documents.setup(keys=[])
+            await documents.setup(keys=False)
             outcomes = await asyncio.gather(*map(documents.add, given))
             return outcomes, await asyncio.gather(
                 *(documents.similar(each["text"], rule="fingerprint") for each in given)
@@ -255,7 +255,7 @@ def test_eight_adds_and_searches_at_the_same_time_give_what_they_give_one_after_
 
     outcomes, found = run(main())
     with Documents(f"sqlite:///{tmp_path / 'sync.db'}") as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         expected = [documents.add(each, rule="fingerprint") for each in given]
         assert sorted(each.outcome for each in outcomes) == sorted(each.outcome for each in expected)
         for matches, each in zip(found, given, strict=True):
@@ -332,7 +332,7 @@ def test_calls_on_a_file_never_run_in_the_thread_of_the_event_loop(tmp_path: Pat
 
     async def main() -> None:
         async with AsyncDocuments(Watched(SqliteStore(str(tmp_path / "news.db")))) as documents:
-            await documents.setup(keys=[])
+            await documents.setup(keys=False)
             for _ in range(3):
                 await documents.similar(text(1), rule="fingerprint")
 
@@ -448,7 +448,7 @@ def test_a_cancelled_call_on_a_file_returns_at_once_and_sends_no_further_request
 
     async def main() -> None:
         async with AsyncDocuments(store) as documents:
-            await documents.setup(keys=[])
+            await documents.setup(keys=False)
             task = asyncio.ensure_future(documents.add(document(1), rule="fingerprint"))
             await happens(store.reached)
             await cancelled(task)
@@ -581,7 +581,7 @@ def test_closing_waits_for_the_calls_that_run() -> None:
 def test_closing_ends_an_iteration_that_is_half_taken(opened: Callable[..., AsyncDocuments], workers: int) -> None:
     async def main() -> None:
         documents = opened()
-        await documents.setup(keys=[])
+        await documents.setup(keys=False)
         given = (document(n) for n in range(50))
         outcomes = documents.ingest(given, batch_size=5, workers=workers, rule="fingerprint")
         for _ in range(7):
@@ -674,7 +674,7 @@ def test_leaving_an_iteration_early_closes_it_and_warns(
 ) -> None:
     async def main() -> None:
         async with opened() as documents:
-            await documents.setup(keys=[])
+            await documents.setup(keys=False)
             outcomes = documents.ingest((document(n) for n in range(30)), batch_size=5, rule="fingerprint")
             assert (await anext(outcomes)).outcome == "new"
             await outcomes.aclose()
@@ -691,7 +691,7 @@ def test_an_iteration_that_is_taken_to_the_end_warns_of_nothing(
 ) -> None:
     async def main() -> None:
         async with opened() as documents:
-            await documents.setup(keys=[])
+            await documents.setup(keys=False)
             assert (
                 len([each async for each in documents.ingest((document(n) for n in range(7)), rule="fingerprint")]) == 7
             )

@@ -311,7 +311,7 @@ def test_an_index_that_is_not_there_is_not_made(index: Index) -> None:
 def test_another_scheme_is_refused_and_nothing_is_written(index: Index) -> None:
     index.fill(corpus(20))
     with Documents(index.address, scheme=Scheme(weights="tf")) as library:
-        library.setup(keys=[])
+        library.setup(keys=False)
     before = index.versions()
     with Documents(index.address, scheme=DEFAULT) as library, pytest.raises(SchemeMismatch, match=DEFAULT.version):
         list(library.backfill(FIELDS, rule="fingerprint"))
@@ -327,13 +327,13 @@ def test_a_backfill_with_confirm_of_an_index_without_our_fields_gives_it_keys(in
         [match, *_] = stored.similar(body[: int(len(body) * 0.9)], confirm=0.8, text_field="content.body")
         assert match.id == "doc-00000"
     with Documents(index.address) as stored:
-        assert stored.setup(keys=["shingles"]) == "unchanged"
+        assert stored.setup(keys=True) == "unchanged"
 
 
 def test_keys_are_added_to_a_backfilled_index_by_init_and_a_backfill_of_everything(index: Index) -> None:
     index.fill(corpus(30)).backfill(rule="fingerprint")
     with Documents(index.address) as stored:
-        assert stored.setup(keys=["shingles"], rule="copy") == "added"
+        assert stored.setup(keys=True, rule="copy") == "added"
         with pytest.raises(NotSetUp, match="backfill --again --text-field FIELD --store"):
             list(stored.ingest([], rule="copy", text_field=FIELDS))
         list(stored.backfill(FIELDS, again=True))

@@ -119,7 +119,7 @@ def refused(store: Store, op: StoreCall) -> Written:
 def test_a_copy_of_what_is_not_written_after_all_has_an_outcome_and_no_link_to_it(race: Any) -> None:
     store = Racing(race)
     documents = Documents(store)
-    documents.setup(keys=[])
+    documents.setup(keys=False)
     for id in "WXYZ":
         write_without_fingerprint(store, id, STORM if id != "W" else "，".join(article(RNG)))
     outcomes = {

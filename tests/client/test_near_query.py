@@ -56,7 +56,7 @@ def test_the_matches_of_all_hits_are_those_of_similar(
 ) -> None:
     fingerprinter = Fingerprinter(SCHEMES[bits])
     with Documents("sqlite:///:memory:", fingerprinter=fingerprinter) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         documents.add_many([{"id": str(n), "text": each} for n, each in enumerate(stored)], rule="fingerprint")
         rows = [(row, {"text": stored[int(row.id)]}) for row in documents.export()]
         right = list(documents.similar(asked, **rule))
@@ -96,7 +96,7 @@ def test_what_is_no_fingerprint_of_the_store_is_an_error(near: Any, rule: dict[s
     with pytest.raises(InputError, match=message):
         near_query(near, **rule)
     with Documents("sqlite:///:memory:") as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         with pytest.raises(InputError, match=message):
             documents.similar(fingerprint=near, **rule)
 
@@ -127,7 +127,7 @@ def test_a_search_of_ones_own_finds_what_similar_finds(elasticsearch_url: str, i
             return await documents.near_query(asked, rule="fingerprint")
 
     with Documents(address) as documents, Elasticsearch(elasticsearch_url) as client:
-        documents.setup(keys=["shingles"])
+        documents.setup(keys=True)
         documents.add_many(
             [{"id": str(n), "text": each} for n, each in enumerate(stored)], refresh=True, rule="fingerprint"
         )

@@ -98,7 +98,7 @@ def test_a_damaged_document_in_elasticsearch_stops_nothing(
 ) -> None:
     simhash, said = DAMAGES[damage]
     with Documents(f"{elasticsearch_url}/{index_name}") as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         stored_documents(documents)
         spoil(client, index_name, simhash)
         check_every_verb(documents, said, caplog)
@@ -111,7 +111,7 @@ def test_a_document_whose_simhash_is_empty_is_like_one_without(
     name: str, client: Elasticsearch, elasticsearch_url: str, index_name: str
 ) -> None:
     with Documents(f"{elasticsearch_url}/{index_name}") as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         stored_documents(documents)
         spoil(client, index_name, UNFINGERPRINTED[name])
         assert documents.missing() == 1
@@ -147,7 +147,7 @@ SQLITE_DAMAGES: dict[str, tuple[str, str]] = {
 def test_a_damaged_row_in_sqlite_stops_nothing(damage: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     change, said = SQLITE_DAMAGES[damage]
     with Documents(f"sqlite:///{tmp_path / 'store.db'}") as documents:
-        documents.setup(keys=["shingles"])
+        documents.setup(keys=True)
         stored_documents(documents)
         with documents._store._database.use() as connection:  # type: ignore[attr-defined]
             connection.execute(f"UPDATE documents SET {change} WHERE id = 'odd'")
@@ -247,7 +247,7 @@ def test_an_index_whose_fields_have_other_types_is_refused_with_the_field(
 ) -> None:
     good, index = make_index(), make_index()
     with Documents(f"{elasticsearch_url}/{good}") as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
     mapping = client.indices.get_mapping(index=good)[good]["mappings"]
     mapping["properties"]["simhash"]["properties"][field] = OUR_FIELDS[field]
     client.indices.create(index=index, mappings=mapping)
@@ -276,7 +276,7 @@ def test_a_damaged_meta_is_refused_with_the_reason(
 ) -> None:
     address = f"{elasticsearch_url}/{index_name}"
     with Documents(address) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         stored_documents(documents)
     meta = json.loads(json.dumps(METAS[kind]))
     if isinstance(scheme := (meta.get("es_simhash") or {}), dict) and isinstance(scheme.get("scheme"), dict):
@@ -297,8 +297,8 @@ def test_a_damaged_state_of_the_keys_is_refused_with_the_reason(
 ) -> None:
     address = f"{elasticsearch_url}/{index_name}"
     with Documents(address) as documents:
-        documents.setup(keys=["shingles"])
-    for keys in ("x", [], {}, {"kinds": "shingles", "complete": True}, {"kinds": ["shingles"], "complete": "yes"}):
+        documents.setup(keys=True)
+    for keys in ("x", [], {}, True, ["complete"], {"complete": True}):
         meta = client.indices.get_mapping(index=index_name)[index_name]["mappings"]["_meta"]
         meta["es_simhash"]["keys"] = keys
         client.indices.put_mapping(index=index_name, meta=meta)
@@ -316,7 +316,7 @@ def test_a_damaged_state_of_the_keys_is_refused_with_the_reason(
 def test_a_damaged_table_meta_in_sqlite_is_refused_with_the_reason(key: str, value: str, tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path / 'store.db'}"
     with Documents(address) as documents:
-        documents.setup(keys=["shingles"])
+        documents.setup(keys=True)
         stored_documents(documents)
         with documents._store._database.use() as connection:  # type: ignore[attr-defined]
             connection.execute("UPDATE meta SET value = ? WHERE key = ?", [value, key])
@@ -361,7 +361,7 @@ def test_a_document_that_gets_custom_routing_later_ends_every_verb_with_its_name
     address = f"{elasticsearch_url}/{index_name}"
     client.indices.create(index=index_name, settings={"number_of_shards": 5})
     with Documents(address) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         stored_documents(documents)
         source = client.get(index=index_name, id="odd")["_source"]
         client.index(index=index_name, id="routed", routing="r", document=source, refresh=True)
@@ -398,7 +398,7 @@ def test_a_damaged_document_in_elasticsearch_does_not_hide_its_copies(
     damage: str, client: Elasticsearch, elasticsearch_url: str, index_name: str
 ) -> None:
     with Documents(f"{elasticsearch_url}/{index_name}") as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         stored_documents(documents)
         spoil(client, index_name, DAMAGES[damage][0])
         [outcome] = documents.ingest([{"id": "new", "text": TEXT}], rule="fingerprint")

@@ -45,14 +45,14 @@ def linear(scheme: Scheme | None = None) -> Any:
 
 def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
     with Documents(address, scheme=LONG) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
     expected = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
     with Documents(address) as documents:
         assert [
             outcome.outcome for outcome in documents.ingest(DOCUMENTS[:1], rule="fingerprint", max_distance=15)
         ] == ["new"]
     with Documents(address) as documents:
-        assert documents.setup(keys=[]) == "unchanged"
+        assert documents.setup(keys=False) == "unchanged"
         assert [outcome.fingerprinted for outcome in documents.ingest(DOCUMENTS[1:], rule="fingerprint")] == [
             True,
             True,
@@ -88,7 +88,7 @@ def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
 def test_the_async_class_follows_it_too(address: str) -> None:
     async def main() -> None:
         async with AsyncDocuments(address, scheme=LONG) as documents:
-            await documents.setup(keys=[])
+            await documents.setup(keys=False)
         async with AsyncDocuments(address) as documents:
             outcomes = [outcome async for outcome in documents.ingest(DOCUMENTS, rule="fingerprint", max_distance=15)]
             assert [outcome.outcome for outcome in outcomes] == ["new", "near_duplicate", "new"]
@@ -107,7 +107,7 @@ def test_the_async_class_follows_it_too(address: str) -> None:
                 outcome.outcome async for outcome in documents.backfill("text", again=True, rule="fingerprint")
             } <= {"unchanged"}
         async with AsyncDocuments(address) as documents:
-            assert await documents.setup(keys=[]) == "unchanged"
+            assert await documents.setup(keys=False) == "unchanged"
             assert (await documents.fingerprinter()).scheme == LONG
 
     asyncio.run(main())
@@ -115,7 +115,7 @@ def test_the_async_class_follows_it_too(address: str) -> None:
 
 def test_a_new_store_gets_the_default() -> None:
     for verb in (
-        lambda documents: documents.setup(keys=[]),
+        lambda documents: documents.setup(keys=False),
         lambda documents: list(documents.ingest(DOCUMENTS, rule="fingerprint")),
     ):
         store = linear()
@@ -170,7 +170,7 @@ class Raced(WatchedStore):
 def test_of_two_programs_that_set_up_a_store_with_two_schemes_the_second_gets_an_error() -> None:
     store = Raced()
     with pytest.raises(SchemeMismatch):
-        Documents(store).setup(keys=[])
+        Documents(store).setup(keys=False)
     assert list(Documents(store).export()) == []
     store = Raced()
     with pytest.raises(SchemeMismatch):
@@ -180,7 +180,7 @@ def test_of_two_programs_that_set_up_a_store_with_two_schemes_the_second_gets_an
 
 def test_a_scheme_that_is_given_and_differs_is_refused_by_both_classes(address: str) -> None:
     with Documents(address, scheme=LONG) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         assert documents.similar(STORM, rule="fingerprint") == []
     with Documents(address, scheme=Scheme()) as other, pytest.raises(SchemeMismatch, match=LONG.version):
         other.similar(STORM, rule="fingerprint")
@@ -211,7 +211,7 @@ def test_a_segmenter_is_kept_with_the_scheme_of_the_store() -> None:
 def test_a_table_that_the_scheme_of_the_store_names_must_be_given(address: str) -> None:
     ours = Fingerprinter.using(LONG, stop_words=TABLE)
     with Documents(address, fingerprinter=ours) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
     fix = r"pass it to the Fingerprinter \(stop_words=…, or --stop-words FILE\); open the store with that one"
     expected = f"{TABLE.identity}, which is not loaded: {fix}"
     with Documents(address) as documents, pytest.raises(SchemeError, match=expected):

@@ -31,7 +31,7 @@ class Busy(WatchedStore):
 
 def test_a_request_is_retried_until_the_deadline_as_those_of_a_method() -> None:
     with Documents(Busy()) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         documents.add({"id": "a", "text": "市气象台今晨发布暴雨橙色预警，部分路段已经出现积水"})
         assert documents.store.count(Scan()) == 1
     with Documents(Busy(), deadline=0) as documents, pytest.raises(StoreUnavailable):
@@ -40,7 +40,7 @@ def test_a_request_is_retried_until_the_deadline_as_those_of_a_method() -> None:
 
 def test_it_has_the_name_of_the_store_and_documents_go_on_after_it_was_closed(tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         store = documents.store
         assert (store.name, store.embedded) == (documents.name, True)
         store.close()

@@ -314,86 +314,84 @@ class KeysContract(Suite):
 
     def test_a_new_store_has_no_keys(self) -> None:
         store = self.make_store()
-        assert store.describe_keys() == KeysState()
+        assert store.describe_keys() == KeysState.NONE
         store.set_up(DEFAULT)
-        assert store.describe_keys() == KeysState()
+        assert store.describe_keys() == KeysState.NONE
 
     def test_a_store_that_is_set_up_with_keys_has_them_from_the_start(self) -> None:
         store = self.make_store()
-        assert [store.set_up(DEFAULT, ("shingles", "other")) for _ in range(2)] == ["created", "unchanged"]
-        assert store.describe_keys() == KeysState(("other", "shingles"), complete=True)
-        assert store.set_up(DEFAULT, ("more",)) == "unchanged"
-        assert store.describe_keys() == KeysState(("other", "shingles"), complete=True)
+        assert [store.set_up(DEFAULT, keys=True) for _ in range(2)] == ["created", "unchanged"]
+        assert store.describe_keys() == KeysState.COMPLETE
+        assert store.set_up(DEFAULT) == "unchanged"
+        assert store.describe_keys() == KeysState.COMPLETE
 
     def test_a_store_that_was_set_up_without_keys_gets_none_by_another_set_up(self) -> None:
         store = self.ready()
         write(store, entry("a", 1))
-        assert store.set_up(DEFAULT, ("shingles",)) == "unchanged"
-        assert store.describe_keys() == KeysState()
+        assert store.set_up(DEFAULT, keys=True) == "unchanged"
+        assert store.describe_keys() == KeysState.NONE
 
     def test_of_two_programs_that_set_up_with_keys_at_the_same_moment_both_find_the_keys(self) -> None:
         store = self.make_store()
         both = (store, self.open_again(store))
-        at_the_same_moment(*(partial(each.set_up, DEFAULT, ("shingles",)) for each in both))
-        assert store.describe_keys() == KeysState(("shingles",), complete=True)
+        at_the_same_moment(*(partial(each.set_up, DEFAULT, keys=True) for each in both))
+        assert store.describe_keys() == KeysState.COMPLETE
 
     def test_a_store_must_be_set_up_before_its_keys(self) -> None:
         store = self.make_store()
         with pytest.raises(NotSetUp):
-            store.set_up_keys(("shingles",))
+            store.set_up_keys()
         with pytest.raises(NotSetUp):
             store.complete_keys()
         assert store.describe() is None
 
     def test_keys_of_a_store_without_documents_are_complete(self) -> None:
         store = self.ready()
-        assert [store.set_up_keys(("shingles",)) for _ in range(2)] == ["added", "unchanged"]
-        assert store.describe_keys() == KeysState(("shingles",), complete=True)
-        assert self.open_again(store).describe_keys() == KeysState(("shingles",), complete=True)
+        assert [store.set_up_keys() for _ in range(2)] == ["added", "unchanged"]
+        assert store.describe_keys() == KeysState.COMPLETE
+        assert self.open_again(store).describe_keys() == KeysState.COMPLETE
         write(store, entry("a", 1, keys=SOME, length=9))
-        assert store.set_up_keys(("shingles",)) == "unchanged"
-        assert store.describe_keys().complete
+        assert store.set_up_keys() == "unchanged"
+        assert store.describe_keys() == KeysState.COMPLETE
         assert store.describe() == DEFAULT
         assert store.set_up(DEFAULT) == "unchanged"
-        assert store.describe_keys() == KeysState(("shingles",), complete=True)
+        assert store.describe_keys() == KeysState.COMPLETE
 
     def test_keys_of_a_store_with_documents_are_incomplete_until_they_are_completed(self) -> None:
         store = self.ready()
         write(store, entry("a", None))
         for _ in range(2):
-            store.set_up_keys(("shingles",))
-            assert store.describe_keys() == KeysState(("shingles",), complete=False)
+            store.set_up_keys()
+            assert store.describe_keys() == KeysState.INCOMPLETE
         store.complete_keys()
-        assert store.set_up_keys(("shingles",)) == "unchanged"
-        assert store.describe_keys() == KeysState(("shingles",), complete=True)
-        assert store.set_up_keys(("other",)) == "added"
-        assert store.describe_keys() == KeysState(("other", "shingles"), complete=False)
-        assert store.set_up_keys(("shingles",)) == "unchanged"
+        assert store.set_up_keys() == "unchanged"
+        assert store.describe_keys() == KeysState.COMPLETE
         assert store.describe() == DEFAULT
 
-    def test_a_store_without_kinds_of_keys_has_none_to_complete(self) -> None:
+    def test_a_store_without_keys_has_none_to_complete(self) -> None:
         store = self.ready()
         write(store, entry("a", 1))
-        assert store.set_up_keys(()) == "unchanged"
         store.complete_keys()
-        assert store.describe_keys() == KeysState()
+        assert store.describe_keys() == KeysState.NONE
 
     def test_keys_and_seen_items_keep_each_other(self) -> None:
         store = self.ready()
-        store.set_up_keys(("shingles",))
+        write(store, entry("a", 1))
+        store.set_up_keys()
         store.set_up_seen(SeenConfig())
-        assert store.describe_keys() == KeysState(("shingles",))
-        assert store.set_up_keys(("other",)) == "added"
+        assert store.describe_keys() == KeysState.INCOMPLETE
+        store.complete_keys()
+        assert store.describe_keys() == KeysState.COMPLETE
         assert store.describe_seen() == SeenConfig()
         assert store.describe() == DEFAULT
 
-    def test_two_programs_may_set_up_the_same_keys_at_the_same_moment(self) -> None:
+    def test_two_programs_may_set_up_keys_at_the_same_moment(self) -> None:
         store = self.ready()
         both = (store, self.open_again(store))
-        replies = at_the_same_moment(*(partial(each.set_up_keys, ("shingles",)) for each in both))
+        replies = at_the_same_moment(*(each.set_up_keys for each in both))
         assert set(replies) <= {"added", "unchanged"}
         assert "added" in replies
-        assert store.describe_keys() == KeysState(("shingles",))
+        assert store.describe_keys() == KeysState.COMPLETE
         assert store.describe() == DEFAULT
 
 

@@ -73,7 +73,7 @@ class LinearStore:
         self.lagging = lagging
         self.lock = threading.RLock()
         self._scheme: Scheme | None = None
-        self._keys = KeysState()
+        self._keys = KeysState.NONE
         self._rule = StoredRule()
         self._last_version = 0
         self.rows: dict[str, tuple[Row, str]] = {}
@@ -91,12 +91,12 @@ class LinearStore:
         return self._scheme
 
     @_locked
-    def set_up(self, scheme: Scheme, keys: tuple[str, ...] = (), template: bool = False) -> str:
+    def set_up(self, scheme: Scheme, keys: bool = False, template: bool = False) -> str:
         if template:
             raise Unsupported(f"{self.name} does not roll over: leave the template out")
         if self._scheme is None:
             self._scheme = scheme
-            self._keys = KeysState.of_new_store(keys)
+            self._keys = KeysState.COMPLETE if keys else KeysState.NONE
             return "created"
         if self._scheme != scheme:
             raise scheme_mismatch(self._scheme, scheme, self.name)
@@ -107,16 +107,19 @@ class LinearStore:
         return self._keys
 
     @_locked
-    def set_up_keys(self, kinds: tuple[str, ...]) -> str:
+    def set_up_keys(self) -> str:
         self._check_set_up()
-        before = self._keys
-        self._keys = before.with_kinds(kinds, complete=not any(row.digest for row, _ in self.rows.values()))
-        return "unchanged" if self._keys == before else "added"
+        if self._keys is not KeysState.NONE:
+            return "unchanged"
+        has_documents = any(row.digest for row, _ in self.rows.values())
+        self._keys = KeysState.INCOMPLETE if has_documents else KeysState.COMPLETE
+        return "added"
 
     @_locked
     def complete_keys(self) -> None:
         self._check_set_up()
-        self._keys = replace(self._keys, complete=True)
+        if self._keys is KeysState.INCOMPLETE:
+            self._keys = KeysState.COMPLETE
 
     @_locked
     def describe_rule(self) -> StoredRule:

@@ -64,7 +64,7 @@ class SetUpContract(Suite):
         assert store.describe_rule() == StoredRule()
         with pytest.raises(NotSetUp):
             store.keep_rule(StoredRule(id_field="url"))
-        store.set_up(DEFAULT, ("shingles",))
+        store.set_up(DEFAULT, keys=True)
         assert store.describe_rule() == StoredRule()
         store.keep_rule(StoredRule(id_field="url"))
         rule = DuplicateRule(rule="contained", confirm=0.85, within=timedelta(hours=36), time_field="day")
@@ -72,7 +72,7 @@ class SetUpContract(Suite):
         kept = StoredRule(rule, ("title", "body"), "url")
         assert store.describe_rule() == self.open_again(store).describe_rule() == kept
         assert store.describe() == DEFAULT
-        assert store.describe_keys() == KeysState(("shingles",))
+        assert store.describe_keys() == KeysState.COMPLETE
 
     def test_a_kept_rule_is_replaced_only_on_demand(self) -> None:
         store = self.ready()

@@ -93,7 +93,7 @@ def played(store: Any, moves: Sequence[Any], limits: Mapping[str, float], **opti
     found: list[Any] = []
     with Documents(store) as client:
         limit_adding(client, **limits)
-        client.setup(keys=[])
+        client.setup(keys=False)
         for verb, documents, filtered in moves:
             items = [{"id": id, "text": text, "lang": lang} for id, text, lang in documents]
             chosen = {**options, "filter": CLAUSE if filtered else None}
@@ -141,7 +141,7 @@ def test_the_outcomes_are_those_of_one_document_after_another_whatever_was_refre
 def test_the_memory_is_emptied_once_it_has_so_many_characters() -> None:
     store = Slow()
     with Documents(store) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         limit_adding(documents, characters=100)
         for number in range(9):  # three of them have more than 100 characters
             outcome = documents.add({"id": number, "text": f"{number}" + "雨" * 16}, rule="fingerprint")
@@ -230,7 +230,7 @@ def test_two_ids_at_the_same_time_are_a_document_and_its_update() -> None:
 def test_what_another_program_added_at_the_same_moment_is_updated_and_not_replaced_unseen() -> None:
     store = LinearStore(lagging=True)
     with Documents(store) as one, Documents(store) as other:
-        one.setup(keys=[])
+        one.setup(keys=False)
         for each, id in ((one, "1"), (other, "2")):
             assert each.add({"id": id, "text": id}, rule="fingerprint").outcome == "new"
         one.add_many([{"id": "a", "text": TEXT}, {"id": "b", "text": OTHER}], rule="fingerprint")
@@ -265,7 +265,7 @@ class Gated(WatchedStore):
 def test_a_document_waits_for_one_that_is_written_if_it_may_be_its_duplicate_and_only_then(refuse: bool) -> None:
     store = Gated(refuse=refuse)
     with Documents(store) as documents, ThreadPoolExecutor(3) as threads:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         documents.add({"id": "first", "text": "一"}, rule="fingerprint")
         held = threads.submit(documents.add, {"id": "held", "text": TEXT}, rule="fingerprint")
         assert store.waits.wait(30)
@@ -321,7 +321,7 @@ class LostReply(WatchedStore):
 def test_after_an_error_it_is_known_what_the_store_wrote() -> None:
     store = LostReply(LinearStore(lagging=True))
     with Documents(store, deadline=0) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         store.lost = True
         with pytest.raises(StoreUnavailable, match="the reply got lost"):
             documents.add({"id": "a", "text": TEXT}, rule="fingerprint")
@@ -547,7 +547,7 @@ def test_in_elasticsearch_a_write_whose_reply_got_lost_is_repeated_and_no_confli
 
     store = LosesReplies(open_store(f"{elasticsearch_url}/{index_name}"))
     with Documents(store) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         assert [
             documents.add({"id": id, "text": text}, rule="fingerprint").outcome
             for id, text in (("a", TEXT), ("b", OTHER))

@@ -47,7 +47,7 @@ def address(request: pytest.FixtureRequest) -> Any:
 @pytest.fixture
 def documents(address: Any) -> Iterator[Documents]:
     with Documents(address) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         yield documents
 
 
@@ -190,7 +190,7 @@ def test_an_index_that_keeps_no_texts_is_refused(elasticsearch_url: str, make_in
         client.indices.create(index=index, mappings={"_source": {"excludes": ["text"]}})
     refused = pytest.raises(Unsupported, match="has excludes in its `_source`")
     with Documents(f"{elasticsearch_url}/{index}") as documents, refused:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
 
 
 @pytest.mark.parametrize("verb", ["similar", "similar_to", "group", "remove", "ingest", "backfill"])
@@ -210,7 +210,7 @@ def test_an_index_that_keeps_no_texts_is_refused(elasticsearch_url: str, make_in
 def test_what_can_not_be_is_said_by_every_verb(verb: str, wrong: dict[str, Any], message: str) -> None:
     arguments: dict[str, Any] = {"ingest": [[]], "group": [], "remove": [["a"]]}
     with Documents("sqlite:///:memory:") as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
 
         def call() -> Any:
             result = getattr(documents, verb)(*arguments.get(verb, ["a"]), **wrong)
@@ -223,7 +223,7 @@ def test_what_can_not_be_is_said_by_every_verb(verb: str, wrong: dict[str, Any],
 @pytest.mark.parametrize("fields", [[], "", ["text", ""]])
 def test_a_field_without_a_name_is_refused(fields: Any) -> None:
     with Documents("sqlite:///:memory:") as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         with pytest.raises(InputError, match="name the field that holds the text"):
             documents.similar(STORM, confirm=0.8, text_field=fields)
 

@@ -115,7 +115,7 @@ def test_a_document_stays_if_it_or_its_head_changed_after_the_search() -> None:
 
 def test_texts_confirm_where_the_rule_says_so() -> None:
     documents = Documents(LinearStore())
-    documents.setup(keys=[])
+    documents.setup(keys=False)
     texts = {"a": STORM, "b": STORM_NEAR, "c": STORM_FARTHER, "d": STORM, "e": HARVEST}
     list(documents.ingest([{"id": id, "text": text} for id, text in texts.items()], rule="fingerprint", max_distance=7))
     assert {each.id for each in documents.duplicates(rule="fingerprint", max_distance=7)} == {"b", "c", "d"}

@@ -125,7 +125,7 @@ def test_beside_an_ingest_it_changes_only_what_it_should(address: str) -> None:
         for n, base in enumerate(rng.choice(bases) for _ in range(900))
     ]
     with Documents(address) as documents, Documents(address) as other:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         list(documents.ingest(items[:300], rule="fingerprint"))
         failures: list[BaseException] = []
         finished = threading.Event()

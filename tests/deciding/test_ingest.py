@@ -161,7 +161,7 @@ def played(
     """Outcomes and links after some runs; a set of ids is a removal."""
     found = []
     with Documents(store) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         for run in runs:
             if isinstance(run, set):
                 documents.remove(run, max_distance=max_distance, confirm=confirm)
@@ -245,7 +245,7 @@ def test_elasticsearch_gives_the_outcomes_of_the_reference(
     ) -> None:
         address = f"{elasticsearch_url}/{make_index()}"
         with Documents(address) as documents:
-            documents.setup(keys=[])
+            documents.setup(keys=False)
         wanted = expected(Plain(max_distance, on_duplicate, confirm), runs, size)
         assert played(address, runs, max_distance, on_duplicate, size, confirm, Limits(window=window)) == wanted
 
@@ -373,7 +373,7 @@ def test_async_ingest_gives_the_same_from_an_async_source(tmp_path: Path, memory
 def test_another_scheme_is_refused_with_both_versions_named(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path}/a.db"
     with Documents(address) as ours:
-        ours.setup(keys=[])
+        ours.setup(keys=False)
     other = Scheme(weights="tf")
     with Documents(address, scheme=other) as theirs:
         for verb in (theirs.setup, lambda: theirs.similar("x", rule="fingerprint"), lambda: ingest(theirs, "x")):

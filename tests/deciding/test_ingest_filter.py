@@ -60,7 +60,7 @@ class Choosy(Plain):
 def played(store: Any, runs: Sequence[Any], batch_size: int, **options: Any) -> Any:
     found = []
     with Documents(store) as client:
-        client.setup(keys=[])
+        client.setup(keys=False)
         for run in runs:
             items = [{"id": id, "text": text, **({"lang": lang} if lang else {})} for id, text, lang in run]
             outcomes = ingested(client, items, filter=CLAUSE, batch_size=batch_size, **options)

@@ -82,7 +82,7 @@ def reference(items: list[dict[str, Any]], hours: int | None = None) -> list[tup
 
 def ingest(store: Store, items: list[dict[str, Any]], **options: Any) -> list[Outcome]:
     with Documents(store) as opened:
-        opened.setup(keys=["shingles"])
+        opened.setup(keys=True)
         return list(ingested(opened, items, confirm=CONFIRM, **options))
 
 
@@ -122,7 +122,7 @@ LONG = "。".join(SENTENCES)
 
 def test_similar_finds_by_keys_what_the_fingerprint_does_not() -> None:
     with Documents("sqlite:///:memory:") as opened:
-        opened.setup(keys=["shingles"])
+        opened.setup(keys=True)
         list(opened.ingest([{"id": 1, "text": LONG}, {"id": 2, "text": SENTENCES[0]}], confirm=CONFIRM))
         cut = LONG[: int(len(LONG) * 0.85)]
         [match] = opened.similar(cut, confirm=CONFIRM)
@@ -138,7 +138,7 @@ def test_similar_finds_by_keys_what_the_fingerprint_does_not() -> None:
 
 def test_group_finds_by_keys_what_several_ingests_added() -> None:
     with Documents("sqlite:///:memory:") as opened:
-        opened.setup(keys=["shingles"])
+        opened.setup(keys=True)
         for n, text in enumerate([LONG, LONG[:-20], SENTENCES[1], SENTENCES[1] + "吧"]):
             list(opened.ingest([{"id": n, "text": text}], rule="exact"))
         assert {row.group for row in opened.export()} == {"0", "1", "2", "3"}
@@ -151,14 +151,14 @@ def test_group_finds_by_keys_what_several_ingests_added() -> None:
 def test_keys_that_are_added_later_are_incomplete_until_a_backfill_of_everything() -> None:
     store = LinearStore()
     with Documents(store) as opened:
-        opened.setup(keys=[])
+        opened.setup(keys=False)
         list(opened.ingest([{"id": 1, "text": LONG}, {"id": 2, "text": LONG[:-20]}], rule="fingerprint"))
-        assert opened.setup(keys=["shingles"]) == "added"
-        assert store.describe_keys() == KeysState(("shingles",), complete=False)
+        assert opened.setup(keys=True) == "added"
+        assert store.describe_keys() == KeysState.INCOMPLETE
         with pytest.raises(NotSetUp, match="backfill --again"):
             opened.similar(LONG, rule="copy", confirm=CONFIRM)
         list(opened.backfill("text", again=True, rule="fingerprint"))
-        assert store.describe_keys() == KeysState(("shingles",), complete=True)
+        assert store.describe_keys() == KeysState.COMPLETE
         assert [match.id for match in opened.similar(LONG, rule="copy", confirm=CONFIRM)] == ["1", "2"]
 
 
@@ -166,12 +166,12 @@ def test_a_store_that_an_ingest_with_confirm_makes_has_keys() -> None:
     store = LinearStore()
     with Documents(store) as opened:
         list(opened.ingest([{"id": 1, "text": LONG}], confirm=CONFIRM))
-    assert store.describe_keys() == KeysState(("shingles",), complete=True)
+    assert store.describe_keys() == KeysState.COMPLETE
 
 
 def test_when_the_original_is_edited_or_removed_its_duplicate_finds_another_by_keys() -> None:
     with Documents("sqlite:///:memory:") as opened:
-        opened.setup(keys=["shingles"])
+        opened.setup(keys=True)
         items = [{"id": n, "text": LONG[: len(LONG) - 5 * n]} for n in range(3)]
         list(opened.ingest(items, confirm=CONFIRM))
         opened.remove([0], confirm=CONFIRM)

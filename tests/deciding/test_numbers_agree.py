@@ -22,7 +22,7 @@ HEADED = "本报讯，记者从有关部门获悉，" + NOTICE + "截至发稿�
 
 def outcomes(*texts: str, confirm: float, measure: Measure, numbers_agree: bool) -> list[str]:
     with Documents("sqlite:///:memory:") as documents:
-        documents.setup(keys=["shingles"])
+        documents.setup(keys=True)
         given = [{"id": number, "text": text} for number, text in enumerate(texts)]
         options = {"confirm": confirm, "measure": measure, "numbers_agree": numbers_agree}
         return [outcome.outcome for outcome in documents.ingest(given, **options)]  # type: ignore[arg-type]

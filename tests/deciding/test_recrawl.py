@@ -41,7 +41,7 @@ def client(request: pytest.FixtureRequest) -> Iterator[Documents]:
     else:
         store = f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('make_index')()}"
     with Documents(store) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         yield documents
 
 

@@ -109,7 +109,7 @@ def test_the_server_gets_back_the_numbers_that_it_had(elasticsearch_url: str, in
 def test_the_links_of_what_stayed_come_back(tmp_path: Path) -> None:
     """In a chain the end is far from the head. It stays, and the removal gives it another original."""
     with Documents("sqlite:///:memory:") as documents:
-        documents.setup(keys=["shingles"])
+        documents.setup(keys=True)
         chance = random.Random(7)
         texts, text = [], [f"词{number}" for number in range(120)]
         for _ in range(60):

@@ -70,10 +70,10 @@ def test_a_verb_that_cannot_finish_says_what_it_did_and_is_completed_by_the_same
     store = Away()
     documents, calm = Documents(store, deadline=0), Documents("sqlite:///:memory:")
     for each in (documents, calm):
-        each.setup(keys=[])
+        each.setup(keys=False)
         list(each.ingest(NEWS, rule="fingerprint", max_distance=0))
     if verb == "backfill":
-        documents.setup(keys=["shingles"])  # so that a backfill writes every document
+        documents.setup(keys=True)  # so that a backfill writes every document
     else:
         for each in (documents, calm):
             each.setup(rule="fingerprint", max_distance=MAX_DISTANCE)
@@ -94,7 +94,7 @@ def test_a_verb_that_cannot_finish_says_what_it_did_and_is_completed_by_the_same
 def test_an_export_that_breaks_off_says_how_much_there_was() -> None:
     store = Away()
     documents = Documents(store, deadline=0)
-    documents.setup(keys=[])
+    documents.setup(keys=False)
     list(documents.ingest(NEWS, rule="fingerprint"))
     store.kind = "scan"
     with pytest.raises(StoreUnavailable, match="it is away; 0 documents exported, others are missing"):
@@ -105,7 +105,7 @@ def test_an_export_that_breaks_off_says_how_much_there_was() -> None:
 def test_an_ingest_that_breaks_off_says_how_to_go_on(tmp_path: Path, resume: bool) -> None:
     store = Away()
     documents = Documents(store, deadline=0)
-    documents.setup(keys=[])
+    documents.setup(keys=False)
     store.kind, store.left = "write", 1
     checkpoint = str(tmp_path / "state") if resume else None
     how = "the same call continues from its checkpoint" if resume else "nothing more was read"

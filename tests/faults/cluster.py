@@ -167,7 +167,7 @@ def ingest(nodes: list[Node], killer: NodeKiller, kind: str = "sync") -> Figures
 
     with new_index(nodes) as address:
         with opened(address) as client:
-            client.setup(keys=[])
+            client.setup(keys=False)
         outcomes = _outcomes(address, documents(), kind)
         expected, stored = calm(given)
         assert outcomes == expected
@@ -201,7 +201,7 @@ def updates(nodes: list[Node], killer: NodeKiller) -> Figures:
         before = news(30, seed=figures.runs)
         after = later(before, seed=figures.runs)
         with new_index(nodes) as address, opened(address) as client, Documents("sqlite:///:memory:") as reference:
-            client.setup(keys=[])
+            client.setup(keys=False)
             for documents in (before, after):
                 options: dict[str, Any] = {"rule": "fingerprint", "max_distance": MAX_DISTANCE, "batch_size": BATCH}
                 expected = list(reference.ingest(documents, **options))
@@ -218,7 +218,7 @@ def several_ingests(nodes: list[Node], killer: NodeKiller) -> Figures:
     while not killer.done:
         documents = news(60, seed=figures.runs)
         with new_index(nodes) as address, opened(address) as client:
-            client.setup(keys=[])
+            client.setup(keys=False)
             with ThreadPoolExecutor(3) as threads:
                 runs = [threads.submit(_outcomes, address, documents[part::3], "sync") for part in range(3)]
                 outcomes = [outcome for run in runs for outcome in run.result()]
@@ -236,13 +236,13 @@ def group(nodes: list[Node], killer: NodeKiller) -> Figures:
     figures = Figures()
     documents = news(120, seed=3)
     with new_index(nodes) as address, opened(address) as client, Documents("sqlite:///:memory:") as reference:
-        client.setup(keys=[])
+        client.setup(keys=False)
         for each in (client, reference):
             list(each.ingest(documents, rule="fingerprint", max_distance=0))
         while not killer.done:
             rule: dict[str, Any] = {"rule": "fingerprint", "max_distance": MAX_DISTANCE if figures.runs % 2 == 0 else 0}
             for each in (client, reference):
-                each.setup(keys=[], **rule)
+                each.setup(keys=False, **rule)
             expected, report = reference.group(), group_stored(client.store, resolved(client), batch=GROUPED)
             assert (report.documents, report.groups, report.members) == (120, expected.groups, expected.members)
             assert contents_of(client) == contents_of(reference)
@@ -285,7 +285,7 @@ def remove(nodes: list[Node], killer: NodeKiller) -> Figures:
         documents = news(40, seed=figures.runs)
         gone = [str(number) for number in range(0, 40, 3)]
         with new_index(nodes) as address, opened(address) as client, Documents("sqlite:///:memory:") as reference:
-            client.setup(keys=[])
+            client.setup(keys=False)
             for each in (client, reference):
                 list(each.ingest(documents, rule="fingerprint", max_distance=MAX_DISTANCE))
             reference.remove(gone, rule="fingerprint", max_distance=MAX_DISTANCE)
@@ -305,7 +305,7 @@ def look_ups(nodes: list[Node], killer: NodeKiller) -> Figures:
     figures = Figures()
     documents = news(120, seed=5)
     with new_index(nodes) as address, opened(address) as client:
-        client.setup(keys=[])
+        client.setup(keys=False)
         list(client.ingest(documents, rule="fingerprint", max_distance=MAX_DISTANCE))
         _, stored = calm(documents)
         with Documents("sqlite:///:memory:") as reference:

@@ -24,7 +24,7 @@ def direct(elasticsearch_url: str, index_name: str) -> str:
     """The address of an index that was set up, past the proxy."""
     address = f"{elasticsearch_url}/{index_name}"
     with Documents(address) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
     return address
 
 

@@ -65,7 +65,7 @@ def test_a_slow_node_is_left_for_another_one(mortal_cluster: list[Node]) -> None
         index = address.rpartition("/")[2]
         hosts = ",".join(each.removeprefix("http://") for each in (slow.url, *(n.url for n in mortal_cluster[1:])))
         client = stack.enter_context(Documents(f"http://{hosts}/{index}", request_timeout=2, deadline=120))
-        client.setup(keys=[])
+        client.setup(keys=False)
         outcomes = list(client.ingest(documents, rule="fingerprint", max_distance=MAX_DISTANCE, batch_size=5))
         assert slow.faults
         assert (outcomes, contents_of(client)) == calm(documents)
@@ -76,7 +76,7 @@ def test_a_client_that_sniffs_finds_the_nodes_that_its_address_does_not_name(mor
     with new_index(mortal_cluster) as address:
         one = f"{mortal_cluster[0].url}/{address.rpartition('/')[2]}"
         with Documents(one, sniff_before_requests=True, deadline=120) as client:
-            client.setup(keys=[])
+            client.setup(keys=False)
             mortal_cluster[0].kill()
             try:
                 outcomes = list(client.ingest(documents, rule="fingerprint", max_distance=MAX_DISTANCE, batch_size=5))
@@ -88,7 +88,7 @@ def test_a_client_that_sniffs_finds_the_nodes_that_its_address_does_not_name(mor
 def test_a_host_that_is_away_from_the_start_is_left_for_another_one(mortal_cluster: list[Node]) -> None:
     with new_index(mortal_cluster) as address:
         with Documents(address.replace("http://", "http://127.0.0.1:1,")) as client:
-            client.setup(keys=[])
+            client.setup(keys=False)
             assert client.similar("暴雨", rule="fingerprint") == []
         assert address == address_of(mortal_cluster, address.rpartition("/")[2])
 
@@ -102,7 +102,7 @@ def test_an_ingest_outlasts_a_full_disk(mortal_cluster: list[Node]) -> None:
         Elasticsearch(mortal_cluster[0].url, request_timeout=60) as server,
     ):
         index = address.rpartition("/")[2]
-        client.setup(keys=[])
+        client.setup(keys=False)
         lift = threading.Timer(4, lambda: server.indices.put_settings(index=index, settings={block: None}))
 
         def given() -> Iterator[dict[str, Any]]:

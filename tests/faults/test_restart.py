@@ -47,7 +47,7 @@ class Killer:
 def direct(mortal_node: Node) -> str:
     address = f"{mortal_node.url}/test-{uuid.uuid4().hex[:16]}"
     with Documents(address, request_timeout=60) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
     return address
 
 

@@ -48,7 +48,7 @@ def test_documents_after_the_snapshot_are_missed_and_a_new_run_brings_them_back(
     options: dict[str, Any] = {**RULE, "batch_size": 5}
     first, second = str(tmp_path / "first"), str(tmp_path / "second")
     with Documents(f"{node.url}/resumed") as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         list(documents.ingest(BEFORE, **options))
         take_snapshot(node, "resumed")
         list(documents.ingest(AFTER, checkpoint=first, **options))
@@ -64,7 +64,7 @@ def test_documents_after_the_snapshot_are_missed_and_a_new_run_brings_them_back(
 
 def test_a_program_that_outlives_the_restore_writes_over_no_text_that_it_does_not_know(node: Node) -> None:
     with Documents(f"{node.url}/outlived") as documents, Documents(f"{node.url}/renamed") as renamed:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         documents.add_many(BEFORE, **RULE)
         documents.store.refresh()
         stored = contents_of(documents)

@@ -166,7 +166,7 @@ def test_a_backfill_that_broke_off_is_completed_by_the_next(
     bare: None, proxy: Proxy, address: str, fault: Fault
 ) -> None:
     with Documents(address, deadline=0) as library:
-        library.setup(keys=[])
+        library.setup(keys=False)
         library.fetch([])  # it has asked for the mapping and the routing by now
         assert until_done(proxy, fault, lambda: backfill(library)) > 3
         assert contents_of(library).keys() == {document["id"] for document in NEWS}

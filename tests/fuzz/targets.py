@@ -82,7 +82,7 @@ _LETTER = ["dead_letter", "outcome", "reason", "place", "document", "line", "lin
 
 @cache
 def _reader() -> Reader:
-    return Reader(Fingerprinter(SCHEME), "id", ("text", "who.name"), 1_000, kinds=("shingles",))
+    return Reader(Fingerprinter(SCHEME), "id", ("text", "who.name"), 1_000, keys=True)
 
 
 @cache
@@ -267,7 +267,7 @@ def _configurations(rng: random.Random, folder: Path) -> None:
     with only_our_errors():
         part.check({"news": mapping}, config, "store")
     with only_our_errors():
-        KeysState.from_dict(changed(rng, {"kinds": ["shingles"], "complete": True}, ["kinds", "complete"]))
+        KeysState.of_value(changed(rng, "complete", ["complete", "incomplete"]))
 
 
 # --- SQLite ----------------------------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ def _whole(folder: Path) -> Path:
     path = folder / "whole.db"
     address = f"sqlite:///{path}"
     with Documents(address, scheme=SCHEME) as documents, SeenItems(address, capacity=20) as seen:
-        documents.setup(keys=["shingles"])
+        documents.setup(keys=True)
         texts = [TEXT, TEXT + "今日。", OTHER, "short", TEXT]
         given = [{"id": f"d{n}", "text": text, "lang": "zh", "n": n} for n, text in enumerate(texts)]
         assert all(outcome.stored for outcome in documents.ingest(given))

@@ -24,7 +24,7 @@ def test_random_values_in_our_field_stop_no_verb(elasticsearch_url: str, index_n
         closing(Elasticsearch(elasticsearch_url, request_timeout=60)) as client,
         Documents(f"{elasticsearch_url}/{index_name}", request_timeout=60) as documents,
     ):
-        documents.setup(keys=["shingles"])
+        documents.setup(keys=True)
         ours = {row.id: row for row in _ingested(documents, good)}
         template = client.get(index=index_name, id="good")["_source"]["simhash"]
         lines = []

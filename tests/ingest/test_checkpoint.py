@@ -72,13 +72,13 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def whole() -> list[Any]:
     store = LinearStore()
-    Documents(store).setup(keys=[])
+    Documents(store).setup(keys=False)
     list(Documents(store).ingest(INPUT, batch_size=3, rule="fingerprint"))
     return contents(store)
 
 
 def set_up(store: Any) -> Any:
-    Documents(store).setup(keys=[])
+    Documents(store).setup(keys=False)
     return store
 
 
@@ -271,7 +271,7 @@ def test_a_file_that_is_something_else_is_refused_and_left_alone(path: Path, dat
 
 def test_another_program_s_database_is_refused_and_left_alone(path: Path) -> None:
     with Documents(f"sqlite:///{path}") as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
     before = path.read_bytes()
     with pytest.raises(InputError, match="is not the checkpoint of an ingest: name another file"):
         Checkpoint(str(path))

@@ -37,7 +37,7 @@ class Endless:
 
 def new(store: Any) -> Documents:
     documents = Documents(store)
-    documents.setup(keys=[])
+    documents.setup(keys=False)
     return documents
 
 

@@ -177,7 +177,7 @@ def test_the_verdicts_are_those_of_a_store(
 ) -> None:
     rule = DuplicateRule(max_distance=max_distance, confirm=0.8, measure=measure, numbers_agree=numbers_agree)
     made = compare(a, b, rule=rule)
-    for keys, verdict in (([], made.verdict), (["shingles"], made.verdict_with_keys)):
+    for keys, verdict in ((False, made.verdict), (True, made.verdict_with_keys)):
         with Documents(LinearStore()) as documents:
             documents.setup(keys=keys)
             list(documents.ingest([{"id": 1, "text": a}], rule=rule))

@@ -40,9 +40,9 @@ def describe(index: Index) -> Scheme | None:
     return describe_part(DOCUMENTS, index)
 
 
-def set_up(index: Index, scheme: Scheme, keys: tuple[str, ...] = (), template: bool = False) -> str:
+def set_up(index: Index, scheme: Scheme, keys: bool = False, template: bool = False) -> str:
     """Make the index, or add our fields to an index that exists."""
-    new = {KEY: KeysState.of_new_store(keys).to_dict()} if keys else {}
+    new = {KEY: KeysState.COMPLETE.value} if keys else {}
     if not template:
         return set_up_part(DOCUMENTS, scheme, index, new)
     is_new = make_alias(index, DOCUMENTS.mapping(scheme, new))

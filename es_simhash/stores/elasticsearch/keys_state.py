@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import KeysState
 from es_simhash.errors import NotSetUp
-from es_simhash.search.keys import SHINGLES
 from es_simhash.stores.elasticsearch.failures import check_complete
 from es_simhash.stores.elasticsearch.keys import lacks_scores, warn_if_unknown
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
@@ -27,41 +26,41 @@ _States = dict[str, KeysState]
 
 def describe_keys(index: Index) -> KeysState:
     mappings = read_mappings(index) or {}
-    states = _states(meta_values(mappings, KEY))
-    if len({state.kinds for state in states.values()}) > 1:
-        found = ", ".join(f"{name}: {_describe(state)}" for name, state in sorted(states.items()))
+    by_index = _states(meta_values(mappings, KEY))
+    states = set(by_index.values())
+    if states <= {KeysState.NONE}:
+        return KeysState.NONE
+    if KeysState.NONE in states:
+        found = ", ".join(f"{name}: {state.value}" for name, state in sorted(by_index.items()))
         raise NotSetUp(
-            f"{index.name} is an alias of indices with different keys ({found}): run `es-simhash init --store "
-            f"{index.name}` with these keys, then a backfill of all documents"
+            f"{index.name} is an alias of indices with keys and without ({found}): run `es-simhash init --keys --store "
+            f"{index.name}`, then a backfill of all documents"
         )
-    kinds = next(iter(states.values()), KeysState()).kinds
-    if SHINGLES in kinds:
-        warn_if_unknown(mappings.values(), index)
-    if SHINGLES in kinds and lacks_scores(DOCUMENTS, mappings.values(), index):
+    warn_if_unknown(mappings.values(), index)
+    if lacks_scores(DOCUMENTS, mappings.values(), index):
         raise NotSetUp(
             f"the mapping of {index.name} is not that of OpenSearch 3, so rare keys would not come first: run "
             f"`es-simhash init --store {index.name}`"
         )
-    return KeysState(kinds, complete=all(state.complete for state in states.values()))
+    return KeysState.INCOMPLETE if KeysState.INCOMPLETE in states else KeysState.COMPLETE
 
 
-def set_up_keys(index: Index, kinds: tuple[str, ...]) -> str:
+def set_up_keys(index: Index) -> str:
     def change(states: _States) -> _States:
-        every = set(kinds).union(*(state.kinds for state in states.values()))
-        # Indices of one alias get one state. If theirs differ, each may lack the keys that another one has.
-        common = next(iter(states.values())) if len(set(states.values())) == 1 else KeysState()
-        if every <= set(common.kinds):
+        # Indices of one alias get one state.
+        if len(set(states.values())) == 1 and KeysState.NONE not in states.values():
             return {}
-        return dict.fromkeys(states, common.with_kinds(every, complete=_is_empty(index)))
+        return dict.fromkeys(states, KeysState.COMPLETE if _is_empty(index) else KeysState.INCOMPLETE)
 
     return "added" if _change(change, index) else "unchanged"
 
 
 def complete_keys(index: Index) -> None:
     def change(states: _States) -> _States:
-        if index.routing is not None and _lacks_keys(states, index):
+        incomplete = [name for name, state in states.items() if state is KeysState.INCOMPLETE]
+        if incomplete and index.routing is not None and _some_lack_keys(index):
             return {}  # documents with another routing, which this backfill has not read
-        return {name: replace(state, complete=True) for name, state in states.items() if not state.complete}
+        return dict.fromkeys(incomplete, KeysState.COMPLETE)
 
     _change(change, index)
 
@@ -73,7 +72,7 @@ def _change(change: Callable[[_States], _States], index: Index) -> bool:
     """
 
     def values(found: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: state.to_dict() for name, state in change(_states(found)).items()}
+        return {name: state.value for name, state in change(_states(found)).items()}
 
     return change_meta(values, KEY, "the state of the keys", index)
 
@@ -83,10 +82,8 @@ def _is_empty(index: Index) -> bool:
     return not _count({"exists": {"field": "simhash.digest"}}, index)
 
 
-def _lacks_keys(states: _States, index: Index) -> bool:
-    """Return whether a document of the index lacks keys that it should have."""
-    if not any(SHINGLES in state.kinds for state in states.values()):
-        return False
+def _some_lack_keys(index: Index) -> bool:
+    """Return whether a fingerprinted document of the index has no keys."""
     fingerprinted, without = {"exists": {"field": "simhash.digest"}}, {"exists": {"field": "simhash.length"}}
     return bool(_count({"bool": {"filter": [fingerprinted], "must_not": [without]}}, index))
 
@@ -101,8 +98,4 @@ def _count(query: dict[str, Any], index: Index) -> int:
 
 
 def _states(values: Mapping[str, Any]) -> _States:
-    return {name: KeysState.from_dict(each) if each is not None else KeysState() for name, each in values.items()}
-
-
-def _describe(state: KeysState) -> str:
-    return f"{' '.join(state.kinds) or 'none'}{'' if state.complete else ', incomplete'}"
+    return {name: KeysState.NONE if each is None else KeysState.of_value(each) for name, each in values.items()}

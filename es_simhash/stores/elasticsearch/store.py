@@ -92,7 +92,7 @@ class IndexStore(Retrying):
         return documents.describe(self._index)
 
     @requested
-    def set_up(self, scheme: Scheme, keys: tuple[str, ...] = (), template: bool = False) -> str:
+    def set_up(self, scheme: Scheme, keys: bool = False, template: bool = False) -> str:
         return documents.set_up(self._index, scheme, keys, template)
 
     @requested
@@ -100,8 +100,8 @@ class IndexStore(Retrying):
         return keys_state.describe_keys(self._index)
 
     @requested
-    def set_up_keys(self, kinds: tuple[str, ...]) -> str:
-        return keys_state.set_up_keys(self._index, kinds)
+    def set_up_keys(self) -> str:
+        return keys_state.set_up_keys(self._index)
 
     @requested
     def complete_keys(self) -> None:

@@ -58,7 +58,7 @@ def describe(database: Database) -> Scheme | None:
     return _scheme(database.meta(), database.name)
 
 
-def set_up(database: Database, scheme: Scheme, keys: tuple[str, ...] = (), template: bool = False) -> str:
+def set_up(database: Database, scheme: Scheme, keys: bool = False, template: bool = False) -> str:
     if template:
         raise Unsupported(f"{database.name} is a file, so it does not roll over: leave the template out")
 
@@ -68,7 +68,7 @@ def set_up(database: Database, scheme: Scheme, keys: tuple[str, ...] = (), templ
             raise scheme_mismatch(existing, scheme, database.name)
         ours = {"documents": FORMAT, "scheme": json.dumps(scheme.to_dict())}
         if existing is None and keys:
-            ours["keys"] = json.dumps(KeysState.of_new_store(keys).to_dict())
+            ours["keys"] = json.dumps(KeysState.COMPLETE.value)
         return ours
 
     return database.make(tables(scheme.bits), meta)
@@ -99,32 +99,29 @@ def describe_keys(database: Database) -> KeysState:
     return _keys_state(database.meta(), database.name)
 
 
-def set_up_keys(database: Database, kinds: tuple[str, ...]) -> str:
+def set_up_keys(database: Database) -> str:
     _bits(database)
     with database.transaction() as connection:
-        state = _keys_state(read_meta(connection), database.name)
-        is_empty = not connection.execute("SELECT 1 FROM documents WHERE digest <> '' LIMIT 1").fetchone()
-        extended = state.with_kinds(kinds, complete=is_empty)
-        if extended == state:
+        if _keys_state(read_meta(connection), database.name) is not KeysState.NONE:
             return "unchanged"
-        _write_keys_state(extended, connection)
+        is_empty = not connection.execute("SELECT 1 FROM documents WHERE digest <> '' LIMIT 1").fetchone()
+        _write_keys_state(KeysState.COMPLETE if is_empty else KeysState.INCOMPLETE, connection)
     return "added"
 
 
 def complete_keys(database: Database) -> None:
     _bits(database)
     with database.transaction() as connection:
-        state = _keys_state(read_meta(connection), database.name)
-        if not state.complete:
-            _write_keys_state(replace(state, complete=True), connection)
+        if _keys_state(read_meta(connection), database.name) is KeysState.INCOMPLETE:
+            _write_keys_state(KeysState.COMPLETE, connection)
 
 
 def _keys_state(meta: Mapping[str, str], name: str) -> KeysState:
-    return KeysState.from_dict(read_config(meta, "keys", name)) if "keys" in meta else KeysState()
+    return KeysState.of_value(read_config(meta, "keys", name)) if "keys" in meta else KeysState.NONE
 
 
 def _write_keys_state(state: KeysState, connection: Connection) -> None:
-    connection.execute("INSERT OR REPLACE INTO meta VALUES ('keys', ?)", [json.dumps(state.to_dict())])
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('keys', ?)", [json.dumps(state.value)])
 
 
 def describe_rule(database: Database) -> StoredRule:

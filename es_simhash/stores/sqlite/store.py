@@ -84,7 +84,7 @@ class SqliteStore(Retrying):
         return documents.describe(self._database)
 
     @retried
-    def set_up(self, scheme: Scheme, keys: tuple[str, ...] = (), template: bool = False) -> str:
+    def set_up(self, scheme: Scheme, keys: bool = False, template: bool = False) -> str:
         return documents.set_up(self._database, scheme, keys, template)
 
     @retried
@@ -92,8 +92,8 @@ class SqliteStore(Retrying):
         return documents.describe_keys(self._database)
 
     @retried
-    def set_up_keys(self, kinds: tuple[str, ...]) -> str:
-        return documents.set_up_keys(self._database, kinds)
+    def set_up_keys(self) -> str:
+        return documents.set_up_keys(self._database)
 
     @retried
     def complete_keys(self) -> None:

@@ -17,11 +17,9 @@ from es_simhash.console.help import Command
 from es_simhash.console.input import check_different_files
 from es_simhash.console.interrupt import Interruptible
 from es_simhash.console.options import (
-    KEYS_CHOICE,
     client_options,
     connection_options,
     json_option,
-    kinds_of,
     quiet_option,
     rule_options,
     sqlite_file,
@@ -57,9 +55,9 @@ _CONNECTION = ("api_key", "ca_certs", "no_verify_certs", "timeout", "deadline")
 )
 @rule_options(text_field_option("Field that holds the text."))
 @click.option(
-    "--keys",
-    type=KEYS_CHOICE,
-    help="Keys that the new store gets.  [default: those of the old one]",
+    "--keys/--no-keys",
+    default=None,
+    help="Whether the new store gets keys.  [default: as the old one]",
 )
 @click.option(
     "--switch-alias",
@@ -88,7 +86,7 @@ def copy(
     old: str,
     new: str,
     rule: RuleOptions,
-    keys: str | None,
+    keys: bool | None,
     switch_alias: str | None,
     dead_letter: str | None,
     resume: str | None,
@@ -121,12 +119,11 @@ def copy(
     connection = {name: store.pop(name) for name in _CONNECTION}
     with ExitStack() as stack:
         source = stack.enter_context(_open(old, connection, fingerprinter_factory(**store)))
-        kinds = source.keys() if keys is None else kinds_of(keys)
         target = stack.enter_context(_open(new, connection, source.fingerprinter()))
         if source.name == target.name:
             raise InputError(f"--from and --to are one index, {target.name}: name a new one (--to)")
         later = None if switch_alias is None else _Switch(switch_alias, source, target)
-        if setup_for_copy(target, source, keys=kinds) == "created" and sqlite_file(new) is None:
+        if setup_for_copy(target, source, keys=keys) == "created" and sqlite_file(new) is None:
             echo(
                 f"{target.name}: created with the fields of es_simhash; the server chooses the type of others", err=True
             )

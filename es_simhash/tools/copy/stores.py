@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import StoredRule
+from es_simhash.contract import KeysState, StoredRule
 from es_simhash.errors import InputError, SchemeMismatch, count_of
-from es_simhash.search.keys import checked_kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from es_simhash import Documents
 
 
-def setup_for_copy(documents: Documents, source: Documents, *, keys: Sequence[str] = ()) -> str:
+def setup_for_copy(documents: Documents, source: Documents, *, keys: bool | None = None) -> str:
     """Set up the new store of a copy. A store that does not fit is not changed.
 
     :param source: the old store. The new one keeps the same field with the id; the ingest lets it keep the rule.
-    :param keys: the kinds of keys that it has, or gets.
+    :param keys: whether the new store gets keys; None: as the old one.
     :returns: ``created``, ``added`` or ``unchanged``.
     :raises SchemeMismatch: if it was set up with another Scheme.
-    :raises InputError: if it has documents that lack these keys.
+    :raises InputError: if it has documents that lack keys.
     """
-    kinds = checked_kinds(keys)
+    keys = source.keys() if keys is None else keys
     name, store = documents.name, documents.store
     stored = store.describe()
     scheme = documents.fingerprinter().scheme
@@ -33,12 +30,12 @@ def setup_for_copy(documents: Documents, source: Documents, *, keys: Sequence[st
             "file (--to), or choose the Scheme that it has"
         )
     location = store.locate()
-    if location.documents and (missing := sorted(set(kinds) - set(store.describe_keys().kinds))):
+    if keys and location.documents and store.describe_keys() is KeysState.NONE:
         raise InputError(
-            f"{name} has {count_of(location.documents, 'document')} without the keys {', '.join(missing)}: copy to "
-            "a new index or file (--to), or choose the keys that it has (--keys)"
+            f"{name} has {count_of(location.documents, 'document')} without keys: copy to a new index or "
+            "file (--to), or copy without keys (--no-keys)"
         )
-    made = documents.setup(keys=kinds)
+    made = documents.setup(keys=keys)
     if (id_field := source.store.describe_rule().id_field) is not None:
         store.keep_rule(StoredRule(id_field=id_field))
     return made

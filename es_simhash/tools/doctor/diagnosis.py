@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Check, StoredRule, scheme_mismatch
+from es_simhash.contract import Check, KeysState, StoredRule, scheme_mismatch
 from es_simhash.errors import SimhashError
 
 if TYPE_CHECKING:
@@ -72,11 +72,10 @@ def _scheme(documents: Documents) -> Check:
 
 def _keys(documents: Documents) -> Check:
     keys = documents.store.describe_keys()
-    kinds = ", ".join(keys.kinds) or "none"
-    if keys.complete:
-        return Check("keys", "ok", kinds)
+    if keys is not KeysState.INCOMPLETE:
+        return Check("keys", "ok", keys.value)
     text = (
-        f"{kinds}, but documents lack theirs, so duplicates are missed: run `es-simhash backfill --again --text-field "
+        "documents lack theirs, so duplicates are missed: run `es-simhash backfill --again --text-field "
         f"FIELD --store {documents.name}` to the end"
     )
     return Check("keys", "problem", text)

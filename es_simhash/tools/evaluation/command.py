@@ -189,7 +189,7 @@ def _print_sample(
     echo(f"{count_of(drawn.total(), 'pair')}: {kinds}", err=True)
     if not has_keys(documents):
         echo(
-            f"{documents.name} has no complete keys, so near fingerprints alone are drawn: `es-simhash init --keys "
-            "shingles` and `es-simhash backfill --again` make them",
+            f"{documents.name} has no complete keys, so near fingerprints alone are drawn: `es-simhash init --keys` "
+            "and `es-simhash backfill --again` make them",
             err=True,
         )

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from es_simhash.errors import InputError
-from es_simhash.search.keys import SHINGLES
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.similarity.text_fields import field_names, text_of
 from es_simhash.tools.evaluation.draw import DocumentSample, draw_pairs
@@ -105,8 +104,7 @@ def sample_pairs(
 
 def has_keys(documents: Documents) -> bool:
     """Whether keys find duplicates in this store."""
-    kinds = documents.keys()
-    return SHINGLES in kinds and documents.keys_complete()
+    return documents.keys() and documents.keys_complete()
 
 
 def draw(

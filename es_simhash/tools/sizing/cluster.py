@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass, replace
 from math import ceil, log10
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.search.keys import SHINGLES
 from es_simhash.search.look_up import UNION
 from es_simhash.search.near_index import LARGEST_DISTANCE, most_held
 from es_simhash.tools.sizing.costs import (
@@ -73,7 +72,7 @@ class Size:
     :param load_seconds: of an ingest of all documents by one process into an empty index.
     :param group_seconds: of ``group`` of all documents, without the time to compare texts.
     :param ingest_bytes: memory of an ingest with two worker processes.
-    :param group_bytes: memory of ``group``; with ``shingles`` it includes the candidates by chance.
+    :param group_bytes: memory of ``group``; with keys it includes the candidates by chance.
     """
 
     documents: int
@@ -106,27 +105,26 @@ class Size:
 
 
 def size_of(
-    collection: Collection, rate: float, keys: tuple[str, ...] = (), *, source_bytes: float = 1_000, replicas: int = 1
+    collection: Collection, rate: float, *, keys: bool = False, source_bytes: float = 1_000, replicas: int = 1
 ) -> Size:
     """Return what an index takes.
 
     :param collection: all documents.
     :param rate: documents a second that are written, each after a look-up.
-    :param keys: kinds of keys; with ``shingles`` the texts confirm.
+    :param keys: the index has keys, and the texts confirm.
     :param source_bytes: bytes of a document's own fields in the index.
     :param replicas: copies of each shard besides the first.
     """
-    confirm = SHINGLES in keys
-    way = way_of(collection, keys, confirm=confirm)
+    way = way_of(collection, keys=keys)
     shards, fields = _shards(collection, keys, source_bytes)
     document = sum(fields.values())
     lucene = lucene_segments(collection.documents / shards * document)
     look_up = mean_work(way, collection, UNION)
-    alone = mean_work(way_of(collection, keys, 1, confirm=confirm), collection)
+    alone = mean_work(way_of(collection, 1, keys=keys), collection)
     core = core_us(look_up, lucene, shards=shards)
     copies = 1 + replicas
     disk, cache = collection.documents * document * copies, collection.documents * cached_bytes(fields) * copies
-    write = (WRITE_KEYS if confirm else WRITE) * copies
+    write = (WRITE_KEYS if keys else WRITE) * copies
     a_document = core + write
     nodes_for = {
         "disk": ceil(disk / (DISK * FULL)),
@@ -134,7 +132,7 @@ def size_of(
         "rate": ceil(rate * a_document / 1e6 / (CORES * BUSY)),
     }
     nodes = max(copies, *nodes_for.values())
-    keys_us, pairs = _group_by_keys(look_up, lucene, shards, nodes * CORES) if confirm else (0.0, 0.0)
+    keys_us, pairs = _group_by_keys(look_up, lucene, shards, nodes * CORES) if keys else (0.0, 0.0)
     return Size(
         documents=collection.documents,
         way=way,
@@ -167,12 +165,12 @@ def lucene_segments(shard_bytes: float) -> float:
     return shard_bytes // MERGED + 5 * max(1.0, log10(growing / SMALLEST))
 
 
-def _shards(collection: Collection, keys: tuple[str, ...], source_bytes: float) -> tuple[int, dict[str, float]]:
+def _shards(collection: Collection, keys: bool, source_bytes: float) -> tuple[int, dict[str, float]]:
     """Return the number of shards, and the bytes by field of a document in one of them."""
     shards = ceil(collection.documents / SHARD_DOCUMENTS)
     while True:
         fields = bytes_by_field(
-            replace(collection, documents=-(-collection.documents // shards)), keys, source_bytes=source_bytes
+            replace(collection, documents=-(-collection.documents // shards)), keys=keys, source_bytes=source_bytes
         )
         needed = ceil(collection.documents * sum(fields.values()) / SHARD_BYTES)
         if needed <= shards:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash.console.help import Command
-from es_simhash.console.options import KEYS_CHOICE, json_option, kinds_of
+from es_simhash.console.options import json_option
 from es_simhash.console.output import count_of, echo, number, print_json
 from es_simhash.fingerprinting.encoding import segment_count
-from es_simhash.search.keys import LONGEST_WITH_GRAMS, SHINGLES
+from es_simhash.search.keys import LONGEST_WITH_GRAMS
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE
 from es_simhash.tools.sizing.chances import TEXTS
 from es_simhash.tools.sizing.cluster import CORES, DISK, FULL, MEMORY, size_of
@@ -84,11 +84,10 @@ def _rate(context: click.Context, parameter: click.Parameter, value: float) -> f
     help="Near-duplicates have fingerprints that differ in at most K bits.",
 )
 @click.option(
-    "--keys",
-    type=KEYS_CHOICE,
-    default=SHINGLES,
+    "--keys/--no-keys",
+    default=True,
     show_default=True,
-    help="Keys of the index. With shingles the texts decide, as --rule copy does. none: the fingerprints decide.",
+    help="With keys the texts decide, as --rule copy does; without, the fingerprints.",
 )
 @click.option("--bits", type=click.Choice(["64", "128"]), default="64", show_default=True, help="Fingerprint width.")
 @click.option(
@@ -127,7 +126,7 @@ def size(
     documents: int,
     rate: float,
     max_distance: int,
-    keys: str,
+    keys: bool,
     bits: str,
     source_bytes: int,
     replicas: int,
@@ -143,9 +142,8 @@ def size(
 
     \b
     es-simhash size --documents 50000000 --rate 500
-    es-simhash size --documents 8e9 --max-distance 3 --keys none --json
+    es-simhash size --documents 8e9 --max-distance 3 --no-keys --json
     """
-    kinds = kinds_of(keys)
     width = int(bits)
     if max_distance >= 2 * segment_count(width):
         raise click.BadParameter(
@@ -158,7 +156,7 @@ def size(
             param_hint="'--hot'",
         )
     collection = Collection(documents, width, max_distance, TEXTS[texts], hot)
-    found = size_of(collection, rate, kinds, source_bytes=source_bytes, replicas=replicas)
+    found = size_of(collection, rate, keys=keys, source_bytes=source_bytes, replicas=replicas)
     arguments = {
         "documents": documents,
         "rate": rate,
@@ -221,14 +219,14 @@ def _assumed(arguments: dict[str, Any]) -> Iterator[str]:
     if hot:
         yield f"{count_of(hot, 'document')} with the same hot segment, also that share of the look-ups"
     replicas = count_of(arguments["replicas"], "replica")
-    yield f"max_distance {arguments['max_distance']}, keys: {keys}, {replicas}"
-    if keys == SHINGLES:
+    yield f"max_distance {arguments['max_distance']}, {'with' if keys else 'without'} keys, {replicas}"
+    if keys:
         yield (
             f"texts decide: all have more than {LONGEST_WITH_GRAMS} characters; the ingest compares articles, and the "
             "time of group to compare texts is left out"
         )
     yield f"{arguments['source_bytes']:,} bytes of your own fields, and ids of few characters"
-    confirm = "with the false candidates" if keys == SHINGLES else "without texts"
+    confirm = "with the false candidates" if keys else "without texts"
     yield f"memory of group: as measured with ids of 13 characters and 64 bits, {confirm}"
     yield f"a node: {CORES} cores, half of them busy at the rate; {_bytes(MEMORY)} of memory, half of it for files"
     yield f"  and {_bytes(DISK)} of disk, {FULL:.0%} full at most"

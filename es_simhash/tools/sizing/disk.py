@@ -16,13 +16,10 @@ from math import exp, log, log2
 from typing import TYPE_CHECKING
 
 from es_simhash.fingerprinting.encoding import segment_count
-from es_simhash.search.keys import SHINGLES
 from es_simhash.search.minhash import BANDS
 from es_simhash.tools.sizing.chances import SEGMENT, distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from es_simhash.tools.sizing.model import Collection
 
 HEX, BASE_64, DECIMAL = 16, 64, 10
@@ -44,12 +41,12 @@ DIGEST = 32
 
 
 def bytes_by_field(
-    collection: Collection, keys: Sequence[str] = (), *, source_bytes: float = 0, band_values: float = BAND_VALUES
+    collection: Collection, *, keys: bool = False, source_bytes: float = 0, band_values: float = BAND_VALUES
 ) -> dict[str, float]:
     """Return the bytes of a document in each field, without replicas.
 
     :param collection: the documents of one shard. More documents share terms, so each takes less.
-    :param keys: kinds of keys that the index has.
+    :param keys: the index has keys.
     :param source_bytes: of the document's own fields, in the index.
     :param band_values: values that a MinHash band may have.
     """
@@ -71,7 +68,7 @@ def bytes_by_field(
     }
     if words > 1:
         fields["simhash.fp1"] = 8.0
-    if SHINGLES in keys:
+    if keys:
         each = inverted(n, band_values, 7, BASE_64, BANDS) + doc_values(n, band_values, 7, BASE_64, BANDS)
         fields["simhash.keys"] = BANDS * each
         fields["_source"] += SOURCE_BAND * BANDS

@@ -126,13 +126,12 @@ def mean_work(way: Way, collection: Collection, batch: int = 1) -> Work:
     )
 
 
-def way_of(collection: Collection, keys: tuple[str, ...] = (), batch: int = UNION, *, confirm: bool = False) -> Way:
+def way_of(collection: Collection, batch: int = UNION, *, keys: bool = False) -> Way:
     """Return the way that the library chooses: that of :func:`es_simhash.search.look_up.choose`.
 
-    :param keys: kinds of keys that the index has.
-    :param confirm: texts confirm, so the keys of the text are used.
+    :param keys: the index has keys, and texts confirm, so the keys are used.
     """
-    if confirm and "shingles" in keys:
+    if keys:
         return "shingles"
     return choose(batch, collection.max_distance, collection.bits, collection.documents).clause
 

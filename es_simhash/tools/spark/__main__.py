@@ -17,7 +17,6 @@ from es_simhash.console.options import json_option, pair_options, text_field_opt
 from es_simhash.console.output import count_of, echo, not_compared, print_json
 from es_simhash.console.scheme import make_fingerprinter, plain_scheme_options
 from es_simhash.groups.links import HEADS
-from es_simhash.search.keys import SHINGLES
 from es_simhash.tools.spark.group import SparkGroups, group_frame
 from es_simhash.tools.spark.job import check_output, open_session, read_documents
 from es_simhash.tools.spark.session import check_pyspark
@@ -36,9 +35,8 @@ _TEXT_FIELD = text_field_option("Column with the text.", "text", DUPLICATES)
 @option(
     "--keys",
     section=DUPLICATES,
-    type=click.Choice([SHINGLES]),
-    multiple=True,
-    help="Candidates come from the keys of the texts, as in a store with these keys, for a rule by which texts decide.",
+    is_flag=True,
+    help="Candidates come from the keys of the texts, as in a store with keys, for a rule by which texts decide.",
 )
 @click.option(
     "--head",
@@ -67,7 +65,7 @@ def group(
     output: str,
     rule: DuplicateRule,
     text_field: list[str],
-    keys: tuple[str, ...],
+    keys: bool,
     head: Any,
     order: str,
     checkpoints: str | None,
@@ -82,7 +80,7 @@ def group(
 
     \b
     es-simhash export --fields text,written,version,scheme > documents.jsonl
-    python -m es_simhash.tools.spark documents.jsonl links.parquet --keys shingles
+    python -m es_simhash.tools.spark documents.jsonl links.parquet --keys
     es-simhash group --from links.parquet
 
     Exit code 3: some pairs of documents were not compared, because very many share keys or are near each other.

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.groups.links import check_head
-from es_simhash.search.keys import SHINGLES
 from es_simhash.similarity.confirm import MOST_TEXTS
 from es_simhash.similarity.rule import rule_of
 from es_simhash.tools.spark.components import lowest_members
@@ -26,8 +25,6 @@ from es_simhash.tools.spark.session import check_session
 from es_simhash.tools.spark.text_keys import pairs_by_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pyspark.sql import DataFrame
     from typing_extensions import Unpack
 
@@ -64,7 +61,7 @@ def group_frame(
     documents: DataFrame,
     *,
     fingerprinter: Fingerprinter | None = None,
-    keys: Sequence[str] = (),
+    keys: bool = False,
     head: Head = "earliest",
     order: str = "written",
     **rule: Unpack[RuleOptions],
@@ -75,8 +72,7 @@ def group_frame(
         ``fingerprint`` (hex) and ``digest``, or the text. ``group``, ``version`` and ``scheme`` are optional. These are
         the columns that ``es-simhash export --fields`` writes.
     :param fingerprinter: of the Scheme of the documents; by default of the default Scheme.
-    :param keys: ``["shingles"]`` if candidates come from the keys of the texts, as in a store with these keys. It
-        needs ``confirm``.
+    :param keys: candidates come from the keys of the texts, as in a store with keys. It needs ``confirm``.
     :param head: as for :meth:`~es_simhash.Documents.group`.
     :param order: name of the column with the write order.
     :param rule: as for :meth:`~es_simhash.Documents.group`, without ``within``.
@@ -90,13 +86,11 @@ def group_frame(
     fingerprinter = fingerprinter or Fingerprinter()
     if checked.within is not None:
         raise InputError("the groups of Spark do not compare times: leave out within, or use `es-simhash group`")
-    if set(keys) - {SHINGLES}:
-        raise InputError(f"keys is {keys!r}: use ['{SHINGLES}'] or nothing")
     if keys and checked.confirm is None:
         raise InputError(
             "keys find candidates only where texts decide: use the rule 'copy' or 'contained', or leave keys out"
         )
-    resolved = pair_rule(checked, fingerprinter, keys=bool(keys))
+    resolved = pair_rule(checked, fingerprinter, keys=keys)
     source = Input(documents, fingerprinter, checked.text_fields, order)
     source.check(confirm=checked.confirm is not None, kept=head == "kept")
     rows = source.read()

@@ -90,7 +90,7 @@ def _show_documents(found: DocumentFigures) -> None:
     _show_frequent("fingerprint", found.fingerprints)
     if found.segments.hot:  # else their frequencies are those of chance
         _show_frequent("segment", found.segments)
-    if found.kinds:
+    if found.keys is not None:
         _show_frequent("key", found.keys)
 
 

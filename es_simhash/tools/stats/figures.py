@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from es_simhash.contract import (
+    KeysState,
     Scan,
     Space,
     pages,
@@ -74,8 +75,7 @@ class DocumentFigures:
         without a fingerprint, which keys found, are left out.
     :param fingerprints: the most frequent fingerprints, in hex digits.
     :param segments: the most frequent segments (16 bits of a fingerprint): number of the segment, ``:``, hex digits.
-    :param keys: the most frequent keys of texts. ``hot`` is at most 1,000.
-    :param kinds: kinds of keys that the documents have.
+    :param keys: the most frequent keys of texts; None if documents have no keys. ``hot`` is at most 1,000.
     :param rule: the rule and the names of fields that the store keeps, in words; empty if it keeps none.
     """
 
@@ -93,8 +93,7 @@ class DocumentFigures:
     distances: dict[int, int]
     fingerprints: Frequent
     segments: Frequent
-    keys: Frequent
-    kinds: tuple[str, ...]
+    keys: Frequent | None
     rule: str
 
 
@@ -176,10 +175,7 @@ def _document_figures(store: Store, version: str, bits: int, progress: Callable[
     for page in pages(store, Scan()):
         found.add(page.rows)
         progress("read", len(page.rows))
-    kinds = store.describe_keys().kinds
-    keys: tuple[tuple[str, int], ...] = ()
-    if kinds:
-        keys = store.count_keys(_KEYS)
+    has_keys = store.describe_keys() is not KeysState.NONE
     fingerprints, (ids, digests, groups, originals, with_value) = found.arrays()
     by_size, largest = _groups(groups)
     exact, near, distances = _copies(fingerprints, with_value, ids, digests, groups)
@@ -199,8 +195,7 @@ def _document_figures(store: Store, version: str, bits: int, progress: Callable[
         distances=distances,
         fingerprints=_frequent_fingerprints(usable),
         segments=_frequent_segments(usable),
-        keys=Frequent.of(keys),
-        kinds=kinds,
+        keys=Frequent.of(store.count_keys(_KEYS)) if has_keys else None,
         rule=str(store.describe_rule()),
     )
 

@@ -51,4 +51,4 @@ class Recorder:
 
 def set_up(address: str, **options: Any) -> None:
     with Documents(address, deadline=0, **options) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)

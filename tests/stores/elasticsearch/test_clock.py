@@ -105,7 +105,7 @@ def test_documents_of_writers_whose_clocks_differ_by_hours_are_in_their_true_ord
 ) -> None:
     address = f"{elasticsearch_url}/{index_name}"
     writers: list[tuple[float, Documents]] = [(hours * HOUR, Documents(address)) for hours in (1, -1, 0)]
-    writers[0][1].setup(keys=[])
+    writers[0][1].setup(keys=False)
     ids = [f"{n:02}" for n in range(6)]
     for id, (seconds, documents) in zip(ids, itertools.cycle(writers), strict=False):
         set_clock(monkeypatch, seconds)

@@ -36,7 +36,7 @@ def check_conflicts(client: Any, server: str, name: str, kind: str) -> None:
     routing = {"routing": "acme"} if kind == "routing" else {}
     index, older = name, name
     with Documents(f"{server}/{name}{'?routing=acme' if routing else ''}") as plain:
-        plain.setup(keys=[], template=kind == "alias")
+        plain.setup(keys=False, template=kind == "alias")
         store = Meanwhile(plain.store)
         documents = Documents(store)
 

@@ -85,9 +85,9 @@ def other_scheme(client: Elasticsearch, index: str) -> None:
 
 def incomplete_keys(client: Elasticsearch, index: str) -> None:
     documents = Documents(client, index=index)
-    documents.setup(keys=[])
+    documents.setup(keys=False)
     list(documents.ingest([{"id": 1, "text": TEXT}], rule="fingerprint"))
-    documents.setup(keys=["shingles"])
+    documents.setup(keys=True)
 
 
 def alias_of_two(client: Elasticsearch, index: str) -> None:

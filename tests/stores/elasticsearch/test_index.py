@@ -37,7 +37,7 @@ def client(elasticsearch_url: str) -> Iterator[Elasticsearch]:
 @pytest.fixture
 def documents(client: Elasticsearch, index_name: str) -> Documents:
     documents = Documents(client, index=index_name)
-    documents.setup(keys=[])
+    documents.setup(keys=False)
     return documents
 
 
@@ -51,7 +51,7 @@ def ingest(documents: Documents, *items: dict[str, Any], **options: Any) -> list
 def test_the_mapping_file_applied_by_hand_is_what_the_package_makes(client: Elasticsearch, index_name: str) -> None:
     client.indices.create(index=index_name, body=json.loads(SHIPPED.read_text(encoding="utf-8")))
     documents = Documents(client, index=index_name)
-    assert documents.setup(keys=[]) == "unchanged"
+    assert documents.setup(keys=False) == "unchanged"
     assert [o.outcome for o in ingest(documents, {"id": 1, "text": NEWS})] == ["new"]
 
 
@@ -62,7 +62,7 @@ def test_an_index_that_exists_gets_the_fields_and_keeps_its_own(client: Elastics
     documents = Documents(client, index=index_name)
     with pytest.raises(NotSetUp, match=r"es-simhash init --store http.*" + index_name):
         ingest(documents, {"id": 1, "text": NEWS})
-    assert [documents.setup(keys=[]), documents.setup(keys=[])] == ["added", "unchanged"]
+    assert [documents.setup(keys=False), documents.setup(keys=False)] == ["added", "unchanged"]
     mapping = client.indices.get_mapping(index=index_name)[index_name]["mappings"]
     assert mapping["_meta"]["owner"] == "news"
     assert mapping["properties"]["tenant"] == {"type": "keyword"}
@@ -74,13 +74,13 @@ def test_a_simhash_field_of_another_program_stays_as_it_is(client: Elasticsearch
     mappings = {"properties": {"simhash": {"properties": {"other": {"type": "keyword"}}}}}
     client.indices.create(index=index_name, mappings=mappings)
     with pytest.raises(NotSetUp, match="another program uses the field"):
-        Documents(client, index=index_name).setup(keys=[])
+        Documents(client, index=index_name).setup(keys=False)
 
 
 def test_a_simhash_field_of_another_type_is_an_error(client: Elasticsearch, index_name: str) -> None:
     client.indices.create(index=index_name, mappings={"properties": {"simhash": {"type": "long"}}})
     with pytest.raises(StoreError, match="simhash"):
-        Documents(client, index=index_name).setup(keys=[])
+        Documents(client, index=index_name).setup(keys=False)
 
 
 def test_another_scheme_is_refused_with_both_versions_named(
@@ -102,7 +102,7 @@ def test_an_alias_of_indices_that_differ_is_refused(client: Elasticsearch, make_
     alias = make_index()
     for scheme in (Scheme(), Scheme(weights="tf")):
         index = make_index()
-        Documents(client, index=index, scheme=scheme).setup(keys=[])
+        Documents(client, index=index, scheme=scheme).setup(keys=False)
         client.indices.put_alias(index=index, name=alias)
     with pytest.raises(SchemeMismatch, match="an alias of equal indices"):
         Documents(client, index=alias).similar(NEWS, rule="fingerprint")
@@ -114,7 +114,7 @@ def test_an_index_without_the_fields_of_keys_gets_them(client: Elasticsearch, in
         del mappings["properties"]["simhash"]["properties"][field]
     client.indices.create(index=index_name, mappings=mappings)
     store = Documents(client, index=index_name)._store
-    assert [store.set_up(Scheme()), store.set_up_keys(("shingles",))] == ["added", "added"]
+    assert [store.set_up(Scheme()), store.set_up_keys()] == ["added", "added"]
     write(store, entry("a", 1, keys=("m0",), length=1))
     assert [row.id for row in find_by_keys(store, KeyQuery(("m0",), 1, (1, 1))).rows] == ["a"]
 
@@ -122,18 +122,18 @@ def test_an_index_without_the_fields_of_keys_gets_them(client: Elasticsearch, in
 def test_the_indices_of_an_alias_have_the_same_keys(client: Elasticsearch, make_index: Any) -> None:
     alias, indices = make_index(), [make_index(), make_index()]
     for index in indices:
-        Documents(client, index=index).setup(keys=[])
+        Documents(client, index=index).setup(keys=False)
         client.indices.put_alias(index=index, name=alias)
     one, both = Documents(client, index=indices[0])._store, Documents(client, index=alias)._store
-    one.set_up_keys(("shingles",))
+    one.set_up_keys()
     with pytest.raises(NotSetUp, match=rf"{indices[1]}: none") as caught:
         both.describe_keys()
     assert alias in str(caught.value)
     write(one, entry("a", 1))
-    assert [both.set_up_keys(("shingles",)) for _ in range(2)] == ["added", "unchanged"]
-    assert both.describe_keys() == KeysState(("shingles",), complete=False)
+    assert [both.set_up_keys() for _ in range(2)] == ["added", "unchanged"]
+    assert both.describe_keys() == KeysState.INCOMPLETE
     both.complete_keys()
-    assert both.describe_keys() == one.describe_keys() == KeysState(("shingles",), complete=True)
+    assert both.describe_keys() == one.describe_keys() == KeysState.COMPLETE
     assert both.describe() == Scheme()
 
 
@@ -296,7 +296,7 @@ def test_async_and_sync_give_the_same(elasticsearch_url: str, make_index: Any) -
     async def main(index: str) -> tuple[Any, ...]:
         client = AsyncElasticsearch(elasticsearch_url)
         async with AsyncDocuments(client, index=index) as documents:
-            await documents.setup(keys=[])
+            await documents.setup(keys=False)
             outcomes = [outcome async for outcome in documents.ingest(items, rule="fingerprint", max_distance=7)]
             answers = (
                 await documents.similar(NEWS, rule="fingerprint"),
@@ -307,7 +307,7 @@ def test_async_and_sync_give_the_same(elasticsearch_url: str, make_index: Any) -
         return outcomes, *answers, removed
 
     with Documents(f"{elasticsearch_url}/{make_index()}") as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         expected = (
             ingest(documents, *items, rule="fingerprint", max_distance=7),
             documents.similar(NEWS, rule="fingerprint"),

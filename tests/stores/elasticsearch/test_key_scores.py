@@ -16,7 +16,7 @@ from tests.stores.elasticsearch.recorder import INFO, set_up
 if TYPE_CHECKING:
     from tests.stores.elasticsearch.recorder import Recorder
 
-STATE = {"keys": KeysState.of_new_store(("shingles",)).to_dict()}
+STATE = {"keys": KeysState.COMPLETE.value}
 OF_OLD = DOCUMENTS.mapping(Scheme(), STATE)
 
 
@@ -56,7 +56,7 @@ def test_an_index_from_an_older_opensearch_is_named_and_init_changes_its_mapping
         with pytest.raises(NotSetUp, match=r"is not that of OpenSearch 3, .*: run `es-simhash init --store opensearch"):
             documents.similar("市气象台今晨发布暴雨橙色预警", confirm=0.8)
         assert put(recorder, "/news/_mapping") == []
-        assert documents.setup(keys=["shingles"]) == "added"
+        assert documents.setup(keys=True) == "added"
     [body] = put(recorder, "/news/_mapping")
     assert keys_of(body)["use_similarity"] is True
     assert body["_meta"] == OF_OLD["_meta"]
@@ -72,7 +72,7 @@ def with_scores(mapping: dict[str, Any]) -> dict[str, Any]:
 def test_an_index_that_fits_is_left_as_it_is(recorder: Recorder, version: str) -> None:
     server_of(recorder, version, with_scores(OF_OLD) if version >= "3" else OF_OLD)
     with Documents(recorder.address, deadline=0) as documents:
-        assert documents.setup(keys=["shingles"]) == "unchanged"
+        assert documents.setup(keys=True) == "unchanged"
     assert {method for method, *_ in recorder.asked} == {"GET", "POST"}
 
 
@@ -86,7 +86,7 @@ def test_a_user_who_may_not_ask_for_the_version_gets_one_warning(
         caplog.clear()
         with Documents(recorder.address, deadline=0) as documents:
             replies = [documents._store.describe_keys() for _ in range(2)]
-        assert [reply.kinds for reply in replies] == [("shingles",)] * 2
+        assert replies == [KeysState.COMPLETE] * 2
         said = [record.getMessage() for record in caplog.records if record.name == "es_simhash"]
         assert [each.endswith("give the user the permission cluster:monitor/main") for each in said] == [
             True

@@ -65,7 +65,7 @@ def flow(documents: Any, *, tools: bool) -> list[Any]:
     """
     first = news(60, seed=4)
     copy = [{"id": f"copy {document['id']}", "text": document["text"]} for document in first[:9]]
-    replies: list[Any] = [documents.setup(keys=["shingles"])]
+    replies: list[Any] = [documents.setup(keys=True)]
     replies += documents.ingest(first, **RULE)
     replies += documents.ingest(later(first, seed=5), **RULE)
     documents.setup(rule="fingerprint", max_distance=3)
@@ -148,7 +148,7 @@ def test_an_alias_is_read_to_its_end_in_pages_of_any_size(
     ids = set()
     for index in indices:
         with Documents(client, index=index) as documents:
-            documents.setup(keys=[])
+            documents.setup(keys=False)
             ids |= {
                 o.id
                 for o in documents.ingest(
@@ -176,9 +176,9 @@ def test_an_index_whose_replicas_lag_behind_is_refused(
     documents = Documents(client, index=index)
     if replicas:
         with pytest.raises(Unsupported, match=f"the index {index} has segment replication"):
-            documents.setup(keys=[])
+            documents.setup(keys=False)
     else:
-        assert documents.setup(keys=[]) == "added"
+        assert documents.setup(keys=False) == "added"
 
 
 def test_seen_items_are_kept(opensearch_url: str, make_opensearch_index: Callable[[], str]) -> None:
@@ -198,7 +198,7 @@ def test_a_program_passes_its_own_client_sync_or_async(
     index = make_opensearch_index()
     with Documents(client, index=index) as documents:
         assert documents.name == f"opensearch+{opensearch_url}/{index}"
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         expected = list(documents.ingest(news(10), rule="fingerprint"))
     assert client.ping(), "it stays open"
     with pytest.raises(InputError, match="AsyncSeenItems need a client of the class AsyncOpenSearch"):
@@ -206,7 +206,7 @@ def test_a_program_passes_its_own_client_sync_or_async(
 
     async def main() -> list[Any]:
         async with AsyncOpenSearch(opensearch_url) as own, AsyncDocuments(own, index=make_opensearch_index()) as other:
-            await other.setup(keys=[])
+            await other.setup(keys=False)
             return [outcome async for outcome in other.ingest(news(10), rule="fingerprint")]
 
     assert asyncio.run(main()) == expected
@@ -222,4 +222,4 @@ def test_the_wrong_server_is_named_with_the_right_address(elasticsearch_url: str
         (f"opensearch+{elasticsearch_url}/news", f"is an Elasticsearch: use the address {elasticsearch_url}/news; "),
     ):
         with Documents(address) as documents, pytest.raises(WrongServer, match=right):
-            documents.setup(keys=[])
+            documents.setup(keys=False)

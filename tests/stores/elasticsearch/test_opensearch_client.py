@@ -67,7 +67,7 @@ def test_each_request_is_signed_for_aws(recorder: Recorder, kind: str) -> None:
     async def main() -> None:
         auth = AWSV4SignerAsyncAuth(Credentials(), "eu-west-1", "es")
         async with AsyncDocuments(f"{recorder.address}-暴雨", http_auth=auth) as documents:
-            await documents.setup(keys=[])
+            await documents.setup(keys=False)
 
     if kind == "async":
         asyncio.run(main())

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, Documents, InputError, Unsupported
-from es_simhash.contract import KeysState
 from es_simhash.stores.elasticsearch.keys_state import KEY
 from es_simhash.stores.elasticsearch.mapping import META
 from es_simhash.tools.stats import stats
@@ -33,9 +32,9 @@ def check_that_each_tenant_has_a_pool_of_its_own(client: Any, server: str, index
         index=index, body={"settings": {"number_of_shards": 3}, "mappings": {"_routing": {"required": True}}}
     )
     with Documents(f"{server}/{index}") as nobody, pytest.raises(Unsupported, match=r"requires routing: .*\?routing=…"):
-        nobody.setup(keys=[])
+        nobody.setup(keys=False)
     stores = {tenant: Documents(f"{server}/{index}", routing=tenant) for tenant in TENANTS}
-    keys = ["shingles"] if options else []
+    keys = bool(options)
     assert [store.setup(keys=keys) for store in stores.values()] == ["added", *["unchanged"] * 3]
     names = ["new", "exact_duplicate", "near_duplicate", "new"]
     for tenant, store in stores.items():
@@ -76,14 +75,14 @@ def check_that_each_tenant_has_a_pool_of_its_own(client: Any, server: str, index
 
 
 def check_that_the_keys_are_complete_when_all_tenants_have_theirs(client: Any, server: str, index: str) -> None:
-    complete = []
+    states = []
     for tenant in TENANTS:
         with Documents(f"{server}/{index}", routing=tenant) as store:
-            store.setup(keys=["shingles"])
+            store.setup(keys=True)
             list(store.backfill("text", again=True))
         meta = client.indices.get_mapping(index=index)[index]["mappings"]["_meta"]
-        complete.append(KeysState.from_dict(meta[META][KEY]).complete)
-    assert complete == [False, False, False, True]
+        states.append(meta[META][KEY])
+    assert states == ["incomplete", "incomplete", "incomplete", "complete"]
 
 
 def check_that_no_tenant_replaces_a_document_of_another(client: Any, index: str, stores: dict[str, Documents]) -> None:
@@ -137,7 +136,7 @@ def test_the_address_names_the_routing_and_a_store_without_it_says_how(elasticse
 
     async def add(tenant: str) -> tuple[str, str]:
         async with AsyncDocuments(f"{address}?routing={tenant}") as documents:
-            await documents.setup(keys=[])
+            await documents.setup(keys=False)
             outcome = await documents.add({"id": tenant, "text": STORM}, refresh=True, rule="fingerprint")
             return documents.name, outcome.outcome
 

@@ -80,43 +80,37 @@ def test_a_mapping_with_another_scheme_and_missing_fields_is_not_changed() -> No
 
 
 def test_keys_are_in_the_mapping_from_its_first_version_and_not_added_to_one_that_was_set_up() -> None:
-    keys = {"kinds": ["shingles"], "complete": True}
     index = index_with(NotSetUp("no such index"), {})
-    set_up(index, OURS, ("shingles",))
-    assert index.client.calls[1].body["mappings"]["_meta"][META]["keys"] == keys
+    set_up(index, OURS, keys=True)
+    assert index.client.calls[1].body["mappings"]["_meta"][META]["keys"] == "complete"
     index = index_with(mapped({}), *USABLE, {}, mapped(DOCUMENTS.mapping(OURS)))
-    set_up(index, OURS, ("shingles",))
-    assert index.client.calls[3].body["_meta"][META]["keys"] == keys
+    set_up(index, OURS, keys=True)
+    assert index.client.calls[3].body["_meta"][META]["keys"] == "complete"
     incomplete = DOCUMENTS.mapping(OURS)
     del incomplete["properties"]["simhash"]["properties"]["s0"]
     index = index_with(mapped(incomplete), *USABLE, {}, mapped(DOCUMENTS.mapping(OURS)))
-    set_up(index, OURS, ("shingles",))
+    set_up(index, OURS, keys=True)
     assert "keys" not in index.client.calls[3].body["_meta"][META]
 
 
 def test_the_set_up_of_keys_keeps_everything_else_in_the_mapping() -> None:
     mapping = DOCUMENTS.mapping(OURS)
     mapping["_meta"] = {"owner": "news", META: {**mapping["_meta"][META], "seen": SeenConfig().to_dict()}}
-    keys = {"kinds": ["shingles"], "complete": True}
-    after = {**mapping, "_meta": {"owner": "news", META: {**mapping["_meta"][META], "keys": keys}}}
+    after = {**mapping, "_meta": {"owner": "news", META: {**mapping["_meta"][META], "keys": "complete"}}}
     empty = {"_shards": SHARDS, "count": 0}
     index = index_with(mapped(mapping), {"_shards": SHARDS}, empty, {}, mapped(after))
-    assert set_up_keys(index, ("shingles",)) == "added"
+    assert set_up_keys(index) == "added"
     [put] = [call for call in index.client.calls if call.method == "PUT"]
     assert (put.path, put.body) == ("/news/_mapping", {"_meta": after["_meta"]})
 
 
 def test_keys_that_another_program_replaced_are_set_up_again() -> None:
     mapping = DOCUMENTS.mapping(OURS)
-
-    def with_keys(*kinds: str) -> dict[str, Any]:
-        keys = {"kinds": list(kinds), "complete": False}
-        return mapped({**mapping, "_meta": {META: {**mapping["_meta"][META], "keys": keys}}})
-
+    theirs = {**mapping, "_meta": {META: {**mapping["_meta"][META], "rule": {"rule": "exact"}}}}
+    both = {**mapping, "_meta": {META: {**theirs["_meta"][META], "keys": "incomplete"}}}
     counted = [{"_shards": SHARDS}, {"_shards": SHARDS, "count": 5}]
-    responses = [mapped(mapping), *counted, {}, with_keys("theirs"), *counted, {}, with_keys("ours", "theirs")]
-    index = index_with(*responses)
-    assert set_up_keys(index, ("ours",)) == "added"
-    first, second = (call.body["_meta"][META]["keys"] for call in index.client.calls if call.method == "PUT")
-    assert first == {"kinds": ["ours"], "complete": False}
-    assert second == {"kinds": ["ours", "theirs"], "complete": False}
+    index = index_with(mapped(mapping), *counted, {}, mapped(theirs), *counted, {}, mapped(both))
+    assert set_up_keys(index) == "added"
+    first, second = (call.body["_meta"][META] for call in index.client.calls if call.method == "PUT")
+    assert first == {**mapping["_meta"][META], "keys": "incomplete"}
+    assert second == both["_meta"][META]

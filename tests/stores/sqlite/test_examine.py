@@ -63,7 +63,7 @@ def other_scheme(path: Path) -> None:
 def incomplete_keys(path: Path) -> None:
     ready(path)
     with Documents(f"sqlite:///{path}") as documents:
-        documents.setup(keys=["shingles"])
+        documents.setup(keys=True)
 
 
 # What is broken: how it is made, the line that finds it, and what the line says.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import Documents, InputError, Scheme
+from es_simhash import Documents, Scheme
 from es_simhash.tools.copy import setup_for_copy, whole_documents
 from tests.cli import COMMAND, HARVEST, STORM, STORM_NEAR, complaint, environment, es_simhash, line
 from tests.cli.test_resume import in_sqlite
@@ -31,7 +31,6 @@ COPY = (
     "--bits",
     "128",
     "--keys",
-    "shingles",
     "--workers",
     "0",
     "--json",
@@ -63,7 +62,7 @@ def reference(tmp_path: Path) -> list[Any]:
         list(old.ingest([documents[7]], rule="fingerprint"))  # another text: it is written last
     again = [document for document in documents if document["id"] != "n7"] + [documents[7]]
     with Documents(f"sqlite:///{tmp_path}/reference.db", scheme=Scheme(bits=128)) as new:
-        new.setup(keys=["shingles"])
+        new.setup(keys=True)
         list(new.ingest(again, rule="fingerprint"))
     return written(tmp_path, "reference")
 
@@ -167,7 +166,7 @@ def test_a_mistake_gives_one_line_with_the_next_step(tmp_path: Path) -> None:
     before = written(tmp_path, "new")
     for arguments, problem in (
         (("--from", OLD, "--to", NEW, "--bits", "128"), "has the Scheme 1:64:"),
-        (("--from", OLD, "--to", NEW, "--keys", "shingles"), "has 1 document without the keys shingles: copy to a new"),
+        (("--from", OLD, "--to", NEW, "--keys"), "has 1 document without keys: copy to a new"),
         (("--from", OLD, "--to", OLD), "--from and --to are one file"),
         (("--from", "sqlite:///odl.db", "--to", NEW), "odl.db does not exist (there are: old.db, new.db)"),
         (("--from", OLD, "--to", "sqlite:///x.db", "--switch-alias", "news"), "leave out --switch-alias"),
@@ -193,9 +192,7 @@ def test_a_program_copies_in_the_same_way(tmp_path: Path, reference: list[Any]) 
         Documents(f"sqlite:///{tmp_path}/old.db") as old,
         Documents(f"sqlite:///{tmp_path}/new.db", scheme=Scheme(bits=128)) as new,
     ):
-        with pytest.raises(InputError, match="the keys 'words' are unknown"):
-            setup_for_copy(new, old, keys=["words"])
-        setup_for_copy(new, old, keys=["shingles"])
+        setup_for_copy(new, old, keys=True)
         assert list(new.ingest(whole_documents(old), id_field="_id", rule="fingerprint"))
     assert written(tmp_path, "new") == reference
 

@@ -237,7 +237,7 @@ def store(request: pytest.FixtureRequest, fingerprinter: Fingerprinter, tmp_path
     else:
         address = f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('index_name')}"
     with Documents(address, fingerprinter=fingerprinter) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         assert all(
             outcome.stored
             for outcome in documents.ingest(({"id": id, "text": t} for id, t in TEXTS.items()), rule="fingerprint")

@@ -133,7 +133,7 @@ def test_a_truth_that_is_no_number_is_refused(truth: float) -> None:
 def store() -> LinearStore:
     """Return a store whose fingerprints no text of these tests has, so that their distances can only come from it."""
     store = LinearStore()
-    Documents(store).setup(keys=[])
+    Documents(store).setup(keys=False)
     blank = OURS.fingerprint("")
     write(
         store,

@@ -49,7 +49,7 @@ def address(request: pytest.FixtureRequest, scheme: Scheme, tmp_path: Any) -> It
     else:
         store = f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('make_index')()}"
     documents = Documents(store, scheme=scheme)
-    documents.setup(keys=[])
+    documents.setup(keys=False)
     assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS, rule="fingerprint"))
     yield store
     documents.close()
@@ -112,7 +112,7 @@ def test_several_fields_are_joined(address: Any) -> None:
 @pytest.mark.parametrize("wrong", [{"size": 0}, {"size": True}, {"size": 5, "most_documents": -1}], ids=json.dumps)
 def test_a_number_that_can_not_be_used_is_refused(wrong: Any) -> None:
     store = LinearStore()
-    Documents(store).setup(keys=[])
+    Documents(store).setup(keys=False)
     with pytest.raises(InputError, match="use a whole number from 1"):
         list(sample_pairs(Documents(store), **wrong))
 
@@ -130,7 +130,7 @@ def test_a_pair_of_which_a_document_goes_meanwhile_is_left_out() -> None:
             return super().perform(op)
 
     documents = Documents(Removing(LinearStore()))
-    documents.setup(keys=[])
+    documents.setup(keys=False)
     assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS, rule="fingerprint"))
     pairs = list(sample_pairs(documents, 100))
     assert pairs

@@ -99,8 +99,7 @@ def test_the_mean_lies_between_a_look_up_of_the_hot_segment_and_any_other() -> N
 def test_the_way_is_the_one_that_the_library_chooses() -> None:
     large = Collection(10**8)
     assert way_of(large) == "plan"
-    assert way_of(large, ("shingles",)) == "plan"
-    assert way_of(large, ("shingles",), confirm=True) == "shingles"
+    assert way_of(large, keys=True) == "shingles"
     assert way_of(Collection(10_000), batch=1) == "plain"
 
 

@@ -143,9 +143,9 @@ def text_frame(spark: Any, documents: Documents, bits: int) -> Any:
 @pytest.mark.parametrize(
     ("keys", "rule", "chunk"),
     [
-        ((), {"confirm": 0.8}, 2_000),
-        (["shingles"], {"confirm": 0.8}, 3),
-        (["shingles"], {"confirm": 0.6, "max_distance": 7, "numbers_agree": True}, 2_000),
+        (False, {"confirm": 0.8}, 2_000),
+        (True, {"confirm": 0.8}, 3),
+        (True, {"confirm": 0.6, "max_distance": 7, "numbers_agree": True}, 2_000),
     ],
 )
 def test_confirmed_groups_equal_those_of_group(
@@ -181,7 +181,7 @@ def test_as_many_short_texts_are_compared_as_by_group(spark: Any) -> None:
     with Documents("sqlite:///:memory:") as documents:
         documents.setup()
         list(documents.ingest([{"id": f"id{n}", "text": text} for n, text in enumerate(texts)]))
-        found = group_frame(text_frame(spark, documents, 64), keys=["shingles"])
+        found = group_frame(text_frame(spark, documents, 64), keys=True)
         report = documents.group()
         assert (found.left_out, found.groups) == (report.left_out, report.groups) == (0, 60)
         assert links_of(found) == {row.id: (row.group, row.duplicate_of) for row in documents.export()}

@@ -35,7 +35,7 @@ def test_the_job_and_group_from_write_what_group_writes(spark: Any, tmp_path: Pa
 
     store, links, exported = f"sqlite:///{tmp_path}/news.db", str(tmp_path / "links"), tmp_path / "documents.jsonl"
     with Documents(store) as documents:
-        documents.setup(keys=["shingles"])
+        documents.setup(keys=True)
         news = [line.document["text"] for line in read_file(ROOT / "scripts" / "demo_news.jsonl")]
         texts = [*news, *random_texts(3, 100, 5)]
         titled = ({"id": f"d{n}", "title": text} for n, text in enumerate(texts))
@@ -45,7 +45,7 @@ def test_the_job_and_group_from_write_what_group_writes(spark: Any, tmp_path: Pa
     fields = ("--fields", "text,written,version,scheme", "--text-field", "title", "--store", store)
     exported.write_text(run(cli, "export", *fields), encoding="utf-8")
     rule = ("--confirm", "0.8")
-    report = json.loads(run(job, str(exported), links, *rule, "--keys", "shingles", "--json"))
+    report = json.loads(run(job, str(exported), links, *rule, "--keys", "--json"))
     assert (report["documents"], report["left_out"]) == (len(texts), 0)
     written = json.loads(run(cli, "group", "--from", links, *rule, "--text-field", "title", "--store", store, "--json"))
     assert (written["documents"], written["conflicts"]) == (len(texts), 0)
@@ -96,7 +96,7 @@ def frame(spark: Any, **columns: str) -> Any:
         ({"digest": ""}, {}, InputError, "there is no text to fingerprint: the input has no column text"),
         ({"digest": "", "text": "7"}, {}, InputError, "the text in column text is of type int: use strings"),
         ({}, {"head": "kept"}, InputError, "the input has no column group"),
-        ({}, {"keys": ["shingles"]}, InputError, "use the rule 'copy' or 'contained'"),
+        ({}, {"keys": True}, InputError, "use the rule 'copy' or 'contained'"),
         ({"written": "'x'"}, {}, InputError, "the column written is of type string: the write order is a whole number"),
         ({"id": "IF(id = 0, 'a', NULL)"}, {}, InputError, "the input has 1 document without id"),
         ({}, {}, InputError, "the id 'a' comes twice in the input"),

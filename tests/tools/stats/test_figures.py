@@ -46,7 +46,7 @@ def documents_of(bits: int) -> st.SearchStrategy[list[Row]]:
 def test_stats_are_what_a_slow_count_finds(bits: int, data: Any) -> None:
     rows = data.draw(documents_of(bits))
     store = LinearStore()
-    store.set_up(Scheme(bits=bits), ("shingles",))
+    store.set_up(Scheme(bits=bits), keys=True)
     store.write(tuple(Entry(row, "{}") for row in rows), bits)
     found = stats(Documents(store)).documents
     assert found is not None
@@ -102,7 +102,7 @@ def test_what_many_documents_share_is_hot() -> None:
 def test_stats_of_a_file_have_the_bytes_and_the_filters_of_users(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path / 'both.db'}"
     with Documents(address) as documents:
-        documents.setup(keys=[])
+        documents.setup(keys=False)
         with SeenItems(address, capacity=10, error_rate=0.01) as seen:
             seen.add("ann", ["a", "b"])
             seen.add("bob", [f"{n}" for n in range(50)])
