@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from es_simhash.contract import KeysState
 from es_simhash.errors import NotSetUp, StoreError, Unsupported
 from es_simhash.stores.elasticsearch.index import Request
 from es_simhash.stores.elasticsearch.keys import with_scores
@@ -66,8 +67,8 @@ def make_template(part: Part[C], config: C, index: Index) -> None:
     former = inner.get("mappings", {})
     ours = with_scores(part.addition(former, config), index)
     meta = {**ours["_meta"], META: {**ours["_meta"][META], **newest["_meta"][META]}}
-    if keys := meta[META].get(KEY):
-        meta[META][KEY] = {**keys, "complete": True}  # a new index has no document that lacks keys
+    if meta[META].get(KEY) == KeysState.INCOMPLETE.value:
+        meta[META][KEY] = KeysState.COMPLETE.value  # a new index has no document that lacks keys
     properties = {**former.get("properties", {}), **ours["properties"]}
     inner = {**inner, "mappings": {**former, "properties": properties, "_meta": meta}}
     index.send(Request("PUT", f"/_index_template/{quote(name, safe='')}", {**template, "template": inner}))

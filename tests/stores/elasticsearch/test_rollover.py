@@ -142,12 +142,14 @@ def test_the_template_keeps_what_it_has_and_gets_keys_that_are_added(
     template = {key: found[key] for key in ("index_patterns", "priority", "template")}
     template["template"]["settings"] = {"index": {"number_of_replicas": "0"}}
     client.indices.put_index_template(name=name, body=template)
+    assert outcomes(documents, {"id": "stored", "text": METRO}, rule="fingerprint") == [("stored", "new", None)]
     assert documents.setup(keys=True, template=True) == "added"
+    assert not documents.keys_complete()
     after = client.indices.get_index_template(name=name)["index_templates"][0]["index_template"]["template"]
     assert after["settings"] == {"index": {"number_of_replicas": "0"}}
     assert after["mappings"]["_meta"]["es_simhash"]["keys"] == "complete"
     client.indices.rollover(alias=index_name)
-    assert outcomes(documents, {"id": "a", "text": STORM}) == [("a", "new", None)]
+    assert outcomes(documents, {"id": "a", "text": STORM}, rule="fingerprint") == [("a", "new", None)]
 
 
 def test_what_cannot_roll_over_is_refused(client: Elasticsearch, index_name: str) -> None:
