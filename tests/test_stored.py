@@ -23,6 +23,7 @@ from elasticsearch import Elasticsearch
 
 from es_simhash import CONFIRMED, BloomFilter, Documents, Fingerprinter, Scheme
 from es_simhash.fingerprinting.normalisation import compared_characters
+from es_simhash.fingerprinting.numbers import numbers_of_normalised, numbers_of_words
 from es_simhash.fingerprinting.tokens import tokenize
 from es_simhash.fingerprinting.weights import weigh
 from es_simhash.fingerprinting.word_segmenters import segmenter
@@ -51,6 +52,7 @@ SOURCES: list[tuple[str, Scheme]] = [
     ),
     ("氣象臺：Ｆ－３５ 戰機訓練 暫停", Scheme()),
     (NEWS, CONFIRMED),
+    ("全市 1 998年以来第三场招聘会", Scheme()),
 ]
 ITEMS: list[str | int] = ["news-1", 2, "新闻-3", *range(100, 140)]
 
@@ -59,7 +61,7 @@ def line_of(text: str, scheme: Scheme) -> dict[str, Any]:
     """Return the line of a text, computed by the library."""
     fingerprint = Fingerprinter(scheme).fingerprint(text)
     normalised = scheme.normalise(text)
-    keys = text_keys(compared_characters(normalised))
+    keys = text_keys(normalised)
     words = tokenize(normalised, segmenter("jieba"), scheme.tokens)
     keep_all = scheme.tokens == "han_characters"
     return {
@@ -71,6 +73,9 @@ def line_of(text: str, scheme: Scheme) -> dict[str, Any]:
         "fingerprint": fingerprint.hex,
         "digest": fingerprint.digest,
         "length": keys.length,
+        "numbers": [
+            sorted(found.elements()) for found in (numbers_of_normalised(normalised), numbers_of_words(normalised))
+        ],
         "keys": list(keys.values),
     }
 
@@ -124,11 +129,13 @@ def plain_grams(words: str) -> list[str]:
     return keys
 
 
-def plain_text_keys(words: str) -> list[str]:
+def plain_text_keys(words: str, numbers: list[list[str]]) -> list[str]:
+    of_numbers = ["n" + ",".join(found) for found in numbers if 1 <= len(found) <= 3]
     return [
         *(plain_grams(words) if len(words) <= 75 else []),
         *(plain_bands(words, "p") if 60 < len(words) <= 225 else []),
         *(plain_bands(words, "m") if len(words) > 150 else []),
+        *(key for key in dict.fromkeys(of_numbers) if len(key) <= 64),
     ]
 
 
@@ -169,7 +176,7 @@ def test_plain_code_that_follows_the_page_computes_the_same(line: dict[str, Any]
     assert md5(line["normalised"].encode()).hexdigest() == line["digest"]
     assert plain_fingerprint(line["features"], bits) == line["fingerprint"]
     assert len(line["word_characters"]) == line["length"]
-    assert plain_text_keys(line["word_characters"]) == line["keys"]
+    assert plain_text_keys(line["word_characters"], line["numbers"]) == line["keys"]
 
 
 @pytest.mark.parametrize("line", FILTERS, ids=lambda line: f"{len(line['layers'])} layers")

@@ -84,7 +84,8 @@ class ResolvedRule:
         """Return the conditions on the keys of documents that are similar to a text."""
         if not self.keys or keys is None or self.texts is None:
             return ()
-        return key_queries(keys, self.texts.confirm.least)
+        confirm = self.texts.confirm
+        return key_queries(keys, confirm.least, numbers=confirm.same_numbers)
 
     def probe(self, fingerprint: int | None, digest: str | None, keys: TextKeys | None, time: int | None) -> Probe:
         """Return the Probe for what is near a document.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.deciding.content import content_of
 from es_simhash.deciding.outcome import Document, Outcome, StoredDocument
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.normalisation import MAX_TEXT, check_surrogates, compared_characters
+from es_simhash.fingerprinting.normalisation import MAX_TEXT, check_surrogates
 from es_simhash.ingest.dead_letters import carried_line, has_json_form
 from es_simhash.lines import parsed
 from es_simhash.search.keys import keys_of_texts
@@ -101,7 +101,7 @@ class Reader:
         fingerprints = self._fingerprinter.fingerprints_normalised(normalised)
         keys: Iterable[TextKeys | None] = repeat(None)
         if self._keys:
-            keys = keys_of_texts([compared_characters(text) for text in normalised])
+            keys = keys_of_texts(normalised)
         documents = map(self._document, good, fingerprints, keys)
         return [item if isinstance(item, Outcome) else next(documents) for item in checked]
 

@@ -5,7 +5,8 @@ yes for a few texts too many, never for one too few.
 
 A query without lengths looks for bands, one with lengths for q-grams. For bands one common key is enough, so a text is
 found if another one has one of its bands. Q-grams are counted. Only the rarest of them are looked up
-(:meth:`es_simhash.search.keys.KeyQuery.rarest`).
+(:meth:`es_simhash.search.keys.KeyQuery.rarest`). Keys of numbers stand among the bands. If a query asks for some and no
+text has them, its other keys are not looked up.
 
 An entry is one number of 64 bits: for a band 37 bits of the key's hash, for a q-gram 30 bits and the length of the
 text, and then the position of the text. So the texts of some lengths with a key are one run of the sorted numbers. New
@@ -126,10 +127,12 @@ class KeyTable:
 
     def _may_share(self, queries: Sequence[Sequence[KeyQuery]], own: Integers | None) -> NDArray[np.bool_]:
         """:meth:`may_share`, with the position of the text of each asker."""
-        found = np.zeros(len(queries), dtype=np.bool_)
-        bands = _bands_of(queries)
-        counts = sum((_runs(level, bands)[1] for level in self._bands), np.zeros(len(bands.query), dtype=np.int64))
-        found[bands.query[counts > (0 if own is None else 1)]] = True
+        least = 1 if own is None else 2
+        with_numbers = self._having(_numbers_of(queries), len(queries), least)
+        queries = [
+            some if with_numbers[asker] or not _asks_for_numbers(some) else () for asker, some in enumerate(queries)
+        ]
+        found = self._having(_bands_of(queries), len(queries), least)
         grams = _Grams.of(queries, self._grams)
         found[grams.asker[grams.sizes > CROWDED]] = True
         for some, positions in grams.fulfilled(grams.sizes <= CROWDED):
@@ -137,19 +140,40 @@ class KeyTable:
             found[askers if own is None else askers[positions != own[askers]]] = True
         return found
 
+    def _having(self, bands: _Asked, askers: int, least: int) -> NDArray[np.bool_]:
+        """Return for each asker whether one of its bands has ``least`` entries, shape (askers,)."""
+        counts = sum((_runs(level, bands)[1] for level in self._bands), np.zeros(len(bands.query), dtype=np.int64))
+        having = np.zeros(askers, dtype=np.bool_)
+        having[bands.query[counts >= least]] = True
+        return having
+
     def sharing_any(self, queries: Sequence[Sequence[KeyQuery]]) -> Integers:
         """Return the positions of the texts that may fulfil a query of one of the askers, ascending."""
-        found = np.zeros(self._count, dtype=np.bool_)
-        bands = _bands_of(queries).distinct()
+        with_numbers = [some for some in queries if _asks_for_numbers(some)]
+        found = self._sharing([some for some in queries if not _asks_for_numbers(some)])
+        has_numbers = np.zeros(self._count, dtype=np.bool_)
+        self._mark(has_numbers, _numbers_of(with_numbers))
+        if has_numbers.any():
+            found |= has_numbers & self._sharing(with_numbers)
+        return np.flatnonzero(found)
+
+    def _mark(self, found: NDArray[np.bool_], bands: _Asked) -> None:
+        """Set what is found to True for the texts with one of these bands."""
+        bands = bands.distinct()
         for level in self._bands:
             found[_positions(level[run_positions(*_runs(level, bands))])] = True
+
+    def _sharing(self, queries: Sequence[Sequence[KeyQuery]]) -> NDArray[np.bool_]:
+        """Return for each text whether it may fulfil a query of one of the askers, whatever its numbers."""
+        found = np.zeros(self._count, dtype=np.bool_)
+        self._mark(found, _bands_of(queries))
         grams = _Grams.of(queries, self._grams)
         crowded = grams.asked.chosen(grams.sizes[grams.asked.query] > CROWDED).distinct()
         for level in self._grams:
             found[_positions(level[run_positions(*_runs(level, crowded))])] = True
         for _, positions in grams.fulfilled(grams.sizes <= CROWDED):
             found[positions] = True
-        return np.flatnonzero(found)
+        return found
 
 
 class _Grams(NamedTuple):
@@ -262,7 +286,20 @@ def _flat(keys: Sequence[Sequence[str]]) -> tuple[Words, Integers, NDArray[np.bo
 
 def _bands_of(queries: Sequence[Sequence[KeyQuery]]) -> _Asked:
     """Return the keys of the queries that one common key fulfils. In place of its query, each has the asker."""
-    asked = [[key for query in some if query.lengths is None for key in query.keys] for some in queries]
-    numbers, askers, _ = _flat(asked)
+    return _asked([[key for query in some if query.lengths is None for key in query.keys] for some in queries])
+
+
+def _numbers_of(queries: Sequence[Sequence[KeyQuery]]) -> _Asked:
+    """Return the keys of numbers that the queries ask for. In place of its query, each has the asker."""
+    return _asked([some[0].numbers if some else () for some in queries])
+
+
+def _asks_for_numbers(queries: Sequence[KeyQuery]) -> bool:
+    """Return whether an asker asks for numbers: all of its queries do, or none."""
+    return bool(queries and queries[0].numbers)
+
+
+def _asked(keys: Sequence[Sequence[str]]) -> _Asked:
+    numbers, askers, _ = _flat(keys)
     first = _band_numbers(numbers)
     return _Asked(first, first + _POSITION + np.uint64(1), askers)

@@ -1,8 +1,9 @@
 """Keyword keys of a text: documents with enough keys in common are candidates.
 
 They are MinHash bands (:mod:`es_simhash.search.minhash`), and q-grams (:mod:`es_simhash.search.qgrams`) for short
-texts. A store keeps the keys of a document in one multi-valued keyword field, and beside them the number of its word
-characters. That number decides which keys a text has:
+texts. One more key stands for the numbers of a text (:mod:`es_simhash.search.number_keys`). A store keeps the keys of a
+document in one multi-valued keyword field, and beside them the number of its word characters. That number decides which
+shingles are its keys:
 
 | word characters | keys |
 |---|---|
@@ -28,7 +29,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from es_simhash.fingerprinting.normalisation import compared_characters
 from es_simhash.search import minhash, qgrams
+from es_simhash.search.number_keys import NO_NUMBERS, NumberKeys, number_keys
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -56,30 +59,41 @@ FEW_ENTRIES = 500
 class TextKeys:
     """The keys of one text.
 
-    :param values: all different.
+    :param shingles: q-grams and bands, all different.
     :param length: word characters of the text.
     :param words: the word characters of a text with q-grams; else empty.
+    :param numbers: the keys of its numbers.
     """
 
-    values: tuple[str, ...]
+    shingles: tuple[str, ...]
     length: int
     words: str = ""
+    numbers: NumberKeys = NO_NUMBERS
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """All keys that are stored."""
+        return self.shingles + self.numbers.stored
 
 
 @dataclass(frozen=True)
 class KeyQuery:
-    """A condition on the keys of a document: at least ``minimum`` of these keys, and a length in a range.
+    """A condition on the keys of a document: at least ``minimum`` of these keys, a length in a range, and numbers.
 
     :param lengths: the smallest and the largest number of word characters; None for any.
+    :param numbers: keys of numbers, of which a document must have one; none for documents with any numbers.
     """
 
     keys: tuple[str, ...]
     minimum: int
     lengths: tuple[int, int] | None = None
+    numbers: tuple[str, ...] = ()
 
     def is_fulfilled_by(self, keys: Collection[str], length: int | None) -> bool:
         """Return whether a document with these keys and so many word characters fulfils the query."""
         if self.lengths is not None and (length is None or not self.lengths[0] <= length <= self.lengths[1]):
+            return False
+        if self.numbers and not set(self.numbers).intersection(keys):
             return False
         return len(set(self.keys).intersection(keys)) >= max(1, self.minimum)
 
@@ -96,48 +110,48 @@ class KeyQuery:
         return len(self.keys) - minimum + common, common
 
 
-def text_keys(words: str) -> TextKeys:
-    """Return the keys of a text.
-
-    :param words: the word characters of the text; a text without any has no keys.
-    """
-    return keys_of_texts([words])[0]
+def text_keys(normalised: str) -> TextKeys:
+    """Return the keys of a normalised text. A text without word characters has none."""
+    return keys_of_texts([normalised])[0]
 
 
-def keys_of_texts(texts: Sequence[str]) -> list[TextKeys]:
+def keys_of_texts(normalised: Sequence[str]) -> list[TextKeys]:
     """Return :func:`text_keys` of each text. For many texts together this takes a third of the time."""
+    texts = [compared_characters(text) for text in normalised]
     lengths = [len(words) for words in texts]
     pairs = [words for words, length in zip(texts, lengths, strict=True) if SHORT < length <= LONGEST_WITH_PAIRS]
     longer = [words for words, length in zip(texts, lengths, strict=True) if length > MEDIUM]
     bands_of_pairs = iter(minhash.bands_of_texts(pairs, minhash.PAIRS))
     bands_of_longer = iter(minhash.bands_of_texts(longer, minhash.LONGER))
     made = []
-    for words, length in zip(texts, lengths, strict=True):
+    for text, words, length in zip(normalised, texts, lengths, strict=True):
         with_grams = length <= LONGEST_WITH_GRAMS
         values = qgrams.gram_keys(words) if with_grams else []
         if SHORT < length <= LONGEST_WITH_PAIRS:
             values += next(bands_of_pairs)
         if length > MEDIUM:
             values += next(bands_of_longer)
-        made.append(TextKeys(tuple(values), length, words if with_grams else ""))
+        made.append(TextKeys(tuple(values), length, words if with_grams else "", number_keys(text, words)))
     return made
 
 
-def key_queries(keys: TextKeys, similarity: float) -> tuple[KeyQuery, ...]:
+def key_queries(keys: TextKeys, similarity: float, *, numbers: bool = False) -> tuple[KeyQuery, ...]:
     """Return the conditions of which a similar document fulfils at least one.
 
     :param similarity: the least similarity.
+    :param numbers: its numbers agree with those of the text.
     """
     queries = []
-    bands = keys.values[keys.length + 1 :] if keys.words else keys.values
+    asked = keys.numbers.asked if numbers else ()
+    bands = keys.shingles[keys.length + 1 :] if keys.words else keys.shingles
     if bands:
-        queries.append(KeyQuery(bands, BANDS_IN_COMMON))
+        queries.append(KeyQuery(bands, BANDS_IN_COMMON, numbers=asked))
     if keys.words and similarity > 0:
         longest = LONGEST_WITH_GRAMS if keys.length <= SHORT else SHORT
         query = qgrams.gram_query(keys.words, similarity, longest)
         if query is not None:
-            grams = keys.values[: keys.length + 1]  # they stand before the bands
-            queries.append(KeyQuery(grams, max(1, query.least), (query.shortest, query.longest)))
+            grams = keys.shingles[: keys.length + 1]  # they stand before the bands
+            queries.append(KeyQuery(grams, max(1, query.least), (query.shortest, query.longest), asked))
     return tuple(queries)
 
 
@@ -155,7 +169,7 @@ class KeyIndex:
         lengths: Sequence[int | None],
         queries: Iterable[Sequence[KeyQuery]],
     ) -> None:
-        asked = {key for some in queries for query in some for key in query.keys}
+        asked = {key for some in queries for query in some for key in (*query.keys, *query.numbers)}
         entries: defaultdict[str, list[int]] = defaultdict(list)
         for index, theirs in enumerate(keys):
             for key in asked.intersection(theirs):
@@ -184,6 +198,11 @@ class KeyIndex:
             if query.lengths is not None:
                 shortest, longest = query.lengths
                 fulfils &= (shortest <= self._lengths) & (self._lengths <= longest)
+            if query.numbers:
+                with_numbers = np.zeros(self._count, dtype=np.bool_)
+                for key in query.numbers:
+                    with_numbers[self._documents(key)] = True
+                fulfils &= with_numbers
             rarities = [rarity(len(documents), self._with_keys) for documents in entries]
             scores = np.bincount(every, np.repeat(rarities, [len(documents) for documents in entries]), self._count)
             best = np.where(fulfils, np.maximum(best, scores.round(ROUNDED_TO)), best)
@@ -207,8 +226,9 @@ class KeyIndex:
                 for index in theirs:
                     shared[index] = shared.get(index, 0) + 1
                     scores[index] = scores.get(index, 0.0) + rare
+            with_numbers = {index for key in query.numbers for index in self._entries.get(key, ())}
             for index, common in shared.items():
-                if common < query.minimum:
+                if common < query.minimum or (query.numbers and index not in with_numbers):
                     continue
                 if query.lengths is not None and not query.lengths[0] <= self._lengths[index] <= query.lengths[1]:
                     continue
@@ -218,7 +238,7 @@ class KeyIndex:
 
     def _documents(self, key: str) -> NDArray[np.intp]:
         if (array := self._arrays.get(key)) is None:
-            array = self._arrays[key] = np.array(self._entries[key], dtype=np.intp)
+            array = self._arrays[key] = np.array(self._entries.get(key, ()), dtype=np.intp)
         return array
 
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import compared_characters, digest
+from es_simhash.fingerprinting.numbers import numbers_agree, numbers_of_normalised, numbers_of_words
 from es_simhash.fingerprinting.shingles import distinct, in_common, shingle_numbers
 from es_simhash.search.keys import text_keys
 from es_simhash.similarity.containment import containment_of
 from es_simhash.similarity.measures import check_measure, cosine, levenshtein_of_words
-from es_simhash.fingerprinting.numbers import numbers_agree, numbers_of_normalised, numbers_of_words
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -82,7 +82,7 @@ class TextFeatures:
     @cached_property
     def keys(self) -> TextKeys:
         """The keyword keys of the text."""
-        return text_keys(self.words)
+        return text_keys(self.normalised)
 
     @cached_property
     def shingles(self) -> NDArray[np.uint64]:
@@ -145,6 +145,11 @@ class Confirm:
     def __post_init__(self) -> None:
         check_similarity(self.least)
         check_measure(self.measure)
+
+    @property
+    def same_numbers(self) -> bool:
+        """Near-duplicates have nearly the same numbers. With containment one of them may have more."""
+        return self.numbers_agree and self.measure != "containment"
 
     def features(self, text: str) -> TextFeatures:
         """Return what is compared of a text.

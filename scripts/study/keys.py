@@ -39,13 +39,13 @@ from rapidfuzz.distance import Levenshtein
 from corpora import corpora, fetch, news, read, reviews, templated, titles, verses
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.normalisation import normalise, word_characters
+from es_simhash.fingerprinting.numbers import numbers as numbers_of
+from es_simhash.fingerprinting.numbers import numbers_agree
 from es_simhash.fingerprinting.shingles import shingle_numbers
 from es_simhash.search import minhash
 from es_simhash.search.encoding import mixed
 from es_simhash.search.qgrams import gram_keys, gram_query
 from es_simhash.similarity.containment import containment_of
-from es_simhash.fingerprinting.numbers import numbers as numbers_of
-from es_simhash.fingerprinting.numbers import numbers_agree
 from truth import join
 
 FACTORS = np.random.default_rng(23).integers(0, 1 << 64, size=16, dtype=np.uint64) | np.uint64(1)

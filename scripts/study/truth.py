@@ -14,9 +14,9 @@ from rapidfuzz.process import cdist
 from tqdm import tqdm
 
 from es_simhash.fingerprinting.normalisation import compared_characters, normalise, word_characters
+from es_simhash.fingerprinting.numbers import numbers, numbers_agree, numbers_of_words
 from es_simhash.fingerprinting.shingles import distinct as distinct_numbers
 from es_simhash.fingerprinting.shingles import shingle_numbers
-from es_simhash.fingerprinting.numbers import numbers, numbers_agree, numbers_of_words
 
 
 def read(path, longer_than, sample, seed):

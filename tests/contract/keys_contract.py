@@ -406,11 +406,13 @@ def _values(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
 
 
 def _random_probe(rng: random.Random) -> Probe:
+    numbers = rng.choice([(), (), ("n1",), ("n1", "n2"), ("n3",)])
     queries = tuple(
         KeyQuery(
             tuple(rng.sample(SOME, rng.randint(1, 6))),
             rng.randint(1, 3),
             rng.choice([None, (rng.randint(0, 3), rng.randint(2, 6))]),
+            numbers,
         )
         for _ in range(rng.randint(0, 2))
     )
@@ -422,6 +424,6 @@ def _random_entry(id: str, rng: random.Random) -> Entry:
     text = random.Random(number)  # documents with one digest have one fingerprint and the same keys
     # The last one is so far from those of the Probes that no store returns it by chance.
     value = text.choice([None, 0, 1 << 20, (1 << 64) - 1])
-    keys = text.choice([None, text.sample(SOME, text.randint(0, 6))])
+    keys = text.choice([None, [*text.sample(SOME, text.randint(0, 6)), *text.choice([(), ("n1",), ("n2", "n4")])]])
     fields: dict[str, Any] = rng.choice([{}, {"lang": "zh"}])
     return entry(id, value, digest=f"digest{number}", keys=keys, length=text.randint(0, 6), **fields)

@@ -7,11 +7,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 
 from es_simhash.search import key_table
 from es_simhash.search.key_table import KeyTable
-from es_simhash.search.keys import KeyIndex, TextKeys, key_queries, text_keys
+from es_simhash.search.keys import KeyIndex, KeyQuery, TextKeys, key_queries, text_keys
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,24 +32,23 @@ def texts(rng: random.Random, count: int) -> list[str]:
                 old[rng.randrange(len(old))] = rng.choice(letters)
             text = "".join(old)[: rng.randrange(len(old) * 3 // 4, len(old) + 1)] or text
         made.append(text)
-    return made
+    return [text + rng.choice(["", "", "3日", "4日", "第8天"]) for text in made]
 
 
-def sharing(keys: Sequence[TextKeys], similarity: float) -> list[set[int]]:
+def sharing(keys: Sequence[TextKeys], queries: Sequence[tuple[KeyQuery, ...]]) -> list[set[int]]:
     """The reference: for each text those that fulfil one of its queries."""
-    queries = [key_queries(each, similarity) for each in keys]
     index = KeyIndex([each.values for each in keys], [each.length for each in keys], queries)
     return [set(index.sharing(some)[0].tolist()) for some in queries]
 
 
 @pytest.mark.parametrize("similarity", [0.5, 0.8, 0.95])
 @pytest.mark.parametrize("crowded", [0, 20, 10_000])
-@pytest.mark.parametrize("seed", range(3))
-def test_no_text_that_fulfils_a_query_is_missed(seed: int, crowded: int, similarity: float) -> None:
+@pytest.mark.parametrize(("seed", "numbers"), [(0, False), (1, True), (2, True)])
+def test_no_text_that_fulfils_a_query_is_missed(seed: int, numbers: bool, crowded: int, similarity: float) -> None:
     rng = random.Random(seed)
     keys = [text_keys(text) for text in texts(rng, 120)]
-    queries = [key_queries(each, similarity) for each in keys]
-    expected = sharing(keys, similarity)
+    queries = [key_queries(each, similarity, numbers=numbers) for each in keys]
+    expected = sharing(keys, queries)
     table = KeyTable()
     with patch.object(key_table, "CROWDED", crowded), patch.object(key_table, "AT_ONCE", rng.choice([50, 10**6])):
         ends = sorted({0, len(keys), *(rng.randrange(len(keys)) for _ in range(6))})
@@ -63,6 +63,19 @@ def test_no_text_that_fulfils_a_query_is_missed(seed: int, crowded: int, similar
         assert all(found or not theirs for found, theirs in zip(every, expected, strict=True))
         for number in range(0, len(keys), 10):
             assert expected[number] <= set(table.sharing_any([queries[number]]).tolist())
+        together = set(table.sharing_any(queries[:20]).tolist())
+        assert together >= set[int]().union(*expected[:20])
+
+
+def test_texts_of_one_template_with_other_numbers_share_nothing() -> None:
+    keys = [text_keys(f"本市第{number}场招聘会今天上午在体育馆举行，请准时参加") for number in range(1, 300)]
+    keys += [text_keys(f"本市第{number}场招聘会今天上午在体育馆举行，请准时到场参加") for number in (7, 80)]
+    queries = [key_queries(each, 0.8, numbers=True) for each in keys]
+    table = KeyTable()
+    table.add([each.values for each in keys], [each.length for each in keys])
+    assert np.flatnonzero(table.may_share(queries, own=0)).tolist() == [6, 79, 299, 300]
+    assert table.sharing_any([queries[299]]).tolist() == [6, 299]
+    assert table.may_share([key_queries(each, 0.8) for each in keys], own=0).all()
 
 
 def test_texts_that_are_like_no_other_share_nothing() -> None:

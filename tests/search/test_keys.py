@@ -108,7 +108,11 @@ def plain_sharing(
                 score = sum(rarity(sum(key in each for each in keys), total) for key in common)
                 low, high = query.lengths or (0, 1 << 30)
                 in_range = query.lengths is None or (length is not None and low <= length <= high)
-                if len(common) >= query.minimum and in_range:
+                with_numbers = not query.numbers or not set(theirs).isdisjoint(query.numbers)
+                assert query.is_fulfilled_by(theirs, length) == (
+                    len(common) >= query.minimum and in_range and with_numbers
+                )
+                if query.is_fulfilled_by(theirs, length):
                     shared[index] = max(score, shared.get(index, 0.0))
         found.append(shared)
     return found
@@ -116,12 +120,14 @@ def plain_sharing(
 
 key_sets = st.lists(st.sampled_from([f"m{n}" for n in range(8)]), unique=True, max_size=6).map(tuple)
 lengths = st.none() | st.integers(0, 5)
-queries = st.builds(KeyQuery, key_sets, st.integers(1, 3), st.none() | st.tuples(st.integers(0, 3), st.integers(2, 5)))
+numbers = st.just(()) | st.lists(st.sampled_from(["n1", "n2", "n3"]), min_size=1, max_size=2).map(tuple)
+ranges = st.none() | st.tuples(st.integers(0, 3), st.integers(2, 5))
+queries = st.builds(KeyQuery, key_sets, st.integers(1, 3), ranges, numbers)
 
 
 @given(
     queries=st.lists(st.lists(queries, max_size=2).map(tuple), max_size=4),
-    documents=st.lists(st.tuples(key_sets, lengths), max_size=6),
+    documents=st.lists(st.tuples(st.builds(tuple.__add__, key_sets, numbers), lengths), max_size=6),
 )
 def test_rows_that_share_keys_are_those_of_the_reference(
     queries: list[tuple[KeyQuery, ...]], documents: list[tuple[tuple[str, ...], int | None]]

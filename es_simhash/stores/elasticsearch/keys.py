@@ -31,9 +31,14 @@ def sharing_clause(queries: Sequence[KeyQuery]) -> dict[str, Any]:
 def _clause(query: KeyQuery) -> dict[str, Any]:
     terms = [{"term": {"simhash.keys": key}} for key in query.keys]
     clause: dict[str, Any] = {"should": terms, "minimum_should_match": max(1, query.minimum)}
+    filters: list[dict[str, Any]] = []
     if query.lengths is not None:
         shortest, longest = query.lengths
-        clause["filter"] = [{"range": {"simhash.length": {"gte": shortest, "lte": longest}}}]
+        filters.append({"range": {"simhash.length": {"gte": shortest, "lte": longest}}})
+    if query.numbers:
+        filters.append({"terms": {"simhash.keys": list(query.numbers)}})
+    if filters:
+        clause["filter"] = filters
     return {"bool": clause}
 
 

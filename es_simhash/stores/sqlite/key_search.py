@@ -40,6 +40,8 @@ _COUNTED = 512
 _SIZES = 500_000
 """Keys whose numbers of entries are remembered. With more, all are forgotten."""
 
+_NO_DOCUMENTS = np.zeros(0, dtype=np.int64)
+
 _WITH_ENTRIES = """
     SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM keys WHERE key BETWEEN value AND value + ?)
 """
@@ -96,7 +98,7 @@ class KeySearch:
 
     A key may have very many documents. Of each key only some are read. First only the rarest keys of each query are
     read. If they find too many documents, all its keys are read, and the documents with the rarest common keys come
-    first.
+    first. If a query asks for numbers that few documents have, these documents are its candidates.
     """
 
     def __init__(self, request: Candidates, database: Database) -> None:
@@ -106,12 +108,15 @@ class KeySearch:
             database.key_sizes = {}  # not cleared: another thread may be reading it
         self._sizes = database.key_sizes
         self._rarest: dict[KeyQuery, list[Range]] = {}
+        self._with_numbers: dict[KeyQuery, NDArray[np.int64]] = {}
         self._entries: dict[tuple[Range, int], NDArray[np.int64]] = {}
         self._rows_read: dict[int, Row | None] = {}
 
     def read(self, queries: Collection[KeyQuery]) -> None:
         """Read the entries of the rarest keys of these queries together, in place of those that were read before."""
         self._entries = {}
+        self._read_numbers([query for query in queries if query.numbers])
+        queries = [query for query in queries if not self._has_few(query)]
         every = key_entries([key for query in queries for key in query.keys], 0).tolist()
         ends = accumulate(len(query.keys) for query in queries)
         numbers = {query: every[end - len(query.keys) : end] for query, end in zip(queries, ends, strict=True)}
@@ -124,6 +129,20 @@ class KeySearch:
             of_most.setdefault(_most_entries(query), set()).update(ranges)
         for most, asked in of_most.items():
             self._read_ranges(asked, most)
+
+    def _read_numbers(self, queries: Sequence[KeyQuery]) -> None:
+        """Read the write orders of the documents with the numbers that these queries ask for, unless they are many."""
+        ranges = {query: _ranges(key_entries(query.numbers, 0).tolist(), query) for query in queries}
+        self._read_ranges({each for some in ranges.values() for each in some}, _READ)
+        for query, some in ranges.items():
+            entries = [array for each in some if (array := self._entries.get((each, _READ))) is not None]
+            if all(len(array) < _READ for array in entries):
+                self._with_numbers[query] = np.unique(np.concatenate(entries)) if entries else _NO_DOCUMENTS
+
+    def _has_few(self, query: KeyQuery) -> bool:
+        """Return whether few documents have the numbers that a query asks for."""
+        documents = self._with_numbers.get(query)
+        return documents is not None and len(documents) <= _READ_IF_ONE_IS_ENOUGH
 
     def _count_entries(self, numbers: Mapping[KeyQuery, Sequence[int]]) -> None:
         """Find out about how many documents have each key. It is exact enough to choose the rarest.
@@ -212,6 +231,8 @@ class KeySearch:
         """:meth:`sharing` by the rarest keys; None if these find more than ``most`` documents."""
         found: list[NDArray[np.int64]] = []
         was_cut = False
+        if all(map(self._has_few, queries)):
+            return self._with_few_numbers(queries, most)
         for query in queries:
             read = _most_entries(query)
             entries = [array for each in self._rarest[query] if (array := self._entries.get((each, read))) is not None]
@@ -229,6 +250,17 @@ class KeySearch:
         rows = [row for row in self._rows(together.tolist(), max(1, len(together))) if _fulfils_any(row, queries)]
         return rows, int(was_cut)
 
+    def _with_few_numbers(self, queries: Sequence[KeyQuery], most: int) -> tuple[list[Row], int]:
+        """:meth:`sharing` among the few documents that have the numbers of the queries.
+
+        All keys count as equally rare.
+        """
+        documents = np.unique(np.concatenate([self._with_numbers[query] for query in queries])).tolist()
+        rows = [row for row in self._rows(documents, max(1, len(documents))) if _fulfils_any(row, queries)]
+        if len(rows) > most:
+            rows.sort(key=lambda row: -max(len(set(query.keys).intersection(row.keys)) for query in queries))
+        return rows[:most], max(0, len(rows) - most)
+
     def _fulfilling(self, query: KeyQuery, times: Times | None) -> _Fulfilling | None:
         most = _most_entries(query)
         ranges = _ranges(key_entries(query.keys, 0).tolist(), query)
@@ -245,6 +277,8 @@ class KeySearch:
         documents = every[counts >= query.minimum]
         if query.lengths is not None:
             documents = self._with_length(documents, query.lengths)
+        if query.numbers:
+            documents = self._having_numbers(documents, query)
         was_cut = any(len(array) == most for array in entries)
         return _Fulfilling(documents, entries, [sizes[each] for each in every_entry], was_cut)
 
@@ -284,6 +318,19 @@ class KeySearch:
         with self._database.use() as connection:
             found = connection.execute(sql, [json.dumps(documents.tolist()), *lengths]).fetchall()
         return np.array(found, dtype=np.int64).reshape(-1)
+
+    def _having_numbers(self, documents: NDArray[np.int64], query: KeyQuery) -> NDArray[np.int64]:
+        """Return those of the documents that have the numbers which a query asks for."""
+        if (having := self._with_numbers.get(query)) is None:
+            sql = "SELECT written FROM keys WHERE key BETWEEN ? AND ? AND written IN (SELECT value FROM json_each(?))"
+            some = json.dumps(documents.tolist())
+            with self._database.use() as connection:
+                found = [
+                    connection.execute(sql, [*each, some]).fetchall()
+                    for each in _ranges(key_entries(query.numbers, 0).tolist(), query)
+                ]
+            having = np.array([written for rows in found for (written,) in rows], dtype=np.int64)
+        return documents[np.isin(documents, having)]
 
     def _count(self, documents: list[int]) -> int:
         """Return how many of the documents match the request; of those with one digest one, if asked."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from es_simhash import InputError
-from es_simhash.fingerprinting.normalisation import compared_characters, digest
+from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.keys import key_queries, keys_of_texts, rarity
 from es_simhash.search.near_index import NearIndex
@@ -111,7 +111,7 @@ class Preparer:
         good = [text.normalised for text in normalised if isinstance(text, _Normalised)]
         keys: Iterable[TextKeys | None] = repeat(None)
         if self._with_keys:
-            keys = iter(keys_of_texts([compared_characters(text) for text in good]))
+            keys = iter(keys_of_texts(good))
         values: Iterable[int | None] = repeat(None)
         if self._with_fingerprint:
             values = (each.value for each in self._fingerprinter.fingerprints_normalised(good))
@@ -148,11 +148,12 @@ class _Known:
 
 
 class _Query(NamedTuple):
-    """A condition on the keys of an original, with the keys as numbers."""
+    """A condition on the keys of an original, with the keys as numbers (:class:`es_simhash.search.keys.KeyQuery`)."""
 
     keys: list[int]
-    minimum: int
-    lengths: tuple[int, int] | None
+    minimum: int = 1
+    lengths: tuple[int, int] | None = None
+    numbers: Sequence[int] = ()
 
 
 class _Shared(NamedTuple):
@@ -288,11 +289,11 @@ class Originals:
 
     def _queries(self, text: Prepared) -> list[_Query]:
         """Return the conditions of which an original fulfils one. The first one finds exact duplicates."""
-        queries = [] if text.digest is None else [_Query([hash(text.digest)], 1, None)]
+        queries = [] if text.digest is None else [_Query([hash(text.digest)])]
         if text.keys is not None and self._confirm is not None:
             queries += [
-                _Query(list(map(hash, query.keys)), max(1, query.minimum), query.lengths)
-                for query in key_queries(text.keys, self._confirm.least)
+                _Query(list(map(hash, query.keys)), max(1, query.minimum), query.lengths, [*map(hash, query.numbers)])
+                for query in key_queries(text.keys, self._confirm.least, numbers=self._confirm.same_numbers)
             ]
         return queries
 
@@ -398,6 +399,9 @@ class Originals:
                 numbers = _as_array(query.keys)
                 shared[earlier] = self._by_key.in_common(found[earlier], numbers)
             fulfils = shared >= query.minimum
+            if query.numbers:
+                earlier = (found < first) & fulfils
+                fulfils[earlier] = self._by_key.in_common(found[earlier], _as_array(query.numbers)) > 0
             if query.lengths is not None:
                 lengths = np.frombuffer(self._lengths, dtype=np.int32)[found]
                 fulfils &= (query.lengths[0] <= lengths) & (lengths <= query.lengths[1])

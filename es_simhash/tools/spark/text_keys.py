@@ -108,7 +108,7 @@ def _keyed(texts: DataFrame, rule: PairRule) -> DataFrame:
 
 def _values(keys: TextKeys, rule: PairRule) -> tuple[list[str], str, list[str], int, int]:
     """Return the values of the columns ``_KEYS``."""
-    bands, most = list(filter(minhash.is_band, keys.values)), most_texts(keys.length)
+    bands, most = list(filter(minhash.is_band, keys.shingles)), most_texts(keys.length)
     if not keys.words:
         return bands, "", [], 0, most
     assert rule.confirm is not None
