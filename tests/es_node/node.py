@@ -100,6 +100,8 @@ RELEASES = {
 }
 NEWEST = RELEASES["9"]
 RELEASE_VARIABLE = "ES_SIMHASH_TEST_RELEASE"
+FORK = 3.0
+"""Seconds for which a process that another thread starts may hold the lock of a node that has ended: until its exec."""
 
 
 def chosen_release() -> Release:
@@ -170,7 +172,7 @@ class Node:
         java, jars = find_jdk(self.release), build(self.release)
         self._log.parent.mkdir(parents=True, exist_ok=True)
         with (self.folder / "pid").open("a+") as pid_file, self._log.open("ab") as log:
-            if not _take(pid_file):
+            if not _take(pid_file, seconds=FORK):
                 raise NodeError(f"a node already runs in {self.folder}")
             self._ports_file.unlink(missing_ok=True)
             self._process = subprocess.Popen(
@@ -496,18 +498,24 @@ def _is_healthy(port: int) -> bool:
         connection.close()
 
 
-def _take(file: IO[str], *, shared: bool = False) -> bool:
+def _take(file: IO[str], *, shared: bool = False, seconds: float = 0) -> bool:
     """Take the lock of an open file, and return whether it was free.
 
     The lock is released when the last copy of the descriptor is closed.
 
     :param shared: take a shared lock, only to ask. Two programs may ask at the same time.
+    :param seconds: wait so long until it is free.
     """
-    try:
-        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.05)
+        else:
+            return True
 
 
 @contextmanager

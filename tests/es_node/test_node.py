@@ -52,6 +52,17 @@ def test_running_node_refuses_a_second_start_on_its_folder(mortal_node: Node) ->
     assert mortal_node.pid
 
 
+def test_a_lock_that_another_process_holds_for_a_moment_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "pid"
+    with path.open("a+") as file, path.open("a+") as later:
+        assert node_module._take(file, shared=True)
+        holder = subprocess.Popen(["sleep", "0.3"], pass_fds=[file.fileno()])  # as between a fork and its exec
+        file.close()
+        assert not node_module._take(later)
+        assert node_module._take(later, seconds=30)
+        assert holder.wait() == 0
+
+
 @pytest.mark.slow
 @pytest.mark.elasticsearch
 def test_node_dies_with_its_killed_owner_and_its_folder_goes_at_the_next_start(mortal_node: Node) -> None:
