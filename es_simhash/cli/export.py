@@ -12,7 +12,7 @@ from es_simhash.console.help import Command
 from es_simhash.console.options import filter_option, store_options, text_field_option
 from es_simhash.console.output import count_of, echo, print_json
 from es_simhash.console.scheme import open_documents, scheme_options
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, saying_what_is_done
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,10 +65,13 @@ def export(filter: dict[str, Any] | None, fields: tuple[str, ...], text_field: l
         scheme = documents.fingerprinter().scheme
         names = ", ".join(map(repr, text_field or documents.rule().text_fields))
         exported = _rows(documents, filter, text_field, with_text=with_text)
-        for row, text in tqdm(exported, unit=" documents", disable=None, leave=False):
-            count += 1
-            without += with_text and text is None
-            print_json(_values(row, text, scheme, fields))
+        with saying_what_is_done(  # an error of the store says it itself
+            lambda: f"{count_of(count, 'document')} exported, others are missing: export again", errors=()
+        ):
+            for row, text in tqdm(exported, unit=" documents", disable=None, leave=False):
+                without += with_text and text is None
+                print_json(_values(row, text, scheme, fields))
+                count += 1
     if without:
         verb = "has" if without == 1 else "have"
         line = (

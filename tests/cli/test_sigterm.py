@@ -137,7 +137,7 @@ CASES = {
         "report.html has a part of the report: run the command again",
     ),
     "stats": Case(("stats",), 10, b"_disk_usage", 0),
-    "export": Case(("export",), 10, b"_search", 0),
+    "export": Case(("export",), 10, b"keep_alive", 0, "0 documents exported, others are missing: export again"),
     "similar": Case(("similar", "市气象台今晨发布暴雨橙色预警"), 10, b"_msearch", 0),
     "backfill": Case(
         ("backfill", "--batch-size", "100", "--workers", "0"),

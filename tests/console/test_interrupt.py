@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -131,6 +132,29 @@ def test_a_signal_ends_an_ingest_that_waits_for_a_pipe(tmp_path: Path, number: i
         returned, (counts,), err = ended(process)
     assert (returned, counts["total"]) == (code, 0)
     assert err == FINISHING + b"es-simhash: interrupted\n"
+
+
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+def test_an_export_that_is_interrupted_says_how_many_documents_it_has_printed(
+    tmp_path: Path, number: int, code: int
+) -> None:
+    with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}") as documents:
+        list(documents.ingest(({"id": n, "text": f"第{n}条新闻"} for n in range(COUNT)), rule="exact"))
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0}
+    with subprocess.Popen([*COMMAND, "export"], cwd=tmp_path, env=environment(), **pipes) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        time.sleep(1)  # until the pipe is full
+        process.send_signal(number)
+        out, err = process.communicate(timeout=40)
+    assert process.returncode == code
+    printed = (first + out).count(b"\n")
+    said = re.fullmatch(
+        rb"es-simhash: interrupted; ([0-9,]+) documents exported, others are missing: export again",
+        err.splitlines()[-1],
+    )
+    assert said, err
+    assert 0 < int(said[1].replace(b",", b"")) <= printed < COUNT
 
 
 @needs_proc
