@@ -54,20 +54,15 @@ class BloomFilter:
     def __init__(self, capacity: int, error_rate: float, *, seed: int = 0, generation: int = 0) -> None:
         """Make an empty filter."""
         config = Config(capacity, error_rate, seed)
-        self._fill(config, generation, [Layer(config.first())])
+        self._fill(config, whole_number("generation", generation, 0, _LAST_SECOND), [Layer(config.first())])
 
-    @classmethod
-    def _of(cls, config: Config, generation: int, layers: Iterable[Layer]) -> BloomFilter:
-        made = cls.__new__(cls)
-        made._fill(config, generation, layers)
-        return made
-
-    def _fill(self, config: Config, generation: int, layers: Iterable[Layer]) -> None:
+    def _fill(self, config: Config, generation: int, layers: Iterable[Layer]) -> BloomFilter:
         self._config = config
         self._seed = config.seed  # one attribute look-up less in each single add
-        self.generation = generation
+        self._generation = generation
         *older, self._newest = layers
         self._older = tuple(older)
+        return self
 
     # --- properties ------------------------------------------------------------------------------------------
 
@@ -228,7 +223,8 @@ class BloomFilter:
 
     def copy(self) -> BloomFilter:
         """Return an independent copy."""
-        return self._of(self._config, self._generation, [layer.copy() for layer in self._layers])
+        layers = [layer.copy() for layer in self._layers]
+        return BloomFilter.__new__(BloomFilter)._fill(self._config, self._generation, layers)
 
     __copy__ = copy
 
@@ -256,4 +252,4 @@ class BloomFilter:
         """
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise InputError(f"a Bloom filter is read from bytes, not from a {type(data).__name__}: decode it first")
-        return cls._of(*layout.load(bytes(data)))
+        return cls.__new__(cls)._fill(*layout.load(bytes(data)))

@@ -79,23 +79,7 @@ def load(data: bytes) -> tuple[Config, int, list[Layer]]:
     start = _HEADER.size + number * _LAYER.size
     _check_minimum(data, start)
     table = list(_LAYER.iter_unpack(data[_HEADER.size : start]))
-    _check_whole(data, start + sum(-(-m // 8) for _, m, _, _ in table) + _CHECKSUM.size, hash_id)
-    if generation < 0:
-        raise FilterFormatError(f"this Bloom filter has a generation before 1970: {generation}")
-    config = _config(capacity, error_rate, seed)
-    return config, generation, _layers(data, start, config, table)
-
-
-def _check_minimum(data: bytes, size: int) -> None:
-    if len(data) < size:
-        raise FilterFormatError(f"this Bloom filter is cut: expected at least {size} bytes, got {len(data)}")
-
-
-def _check_whole(data: bytes, size: int, hash_id: int) -> None:
-    """Check the length of the bytes, their checksum and their hash.
-
-    :param size: the length that the header implies.
-    """
+    size = start + sum(-(-m // 8) for _, m, _, _ in table) + _CHECKSUM.size
     if len(data) != size:
         how = "cut" if len(data) < size else "followed by other bytes"
         raise FilterFormatError(f"this Bloom filter is {how}, or damaged: expected {size} bytes, got {len(data)}")
@@ -106,6 +90,15 @@ def _check_whole(data: bytes, size: int, hash_id: int) -> None:
         )
     if hash_id != HASH:
         raise FilterFormatError(f"this Bloom filter uses hash {hash_id}, and this release knows only hash {HASH}")
+    if generation < 0:
+        raise FilterFormatError(f"this Bloom filter has a generation before 1970: {generation}")
+    config = _config(capacity, error_rate, seed)
+    return config, generation, _layers(data, start, config, table)
+
+
+def _check_minimum(data: bytes, size: int) -> None:
+    if len(data) < size:
+        raise FilterFormatError(f"this Bloom filter is cut: expected at least {size} bytes, got {len(data)}")
 
 
 @lru_cache(100)  # most filters of a store have one configuration

@@ -99,13 +99,6 @@ class SeenConfig:
             )
         Config(self.capacity, self.error_rate / self.generations)
 
-    def filter(self, generation: int) -> BloomFilter:
-        """Return an empty filter of this configuration.
-
-        :param generation: when it is started, in seconds since 1970.
-        """
-        return BloomFilter(self.capacity, self.error_rate / self.generations, generation=generation)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the configuration as plain values, for JSON."""
         return asdict(self)
@@ -149,32 +142,19 @@ class Generation:
 class Seen:
     """The items that one user has seen. Its methods change it in place; ``changed`` says whether one did.
 
-    :param filters: from the oldest generation to the newest; none for a user who has seen nothing.
+    :param values: the filters as they are stored, from the oldest generation to the newest; none for a user who has
+        seen nothing.
     :param forgotten: for the hash of each forgotten item, the start of the newest generation when it was forgotten.
+    :raises FilterFormatError: if a value is not a whole filter.
     """
 
     def __init__(
-        self, config: SeenConfig, filters: Sequence[BloomFilter] = (), forgotten: Mapping[str, int] | None = None
-    ):
+        self, config: SeenConfig, values: Sequence[bytes] = (), forgotten: Mapping[str, int] | None = None
+    ) -> None:
         self._config = config
-        self._filters = list(filters)
-        self._forgotten = dict(forgotten or {})
+        self._filters = [BloomFilter.from_bytes(value) for value in values]
+        self.forgotten = dict(forgotten or {})
         self.changed = False
-
-    @classmethod
-    def read(cls, config: SeenConfig, values: Sequence[bytes], forgotten: Mapping[str, int]) -> Seen:
-        """Return the seen items that were stored.
-
-        :param values: the filters, as :meth:`values` returns them.
-        :param forgotten: the forgotten items, as :attr:`forgotten` returns them.
-        :raises FilterFormatError: if a value is not a whole filter.
-        """
-        return cls(config, [BloomFilter.from_bytes(value) for value in values], forgotten)
-
-    @property
-    def forgotten(self) -> Mapping[str, int]:
-        """The forgotten items, as they are stored."""
-        return self._forgotten
 
     @property
     def newest(self) -> int:
@@ -194,8 +174,8 @@ class Seen:
             for item in items:  # a bad item raises also if there is no filter
                 hash_item(item, 0)
         found = _found(self._filters, items)
-        if self._forgotten and found.any():
-            found &= [_key(item) not in self._forgotten for item in items]
+        if self.forgotten and found.any():
+            found &= [_key(item) not in self.forgotten for item in items]
         return found
 
     def add(self, items: Sequence[Item], now: int) -> int:
@@ -209,11 +189,17 @@ class Seen:
             return 0
         if not self._filters or (self._config.period and now - self.newest >= self._config.period):
             self.rotate(now)
-        newest = self._same_configuration(self._filters[-1])
+        newest, ours = self._filters[-1], self._config
+        error_rate = ours.error_rate / ours.generations
+        if (newest.capacity, newest.error_rate, newest.seed) != (ours.capacity, error_rate, 0):
+            raise FilterMismatch(
+                f"the stored filter was made for {newest.capacity:,} items at error rate {newest.error_rate:g} and the "
+                f"store is set up for {ours.capacity:,} at {error_rate:g}: rotate or rebuild this user"
+            )
         new = newest.update(items)
         unseen = new & ~_found(self._filters[:-1], items)
-        if self._forgotten:
-            unseen |= [self._forgotten.pop(_key(item), None) is not None for item in items]
+        if self.forgotten:
+            unseen |= [self.forgotten.pop(_key(item), None) is not None for item in items]
             new |= unseen
         self.changed |= bool(new.any())
         return int(unseen.sum())
@@ -225,12 +211,12 @@ class Seen:
         :raises InputError: if the list of forgotten items would become too long. Nothing is changed then.
         """
         keys = {_key(item) for item, found in zip(items, self.might_contain(items), strict=True) if found}
-        if len(self._forgotten) + len(keys) > MAX_FORGOTTEN:
+        if len(self.forgotten) + len(keys) > MAX_FORGOTTEN:
             raise InputError(
-                f"{len(self._forgotten) + len(keys):,} forgotten items are too many for a user, {MAX_FORGOTTEN:,} are "
+                f"{len(self.forgotten) + len(keys):,} forgotten items are too many for a user, {MAX_FORGOTTEN:,} are "
                 "allowed: rebuild the user's filters from a log, or rotate"
             )
-        self._forgotten |= dict.fromkeys(keys, self.newest)
+        self.forgotten |= dict.fromkeys(keys, self.newest)
         self.changed |= bool(keys)
         return len(keys)
 
@@ -240,15 +226,17 @@ class Seen:
         :param now: seconds since 1970. If the newest generation started then or later, the new one starts 1 s after it.
         """
         started = max(now, self.newest + 1)
-        self._filters = [*self._filters, self._config.filter(started)][-self._config.generations :]
+        config = self._config
+        empty = BloomFilter(config.capacity, config.error_rate / config.generations, generation=started)
+        self._filters = [*self._filters, empty][-config.generations :]
         oldest = self._filters[0].generation
-        self._forgotten = {key: generation for key, generation in self._forgotten.items() if generation >= oldest}
+        self.forgotten = {key: generation for key, generation in self.forgotten.items() if generation >= oldest}
         self.changed = True
 
     def clear(self) -> None:
         """Forget everything."""
-        self.changed |= bool(self._filters or self._forgotten)
-        self._filters, self._forgotten = [], {}
+        self.changed |= bool(self._filters or self.forgotten)
+        self._filters, self.forgotten = [], {}
 
     def generations(self) -> tuple[Generation, ...]:
         """Return figures of each filter, the oldest generation first."""
@@ -256,15 +244,6 @@ class Seen:
             Generation(each.generation, each.count, len(each.layers), each.size_in_bytes, each.false_positive_rate)
             for each in self._filters
         )
-
-    def _same_configuration(self, theirs: BloomFilter) -> BloomFilter:
-        ours = self._config.filter(0)
-        if (theirs.capacity, theirs.error_rate, theirs.seed) != (ours.capacity, ours.error_rate, ours.seed):
-            raise FilterMismatch(
-                f"the stored filter was made for {theirs.capacity:,} items at error rate {theirs.error_rate:g} and the "
-                f"store is set up for {ours.capacity:,} at {ours.error_rate:g}: rotate or rebuild this user"
-            )
-        return theirs
 
 
 def _found(filters: Sequence[BloomFilter], items: Sequence[Item]) -> NDArray[np.bool_]:

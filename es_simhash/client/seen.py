@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch, OpenSearch
 
     from es_simhash.bloom import Item
+    from es_simhash.bloom.seen import Seen
     from es_simhash.client.search_hits import Hit
     from es_simhash.contract import Store
-    from es_simhash.seen.changes import SeenReport, SeenStats
+    from es_simhash.seen.changes import Change, SeenReport, SeenStats
     from es_simhash.seen.page import Page
 
     ByUser = Mapping[str, Iterable[Item]] | Mapping[int, Iterable[Item]] | Mapping[str | int, Iterable[Item]]
@@ -120,28 +121,38 @@ class SeenItems(SyncClient):
         :returns: ``results``, a count for each user whose items are stored; ``failed``, the error for each other user.
             If the store is away until the deadline, the users that are not done have ``failed``.
         """
-        checked = _by_user(items)
-        return changes.add(self._store, self._config(makes_file=True), checked, _now(), self._deadline)
+        checked, now = _by_user(items), _now()
+        return self._change(checked, lambda seen, user: seen.add(checked[user], now), makes_file=True)
 
     def rebuild_many(self, items: ByUser) -> SeenReport:
         """:meth:`add_many` to new filters: what these users had seen before is dropped, forgotten items too."""
-        checked = _by_user(items)
-        config = self._config(makes_file=True)
-        return changes.add(self._store, config, checked, _now(), self._deadline, rebuild=True)
+        checked, now = _by_user(items), _now()
+
+        def rebuild(seen: Seen, user: str) -> int:
+            seen.clear()
+            return seen.add(checked[user], now)
+
+        return self._change(checked, rebuild, makes_file=True)
 
     def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:
         """Return the items that a user has certainly not seen, in their order. Call it with a page of candidates."""
-        return cast("list[I]", self.unseen_many({user: items})[user_id(user)])
+        [unseen] = self.unseen_many({user: items}).values()
+        return cast("list[I]", unseen)
 
     def unseen_many(self, items: ByUser) -> dict[str, list[Item]]:
         """:meth:`unseen` for many users, by one read."""
         checked = _by_user(items)
-        return changes.unseen(self._store, self._config(makes_file=True), checked)
+        found = changes.might_have_seen(self._store, self._config(makes_file=True), checked)
+        return {
+            user: [item for item, is_seen in zip(theirs, found[user], strict=True) if not is_seen]
+            for user, theirs in checked.items()
+        }
 
     def might_have_seen(self, user: str | int, items: Iterable[Item]) -> list[bool]:
         """Return for each item whether the user might have seen it. False is certain."""
         checked = _by_user({user: items})
-        return changes.might_have_seen(self._store, self._config(makes_file=True), checked)[user_id(user)]
+        [found] = changes.might_have_seen(self._store, self._config(makes_file=True), checked).values()
+        return found
 
     def forget(self, user: str | int, items: Iterable[Item]) -> int:
         """Make items unseen until they are added again.
@@ -157,7 +168,7 @@ class SeenItems(SyncClient):
     def forget_many(self, items: ByUser) -> SeenReport:
         """:meth:`forget` for many users."""
         checked = _by_user(items)
-        return changes.forget(self._store, self._config(), checked, self._deadline)
+        return self._change(checked, lambda seen, user: seen.forget(checked[user]))
 
     def rotate(self, users: Iterable[str | int] | None = None, *, before: int | None = None) -> SeenReport:
         """Start a generation for these users, or for all. If all generations are used, the oldest is dropped.
@@ -178,8 +189,12 @@ class SeenItems(SyncClient):
 
     def clear(self, user: str | int) -> None:
         """Forget everything that a user has seen."""
-        checked = user_id(user)
-        _single(changes.clear(self._store, self._config(), [checked], self._deadline))
+
+        def clear(seen: Seen, user: str) -> int:
+            seen.clear()
+            return int(seen.changed)
+
+        _single(self._change([user_id(user)], clear))
 
     def remove(self, user: str | int) -> bool:
         """Remove the seen items from a user's document, and remove the document if it holds nothing else.
@@ -197,10 +212,11 @@ class SeenItems(SyncClient):
             embedded store. The other methods do not: the name of the file may be mistyped.
         """
         if self._stored is None:
-            self._stored = changes.check(
-                self._store, self._chosen, self.name, embedded=self._store.embedded, makes_file=makes_file
-            )
+            self._stored = changes.check(self._store, self._chosen, self.name, makes_file=makes_file)
         return self._stored
+
+    def _change(self, users: Iterable[str], change: Change, *, makes_file: bool = False) -> SeenReport:
+        return changes.change(self._store, self._config(makes_file=makes_file), users, change, self._deadline)
 
     def unseen_page(
         self,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.bloom.seen import Generation, Seen, SeenConfig
@@ -38,9 +37,6 @@ from es_simhash.retries import Waits
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from es_simhash.bloom import Item
     from es_simhash.contract import Store
 
@@ -49,8 +45,8 @@ SEEN_DEADLINE = 30.0
 USERS = 500
 """Users in one request."""
 
-Items = Mapping[str, Sequence["Item"]]
 Change = Callable[[Seen, str], int]
+"""Changes what a user has seen. Returns how many items this concerned."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +93,7 @@ def set_up(store: Store, config: Mapping[str, Any], name: str) -> str:
     return store.set_up_seen(_agreed(stored, config, name))
 
 
-def check(store: Store, config: Mapping[str, Any], name: str, *, embedded: bool, makes_file: bool) -> SeenConfig:
+def check(store: Store, config: Mapping[str, Any], name: str, *, makes_file: bool) -> SeenConfig:
     """Return the store's configuration. An embedded store that was not set up is set up now.
 
     :param config: some numbers that it must have.
@@ -106,11 +102,11 @@ def check(store: Store, config: Mapping[str, Any], name: str, *, embedded: bool,
     :raises FilterMismatch: if the store was set up with another configuration.
     """
     stored = store.describe_seen()
-    if stored is None and not (embedded and makes_file):
+    if stored is None and not (store.embedded and makes_file):
         location = store.locate()
         if not location.exists:
             raise does_not_exist(location, name, "seen init")
-        if not embedded:
+        if not store.embedded:
             raise NotSetUp(f"{name} is not set up for seen items: {set_up_by(name, 'seen init')}")
     agreed = _agreed(stored, config, name)
     if stored is None:
@@ -129,28 +125,16 @@ def _agreed(stored: SeenConfig | None, config: Mapping[str, Any], name: str) -> 
 # --- read ------------------------------------------------------------------------------------------------------
 
 
-def might_have_seen(store: Store, config: SeenConfig, items: Items) -> dict[str, list[bool]]:
+def might_have_seen(store: Store, config: SeenConfig, items: Mapping[str, Sequence[Item]]) -> dict[str, list[bool]]:
     """Return for each user and item whether the user might have seen it. False is certain.
 
     :raises FilterFormatError: naming a user whose stored bytes cannot be read.
     """
-    found = _found(store, config, items)
-    return {user: mask.tolist() for user, mask in found.items()}
-
-
-def unseen(store: Store, config: SeenConfig, items: Items) -> dict[str, list[Item]]:
-    """Return for each user the items that the user has certainly not seen, in their order."""
-    found = _found(store, config, items)
-    return {user: list(compress(items[user], (~mask).tolist())) for user, mask in found.items()}
-
-
-def _found(store: Store, config: SeenConfig, items: Items) -> dict[str, NDArray[np.bool_]]:
-    """Return for each user and item whether the user might have seen it; an array of shape (n,) for each user."""
     found = {}
     for users in _chunks(items):
         states = store.fetch_users(users)
         for user in users:
-            found[user] = _read(config, states.get(user), user).might_contain(items[user])
+            found[user] = _read(config, states.get(user), user).might_contain(items[user]).tolist()
     return found
 
 
@@ -164,38 +148,35 @@ def stats(store: Store, config: SeenConfig, user: str) -> SeenStats:
 # --- change ----------------------------------------------------------------------------------------------------
 
 
-def add(
-    store: Store, config: SeenConfig, items: Items, now: int, deadline: float, *, rebuild: bool = False
-) -> SeenReport:
-    """Add items to users' filters.
+def change(store: Store, config: SeenConfig, users: Iterable[str], change: Change, deadline: float) -> SeenReport:
+    """Change what users have seen.
 
-    :param now: seconds since 1970.
     :param deadline: seconds for which conflicts are retried.
-    :param rebuild: drop what these users had seen before.
-    :returns: for each user how many of the items were not seen before.
+    :returns: for each user what ``change`` returned.
     """
-
-    def change(seen: Seen, user: str) -> int:
-        if rebuild:
-            seen.clear()
-        return seen.add(items[user], now)
-
-    return _change(store, config, tuple(items), change, deadline)
-
-
-def forget(store: Store, config: SeenConfig, items: Items, deadline: float) -> SeenReport:
-    """Make items unseen until they are added again. Returns for each user how many might have been seen."""
-    return _change(store, config, tuple(items), lambda seen, user: seen.forget(items[user]), deadline)
-
-
-def clear(store: Store, config: SeenConfig, users: Sequence[str], deadline: float) -> SeenReport:
-    """Forget everything that these users have seen. Their documents stay."""
-
-    def change(seen: Seen, user: str) -> int:
-        seen.clear()
-        return int(seen.changed)
-
-    return _change(store, config, tuple(users), change, deadline)
+    report = SeenReport({}, {})
+    end = time.monotonic() + deadline
+    every = tuple(users)
+    for left in _chunks(every):
+        waits = None
+        try:
+            while left := _attempt(store, config, left, change, report):
+                waits = waits or Waits.after_conflict(end - time.monotonic())
+                if waits.wait():
+                    continue
+                for user in left:
+                    report.failed[user] = ConflictError(
+                        f"the seen items of user {user!r} were not stored: gave up after {deadline:g} s of version "
+                        "conflicts; try again later"
+                    )
+                break
+        except StoreUnavailable as error:  # until the deadline: no user after these can be changed
+            for user in every:
+                if user not in report.results and user not in report.failed:
+                    message = f"the seen items of user {user!r} were perhaps not changed: {error}"
+                    report.failed[user] = type(error)(message)
+            break
+    return report
 
 
 def rotate(
@@ -214,13 +195,13 @@ def rotate(
     """
     limit = now if before is None else min(before, now)
 
-    def change(seen: Seen, user: str) -> int:
+    def start(seen: Seen, user: str) -> int:
         if 0 < seen.newest < limit:
             seen.rotate(now)
         return int(seen.changed)
 
     if users is not None:
-        return _change(store, config, tuple(users), change, deadline)
+        return change(store, config, users, start, deadline)
     total = SeenReport({}, {})
 
     def done() -> str:
@@ -233,7 +214,7 @@ def rotate(
             some = store.list_users(limit, without=tuple(sorted(left)))
             if not (some := [user for user in some if user not in left]):
                 return total
-            report = _change(store, config, tuple(some), change, deadline)
+            report = change(store, config, some, start, deadline)
             total.results.update(report.results)
             total.failed.update(report.failed)
             if any(isinstance(error, StoreUnavailable) for error in report.failed.values()):
@@ -260,24 +241,6 @@ def _with_items(store: Store, users: Sequence[str]) -> set[str]:
     return {user for user, state in states.items() if state.filters or state.newest or state.damaged}
 
 
-def _change(store: Store, config: SeenConfig, users: tuple[str, ...], change: Change, seconds: float) -> SeenReport:
-    report = SeenReport({}, {})
-    end = time.monotonic() + seconds
-    for chunk in _chunks(users):
-        left, waits = chunk, None
-        try:
-            while left := _attempt(store, config, left, change, report):
-                waits = waits or Waits.after_conflict(end - time.monotonic())
-                if not waits.wait():
-                    report.failed.update({user: _conflict(user, seconds) for user in left})
-                    break
-        except StoreUnavailable as error:  # until the deadline: no user after these can be changed
-            not_done = [user for user in users if user not in report.results and user not in report.failed]
-            report.failed.update({user: _unavailable(user, error) for user in not_done})
-            break
-    return report
-
-
 def _attempt(
     store: Store, config: SeenConfig, users: tuple[str, ...], change: Change, report: SeenReport
 ) -> tuple[str, ...]:
@@ -299,8 +262,9 @@ def _attempt(
         if seen.changed:
             version = state.version if state else None
             states[user] = UserState(seen.values(), seen.newest, seen.forgotten, version)
-    answer = (store.change_users(states)) if states else Changed(frozenset(), {})
-    report.failed.update({user: _refused(user, reason) for user, reason in answer.refused.items()})
+    answer = store.change_users(states) if states else Changed(frozenset(), {})
+    for user, reason in answer.refused.items():
+        report.failed[user] = StoreError(f"the seen items of user {user!r} were not stored: {reason}")
     not_stored = answer.conflicts | answer.refused.keys()
     report.results.update({user: count for user, count in counts.items() if user not in not_stored})
     return tuple(answer.conflicts)
@@ -312,26 +276,11 @@ def _read(config: SeenConfig, state: UserState | None, user: str) -> Seen:
     try:
         if state.damaged:
             raise FilterFormatError(state.damaged)
-        return Seen.read(config, state.filters, state.forgotten)
+        return Seen(config, state.filters, state.forgotten)
     except FilterFormatError as error:
         raise FilterFormatError(
             f"the seen items of user {user!r} cannot be read: {error}; remove them, and rebuild them from a log"
         ) from error
-
-
-def _refused(user: str, reason: str) -> StoreError:
-    return StoreError(f"the seen items of user {user!r} were not stored: {reason}")
-
-
-def _unavailable(user: str, error: StoreUnavailable) -> StoreUnavailable:
-    return type(error)(f"the seen items of user {user!r} were perhaps not changed: {error}")
-
-
-def _conflict(user: str, seconds: float) -> ConflictError:
-    return ConflictError(
-        f"the seen items of user {user!r} were not stored: gave up after {seconds:g} s of version conflicts; "
-        "try again later"
-    )
 
 
 def _chunks(users: Iterable[str]) -> Iterator[tuple[str, ...]]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from es_simhash.contract import Store
+    from es_simhash.seen.changes import SeenReport
 
 pytestmark = pytest.mark.slow
 
@@ -178,7 +179,7 @@ def test_each_wait_between_two_attempts_is_of_a_random_length(monkeypatch: pytes
 
         monkeypatch.setattr(retries, "pause", pause)
         with pytest.raises(EnoughError):
-            changes.add(Conflicting(LinearStore()), SeenConfig(), {"ann": ["a"]}, 1, 60)
+            changes.change(Conflicting(LinearStore()), SeenConfig(), ["ann"], lambda seen, _: seen.add(["a"], 1), 60)
         return found
 
     one, other = waits(), waits()
@@ -254,9 +255,12 @@ def test_sixteen_writers_to_one_user_lose_nothing_and_give_nothing_up(
     monkeypatch.setattr(retries, "random", random.Random(seed))
     store, config = SlowStore(turns), SeenConfig(error_rate=1e-6)
 
+    def add(item: str) -> SeenReport:
+        return changes.change(store, config, ["ann"], lambda seen, _: seen.add([item], 1), 30)
+
     def write(number: int) -> list[tuple[Any, Any]]:
         try:
-            reports = [changes.add(store, config, {"ann": [f"{number}-{n}"]}, 1, 30) for n in range(EACH)]
+            reports = [add(f"{number}-{n}") for n in range(EACH)]
         finally:
             turns.end()
         return [(report.results, report.failed) for report in reports]

@@ -238,7 +238,7 @@ def _elasticsearch_rows(rng: random.Random, folder: Path) -> None:
     state = _state({**document, "_source": {"seen": user}})
     if not state.damaged:
         with only_our_errors():
-            Seen.read(SeenConfig(), state.filters, state.forgotten)
+            Seen(SeenConfig(), state.filters, state.forgotten)
 
 
 def _check_row(row: Row) -> None:

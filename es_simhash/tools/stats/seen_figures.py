@@ -74,7 +74,7 @@ def seen_figures(store: Store, config: SeenConfig, progress: Callable[[str, int]
         states = store.fetch_users(batch)
         for state in states.values():
             try:
-                found += Seen.read(config, state.filters, state.forgotten).generations()
+                found += Seen(config, state.filters, state.forgotten).generations()
                 damaged += state.damaged is not None
             except FilterFormatError:
                 damaged += 1
