@@ -20,13 +20,13 @@ from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.fingerprinting.tables import LISTS, is_identity
 from es_simhash.fingerprinting.tokens import tokenize
-from es_simhash.fingerprinting.votes import aggregate_all
+from es_simhash.fingerprinting.votes import aggregate, aggregate_all
 from es_simhash.fingerprinting.weights import MIN_FEATURES, weigh
 from es_simhash.fingerprinting.word_segmenters import segmenter, segmenter_name
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from es_simhash.fingerprinting.features import Features
     from es_simhash.fingerprinting.tables import IdfTable, StopWords
@@ -163,7 +163,8 @@ class Fingerprinter:
 
     def fingerprint_normalised(self, normalised: str) -> Fingerprint:
         """:meth:`fingerprint` of a text that ``scheme.normalise`` has returned."""
-        return self.fingerprints_normalised([normalised])[0]
+        weights = self.weigh(self.tokenize(normalised))
+        return self._fingerprint_of(weights, normalised)
 
     def fingerprints(self, texts: Iterable[str]) -> list[Fingerprint]:
         """Return the fingerprint of each text, in order. Each one equals the fingerprint of the text alone."""
@@ -174,7 +175,9 @@ class Fingerprinter:
         made: list[Fingerprint] = []
         for part in _parts(normalised):
             tokens = list(map(self.tokenize, part))
-            made += self._fingerprints_of(list(map(self.weigh, tokens)), part)
+            weights = list(map(self.weigh, tokens))
+            values = aggregate_all(weights, self.scheme.hash, self.scheme.bits)
+            made += map(self._made, values, weights, part)
         return made
 
     def fingerprint_features(self, features: Features) -> Fingerprint:
@@ -188,7 +191,7 @@ class Fingerprinter:
         :raises InputError: if there are no features, or if one is invalid; the message names the feature.
         """
         weights = parse_features(features)
-        return self._fingerprints_of([weights], [canonical_form(weights)])[0]
+        return self._fingerprint_of(weights, canonical_form(weights))
 
     def tokenize(self, normalised: str) -> list[str]:
         """Return the tokens of a normalised text under the Scheme; see ``fingerprinting/tokens.py``."""
@@ -215,17 +218,17 @@ class Fingerprinter:
         """Return True if the token is in the Scheme's list of stop words."""
         return token in self._stop_words
 
-    def _fingerprints_of(self, weights: Sequence[Mapping[str, int]], digest_inputs: Sequence[str]) -> list[Fingerprint]:
-        """Build the Fingerprints of weighed features.
+    def _fingerprint_of(self, weights: Mapping[str, int], digested: str) -> Fingerprint:
+        """Return the Fingerprint of weighed features.
 
-        :param digest_inputs: for each text, the string to digest.
+        :param digested: the string that the digest is of.
         """
+        value = aggregate(weights, self.scheme.hash, self.scheme.bits) if weights else None
+        return self._made(value, weights, digested)
+
+    def _made(self, value: int | None, weights: Mapping[str, int], digested: str) -> Fingerprint:
         scheme = self.scheme
-        values = aggregate_all(weights, scheme.hash, scheme.bits)
-        return [
-            Fingerprint(value, digest(text, scheme.digest), len(features), scheme.bits, not text)
-            for value, features, text in zip(values, weights, digest_inputs, strict=True)
-        ]
+        return Fingerprint(value, digest(digested, scheme.digest), len(weights), scheme.bits, not digested)
 
 
 def _parts(texts: Iterable[str]) -> Iterator[list[str]]:

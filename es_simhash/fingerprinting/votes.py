@@ -15,7 +15,7 @@ from es_simhash.fingerprinting.hashing import hasher
 from es_simhash.fingerprinting.weights import PART
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 FEW = 50
 """The votes of texts with so few features are added together: for one such text, the calls of numpy cost more than the
@@ -87,17 +87,10 @@ def aggregate(weights: Mapping[str, int], hash_name: str, bits: int, *, part: in
     # A product of doubles is by far the fastest. Python's integers are always exact.
     number_type = np.float64 if total < _EXACT else np.object_
     votes_for: Any = np.zeros(bits, dtype=number_type)
-    for some in _parts(weights, part):
-        hashes = np.frombuffer(b"".join(map(hash_word, some)), dtype=np.uint8).reshape(len(some), bits // 8)
-        votes = np.fromiter(some.values(), dtype=number_type, count=len(some))
-        votes_for += votes @ np.unpackbits(hashes, axis=1).astype(number_type)
+    features = iter(weights)
+    votes = np.fromiter(weights.values(), dtype=number_type, count=len(weights))
+    for start in range(0, len(weights), part):
+        hashes = b"".join(map(hash_word, islice(features, part)))
+        signs = np.unpackbits(np.frombuffer(hashes, dtype=np.uint8).reshape(-1, bits // 8), axis=1)
+        votes_for += votes[start : start + part] @ signs.astype(number_type)
     return int.from_bytes(np.packbits((2 * votes_for > total).astype(bool)).tobytes(), "big")
-
-
-def _parts(weights: Mapping[str, int], part: int) -> Iterator[Mapping[str, int]]:
-    if len(weights) <= part:
-        yield weights
-        return
-    rest = iter(weights.items())
-    while some := dict(islice(rest, part)):
-        yield some
