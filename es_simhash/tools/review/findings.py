@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Scan
 from es_simhash.errors import InputError
-from es_simhash.tools.review.group_table import GroupTable
-from es_simhash.tools.review.groups import no_progress
+from es_simhash.tools.review.group_table import GroupTable, no_progress
 from es_simhash.tools.review.near_misses import near_misses as find_near_misses
 
 if TYPE_CHECKING:
@@ -19,14 +17,11 @@ if TYPE_CHECKING:
 
     from es_simhash import Documents, DuplicateRule
     from es_simhash.similarity.rule import RuleOptions
-    from es_simhash.tools.review.group_table import GroupMember, GroupSummary, Totals
-    from es_simhash.tools.review.groups import Progress
+    from es_simhash.tools.review.group_table import GroupMember, GroupSummary, Progress, Totals
     from es_simhash.tools.review.near_misses import NearMiss
 
     Shown = tuple[GroupSummary, tuple[GroupMember, ...]]
 
-_BATCH = 1_000
-"""Rows that are put into the table at once."""
 _GROUPS = 50
 """Groups whose members are compared with their heads at once."""
 
@@ -98,9 +93,7 @@ def review(
     scheme = documents.fingerprinter().scheme
     missing = documents.store.count(Scan(None, filter, (), missing=True))
     with GroupTable() as table:
-        while some := list(islice(rows, _BATCH)):
-            table.add(some)
-            progress("read", len(some))
+        table.add(rows, progress)
         totals = table.totals()
         shown = [
             (summary, tuple(table.members(summary.group, members, farthest_first=True)))

@@ -7,22 +7,29 @@ stays bounded: a few megabytes, whatever the size of the store. A document takes
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.temporary import temporary_database, temporary_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from typing_extensions import Self
 
     from es_simhash.contract import Row
 
+    Progress = Callable[[str, int], object]
+
 _CACHE = 16_000
 """Kibibytes of pages that SQLite holds in memory."""
-_FETCHED = 1_000
-"""Rows that are fetched from the table at once."""
+BATCH = 1_000
+"""Rows that are put into the table, or fetched from it, at once."""
+
+
+def no_progress(stage: str, documents: int) -> None:
+    """Ignore the progress."""
 
 
 @dataclass(frozen=True)
@@ -101,13 +108,19 @@ class GroupTable:
             )
         self._has_groups = False
 
-    def add(self, rows: Iterable[Row]) -> None:
-        """Add Rows. No id comes twice."""
-        values = ((r.id, r.group, _blob(r.fingerprint), r.digest, r.duplicate_of, r.written) for r in rows)
-        with temporary_file("groups"):
-            self._connection.execute("BEGIN")
-            self._connection.executemany("INSERT INTO member VALUES (?, ?, ?, ?, ?, ?)", values)
-            self._connection.execute("COMMIT")
+    def add(self, rows: Iterable[Row], progress: Progress = no_progress) -> None:
+        """Add Rows. No id comes twice.
+
+        :param progress: is called with ``read`` and a number of Rows.
+        """
+        rest = iter(rows)
+        while some := list(islice(rest, BATCH)):
+            values = ((r.id, r.group, _blob(r.fingerprint), r.digest, r.duplicate_of, r.written) for r in some)
+            with temporary_file("groups"):
+                self._connection.execute("BEGIN")
+                self._connection.executemany("INSERT INTO member VALUES (?, ?, ?, ?, ?, ?)", values)
+                self._connection.execute("COMMIT")
+            progress("read", len(some))
 
     def summaries(self, most: int = -1) -> Iterator[GroupSummary]:
         """Yield the groups, the largest first; then by the id of the head.
@@ -144,13 +157,31 @@ class GroupTable:
         groups, members, exact = one(
             'SELECT count(*), ifnull(sum(members), 0), ifnull(sum(exact), 0) FROM "group"'
         ).fetchone()
-        sizes = dict(one('SELECT members, count(*) FROM "group" GROUP BY members').fetchall())
+        sizes = dict(one('SELECT members, count(*) FROM "group" GROUP BY members ORDER BY members').fetchall())
         distances = """
             SELECT distance(m.fingerprint, h.fingerprint) AS bits, count(*)
-            FROM member AS m LEFT JOIN member AS h ON h.id = m.head
-            WHERE m.id <> m.head AND m.digest IS NOT h.digest GROUP BY bits
+            FROM "group" JOIN member AS m USING (head) LEFT JOIN member AS h ON h.id = m.head
+            WHERE m.id <> m.head AND m.digest IS NOT h.digest GROUP BY bits ORDER BY bits
         """
         return Totals(documents, too_short, groups, members, exact, sizes, dict(one(distances).fetchall()))
+
+    def fingerprints(self, most: int) -> list[tuple[int, int]]:
+        """Return pairs (fingerprint, documents): those that several documents have, the most frequent first.
+
+        :param most: return at most so many.
+        """
+        sql = """
+            SELECT fingerprint, count(*) AS documents FROM member WHERE fingerprint IS NOT NULL
+            GROUP BY fingerprint HAVING documents > 1 ORDER BY documents DESC, fingerprint LIMIT ?
+        """
+        return [(int.from_bytes(blob, "big"), documents) for blob, documents in self._select(sql, most)]
+
+    def lost_originals(self) -> int:
+        """Return how many documents are linked to an original that is not in the table."""
+        self._make_groups()
+        sql = "SELECT count(*) FROM member WHERE original NOT IN (SELECT id FROM member)"
+        [lost] = self._connection.execute(sql).fetchone()
+        return int(lost)
 
     def close(self) -> None:
         """Delete the table."""
@@ -177,7 +208,7 @@ class GroupTable:
     def _select(self, sql: str, *parameters: Any) -> Iterator[Any]:
         # A cursor of its own: another question may be asked while this one is read.
         found = self._connection.execute(sql, parameters)
-        while rows := found.fetchmany(_FETCHED):
+        while rows := found.fetchmany(BATCH):
             yield from rows
 
     def __enter__(self) -> Self:

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
-from es_simhash.tools.review.group_table import GroupTable
+from es_simhash.tools.review.group_table import BATCH, GroupTable, no_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from es_simhash import Documents
-    from es_simhash.tools.review.group_table import GroupMember, GroupSummary
-
-    Progress = Callable[[str, int], object]
-
-_BATCH = 1_000
-"""Rows that are put into the table, or fetched, at once."""
-
-
-def no_progress(stage: str, documents: int) -> None:
-    """Ignore the progress."""
+    from es_simhash.tools.review.group_table import GroupMember, GroupSummary, Progress
 
 
 def groups(
@@ -40,9 +30,7 @@ def groups(
 
     def summaries() -> Iterator[GroupSummary]:
         with GroupTable() as table:
-            while some := list(islice(rows, _BATCH)):
-                table.add(some)
-                progress("read", len(some))
+            table.add(rows, progress)
             yield from table.summaries()
 
     return summaries()
@@ -66,7 +54,7 @@ def members(documents: Documents, id: str | int) -> list[GroupMember]:
     found = documents.store.dependents((), (row.group,))
     ids = sorted({row.id, row.group} | found)
     with GroupTable() as table:
-        for start in range(0, len(ids), _BATCH):
-            rows = documents.fetch(ids[start : start + _BATCH])
+        for start in range(0, len(ids), BATCH):
+            rows = documents.fetch(ids[start : start + BATCH])
             table.add(each for each in rows.values() if each.group == row.group and not each.damaged)
         return list(table.members(row.group))

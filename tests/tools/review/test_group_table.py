@@ -47,8 +47,8 @@ def test_the_table_says_what_lists_in_memory_say(rows: list[Row]) -> None:
         for head, members in several.items()
     ]
     summaries.sort(key=lambda group: (-group.members, group.group))
-    # Some members of a stored group may be in no group of this list: their head is another document's group.
-    others = [(by_id.get(row.group), row) for row in rows if row.id != row.group]
+    # Some documents may stand alone, although they name another head: it is a member of another group.
+    others = [(by_id.get(row.group), row) for row in rows if row.id != row.group and row.group in several]
     near = [(head, row) for head, row in others if head is None or head.digest != row.digest]
     with GroupTable() as table:
         table.add(rows[:5])
