@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +20,11 @@ from es_simhash.tools.review.table import BATCH, form_options, print_rows
 from es_simhash.tools.review.titles import title_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from es_simhash import Documents
     from es_simhash.tools.review.group_table import GroupMember, GroupSummary
-    from es_simhash.tools.review.table import Form
+    from es_simhash.tools.review.table import Form, Row
 
 title_field_option = click.option(
     "--title-field",
@@ -46,18 +47,12 @@ def groups() -> None:
     """
 
 
-def _form_options(command: Callable[..., None]) -> Callable[..., None]:
-    for add_option in reversed(form_options):
-        command = add_option(command)
-    return command
-
-
 @groups.command("list", cls=Command)
 @click.option("--limit", metavar="N", type=click.IntRange(1), help="List only the N largest groups.")
 @title_field_option
 @_text_field_option
 @filter_option("Count only documents that match this query clause.")
-@_form_options
+@form_options
 @store_options
 @scheme_options
 def list_groups(
@@ -79,10 +74,9 @@ def list_groups(
     es-simhash groups list --csv > groups.csv
     """
     with open_documents(**store) as documents, tqdm(unit=" documents", disable=None, leave=False) as bar:
-        fields = (title_field, tuple(text_field or documents.rule().text_fields))
         found = _closing(bar, islice(find_groups(documents, filter=filter, progress=show_stages(bar)), limit))
-        names = ("members", "exact", "farthest", "group", "title")
-        if not print_rows(_group_rows(documents, found, *fields), names, form) and form is None:
+        rows = _with_titles(documents, found, "group", title_field, text_field)
+        if not print_rows(rows, ("members", "exact", "farthest", "group", "title"), form) and form is None:
             echo("no groups", err=True)
 
 
@@ -93,38 +87,30 @@ def _closing(bar: tqdm[Any], summaries: Iterable[GroupSummary]) -> Iterator[Grou
         yield summary
 
 
-def _group_rows(
-    documents: Documents, summaries: Iterable[GroupSummary], title_field: str | None, text_fields: tuple[str, ...]
-) -> Iterator[list[dict[str, Any]]]:
-    rest = iter(summaries)
-    while batch := list(islice(rest, BATCH)):
-        titles = titles_of(documents, [summary.group for summary in batch], title_field, text_fields)
-        yield [
-            {
-                "members": summary.members,
-                "exact": summary.exact,
-                "farthest": summary.farthest,
-                "group": summary.group,
-                "title": titles.get(summary.group, ""),
-            }
-            for summary in batch
-        ]
+def _with_titles(
+    documents: Documents,
+    found: Iterable[GroupSummary | GroupMember],
+    id_name: str,
+    title_field: str | None,
+    text_field: list[str] | None,
+) -> Iterator[list[Row]]:
+    """Yield the rows of a table in batches: what was found, each with the title of its document.
 
-
-def titles_of(
-    documents: Documents, ids: list[str], title_field: str | None, text_fields: tuple[str, ...]
-) -> dict[str, str]:
-    """Return the titles of stored documents, by id."""
+    :param id_name: the field with the id of the document.
+    """
+    text_fields = tuple(text_field or documents.rule().text_fields)
     fields = text_fields if title_field is None else (title_field, *text_fields)
-    sources = documents.sources(ids, fields=fields)
-    return {id: title_of(source, title_field, text_fields) for id, source in sources.items()}
+    rest = iter(found)
+    while batch := [asdict(each) for each in islice(rest, BATCH)]:
+        sources = documents.sources([row[id_name] for row in batch], fields=fields)
+        yield [row | {"title": title_of(sources.get(row[id_name], {}), title_field, text_fields)} for row in batch]
 
 
 @groups.command(cls=Command)
 @click.argument("id")
 @title_field_option
 @_text_field_option
-@_form_options
+@form_options
 @store_options
 @scheme_options
 def show(id: str, title_field: str | None, text_field: list[str] | None, form: Form | None, **store: Any) -> None:
@@ -139,26 +125,5 @@ def show(id: str, title_field: str | None, text_field: list[str] | None, form: F
     es-simhash groups show news-17 --json
     """
     with open_documents(**store) as documents:
-        rows = _member_rows(
-            documents, find_members(documents, id), title_field, tuple(text_field or documents.rule().text_fields)
-        )
+        rows = _with_titles(documents, find_members(documents, id), "id", title_field, text_field)
         print_rows(rows, ("distance", "exact", "id", "duplicate_of", "title"), form)
-
-
-def _member_rows(
-    documents: Documents, members: list[GroupMember], title_field: str | None, text_fields: tuple[str, ...]
-) -> Iterator[list[dict[str, Any]]]:
-    for start in range(0, len(members), BATCH):
-        batch = members[start : start + BATCH]
-        titles = titles_of(documents, [member.id for member in batch], title_field, text_fields)
-        yield [
-            {
-                "distance": member.distance,
-                "exact": member.exact,
-                "id": member.id,
-                "group": member.group,
-                "duplicate_of": member.duplicate_of,
-                "title": titles.get(member.id, ""),
-            }
-            for member in batch
-        ]

@@ -7,6 +7,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.console.whole_lines import write_lines
 from es_simhash.errors import InputError
 from es_simhash.files import open_for_owner
 from es_simhash.lines import json_lines
@@ -41,10 +42,6 @@ class LabelFile:
                 self._file.close()
                 raise
 
-    def __len__(self) -> int:
-        """Return how many pairs are labelled."""
-        return len(self._labelled)
-
     def has(self, a_id: str, b_id: str) -> bool:
         """Return whether a pair is labelled, in either order."""
         return frozenset((a_id, b_id)) in self._labelled
@@ -58,28 +55,17 @@ class LabelFile:
         line = json.dumps({**pair, "duplicate": duplicate}, ensure_ascii=False).encode(errors="backslashreplace")
         with self._errors():
             end = self._file.seek(0, os.SEEK_END)
-            try:
-                self._write(line + b"\n")
-            except OSError:
-                self._file.truncate(end)
-                raise
+            write_lines(self._file, line + b"\n")
         ids = frozenset((pair["a_id"], pair["b_id"]))
         self._labelled.add(ids)
         self._added.append((end, ids))
 
-    def undo(self) -> bool:
-        """Remove the last label that was added. Return False if there is none."""
-        if not self._added:
-            return False
+    def undo(self) -> None:
+        """Remove the last label that was added."""
         end, ids = self._added.pop()
         with self._errors():
             self._file.truncate(end)
         self._labelled.discard(ids)
-        return True
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
 
     def _read(self) -> None:
         self._file.seek(0)
@@ -91,11 +77,7 @@ class LabelFile:
         if self._file.seek(0, os.SEEK_END):
             self._file.seek(-1, os.SEEK_END)
             if self._file.read(1) != b"\n":
-                self._write(b"\n")
-
-    def _write(self, line: bytes) -> None:
-        while line:
-            line = line[self._file.write(line) :]
+                write_lines(self._file, b"\n")
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -108,4 +90,4 @@ class LabelFile:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self.close()
+        self._file.close()

@@ -6,7 +6,7 @@ import csv
 import io
 import shutil
 import sys
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
@@ -14,10 +14,12 @@ from es_simhash.console.output import echo, print_json, print_utf8, printable
 from es_simhash.console.terminal import cut, padded, width_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     Form = Literal["text", "csv", "json"]
     Row = dict[str, Any]
+
+F = TypeVar("F", bound="Callable[..., Any]")
 
 BATCH = 100
 """Rows whose columns are made equally wide in a terminal."""
@@ -27,10 +29,11 @@ _FORMULA = tuple("=+-@＝＋－＠")
 A cell that begins with a tab or a line break is escaped before.
 """
 
-form_options = [
-    click.option("--csv", "form", flag_value="csv", help="Print CSV for a spreadsheet."),
-    click.option("--json", "form", flag_value="json", help="Print JSON lines on standard output."),
-]
+
+def form_options(command: F) -> F:
+    """Add the options that choose the form, as the argument ``form``; None for text."""
+    as_json = click.option("--json", "form", flag_value="json", help="Print JSON lines on standard output.")
+    return click.option("--csv", "form", flag_value="csv", help="Print CSV for a spreadsheet.")(as_json(command))
 
 
 def print_rows(rows: Iterable[Sequence[Row]], names: Sequence[str], form: Form | None) -> int:

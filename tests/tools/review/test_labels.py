@@ -37,7 +37,8 @@ def test_the_file_has_each_label_that_was_added_and_not_undone(
     with LabelFile(str(path)) as labels:
         for step in steps:
             if step is None:
-                assert labels.undo() == bool(added)
+                if added:
+                    labels.undo()
                 added = added[:-1]
             else:
                 number, duplicate = step
@@ -51,14 +52,14 @@ def test_the_file_has_each_label_that_was_added_and_not_undone(
         if last and steps[-1] is not None:
             assert labels.has(f"{last[-1][0]}", f"a{last[-1][0]}")
     with LabelFile(str(path)) as again:
-        assert len(again) == len({*earlier, *(n for n, _ in added)})
-        assert all(again.has(f"a{n}", str(n)) for n in earlier)
-        assert not again.undo()
+        kept = {*earlier, *(n for n, _ in added)}
+        assert all(again.has(f"a{n}", str(n)) == (n in kept) for n in range(100))
 
 
 def test_a_new_file_is_for_its_owner_only_and_a_line_that_is_not_json_is_named(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
-    LabelFile(str(path)).close()
+    with LabelFile(str(path)):
+        pass
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.write_text('{"a_id": "a", "b_id": "b", "duplicate": true}\n{"a_id": \n')
     with pytest.raises(InputError, match=r"labels\.jsonl:2: not JSON"):
