@@ -10,7 +10,7 @@ import pickle
 from array import array
 from collections import OrderedDict, defaultdict
 from functools import cached_property
-from itertools import repeat
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from es_simhash import InputError
 from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.search.hamming import hamming_distance
-from es_simhash.search.keys import key_queries, keys_of_texts, rarity
+from es_simhash.search.keys import KeyQuery, key_queries, keys_of_texts, rarity
 from es_simhash.search.near_index import NearIndex
 from es_simhash.similarity.confirm import TextFeatures, most_texts
 from es_simhash.temporary import temporary_bytes, temporary_file
@@ -26,12 +26,14 @@ from es_simhash.tools.dedupe.key_chains import KeyChains
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from es_simhash import DuplicateRule, Fingerprinter
     from es_simhash.search.keys import TextKeys
+
+    Integers = NDArray[np.int64]
 
 _KNOWN = 2_000
 """Originals whose features are kept after a comparison."""
@@ -87,12 +89,6 @@ class Decision:
     problem: str | None = None
 
 
-class _Normalised(NamedTuple):
-    """A text that can be used. A problem is a string too."""
-
-    normalised: str
-
-
 class Preparer:
     """Prepares texts. It can be sent to another process.
 
@@ -107,26 +103,23 @@ class Preparer:
 
     def read_all(self, texts: Sequence[str]) -> list[Prepared | str]:
         """Return for each text what is needed of it, or the problem with it."""
-        normalised = [self._normalised(text) for text in texts]
-        good = [text.normalised for text in normalised if isinstance(text, _Normalised)]
-        keys: Iterable[TextKeys | None] = repeat(None)
+        scheme = self._fingerprinter.scheme
+        good: list[str] = []
+        problems: dict[int, str] = {}
+        for number, text in enumerate(texts):
+            try:
+                good.append(scheme.normalise(text, self._max_text))
+            except InputError as error:
+                problems[number] = str(error)
+        digests = [digest(text, scheme.digest) if text else None for text in good]
+        keys: list[TextKeys | None] = [None] * len(good)
         if self._with_keys:
-            keys = iter(keys_of_texts(good))
-        values: Iterable[int | None] = repeat(None)
+            keys = [*keys_of_texts(good)]
+        values: list[int | None] = [None] * len(good)
         if self._with_fingerprint:
-            values = (each.value for each in self._fingerprinter.fingerprints_normalised(good))
-        kind = self._fingerprinter.scheme.digest
-        made = (
-            Prepared(text, digest(text, kind) if text else None, theirs, value)
-            for text, theirs, value in zip(good, keys, values)  # noqa: B905  two of them may have no end
-        )
-        return [next(made) if isinstance(text, _Normalised) else text for text in normalised]
-
-    def _normalised(self, text: str) -> _Normalised | str:
-        try:
-            return _Normalised(self._fingerprinter.scheme.normalise(text, self._max_text))
-        except InputError as error:
-            return str(error)
+            values = [each.value for each in self._fingerprinter.fingerprints_normalised(good)]
+        prepared = map(Prepared, good, digests, keys, values)
+        return [problems[number] if number in problems else next(prepared) for number in range(len(texts))]
 
 
 class _Known:
@@ -147,82 +140,20 @@ class _Known:
         return self._fingerprinter.fingerprint_normalised(self.normalised).value
 
 
-class _Query(NamedTuple):
-    """A condition on the keys of an original, with the keys as numbers (:class:`es_simhash.search.keys.KeyQuery`)."""
-
-    keys: list[int]
-    minimum: int = 1
-    lengths: tuple[int, int] | None = None
-    numbers: Sequence[int] = ()
-
-
-class _Shared(NamedTuple):
-    """Originals that share keys with a text: pairs (key, original) in arrays of one length.
-
-    :param keys: the position of the key in all queries of the text.
-    :param incomplete: some are missing.
-    """
-
-    keys: NDArray[np.int64]
-    originals: NDArray[np.int64]
-    incomplete: bool
-
-
-class _Found(NamedTuple):
+class _MayBe(NamedTuple):
     """What may be the original of a text.
 
-    :param shared: the originals of former batches that share keys with it; None if there are none.
-    :param here: those of its batch: pairs (position of the key, original).
-    :param near: those with a near fingerprint: pairs (distance, original).
-    :param first: the first original of its batch.
+    :param queries: conditions on the keys of an original, of which it fulfils one.
+    :param keys: the position of a key in all queries; with ``originals`` pairs of a key and an original that has it.
+    :param incomplete: some of these pairs are missing.
+    :param near: pairs (distance, original) of what has a near fingerprint.
     """
 
-    queries: Sequence[_Query]
-    shared: _Shared | None
-    here: Sequence[tuple[int, int]]
+    queries: Sequence[KeyQuery]
+    keys: Integers
+    originals: Integers
+    incomplete: bool
     near: Sequence[tuple[int, int]]
-    first: int
-
-
-class _Kept:
-    """The originals of a batch.
-
-    :param first: the number of the first one.
-    """
-
-    def __init__(self, first: int) -> None:
-        self.first = first
-        self.keys: list[NDArray[np.uint64]] = []
-        self.fingerprints: list[int | None] = []
-        self._of_key: defaultdict[int, list[int]] = defaultdict(list)
-        self._original_of: dict[int, int] = {}
-
-    def add(self, number: int, text: Prepared) -> None:
-        """Add a text.
-
-        :param number: of the text in the batch.
-        """
-        original = self._original_of[number] = self.first + len(self.keys)
-        keys = [] if text.digest is None else [hash(text.digest)]
-        keys += () if text.keys is None else map(hash, text.keys.values)
-        for key in keys:
-            self._of_key[key].append(original)
-        self.keys.append(_as_array(keys))
-        self.fingerprints.append(text.fingerprint)
-
-    def sharing(self, queries: Sequence[_Query]) -> list[tuple[int, int]]:
-        """Return the originals that share keys with a text: pairs (position of the key in all queries, original)."""
-        of_key = self._of_key
-        keys = [key for query in queries for key in query.keys]
-        return [(position, each) for position, key in enumerate(keys) if key in of_key for each in of_key[key]]
-
-    def near(self, near: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int]]:
-        """Return pairs (distance, original) for what is near a text, without the texts of the batch that are copies."""
-        return [
-            (distance, other if earlier else self._original_of[other])
-            for distance, other, earlier in near
-            if earlier or other in self._original_of
-        ]
 
 
 class Originals:
@@ -240,7 +171,6 @@ class Originals:
         self._window = rule.window
         self._distances = distances or (self._confirm is not None and self._max_distance is not None)
         self._by_fingerprint = None if rule.rule != "fingerprint" else NearIndex(fingerprinter.scheme.bits, bits)
-        self._bits = fingerprinter.scheme.bits
         self._near_bits = bits
         self._by_key = KeyChains()
         self._with_keys = 0
@@ -265,84 +195,82 @@ class Originals:
         return [next(decisions) if isinstance(each, Prepared) else Decision(problem=each) for each in prepared]
 
     def _decided(self, texts: Sequence[tuple[Text, Prepared]]) -> list[Decision]:
+        first = len(self._places)
         queries = [self._queries(each) for _, each in texts]
-        shared = self._sharing(queries)
-        near = self._near([each.fingerprint for _, each in texts])
-        batch = _Kept(len(self._places))
+        near = self._near([each.fingerprint for _, each in texts], first)
+        of_key: defaultdict[int, list[int]] = defaultdict(list)  # the originals of this batch that have a key
+        keys: list[NDArray[np.uint64]] = []
+        fingerprints: list[int | None] = []
         decisions = []
-        for number, (text, each) in enumerate(texts):
-            here = batch.sharing(queries[number])
-            by_fingerprint = batch.near(near[number])
+        for (text, each), asked, shared, close in zip(texts, queries, self._sharing(queries), near, strict=True):
+            hashes = enumerate(hash(key) for query in asked for key in query.keys)
+            here = [(position, other) for position, key in hashes if key in of_key for other in of_key[key]]
+            close = [pair for pair in close if pair[1] < first or fingerprints[pair[1] - first] is not None]
             decision = Decision()
-            if here or by_fingerprint or number in shared:
-                known = _Known(each.digest, text.about, each.normalised, self._fingerprinter)
-                found = _Found(queries[number], shared.get(number), here, by_fingerprint, batch.first)
-                decision = self._decision(text, each, known, found)
+            if here or close or len(shared[0]):
+                here_keys, here_originals = np.array(here, dtype=np.int64).reshape(-1, 2).T
+                positions, originals = np.append(shared[0], here_keys), np.append(shared[1], here_originals)
+                decision = self._decision(text, each, _MayBe(asked, positions, originals, shared[2], close))
             decisions.append(decision)
-            if decision.original is None:
-                batch.add(number, each)
-                self._keep(text, each)
-        self._by_key.add(batch.keys)
+            is_original = decision.original is None
+            for key in (own := _keys(each) if is_original else []):
+                of_key[key].append(len(self._places))
+            keys.append(_as_array(own))
+            fingerprints.append(each.fingerprint if is_original else None)
+            self._keep(text, each, is_original=is_original)
+        self._by_key.add(keys)
         if self._by_fingerprint is not None:
-            self._by_fingerprint.add(batch.fingerprints)
+            self._by_fingerprint.add(fingerprints)
         return decisions
 
-    def _queries(self, text: Prepared) -> list[_Query]:
+    def _queries(self, text: Prepared) -> list[KeyQuery]:
         """Return the conditions of which an original fulfils one. The first one finds exact duplicates."""
-        queries = [] if text.digest is None else [_Query([hash(text.digest)])]
+        queries = [] if text.digest is None else [KeyQuery((text.digest,), 1)]
         if text.keys is not None and self._confirm is not None:
-            queries += [
-                _Query(list(map(hash, query.keys)), max(1, query.minimum), query.lengths, [*map(hash, query.numbers)])
-                for query in key_queries(text.keys, self._confirm.least, numbers=self._confirm.same_numbers)
-            ]
+            queries += key_queries(text.keys, self._confirm.least, numbers=self._confirm.same_numbers)
         return queries
 
-    def _sharing(self, queries: Sequence[Sequence[_Query]]) -> dict[int, _Shared]:
-        """Return for texts of a batch, by number, the originals that share keys with them, if there are any."""
+    def _sharing(self, queries: Sequence[Sequence[KeyQuery]]) -> list[tuple[Integers, Integers, bool]]:
+        """Return for each text of a batch the earlier originals that share keys with it.
+
+        :returns: positions of keys in all queries of the text, originals that have them, and whether some are missing.
+        """
         every = [query for some in queries for query in some]
-        if not every or not len(self._by_key):
-            return {}
-        keys = _as_array([key for query in every for key in query.keys])
-        of_query = np.repeat(np.arange(len(every)), [len(query.keys) for query in every])
+        keys = [hash(key) for query in every for key in query.keys]
+        of_query = np.repeat(np.arange(len(every)), np.array([len(query.keys) for query in every], dtype=np.int64))
         minimum = np.array([query.minimum for query in every], dtype=np.int64)
-        found = self._by_key.sharing(keys, of_query, minimum)
-        starts = np.cumsum([0, *(sum(len(query.keys) for query in some) for some in queries)])
+        found = self._by_key.sharing(_as_array(keys), of_query, minimum)
         numbers = np.repeat(np.arange(len(queries)), [len(some) for some in queries])
         incomplete = {int(numbers[query]) for query in found.incomplete}
-        bounds = np.searchsorted(found.keys, starts)
-        return {
-            number: _Shared(found.keys[begin:end] - starts[number], found.texts[begin:end], number in incomplete)
-            for number, (begin, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
-            if begin < end
-        }
+        starts = np.cumsum([0, *(sum(len(query.keys) for query in some) for some in queries)])
+        bounds = np.searchsorted(found.keys, starts).tolist()
+        return [
+            (found.keys[begin:end] - starts[number], found.texts[begin:end], number in incomplete)
+            for number, (begin, end) in enumerate(pairwise(bounds))
+        ]
 
-    def _near(self, fingerprints: Sequence[int | None]) -> list[list[tuple[int, int, bool]]]:
-        """Return what is near each fingerprint: triples (distance, original, True), or (distance, number of a text of
-        the batch, False).
+    def _near(self, fingerprints: Sequence[int | None], first: int) -> list[list[tuple[int, int]]]:
+        """Return what is near each fingerprint of a batch and before it: pairs (distance, number of the text).
+
+        :param first: the number of the first text of the batch.
         """
-        near: list[list[tuple[int, int, bool]]] = [[] for _ in fingerprints]
+        near: list[list[tuple[int, int]]] = [[] for _ in fingerprints]
         if self._by_fingerprint is None:
             return near
-        batch = NearIndex(self._bits, self._near_bits)
+        batch = NearIndex(self._fingerprinter.scheme.bits, self._near_bits)
         batch.add(fingerprints)
-        for index, earlier in ((self._by_fingerprint, True), (batch, False)):
+        for index, start in ((self._by_fingerprint, 0), (batch, first)):
             for some in index.near(fingerprints):
                 for asked, other, distance in zip(*(column.tolist() for column in some), strict=True):
-                    if earlier or other < asked:
-                        near[asked].append((distance, other, earlier))
+                    if start + other < first + asked:
+                        near[asked].append((distance, start + other))
         return near
 
-    def _decision(self, text: Text, prepared: Prepared, own: _Known, may_be: _Found) -> Decision:
+    def _decision(self, text: Text, prepared: Prepared, may_be: _MayBe) -> Decision:
         """Return the Decision for a text that may be a copy."""
-        keys = np.array([key for key, _ in may_be.here], dtype=np.int64)
-        originals = np.array([original for _, original in may_be.here], dtype=np.int64)
-        left_out = 0
-        if may_be.shared is not None:
-            keys = np.concatenate([may_be.shared.keys, keys])
-            originals = np.concatenate([may_be.shared.originals, originals])
-            left_out = int(may_be.shared.incomplete)
-        inside = self._in_window(originals, text.time)
-        keys, originals = keys[inside], originals[inside]
+        inside = self._in_window(may_be.originals, text.time)
+        keys, originals = may_be.keys[inside], may_be.originals[inside]
+        left_out = int(may_be.incomplete)
         if prepared.digest is not None:
             for original in np.unique(originals[keys == 0]).tolist():
                 if (other := self._original(original)).digest == prepared.digest:
@@ -355,7 +283,8 @@ class Originals:
             return Decision(self._original(original).about, distance=distance)
         if self._confirm is None:
             return Decision(left_out=left_out)
-        ordered = self._ranked(may_be, keys, originals, skip=prepared.digest is not None)
+        own = _Known(prepared.digest, text.about, prepared.normalised, self._fingerprinter)
+        ordered = self._ranked(may_be.queries, keys, originals, skip=prepared.digest is not None)
         distances: dict[int, int | None] = {}
         if self._distances:
             distances = {each: hamming_distance(own.fingerprint, self._original(each).fingerprint) for each in ordered}
@@ -364,23 +293,24 @@ class Originals:
             ordered = [each for each in ordered if (bits := distances[each]) is not None and bits <= within]
         most = most_texts(prepared.keys.length if prepared.keys else None)
         left_out += max(0, len(ordered) - most)
-        chosen = sorted(ordered[:most], key=lambda each: (_rank(distances.get(each)), each))
-        for original in chosen:
+
+        def nearest_first(original: int) -> tuple[bool, int, int]:
+            distance = distances.get(original)
+            return distance is None, distance or 0, original
+
+        for original in sorted(ordered[:most], key=nearest_first):
             other = self._original(original)
             similarity = self._confirm.similarity(own.features, other.features)
             if similarity >= self._confirm.least:
                 return Decision(other.about, False, similarity, distances.get(original), left_out)
         return Decision(left_out=left_out)
 
-    def _ranked(
-        self, may_be: _Found, keys: NDArray[np.int64], originals: NDArray[np.int64], *, skip: bool
-    ) -> list[int]:
+    def _ranked(self, queries: Sequence[KeyQuery], keys: Integers, originals: Integers, *, skip: bool) -> list[int]:
         """Return the originals that fulfil a query: those first that share the most and rarest keys.
 
         :param keys: this and ``originals`` are pairs of a key and an original that has it.
         :param skip: the first query is left out.
         """
-        queries, first = may_be.queries, may_be.first
         best: dict[int, float] = {}
         counts = np.bincount(keys, minlength=sum(len(query.keys) for query in queries))
         rarities = np.array([rarity(count, self._with_keys) for count in counts.tolist()])
@@ -395,13 +325,13 @@ class Originals:
                 continue
             scores = np.bincount(inverse, rarities[keys[mine]])
             if query.minimum > 1:
-                earlier = found < first  # those of the batch are complete
-                numbers = _as_array(query.keys)
-                shared[earlier] = self._by_key.in_common(found[earlier], numbers)
+                earlier = found < len(self._by_key)  # those of the batch are complete
+                shared[earlier] = self._by_key.in_common(found[earlier], _as_array([*map(hash, query.keys)]))
             fulfils = shared >= query.minimum
             if query.numbers:
-                earlier = (found < first) & fulfils
-                fulfils[earlier] = self._by_key.in_common(found[earlier], _as_array(query.numbers)) > 0
+                earlier = (found < len(self._by_key)) & fulfils
+                numbers = _as_array([*map(hash, query.numbers)])
+                fulfils[earlier] = self._by_key.in_common(found[earlier], numbers) > 0
             if query.lengths is not None:
                 lengths = np.frombuffer(self._lengths, dtype=np.int32)[found]
                 fulfils &= (query.lengths[0] <= lengths) & (lengths <= query.lengths[1])
@@ -415,13 +345,17 @@ class Originals:
             return np.ones(len(originals), dtype=np.bool_)
         return np.abs(np.frombuffer(self._times, dtype=np.int64)[originals] - time) <= self._window.length
 
-    def _keep(self, text: Text, prepared: Prepared) -> None:
+    def _keep(self, text: Text, prepared: Prepared, *, is_original: bool) -> None:
+        """Give a text the next number, and keep it if it is an original."""
         with temporary_file("texts", OSError):
             self._places.append(self._texts.seek(0, 2))
-            pickle.dump((prepared.digest, text.about, prepared.normalised), self._texts, pickle.HIGHEST_PROTOCOL)
+            if is_original:
+                known = prepared.digest, text.about, prepared.normalised
+                pickle.dump(known, self._texts, pickle.HIGHEST_PROTOCOL)
         self._times.append(_NO_TIME if text.time is None else text.time)
-        self._lengths.append(prepared.keys.length if prepared.keys is not None and prepared.keys.values else -1)
-        self._with_keys += self._lengths[-1] >= 0
+        with_keys = is_original and prepared.keys is not None and bool(prepared.keys.values)
+        self._lengths.append(prepared.keys.length if with_keys and prepared.keys is not None else -1)
+        self._with_keys += with_keys
 
     def _original(self, number: int) -> _Known:
         if (known := self._known.get(number)) is not None:
@@ -436,9 +370,10 @@ class Originals:
         return known
 
 
-def _rank(distance: int | None) -> tuple[bool, int]:
-    """Return the order of distances: where there is none, the text comes after all that have one."""
-    return distance is None, distance or 0
+def _keys(text: Prepared) -> list[int]:
+    """Return what an original is found by: its digest, and its keys."""
+    keys = () if text.keys is None else text.keys.values
+    return [hash(key) for key in (text.digest, *keys) if key is not None]
 
 
 def _as_array(keys: Sequence[int]) -> NDArray[np.uint64]:
