@@ -13,11 +13,13 @@ from es_simhash.console.options import filter_option, json_option, quiet_option,
 from es_simhash.console.output import count_of, echo, not_compared, print_json
 from es_simhash.console.progress import show_stages
 from es_simhash.console.scheme import open_documents, scheme_options
+from es_simhash.deciding.given_links import LinksReport
 from es_simhash.deciding.group import GIANT
 from es_simhash.groups.links import HEADS
 from es_simhash.input import read_parts
 
 if TYPE_CHECKING:
+    from es_simhash.deciding.group import GroupReport
     from es_simhash.similarity.rule import RuleOptions
 
 
@@ -65,42 +67,33 @@ def group(
     es-simhash group --json
     es-simhash group --from links.parquet
     """
-    if file is not None:
-        if head is not None:
-            raise click.UsageError("the heads of the groups are in the file: use --from without --head")
-        _write_links(file, rule, filter, as_json, quiet, store)
-        return
+    if file is not None and head is not None:
+        raise click.UsageError("the heads of the groups are in the file: use --from without --head")
     bar = tqdm(unit=" documents", disable=True if quiet else None, leave=False)
     with open_documents(**store) as documents, bar:
-        report = documents.group(filter=filter, head=head or "earliest", progress=show_stages(bar), **rule)
-    if as_json and not quiet:
-        print_json(asdict(report))
-    if as_json or quiet:
+        progress = show_stages(bar)
+        report: GroupReport | LinksReport
+        if file is not None:
+            report = documents.write_links(read_parts(file), filter=filter, progress=progress, **rule)
+        else:
+            report = documents.group(filter=filter, head=head or "earliest", progress=progress, **rule)
+    if quiet:
         return
-    groups = f"{count_of(report.groups, 'group')} with {count_of(report.members, 'member')}"
-    echo(f"{count_of(report.documents, 'document')}, {groups}")
+    if as_json:
+        print_json(asdict(report))
+        return
+    documents_read, conflicts = count_of(report.documents, "document"), count_of(report.conflicts, "document")
+    if isinstance(report, LinksReport):
+        echo(f"{documents_read}, updated the group or the original of {report.changed:,}")
+        if report.conflicts:
+            echo(f"skipped {conflicts} that another program changed since: group them again")
+        return
+    echo(f"{documents_read}, {count_of(report.groups, 'group')} with {count_of(report.members, 'member')}")
     echo(f"updated the group or the original of {count_of(report.changed, 'document')}")
     if report.conflicts:
-        conflicts = count_of(report.conflicts, "document")
         echo(f"skipped {conflicts} that another program changed in the meantime: run the command again")
     if report.left_out:
         echo(not_compared(report.left_out))
     for head, size in report.largest:
         if size >= GIANT:
             echo(f"very large group: {head} has {size:,} members. Is it a template, or a chain of small changes?")
-
-
-def _write_links(
-    path: str, rule: RuleOptions, filter: dict[str, Any] | None, as_json: bool, quiet: bool, store: dict[str, Any]
-) -> None:
-    bar = tqdm(unit=" documents", disable=True if quiet else None, leave=False)
-    with open_documents(**store) as documents, bar:
-        report = documents.write_links(read_parts(path), filter=filter, progress=show_stages(bar), **rule)
-    if as_json and not quiet:
-        print_json(asdict(report))
-    if not as_json and not quiet:
-        echo(f"{count_of(report.documents, 'document')}, updated the group or the original of {report.changed:,}")
-        if report.conflicts:
-            echo(
-                f"skipped {count_of(report.conflicts, 'document')} that another program changed since: group them again"
-            )

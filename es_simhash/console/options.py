@@ -30,6 +30,33 @@ F = TypeVar("F", bound="Callable[..., Any]")
 Command: TypeAlias = "Callable[..., None]"
 
 
+# --- several options as one argument -----------------------------------------------------------------------
+
+
+def collect_options(
+    argument: str, names: tuple[str, ...], options: list[AddOption], collect: Callable[..., Any] = dict
+) -> Callable[[Command], Command]:
+    """Add options to a command, and pass their values to it as one argument.
+
+    :param argument: name of the command function's parameter.
+    :param names: names of the values.
+    :param collect: makes the argument of the values, which it gets as keywords; by default a dict.
+    """
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def with_dict(**values: Any) -> None:
+            collected = {name: values.pop(name) for name in names}
+            command(**{argument: collect(**collected)}, **values)
+
+        decorated: Command = with_dict
+        for add_option in reversed(options):
+            decorated = add_option(decorated)
+        return decorated
+
+    return decorate
+
+
 # --- the store ---------------------------------------------------------------------------------------------
 
 
@@ -66,6 +93,7 @@ _CONNECTION_OPTIONS = [
     option("--no-verify-certs", section=CONNECTION, is_flag=True, help="Accept any certificate. For tests only."),
     option(
         "--timeout",
+        "request_timeout",
         section=CONNECTION,
         metavar="SECONDS",
         type=float,
@@ -83,6 +111,15 @@ _CONNECTION_OPTIONS = [
 ]
 
 
+_SERVER_FLAGS = {
+    "api_key": "--api-key",
+    "ca_certs": "--ca-certs",
+    "no_verify_certs": "--no-verify-certs",
+    "request_timeout": "--timeout",
+}
+"""The connection options that an SQLite file has no use for."""
+
+
 def _log_more(context: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value:
         show_details()
@@ -95,59 +132,37 @@ _verbose_option = click.option(
     callback=_log_more,
     help="Log each request to a server and each batch on standard error.",
 )
+connection_options = collect_options(
+    "connection",
+    ("api_key", "ca_certs", "no_verify_certs", "request_timeout", "deadline"),
+    [*_CONNECTION_OPTIONS, _verbose_option],
+)
+"""Add the options that say how to reach a store, as the argument ``connection``."""
 
 
 def store_options(command: F) -> F:
     """Add the options that name a store and how to reach it: the arguments of :func:`client_options`."""
-    return _with_store_options(command, f"$ELASTICSEARCH_URL, else {DEFAULT_ADDRESS}")
+    add_store = _store_option(f"$ELASTICSEARCH_URL, else {DEFAULT_ADDRESS}")
+    return add_store(connection_options(command))  # type: ignore[no-any-return]
 
 
 def optional_store_options(command: F) -> F:
     """:func:`store_options` for a command that needs no store: it opens one only if ``--store`` names one."""
-    return _with_store_options(command, "none")
+    return _store_option("none")(connection_options(command))  # type: ignore[no-any-return]
 
 
-def connection_options(command: F) -> F:
-    """Add the options of :func:`store_options` without the store itself, for a command that names several stores."""
-    for add_option in reversed([*_CONNECTION_OPTIONS, _verbose_option]):
-        command = add_option(command)
-    return command
-
-
-def _with_store_options(command: F, default: str) -> F:
-    return _store_option(default)(connection_options(command))  # type: ignore[no-any-return]
-
-
-def client_options(
-    store: str | None,
-    api_key: str | None,
-    ca_certs: str | None,
-    no_verify_certs: bool,
-    timeout: float | None,
-    deadline: float | None,
-) -> tuple[str | None, dict[str, Any]]:
+def client_options(store: str | None, connection: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
     """Return the store's address, and the other arguments of Documents and SeenItems that :func:`store_options` set.
 
     :raises InputError: if an option is for servers, and the store is an SQLite file.
     """
-    if (store or default_address()).startswith("sqlite:"):
-        given = {
-            "--api-key": api_key is not None,
-            "--ca-certs": ca_certs is not None,
-            "--no-verify-certs": no_verify_certs,
-            "--timeout": timeout is not None,
-        }
-        if wrong := ", ".join(flag for flag, is_given in given.items() if is_given):
-            raise InputError(f"{wrong} given with an SQLite file: use these with Elasticsearch or OpenSearch only")
-    options: dict[str, Any] = {
-        "api_key": api_key,
-        "ca_certs": ca_certs,
-        "request_timeout": timeout,
-        "deadline": deadline,
-    }
-    if no_verify_certs:
-        options |= {"verify_certs": False, "ssl_show_warn": False}
-    return store, {name: value for name, value in options.items() if value is not None}
+    given = {name: value for name, value in connection.items() if value is not None and value is not False}
+    wrong = ", ".join(flag for name, flag in _SERVER_FLAGS.items() if name in given)
+    if wrong and (store or default_address()).startswith("sqlite:"):
+        raise InputError(f"{wrong} given with an SQLite file: use these with Elasticsearch or OpenSearch only")
+    if given.pop("no_verify_certs", False):
+        given |= {"verify_certs": False, "ssl_show_warn": False}
+    return store, given
 
 
 def sqlite_file(store: str | None) -> str | None:
@@ -156,33 +171,6 @@ def sqlite_file(store: str | None) -> str | None:
     :param store: None for the default store.
     """
     return address.sqlite_file(store)
-
-
-# --- several options as one argument -----------------------------------------------------------------------
-
-
-def collect_options(
-    argument: str, names: tuple[str, ...], options: list[AddOption], collect: Callable[..., Any] = dict
-) -> Callable[[Command], Command]:
-    """Add options to a command, and pass their values to it as one argument.
-
-    :param argument: name of the command function's parameter.
-    :param names: names of the values.
-    :param collect: makes the argument of the values, which it gets as keywords; by default a dict.
-    """
-
-    def decorate(command: Command) -> Command:
-        @wraps(command)
-        def with_dict(**values: Any) -> None:
-            collected = {name: values.pop(name) for name in names}
-            command(**{argument: collect(**collected)}, **values)
-
-        decorated: Command = with_dict
-        for add_option in reversed(options):
-            decorated = add_option(decorated)
-        return decorated
-
-    return decorate
 
 
 # --- which documents are near-duplicates -------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Options that make a Scheme, and the user's own IDF table and stop words that it names."""
+"""Options that make a Scheme, with the user's own IDF table and stop words; and the stores that commands open."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from es_simhash.client import Documents
+from es_simhash.client import Documents, SeenItems
 from es_simhash.console.help import PLAIN_SCHEME, SCHEME, option
 from es_simhash.console.input import open_input
 from es_simhash.console.options import client_options
@@ -118,23 +118,24 @@ def fingerprinter_factory(
     return fingerprinter
 
 
-def open_documents(
-    store: str | None,
-    api_key: str | None,
-    ca_certs: str | None,
-    no_verify_certs: bool,
-    timeout: float | None,
-    deadline: float | None,
-    **choices: Any,
-) -> Documents:
+def open_documents(store: str | None, connection: dict[str, Any], **choices: Any) -> Documents:
     """Open the documents of a store, from the values of ``store_options`` and :func:`scheme_options`.
 
     Every option of the Scheme that is not given is that of the store. Nothing is sent yet, and no file is created.
 
     :raises InputError: if the address or a file cannot be used.
     """
-    address, options = client_options(store, api_key, ca_certs, no_verify_certs, timeout, deadline)
+    address, options = client_options(store, connection)
     return Documents(address, fingerprinter=fingerprinter_factory(**choices), **options)
+
+
+def open_seen(store: str | None, connection: dict[str, Any], **sizing: Any) -> SeenItems:
+    """Open the seen items of a store, from the values of ``store_options``.
+
+    :raises InputError: if the address cannot be used.
+    """
+    address, options = client_options(store, connection)
+    return SeenItems(address, **sizing, **options)
 
 
 T = TypeVar("T", IdfTable, StopWords)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash.cli.seen.lines import apply_lines
-from es_simhash.client import SeenItems
 from es_simhash.console.exits import SOME_NOT_DONE, STOPPED_BY_ERROR
 from es_simhash.console.help import Command
 from es_simhash.console.input import Input, input_options, input_paths
-from es_simhash.console.options import client_options, json_option, store_options
+from es_simhash.console.options import json_option, store_options
 from es_simhash.console.output import count_of, echo, print_json
+from es_simhash.console.scheme import open_seen
 from es_simhash.errors import InputError, SimhashError
 from es_simhash.ingest.ids import FirstPlaces
 
@@ -44,8 +44,7 @@ def add(arguments: tuple[str, ...], user: str | None, as_json: bool, reading: di
     es-simhash seen add --user ann news-1 news-2
     es-simhash seen add log.jsonl --store http://localhost:9200/users
     """
-    url, options = client_options(**store)
-    with SeenItems(url, **options) as items:
+    with open_seen(**store) as items:
         if user is not None:
             _print_changed(items.add(user, arguments), as_json, "not seen before")
         else:
@@ -68,8 +67,7 @@ def forget(arguments: tuple[str, ...], user: str | None, as_json: bool, reading:
     es-simhash seen forget --user ann news-1
     es-simhash seen forget withdrawn.jsonl --store http://localhost:9200/users
     """
-    url, options = client_options(**store)
-    with SeenItems(url, **options) as items:
+    with open_seen(**store) as items:
         if user is not None:
             _print_changed(items.forget(user, arguments), as_json, "forgotten")
         else:
@@ -91,8 +89,7 @@ def rebuild(files: tuple[str, ...], as_json: bool, reading: dict[str, Any], **st
     \b
     es-simhash seen rebuild log.jsonl --store http://localhost:9200/users
     """
-    url, options = client_options(**store)
-    with SeenItems(url, **options) as items, FirstPlaces() as first_places:
+    with open_seen(**store) as items, FirstPlaces() as first_places:
 
         def change(batch: Batch) -> SeenReport:
             new_users = {user: seen for user, seen in batch.items() if first_places.claim(user, "") is None}

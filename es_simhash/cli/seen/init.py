@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from es_simhash.bloom.seen import SeenConfig
-from es_simhash.client import SeenItems
 from es_simhash.console.help import Command
-from es_simhash.console.options import client_options, store_options
+from es_simhash.console.options import store_options
 from es_simhash.console.output import echo
+from es_simhash.console.scheme import open_seen
 
 _DEFAULT = SeenConfig()
 _MESSAGES = {
@@ -61,8 +61,12 @@ def init(
     es-simhash seen init --store http://localhost:9200/users --error-rate 0.001
     es-simhash seen init --generations 4 --period 604800
     """
-    url, options = client_options(**store)
-    chosen = {"capacity": capacity, "error_rate": error_rate, "generations": generations, "period": period}
-    with SeenItems(url, **chosen, **options) as items:  # type: ignore[arg-type]
+    chosen: dict[str, Any] = {
+        "capacity": capacity,
+        "error_rate": error_rate,
+        "generations": generations,
+        "period": period,
+    }
+    with open_seen(**store, **chosen) as items:
         result = items.setup()
         echo(f"{items.name}: {_MESSAGES[result]}")

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash.cli.seen.lines import by_user, check_entry, each_batch, report_failed, report_rejected
-from es_simhash.client import SeenItems
 from es_simhash.console.exits import exit_unless_all_done
 from es_simhash.console.help import Command
 from es_simhash.console.input import Input, input_options, input_paths
-from es_simhash.console.options import client_options, json_option, store_options
+from es_simhash.console.options import json_option, store_options
 from es_simhash.console.output import echo, print_json
+from es_simhash.console.scheme import open_seen
 from es_simhash.errors import FilterFormatError
 from es_simhash.lines import parsed
 from es_simhash.seen.changes import USERS
@@ -20,6 +20,7 @@ from es_simhash.seen.changes import USERS
 if TYPE_CHECKING:
     from es_simhash.bloom import Item
     from es_simhash.cli.seen.lines import Batch, SeenLine
+    from es_simhash.client import SeenItems
 
     Answer = set[Item] | FilterFormatError
 
@@ -61,8 +62,7 @@ def unseen(
     --json the report is a line {"outcome", "reason"} in place of the answer. With --batch-size 1 each line is answered
     before the next one is read. Use it for a slow pipe.
     """
-    url, options = client_options(**store)
-    with SeenItems(url, **options) as seen:
+    with open_seen(**store) as seen:
         if user is None:
             paths = input_paths(arguments, "give --user USER ITEM…, name a file, or pipe it in")
             _answer_lines(seen, Input(paths, **reading), batch_size, as_json)

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from es_simhash.client import SeenItems
 from es_simhash.console.exits import SOME_NOT_DONE
 from es_simhash.console.help import Command
 from es_simhash.console.option_names import with_options
-from es_simhash.console.options import client_options, json_option, store_options
+from es_simhash.console.options import json_option, store_options
 from es_simhash.console.output import count_of, echo, print_json
+from es_simhash.console.scheme import open_seen
 
 
 @click.command(cls=Command)
@@ -30,8 +30,7 @@ def stats(user: str, as_json: bool, **store: Any) -> None:
     \b
     es-simhash seen stats --user ann
     """
-    url, options = client_options(**store)
-    with SeenItems(url, **options) as seen:
+    with open_seen(**store) as seen:
         found = seen.stats(user)
     if as_json:
         print_json(asdict(found))
@@ -73,8 +72,7 @@ def rotate(users: tuple[str, ...], before: int | None, as_json: bool, **store: A
     \b
     es-simhash seen rotate --before $(date +%s)
     """
-    url, options = client_options(**store)
-    with SeenItems(url, **options) as seen:
+    with open_seen(**store) as seen:
         report = seen.rotate(users or None, before=before)
     rotated = sum(report.results.values())
     if as_json:
@@ -98,8 +96,7 @@ def clear(user: str, **store: Any) -> None:
     \b
     es-simhash seen clear --user ann
     """
-    url, options = client_options(**store)
-    with SeenItems(url, **options) as seen:
+    with open_seen(**store) as seen:
         seen.clear(user)
     echo(f"{user}: cleared")
 
@@ -113,8 +110,7 @@ def remove(user: str, **store: Any) -> None:
     \b
     es-simhash seen remove --user ann
     """
-    url, options = client_options(**store)
-    with SeenItems(url, **options) as seen:
+    with open_seen(**store) as seen:
         removed = seen.remove(user)
     if removed:
         echo(f"{user}: removed")

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from es_simhash.similarity.rule import RuleOptions
     from es_simhash.tools.copy.write_order import Position, WholeDocument
 
-_CONNECTION = ("api_key", "ca_certs", "no_verify_certs", "timeout", "deadline")
-
 
 @click.command(cls=Command)
 @click.option("--from", "old", metavar="URL", required=True, help="The store with the documents.")
@@ -93,7 +91,8 @@ def copy(
     run: dict[str, Any],
     as_json: bool,
     quiet: bool,
-    **store: Any,
+    connection: dict[str, Any],
+    **choices: Any,
 ) -> None:
     """Copy all documents to a store with another Scheme or keys.
 
@@ -116,9 +115,8 @@ def copy(
     check_different_files(
         {"--from": sqlite_file(old), "--to": sqlite_file(new), "--resume": resume, "--dead-letter": dead_letter}, ()
     )
-    connection = {name: store.pop(name) for name in _CONNECTION}
     with ExitStack() as stack:
-        source = stack.enter_context(_open(old, connection, fingerprinter_factory(**store)))
+        source = stack.enter_context(_open(old, connection, fingerprinter_factory(**choices)))
         target = stack.enter_context(_open(new, connection, source.fingerprinter()))
         if source.name == target.name:
             raise InputError(f"--from and --to are one index, {target.name}: name a new one (--to)")
@@ -157,8 +155,8 @@ def copy(
 
 def _open(address: str, connection: dict[str, Any], fingerprinter: Any) -> Documents:
     if sqlite_file(address) is not None:  # the options are meant for the other store
-        connection = dict.fromkeys(connection) | {"no_verify_certs": False, "deadline": connection["deadline"]}
-    _, options = client_options(address, **connection)
+        connection = {"deadline": connection["deadline"]}
+    _, options = client_options(address, connection)
     return Documents(address, fingerprinter=fingerprinter, **options)
 
 

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
     T = TypeVar("T", Item, tuple[int, Item])
 
-_CONNECTION = ("api_key", "ca_certs", "no_verify_certs", "timeout", "deadline")
 _TEXTS = 100
 """Documents that are looked up together in a store of ``--against``."""
 _OUTPUT = "/dev/stdout"
@@ -109,6 +108,7 @@ def dedupe(
     workers: int,
     max_text: int,
     quiet: bool,
+    connection: dict[str, Any],
     **choices: Any,
 ) -> None:
     """Print the documents of files without their copies. No store is needed.
@@ -138,7 +138,6 @@ def dedupe(
     or last it prints no documents then. A second signal stops at once.
     """
     chosen = rule_of(rule)
-    connection = {name: choices.pop(name) for name in _CONNECTION}
     stores = [name for name in against if "://" in name]
     known = input_paths(tuple(name for name in against if name not in stores)) if len(stores) < len(against) else ()
     source = Input(input_paths(files), **reading)
@@ -211,7 +210,7 @@ def dedupe(
 
 
 def _open(address: str, connection: dict[str, Any]) -> Documents:
-    _, options = client_options(address, **connection)
+    _, options = client_options(address, connection)
     return Documents(address, **options)
 
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 SAMPLE = "Draw pairs to label"
 _FOUND = {"keys": "by keys alone", "outside": "just outside of the rule copy"}
-_STORE_ARGUMENTS = ("store", "api_key", "ca_certs", "no_verify_certs", "timeout")
 
 
 @click.command(cls=Command)
@@ -82,6 +81,8 @@ def evaluate(
     filter: dict[str, Any] | None,
     as_json: bool,
     reading: dict[str, Any],
+    store: str | None,
+    connection: dict[str, Any],
     **choices: Any,
 ) -> None:
     """Find the best rule from pairs that you have labelled.
@@ -117,17 +118,16 @@ def evaluate(
     pairs, not of the store. The same seed draws the same pairs. A document takes about 400 bytes of memory. If there
     are more than a million documents, it takes a random million.
     """
-    store = {name: choices.pop(name) for name in _STORE_ARGUMENTS}
     if sample is not None and (files or picture is not None or rule != DuplicateRule() or truth is not None):
         raise click.UsageError("--sample only draws pairs: use it without PAIRS, --truth, --rule, --confirm and --plot")
-    if sample is not None and store["store"] is None:
+    if sample is not None and store is None:
         raise click.UsageError("--sample draws pairs from a store: name the store (--store URL)")
     if picture is not None:
         check_plot(picture)
     with ExitStack() as stack:
         documents = None
-        if store["store"] is not None:
-            documents = stack.enter_context(open_documents(**store, **choices))
+        if store is not None:
+            documents = stack.enter_context(open_documents(store, connection, **choices))
         if sample is not None and documents is not None:
             _print_sample(documents, sample, text_field, filter, seed)
             return

@@ -82,7 +82,8 @@ def serve(
     at_once: int,
     seconds: float,
     max_body: int,
-    **store: Any,
+    store: str | None,
+    connection: dict[str, Any],
 ) -> None:
     """Answer requests over HTTP, for programs in any language.
 
@@ -112,8 +113,8 @@ def serve(
             f"--host {host} can be reached from other machines: name a token (--token-file, or ${TOKEN}), or leave "
             "--host out"
         )
-    store["deadline"] = min(store["deadline"] or seconds, seconds)
-    address, options = client_options(**store)
+    connection["deadline"] = min(connection["deadline"] or seconds, seconds)
+    address, options = client_options(store, connection)
     with Documents(address, **options) as documents:  # a wrong address ends the command here
         name = documents.name
         if documents.store.embedded:

@@ -60,6 +60,7 @@ def folder(tmp_path: Path) -> Path:
     ("options", "scheme", "rule"),
     [
         ([], Scheme(), DuplicateRule()),
+        (["--deadline", "5"], Scheme(), DuplicateRule()),  # of a store that is not named
         (["--rule", "fingerprint", "--max-distance", "5"], Scheme(), DuplicateRule(rule="fingerprint", max_distance=5)),
         (["--confirm", "0.9"], Scheme(), DuplicateRule(confirm=0.9)),
         (
