@@ -61,14 +61,11 @@ def ingested(
     :param ahead: batches that are read ahead, as with workers, but without the processes.
     """
     options = run.RunOptions(
-        rule=documents.rule(**rule),
-        id_field=documents.id_field(),
         on_duplicate=on_duplicate,
         filter=filter,
         batch_size=batch_size,
     )
-    source, fingerprinter = Source(items, batch_size), documents.fingerprinter()
-    keys = keys_of(documents)
+    source, chosen = Source(items, batch_size), resolved(documents, **rule)
     more: dict[str, Any] = {"deadline": 30.0, "check": lambda writes: None, "limits": limits, "ahead": ahead}
-    for outcomes in run.ingest(documents.store, source, fingerprinter, options, keys, **more):
+    for outcomes in run.ingest(documents.store, source, chosen, documents.id_field(), options, **more):
         yield from outcomes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,12 +10,9 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from es_simhash.client.group_commit import GroupCommit
-from es_simhash.client.opening import KNOWN
-from es_simhash.contract import KeysState
 from es_simhash.deciding.add import MEMORY_LIMITS, Adder, AddOptions, MemoryLimits, wait_for_search
 from es_simhash.deciding.ingest import ATTEMPTS, CHANGED, ON_DUPLICATE
 from es_simhash.deciding.outcome import Document, Outcome, failed
-from es_simhash.deciding.rule import resolve
 from es_simhash.errors import DuplicateFound, InputError, SimhashError
 from es_simhash.ingest.batches import BATCH, BATCH_SIZE
 from es_simhash.ingest.reader import Reader
@@ -29,8 +25,6 @@ if TYPE_CHECKING:
     from es_simhash.contract import Store
     from es_simhash.deciding.add import Searched
     from es_simhash.deciding.ingest import OnDuplicate
-    from es_simhash.deciding.rule import ResolvedRule
-    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.lines import Line
     from es_simhash.similarity.rule import DuplicateRule
 
@@ -41,8 +35,6 @@ SEARCHES = 2
 """The most groups of documents that are looked up at the same time."""
 WRITES = 3
 """The most groups of documents that are written at the same time."""
-RULES = 100
-"""The largest number of rules that are remembered."""
 
 
 def is_name(value: object) -> bool:
@@ -76,16 +68,6 @@ class AddRequest:
 
 
 @dataclass(frozen=True)
-class _Opened:
-    """What is known of the store, for a rule."""
-
-    fingerprinter: Fingerprinter
-    keys: KeysState
-    rule: ResolvedRule
-    until: float
-
-
-@dataclass(frozen=True)
 class _Item:
     """A document that waits to be added."""
 
@@ -102,7 +84,6 @@ class Adding:
         self._limits = limits
         self._opening = opening
         self._deadline = deadline
-        self._opened: dict[DuplicateRule, _Opened] = {}
         self._adder: Adder | None = None
         self._outdated = False
         self._lock = threading.Lock()
@@ -127,22 +108,14 @@ class Adding:
 
         :raises DuplicateFound: under ``fail``, if one of them is a duplicate.
         """
-        opened = self._open(request.rule)
-        reader = Reader(
-            opened.fingerprinter,
-            request.id_field,
-            request.rule.text_fields,
-            request.max_text,
-            keys=opened.keys is not KeysState.NONE,
-            time_field=request.rule.time_field,
-            keep_fields=request.keep_fields,
-        )
+        rule = self._opening.resolve(request.rule, set_up_if_missing=self._store.embedded)
+        reader = Reader.of(rule, request.id_field, request.max_text, keep_fields=request.keep_fields)
         items = reader.read_all(lines)
         documents = [item for item in items if isinstance(item, Document)]
         if documents:
             self._opening.keep(request.rule, request.id_field)
         on_duplicate: OnDuplicate = "index" if request.on_duplicate == "index" else "skip"
-        options = AddOptions(opened.rule, on_duplicate, request.filter, request.pipeline)
+        options = AddOptions(rule, on_duplicate, request.filter, request.pipeline)
         added = self._add([_Item(document, options) for document in documents])
         if request.refresh is True and any(outcome.stored for outcome in added):
             self._store.refresh()
@@ -164,22 +137,6 @@ class Adding:
             others = iter(together(self._writes, again))
             added = [each or next(others) for each in added]
         return [each or failed(item.document, CHANGED) for item, each in zip(items, added, strict=True)]
-
-    def _open(self, rule: DuplicateRule) -> _Opened:
-        """Check that the store is set up. It is asked again after ``KNOWN`` seconds for the keys that it has."""
-        known = self._opened.get(rule)
-        if known is not None and time.monotonic() < known.until:
-            return known
-        fingerprinter, keys = self._opening.open_for_ingest(rule)
-        if known is not None and (fingerprinter, keys) == (known.fingerprinter, known.keys):
-            resolved = known.rule  # so that documents from before and after are added together
-        else:
-            resolved = resolve(rule, fingerprinter, keys)
-        opened = _Opened(fingerprinter, keys, resolved, time.monotonic() + KNOWN)
-        if len(self._opened) >= RULES:
-            self._opened.clear()
-        self._opened[rule] = opened
-        return opened
 
     # --- what several calls do together ------------------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,7 +19,7 @@ from es_simhash.client.arguments import (
 )
 from es_simhash.client.clients import AsyncClient, Results, SyncClient, async_iterator, async_method
 from es_simhash.client.near_query import check_near, checked_fingerprint, near_query
-from es_simhash.client.opening import ID_FIELD, Opening, kept_rule, new_store_has_keys
+from es_simhash.client.opening import Opening, kept_rule, new_store_has_keys
 from es_simhash.client.runs import Runs
 from es_simhash.contract import KeysState, Scan, does_not_exist, pages
 from es_simhash.deciding.duplicates import duplicates_of_heads, remove_duplicates
@@ -155,7 +154,7 @@ class Documents(SyncClient):
         made = self._store.set_up(scheme, gets_keys, template)
         added = self._store.set_up_keys() if keys else "unchanged"  # a store that was set up keeps its keys
         changed = self._opening.change_rule(kept)
-        self._opening.forget_keys()
+        self._opening.forget()
         if template and (added == "added" or changed):
             self._store.set_up(scheme, gets_keys, template=True)  # the template gets them, too
         if made != "unchanged":
@@ -322,9 +321,8 @@ class Documents(SyncClient):
         :raises StoreError: if the store fails for longer than the deadline. What was read before has ``failed``. With a
             ``checkpoint`` the next call decides the documents that have no outcome.
         """
-        given = RunOptions(
-            rule=self._opening.checked(rule),
-            id_field=id_field or ID_FIELD,
+        self._opening.checked(rule)
+        options = RunOptions(
             on_duplicate=on_duplicate,
             filter=filter,
             batch_size=batch_size,
@@ -340,16 +338,11 @@ class Documents(SyncClient):
             if checkpoint is not None:  # a run that is resumed knows its address
                 self._patience.answered = True
             opening = self._opening
-            options = replace(given, rule=opening.rule_to_write(rule), id_field=opening.id_field(id_field))
-            fingerprinter, keys = opening.open_for_ingest(options.rule)
+            chosen, name = opening.rule_to_write(rule), opening.id_field(id_field)
+            resolved = opening.resolve(chosen, set_up_if_missing=self._store.embedded)
+            check = partial(opening.check_run, resolved, name)
             yield from ingest(
-                self._store,
-                source,
-                fingerprinter,
-                options,
-                keys,
-                deadline=self._patience.deadline,
-                check=partial(opening.check_run, fingerprinter, options.rule, keys, options.id_field),
+                self._store, source, resolved, name, options, deadline=self._patience.deadline, check=check
             )
 
         return Results(self._runs.results(batches()), "ingest")
@@ -385,12 +378,11 @@ class Documents(SyncClient):
         :raises NotSetUp: if there is no such index.
         """
         chosen = with_text_field(rule, text_field)
-        given = RunOptions(
-            rule=self._opening.checked(chosen),
+        self._opening.checked(chosen)
+        options = RunOptions(
             filter=filter,
             batch_size=batch_size,
             max_text=max_text,
-            keep_fields=True,
             workers=workers,
         )
         check_optional_filter(filter)
@@ -399,15 +391,13 @@ class Documents(SyncClient):
         def batches() -> Iterator[Sequence[Outcome]]:
             if text_field is None and self._opening.stored_rule().text_field is None and not is_whole(rule):
                 raise InputError(f"{self.name} does not know the field with the text: name it (text_field)")
-            options = replace(given, rule=self._opening.rule_to_write(chosen))
-            fingerprinter, keys = self._opening.open_for_backfill(options.rule)
+            resolved = self._opening.resolve_for_backfill(self._opening.rule_to_write(chosen))
             yield from backfill(
                 self._store,
-                fingerprinter,
+                resolved,
                 options,
-                keys,
                 deadline=self._patience.deadline,
-                check=partial(self._opening.check_run, fingerprinter, options.rule, keys, None),
+                check=partial(self._opening.check_run, resolved, None),
                 again=again,
                 slice=part,
                 stop=stop,
@@ -631,7 +621,7 @@ class Documents(SyncClient):
         checked, chosen = checked_texts(texts), self._opening.rule(rule)
         checked_or_none = checked_times(times, checked, chosen)
         resolved = self._opening.resolve(chosen)
-        return similar(self._store, checked, self._opening.fingerprinter(), resolved, filter, checked_or_none)
+        return similar(self._store, checked, resolved, filter, checked_or_none)
 
     def similar_to(
         self, id: str | int, *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
@@ -656,9 +646,9 @@ class Documents(SyncClient):
         check_near(near, self._opening.checked(rule, text=text))  # before the store is asked
         chosen = self._opening.rule(rule, text=text)
         check_near(near, chosen)
-        fingerprinter = self._opening.check()
-        keys = self._opening.keys_for(chosen)
-        return near_query(near, fingerprinter=fingerprinter, keys=keys is not KeysState.NONE, rule=chosen)
+        resolved = self._opening.resolve(chosen)
+        keys = resolved.stored_keys is not KeysState.NONE
+        return near_query(near, fingerprinter=resolved.fingerprinter, keys=keys, rule=chosen)
 
     def are_duplicates(self, pairs: Iterable[tuple[str | int, str | int]], **rule: Unpack[RuleOptions]) -> list[bool]:
         """Return for each pair of stored documents whether they are duplicates of each other.

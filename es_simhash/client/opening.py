@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from dataclasses import replace
 from datetime import timedelta
@@ -30,12 +31,29 @@ ID_FIELD = "id"
 """The field with the id, if neither the caller nor the store names one."""
 
 KNOWN = 10.0
-"""Seconds for which it is known how a store was set up."""
+"""Seconds for which it is known how a store was set up. Its alias may lead to another index then."""
 
 
 def new_store_has_keys(rule: DuplicateRule) -> bool:
     """Return whether a store that is set up for a run by this rule gets keys, unless the user chooses."""
     return rule.confirm is not None
+
+
+class _Said:
+    """What a store said about itself since it was asked first.
+
+    :param until: it is asked again from this time of the monotonic clock on.
+    """
+
+    def __init__(self, until: float) -> None:
+        self.until = until
+        self.scheme: Scheme | None = None
+        self.rule: StoredRule | None = None
+        self.keys: KeysState | None = None
+        self.resolved: dict[DuplicateRule, ResolvedRule] = {}
+        """The rules that were resolved under that Scheme and these keys."""
+        self.keeps: set[tuple[DuplicateRule, str | None]] = set()
+        """Rules with a name of the field with the id that the store keeps."""
 
 
 class Opening:
@@ -69,11 +87,8 @@ class Opening:
         else:
             default = Fingerprinter(scheme or DEFAULT, segmenter)  # raises for an unknown segmenter
             self._chosen = default if scheme is not None else None
-        self._checked = False
-        self._checked_until = 0.0
-        self._keys: KeysState | None = None
-        self._stored_rule: StoredRule | None = None
-        self._rule_until = 0.0
+        self._said = _Said(0.0)
+        self._lock = threading.Lock()
         self._warned = False
 
     @property
@@ -93,8 +108,7 @@ class Opening:
         stored = self._store.describe()
         made = self._make(stored)
         if stored is not None and made.scheme == stored:
-            self._chosen, self._checked = made, True
-            self._checked_until = time.monotonic() + KNOWN
+            self._chosen, self._what_it_said().scheme = made, stored
         return made
 
     def check(
@@ -106,30 +120,35 @@ class Opening:
     ) -> Fingerprinter:
         """Check that the store was set up with the Scheme of this Fingerprinter, and return it.
 
-        The store is asked again after ``KNOWN`` seconds: meanwhile its alias may lead to another index.
-
         :param keys: the store gets keys if it is set up now.
         :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
         :raises SchemeMismatch: if it was set up with another Scheme.
         """
         ours = fingerprinter or self.fingerprinter()
-        self._forget_what_is_old()
-        if not (self._checked and self._chosen is not None and ours.scheme == self._chosen.scheme):
+        said = self._what_it_said()
+        if said.scheme != ours.scheme:
             check_scheme(self._store, ours.scheme, self.name, set_up_if_missing=set_up_if_missing, keys=keys)
-            self._chosen, self._checked = ours, True
-            self._checked_until = time.monotonic() + KNOWN
+            self._chosen, said.scheme = ours, ours.scheme
         return ours
 
-    def _forget_what_is_old(self) -> None:
-        if self._checked and time.monotonic() > self._checked_until:
-            self._checked, self._keys = False, None
+    def _what_it_said(self) -> _Said:
+        """Return what the store has said in the last ``KNOWN`` seconds."""
+        with self._lock:
+            if time.monotonic() >= self._said.until:
+                self._said = _Said(time.monotonic() + KNOWN)
+            return self._said
+
+    def forget(self) -> None:
+        """Ask the store again, because it was set up in another way."""
+        with self._lock:
+            self._said = _Said(0.0)
 
     def stored_rule(self) -> StoredRule:
-        """Return the rule and the names of fields that the store keeps. It is asked again after ``KNOWN`` seconds."""
-        stored = self._stored_rule  # another thread may forget it
-        if stored is None or time.monotonic() > self._rule_until:
-            stored = self._stored_rule = self._store.describe_rule()
-            self._rule_until = time.monotonic() + KNOWN
+        """Return the rule and the names of fields that the store keeps."""
+        said = self._what_it_said()
+        stored = said.rule  # another thread may forget it
+        if stored is None:
+            stored = said.rule = self._store.describe_rule()
         return stored
 
     def checked(self, given: RuleOptions | MatchOptions, *, text: bool = True) -> DuplicateRule:
@@ -137,7 +156,10 @@ class Opening:
 
         :param text: the call has a text. Without one the rule is ``fingerprint``, or one that compares no texts.
         """
-        return self._allowed(rule_of(given) if text else rule_without_text(given))
+        rule = rule_of(given) if text else rule_without_text(given)
+        if self._chosen is not None:
+            rule.bits_allowed(self._chosen.scheme)
+        return rule
 
     def rule(self, given: RuleOptions | MatchOptions, *, text: bool = True) -> DuplicateRule:
         """Return the rule that a call uses: that of the store, and what the call says in addition.
@@ -151,11 +173,13 @@ class Opening:
         if not text:
             if stored.rule is not None and stored.rule.confirm is None:
                 given = {"rule": refined(stored.rule, given)}
-            return self._allowed(rule_without_text(given))
+            return rule_without_text(given)
+        if not given:
+            return stored.whole
         options: Any = given
         if stored.text_field is not None and not is_whole(given) and given.get("text_field") is None:
             options = {**given, "text_field": stored.text_field}
-        return self._allowed(refined(stored.rule, options))
+        return refined(stored.rule, options)
 
     def rule_to_write(self, given: RuleOptions | MatchOptions) -> DuplicateRule:
         """Return the rule of a call that writes: it must be that of the store.
@@ -165,11 +189,6 @@ class Opening:
         rule = self.rule(given)
         if given:
             self._check_same(_to_store(rule))
-        return rule
-
-    def _allowed(self, rule: DuplicateRule) -> DuplicateRule:
-        if self._chosen is not None:
-            rule.bits_allowed(self._chosen.scheme)
         return rule
 
     def id_field(self, given: str | None) -> str:
@@ -197,11 +216,16 @@ class Opening:
         """Let the store keep the rule and the names of fields, if it keeps none yet.
 
         :raises AccessDenied: if this user may not change the mapping.
-        :raises InputError: if another program was faster, with another rule.
+        :raises InputError: if it keeps another one, perhaps because another program was faster.
         """
+        said = self._what_it_said()
+        if (rule, id_field) in said.keeps:
+            return
         ours = _to_store(rule, id_field)
+        self._check_same(ours)
         stored = self.stored_rule()
         if stored.everywhere and stored.includes(ours):
+            said.keeps.add((rule, id_field))
             return
         try:
             self._store.keep_rule(ours)
@@ -212,7 +236,7 @@ class Opening:
                 f"{self.name} keeps no rule yet, and this user may not add it: let an administrator run "
                 f"`es-simhash init {_init_options(stored.updated(ours))} --store {self.name}` ({error})"
             ) from error
-        self._stored_rule = None
+        self._what_it_said().rule = None
         self._check_same(ours)
 
     def change_rule(self, new: StoredRule) -> bool:
@@ -226,45 +250,36 @@ class Opening:
         except (InputError, StoreError):
             pass  # indices that differ, or a rule that cannot be used: this replaces them
         self._store.keep_rule(new, replace=True)
-        self._stored_rule = None
+        self.forget()
         return True
 
-    def resolve(self, rule: DuplicateRule) -> ResolvedRule:
-        """Return the rule under the store's Scheme, and check that the store is set up.
+    def resolve(self, rule: DuplicateRule, *, set_up_if_missing: bool = False) -> ResolvedRule:
+        """Return the rule under the Scheme and the keys of the store. It is checked that the store is set up.
 
-        :raises InputError: if the Scheme does not allow the rule. That is checked first.
+        :raises InputError: if the Scheme does not allow the rule, before anything is set up; if the rule has a window,
+            and the store cannot compare times.
+        :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
         """
+        resolved = self._what_it_said().resolved
+        if (known := resolved.get(rule)) is not None:
+            return known
         fingerprinter = self.fingerprinter()
-        resolve(rule, fingerprinter)
-        self.check(fingerprinter)
-        self.check_times(rule)
-        if rule.confirm is None:
-            return resolve(rule, fingerprinter)
-        return resolve(rule, fingerprinter, self.keys_for(rule))
-
-    def check_times(self, rule: DuplicateRule) -> None:
-        """Check that the store can compare times, if the rule has a window.
-
-        :raises InputError: if it cannot.
-        """
+        rule.bits_allowed(fingerprinter.scheme)
+        self.check(fingerprinter, set_up_if_missing=set_up_if_missing, keys=new_store_has_keys(rule))
         if rule.time_field is not None:
             self._store.check_time_field(rule.time_field)
+        # Calls at the same time get one object, so that their documents are added together.
+        return resolved.setdefault(rule, resolve(rule, fingerprinter, self._keys_for(rule)))
 
     def keys(self) -> KeysState:
-        """Return whether the store has keys. It is asked until they are complete."""
-        keys = self._keys  # another thread may forget them
-        if keys is not KeysState.COMPLETE:
-            keys = self._keys = self._store.describe_keys()
+        """Return which keys the store has."""
+        said = self._what_it_said()
+        keys = said.keys
+        if keys is None:
+            keys = said.keys = self._store.describe_keys()
         return keys
 
-    def check_run(
-        self,
-        fingerprinter: Fingerprinter,
-        rule: DuplicateRule,
-        keys: KeysState,
-        id_field: str | None,
-        writes: bool,
-    ) -> None:
+    def check_run(self, rule: ResolvedRule, id_field: str | None, writes: bool) -> None:
         """Check that a store is as it was when a run began. It is asked again after ``KNOWN`` seconds.
 
         :param writes: documents are about to be written, so the store is to keep the rule. A run in which all lines are
@@ -273,24 +288,24 @@ class Opening:
         :raises InputError: if it keeps another rule.
         :raises NotSetUp: if it is not set up any more, or its keys are not what they were.
         """
-        self.check(fingerprinter)
-        self._check_same(_to_store(rule, id_field))
+        self.check(rule.fingerprinter)
         if writes:
-            self.keep(rule, id_field)
-        now = self._keys = self._keys or self._store.describe_keys()
-        if now is not keys and (keys, now) != (KeysState.INCOMPLETE, KeysState.COMPLETE):
+            self.keep(rule.chosen, id_field)
+        else:
+            self._check_same(_to_store(rule.chosen, id_field))
+        now, before = self.keys(), rule.stored_keys
+        if now is not before and (before, now) != (KeysState.INCOMPLETE, KeysState.COMPLETE):
             raise NotSetUp(f"the keys of {self.name} were changed while documents were written: start again")
 
-    def forget_keys(self) -> None:
-        """Ask the store for its keys again, because they were changed."""
-        self._keys = None
-
-    def keys_for(self, rule: DuplicateRule) -> KeysState:
-        """Return whether the store has keys, for a run by this rule.
+    def _keys_for(self, rule: DuplicateRule) -> KeysState:
+        """Return which keys the store has, for a run by this rule.
 
         :raises NotSetUp: if texts confirm and the store has incomplete keys of texts: candidates would be missing.
         """
         keys = self.keys()
+        if rule.confirm is not None and keys is KeysState.INCOMPLETE:
+            self._what_it_said().keys = None  # a backfill may have completed them
+            keys = self.keys()
         if rule.confirm is not None and keys is KeysState.INCOMPLETE:
             raise NotSetUp(
                 f"the keys of {self.name} are incomplete, so duplicates would be missing: run "
@@ -310,30 +325,24 @@ class Opening:
         return keys
 
     def keys_if_set_up(self) -> KeysState:
-        """Return whether the store has keys.
+        """Return which keys the store has now.
 
         :raises NotSetUp: if the store was not set up.
         """
         if self._store.describe() is None:
             raise explain_not_set_up(self._store, self.name)
-        return self.keys()
+        return self._store.describe_keys()
 
-    def open_for_ingest(self, rule: DuplicateRule) -> tuple[Fingerprinter, KeysState]:
-        """Return the Fingerprinter and the keys for a run that writes documents. A missing file is made."""
-        fingerprinter = self.fingerprinter()
-        rule.bits_allowed(fingerprinter.scheme)  # an invalid rule raises before anything is set up
-        self.check(fingerprinter, set_up_if_missing=self._store.embedded, keys=new_store_has_keys(rule))
-        self.check_times(rule)
-        return fingerprinter, self.keys_for(rule)
-
-    def open_for_backfill(self, rule: DuplicateRule) -> tuple[Fingerprinter, KeysState]:
-        """Return the Fingerprinter and the keys for a run on stored documents. Fields that are missing are made."""
+    def resolve_for_backfill(self, rule: DuplicateRule) -> ResolvedRule:
+        """:meth:`resolve` for a run on stored documents, with keys that may be incomplete. Missing fields are made."""
         fingerprinter = self.fingerprinter()
         rule.bits_allowed(fingerprinter.scheme)
-        self.check_times(rule)
+        if rule.time_field is not None:
+            self._store.check_time_field(rule.time_field)
         keys = new_store_has_keys(rule)
         set_up_existing(self._store, fingerprinter.scheme, self.name, embedded=self._store.embedded, keys=keys)
-        return fingerprinter, self.keys()
+        self.forget()
+        return resolve(rule, fingerprinter, self.keys())
 
     def _for_scheme(self, stored: Scheme | None) -> Fingerprinter:
         try:

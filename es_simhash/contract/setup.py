@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError, SchemeMismatch, StoreError
@@ -72,6 +73,11 @@ class StoredRule:
         if self.id_field is not None:
             parts.append(f"id_field={self.id_field!r}")
         return ", ".join(parts)
+
+    @cached_property
+    def whole(self) -> DuplicateRule:
+        """The rule of a call that names none: the one that is kept, and the default for what is not."""
+        return replace(self.rule or DuplicateRule(), text_field=self.text_field or "text")
 
     def updated(self, new: StoredRule) -> StoredRule:
         """Return this with everything that another one has."""

@@ -29,8 +29,11 @@ MOST_NEAR = 1_000
 
 @dataclass(frozen=True)
 class ResolvedRule:
-    """A DuplicateRule under one Scheme.
+    """A DuplicateRule under the Scheme and the keys of a store.
 
+    :param chosen: the DuplicateRule.
+    :param fingerprinter: of the Scheme.
+    :param stored_keys: those of the store.
     :param max_distance: in bits; below 0 fingerprints are not compared.
     :param bits: width of the fingerprints.
     :param blank_digest: the digest of an empty text. It is no exact duplicate of another.
@@ -41,6 +44,9 @@ class ResolvedRule:
     :param window: only documents in the window around a document's time can be its duplicates; None for all.
     """
 
+    chosen: DuplicateRule
+    fingerprinter: Fingerprinter
+    stored_keys: KeysState
     max_distance: int
     bits: int
     blank_digest: str
@@ -158,6 +164,9 @@ def resolve(rule: DuplicateRule, fingerprinter: Fingerprinter, keys: KeysState =
     texts = None if comparison is None else Texts(comparison, rule.text_fields)
     max_distance = rule.bits_allowed(scheme)
     return ResolvedRule(
+        rule,
+        fingerprinter,
+        keys,
         max_distance,
         scheme.bits,
         scheme.blank_digest,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from es_simhash.contract import Probe, Row, Store
     from es_simhash.deciding.rule import ResolvedRule
     from es_simhash.deciding.texts import StoredText, Texts
-    from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
+    from es_simhash.fingerprinting.fingerprinter import Fingerprint
     from es_simhash.search.keys import TextKeys
 
 
@@ -66,7 +66,6 @@ class Match:
 def similar(
     store: Store,
     texts: Sequence[str],
-    fingerprinter: Fingerprinter,
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None = None,
     times: Sequence[int] | None = None,
@@ -82,6 +81,7 @@ def similar(
     :raises InputError: naming a near-duplicate without a text to confirm.
     """
     time_of: Sequence[int | None] = times or [None] * len(texts)
+    fingerprinter = rule.fingerprinter
     if rule.texts is None:
         alone = [_probe(fingerprinter.fingerprint(text), rule, time) for text, time in zip(texts, time_of, strict=True)]
         return _near(store, tuple(alone), rule, filter, most=most)

@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.contract import KeysState
 from es_simhash.deciding.content import content_of
 from es_simhash.deciding.outcome import Document, Outcome, StoredDocument
 from es_simhash.errors import InputError
@@ -21,6 +22,9 @@ from es_simhash.values import value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from typing_extensions import Self
+
+    from es_simhash.deciding.rule import ResolvedRule
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.ingest.stored_documents import StoredLine
     from es_simhash.lines import Line
@@ -92,6 +96,20 @@ class Reader:
         self._time_field = time_field
         self._max_source = max_source
         self._keep_fields = keep_fields
+
+    @classmethod
+    def of(cls, rule: ResolvedRule, id_field: str, max_text: int, *, keep_fields: bool) -> Self:
+        """Return the Reader of a run by this rule."""
+        chosen = rule.chosen
+        return cls(
+            rule.fingerprinter,
+            id_field,
+            chosen.text_fields,
+            max_text,
+            keys=rule.stored_keys is not KeysState.NONE,
+            time_field=chosen.time_field,
+            keep_fields=keep_fields,
+        )
 
     def read_all(self, lines: Sequence[Line]) -> list[Document | Outcome]:
         """Return for each line, in order, its Document or a rejected Outcome."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-from contextlib import ExitStack, closing
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import KeysState, Scan
 from es_simhash.deciding.ingest import ON_DUPLICATE, Ingest
 from es_simhash.deciding.limits import LIMITS, Limits
-from es_simhash.deciding.rule import resolve
 from es_simhash.errors import InputError, StoreError, unfinished
 from es_simhash.files import is_same_file
 from es_simhash.fingerprinting.normalisation import MAX_TEXT
@@ -28,25 +27,18 @@ if TYPE_CHECKING:
     from es_simhash.contract import Store
     from es_simhash.deciding.ingest import OnDuplicate
     from es_simhash.deciding.outcome import Outcome
-    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
-    from es_simhash.fingerprinting.scheme import Scheme
-    from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.deciding.rule import ResolvedRule
 
 _log = logging.getLogger("es_simhash")
-
-R = TypeVar("R", bound=Reader)
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How documents are read, and what is done with them. The fields are the keywords of ``Documents.ingest``.
+    """How documents are read, and what is done with them. The fields are keywords of ``Documents.ingest``.
 
     :raises InputError: for a value that is not allowed.
     """
 
-    rule: DuplicateRule
-    id_field: str = "_id"
     on_duplicate: OnDuplicate = "index"
     filter: Mapping[str, Any] | None = None
     batch_size: int = BATCH
@@ -74,9 +66,9 @@ def read_ahead(workers: int) -> int:
 def ingest(
     store: Store,
     source: Source,
-    fingerprinter: Fingerprinter,
+    rule: ResolvedRule,
+    id_field: str,
     options: RunOptions,
-    keys: KeysState,
     *,
     deadline: float,
     check: Callable[[bool], object],
@@ -87,18 +79,18 @@ def ingest(
 
     If the input ends in an error, everything before it is done. Then the error is raised.
 
-    :param keys: those of the store.
+    :param id_field: name of the field with the id.
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
     :param check: is called before each batch is looked up, and before it is written, with whether documents are about
         to be written. It raises if the store is not what it was at the start.
     :param limits: of what is held in memory.
     :param ahead: how many batches are fingerprinted ahead; by default enough that no worker waits for its next batch.
     """
-    rule = resolve(options.rule, fingerprinter, keys)
     operation = Ingest(store, rule, options.on_duplicate, options.filter, deadline, limits=limits)
-    reader = _reader(Reader, fingerprinter, options, keys)
+    reader = Reader.of(rule, id_field, options.max_text, keep_fields=options.keep_fields)
     try:
-        yield from _outcomes(operation, source, reader, store, options, fingerprinter.scheme, check, ahead)
+        with _checkpoint(store.name, rule, id_field, options) as checkpoint:
+            yield from _outcomes(operation, source, reader, store, options, check, checkpoint, ahead)
     except StoreError as error:
         how = "nothing more was read" if options.checkpoint is None else "the same call continues from its checkpoint"
         raise unfinished(error, how) from error
@@ -106,9 +98,8 @@ def ingest(
 
 def backfill(
     store: Store,
-    fingerprinter: Fingerprinter,
+    rule: ResolvedRule,
     options: RunOptions,
-    keys: KeysState,
     *,
     deadline: float,
     check: Callable[[bool], object],
@@ -125,10 +116,9 @@ def backfill(
     :param slice: ``(i, n)``: only the i-th of n parts.
     :param stop: is asked before each page: once it is true, no more is read.
     """
-    rule = resolve(options.rule, fingerprinter, keys)
-    reader = _reader(StoredReader, fingerprinter, options, keys)
+    reader = StoredReader.of(rule, "_id", options.max_text, keep_fields=True)
     time_fields = () if rule.time_field is None else (rule.time_field,)
-    fields = (*options.rule.text_fields, *time_fields)
+    fields = (*rule.chosen.text_fields, *time_fields)
     scan: Scan | None = Scan(None, options.filter, fields, not again, slice, options.batch_size)
 
     try:
@@ -136,26 +126,13 @@ def backfill(
             store.refresh()
             operation = Ingest(store, rule, "index", options.filter, deadline, stored=True)
             source = Source(stored_lines(store, scan, stop), options.batch_size, from_caller=False)
-            yield from _outcomes(operation, source, reader, store, options, fingerprinter.scheme, check)
+            yield from _outcomes(operation, source, reader, store, options, check)
             scan = None if stop() else next_pass(scan, options.filter, operation.conflicts)
         everything = again and slice is None and options.filter is None and not stop()
-        if everything and keys is KeysState.INCOMPLETE:
+        if everything and rule.stored_keys is KeysState.INCOMPLETE:
             store.complete_keys()
     except StoreError as error:
         raise unfinished(error, "backfill again, for the documents that are left") from error
-
-
-def _reader(kind: type[R], fingerprinter: Fingerprinter, options: RunOptions, keys: KeysState) -> R:
-    rule = options.rule
-    return kind(
-        fingerprinter,
-        options.id_field,
-        rule.text_fields,
-        options.max_text,
-        keys=keys is not KeysState.NONE,
-        time_field=rule.time_field,
-        keep_fields=options.keep_fields,
-    )
 
 
 def _outcomes(
@@ -164,15 +141,13 @@ def _outcomes(
     reader: Reader,
     store: Store,
     options: RunOptions,
-    scheme: Scheme,
     check: Callable[[bool], object],
+    checkpoint: Checkpoint | None = None,
     ahead: int | None = None,
 ) -> Iterator[Sequence[Outcome]]:
-    _log.info("%s: Scheme %s, batches of %s documents", store.name, scheme.version, options.batch_size)
-    with ExitStack() as stack:
-        ids = stack.enter_context(FirstPlaces())
-        checkpoint = _checkpoint(stack, options, store.name, scheme)
-        workers = stack.enter_context(closing(Workers(reader, options.workers)))
+    version = operation.rule.fingerprinter.scheme.version
+    _log.info("%s: Scheme %s, batches of %s documents", store.name, version, options.batch_size)
+    with FirstPlaces() as ids, closing(Workers(reader, options.workers)) as workers:
         ahead = read_ahead(options.workers) if ahead is None else ahead
         pipeline = Pipeline(operation, source, workers, ids, store, ahead, checkpoint, check)
         yield from pipeline.batches()
@@ -180,33 +155,36 @@ def _outcomes(
         raise source.error
 
 
-def _checkpoint(stack: ExitStack, options: RunOptions, store: str, scheme: Scheme) -> Checkpoint | None:
-    """Open the checkpoint, and check that it belongs to this run."""
+@contextmanager
+def _checkpoint(store: str, rule: ResolvedRule, id_field: str, options: RunOptions) -> Iterator[Checkpoint | None]:
+    """Open the checkpoint, and check that it belongs to this run. That of the caller stays open."""
     checkpoint = options.checkpoint
-    if isinstance(checkpoint, str):
-        if is_same_file(checkpoint, store.removeprefix("sqlite:///")):
-            raise InputError(f"the checkpoint {checkpoint!r} is the file of the store: name another file")
-        checkpoint = stack.enter_context(closing(Checkpoint(checkpoint)))
-    if checkpoint is not None:
-        rule = options.rule
-        decisions: dict[str, Any] = {"rule": rule.rule}
-        if rule.confirm is not None:
-            decisions |= {"confirm": rule.confirm, "measure": rule.measure, "numbers_agree": rule.numbers_agree}
-        if options.keep_fields:
-            decisions |= {"keep_fields": True}
-        if rule.within is not None:
-            decisions |= {"within": str(rule.within), "time_field": rule.time_field}
-        checkpoint.begin(
-            {
-                "store": store,
-                "scheme": scheme.version,
-                "id_field": options.id_field,
-                "text_field": list(rule.text_fields),
-                "max_distance": rule.bits_allowed(scheme),
-                "on_duplicate": options.on_duplicate,
-                "filter": options.filter,
-                "max_text": options.max_text,
-                **decisions,
-            }
-        )
-    return checkpoint
+    if isinstance(checkpoint, str) and is_same_file(checkpoint, store.removeprefix("sqlite:///")):
+        raise InputError(f"the checkpoint {checkpoint!r} is the file of the store: name another file")
+    with Checkpoint(checkpoint) if isinstance(checkpoint, str) else nullcontext(checkpoint) as opened:
+        if opened is not None:
+            opened.begin(_about(store, rule, id_field, options))
+        yield opened
+
+
+def _about(store: str, rule: ResolvedRule, id_field: str, options: RunOptions) -> dict[str, Any]:
+    """Return what must be the same in a run that resumes."""
+    chosen = rule.chosen
+    about = {
+        "store": store,
+        "scheme": rule.fingerprinter.scheme.version,
+        "id_field": id_field,
+        "text_field": list(chosen.text_fields),
+        "max_distance": rule.max_distance,
+        "on_duplicate": options.on_duplicate,
+        "filter": options.filter,
+        "max_text": options.max_text,
+        "rule": chosen.rule,
+    }
+    if chosen.confirm is not None:
+        about |= {"confirm": chosen.confirm, "measure": chosen.measure, "numbers_agree": chosen.numbers_agree}
+    if options.keep_fields:
+        about |= {"keep_fields": True}
+    if chosen.within is not None:
+        about |= {"within": str(chosen.within), "time_field": chosen.time_field}
+    return about

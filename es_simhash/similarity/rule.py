@@ -161,7 +161,7 @@ class DuplicateRule:
     @property
     def text_fields(self) -> tuple[str, ...]:
         """The names of the fields with the text."""
-        return field_names(self.text_field)
+        return tuple(self.text_field)
 
     @property
     def window(self) -> Window | None:

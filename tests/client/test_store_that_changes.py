@@ -13,7 +13,7 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_simhash import Documents, Scheme
-from es_simhash.client import adding, opening
+from es_simhash.client import opening
 from es_simhash.errors import NotSetUp, SchemeMismatch
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
@@ -49,8 +49,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """The time that the program knows: ``now`` is in seconds."""
     time = SimpleNamespace(now=0.0)
     time.monotonic = lambda: time.now
-    for module in (opening, adding):
-        monkeypatch.setattr(module, "time", time)
+    monkeypatch.setattr(opening, "time", time)
     return time
 
 

@@ -130,7 +130,7 @@ def test_a_search_returns_the_nearest_and_says_how_many_it_left_out(store: Store
             assert other.value is not None
             if (distance := (own.value ^ other.value).bit_count()) <= MAX_DISTANCE:
                 every.append(distance)
-        [found] = similar(store, [text], documents.fingerprinter(), rule, most=10)
+        [found] = similar(store, [text], rule, most=10)
         distances = [match.distance for match in found]
         assert distances[:10] == sorted(every)[:10]
         if not found.complete:
