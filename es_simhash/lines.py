@@ -28,6 +28,7 @@ class Line:
     :param size: number of bytes in the line.
     :param raw: the bytes of the line in UTF-8, not parsed yet. ``parsed`` turns them into the document.
     :param encoding: that the file is read in, for messages.
+    :param version: of a stored document that is read again; None for other input.
     """
 
     place: str
@@ -36,6 +37,7 @@ class Line:
     size: int = 0
     raw: bytes | None = None
     encoding: str = UTF_8
+    version: Any = None
 
 
 def raw_lines(stream: IO[bytes], name: str, encoding: str = UTF_8, *, max_line: int = MAX_LINE) -> Iterator[Line]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import time
 from collections import ChainMap
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,7 +24,7 @@ from es_simhash.deciding.candidates import BatchLookUp, LookedUp, differs
 from es_simhash.deciding.limits import LIMITS, Limits
 from es_simhash.deciding.memory import Memory, RecentSources
 from es_simhash.deciding.original import Neighbours, Original
-from es_simhash.deciding.outcome import Document, Outcome, StoredDocument, as_failed, failed, with_document
+from es_simhash.deciding.outcome import Document, Outcome, as_failed, failed
 from es_simhash.deciding.relink import relink
 from es_simhash.deciding.stored_fingerprints import StoredFingerprints
 from es_simhash.deciding.write import DocumentWriter
@@ -61,22 +61,6 @@ class Decision:
     replaces: tuple[str, int] | None = None
 
 
-@dataclass(frozen=True)
-class _Known:
-    """What is known when the documents of a batch are decided.
-
-    :param stored: by id, the Rows that the store had.
-    :param latest: by id, the latest state of the Rows that the store had.
-    :param neighbours: of the batch.
-    :param outside: ids of the batch that do not match the filter.
-    """
-
-    stored: Mapping[str, Row]
-    latest: Mapping[str, Row]
-    neighbours: Neighbours
-    outside: set[str]
-
-
 class Ingest:
     """One run: for each batch, in order, :meth:`look_up`, :meth:`decide` and :meth:`write`; then :meth:`finish`.
 
@@ -86,8 +70,8 @@ class Ingest:
         original), ``skip`` (do not write it) or ``fail`` (end the run before it). An update is always written.
     :param filter: only documents that match it become originals.
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
-    :param stored: a backfill: the documents are StoredDocuments, which the filter has selected. Our fields are written
-        into those that nobody changed in the meantime, also if their fields are damaged.
+    :param stored: a backfill: the documents are stored, and the filter has selected them. Our fields are written into
+        those that nobody changed in the meantime, also if their fields are damaged.
     :param single: documents come from several callers, a few at a time. Others may write between two of them, so the
         fingerprints of the store are not held in memory. Each caller gets the reason of its own document, so the run
         does not end if the store refuses the first ones.
@@ -168,7 +152,8 @@ class Ingest:
             stored = batch.memory.over(stored, alone, rule, queries)
         stored = self.memory.over(stored, alone, rule, queries)
         unsearched = ChainMap(self.memory.rows, batch.memory.rows)
-        neighbours = Neighbours(alone, stored.values(), rule, queries, batch.left_out, unsearched)
+        outside = {document.id for document in batch.documents if not self._matches_filter(document)}
+        neighbours = Neighbours(alone, stored.values(), rule, queries, batch.left_out, unsearched, outside)
         if self.rule.texts is not None:
             sources = [document.source for document in batch.documents]
             neighbours.confirm_new(self._store, self.rule.texts, sources, self._recent)
@@ -191,18 +176,14 @@ class Ingest:
         """
         decided_rows = dict(decided_rows)
         decisions: dict[str, Decision] = {}
-        outside = {d.id for d in batch.documents if not self._matches_filter(d)} if self.filter is not None else set()
-        memories = self.memory, batch.memory
-        latest = {id: _latest(row, memories[0].get(id) or memories[1].get(id)) for id, row in batch.stored.items()}
-        known = _Known(batch.stored, latest, neighbours, outside)
         for document in documents:
             if document.id not in batch.stored and neighbours.has_none(document.id):
                 decisions[document.id] = self._new(document)  # most documents: no other one asks for its Row
                 continue
-            decision = self._decide_one(document, known, decided_rows)
+            decision = self._decide_one(document, batch, neighbours, decided_rows)
             decisions[document.id] = decision
             if decision.group:
-                decided_rows[document.id] = self._row(document, decision)
+                decided_rows[document.id] = _row(document, decision)
             if self.stopped:
                 break
         return decisions
@@ -213,25 +194,28 @@ class Ingest:
         outcome = Outcome(document.id, "new", stored=True, fingerprinted=fingerprinted, place=document.place)
         return Decision(outcome, group=document.id, write_order=self._tick(None))
 
-    def _decide_one(self, document: Document, known: _Known, decided_rows: Mapping[str, Row]) -> Decision:
+    def _decide_one(
+        self, document: Document, batch: LookedUp, neighbours: Neighbours, decided_rows: Mapping[str, Row]
+    ) -> Decision:
         fingerprint = document.fingerprint
         about: dict[str, Any] = {"fingerprinted": fingerprint.value is not None, "place": document.place}
-        before = known.latest[document.id] if document.id in known.stored else None
+        stored = batch.stored.get(document.id)
+        before = stored and _latest(stored, self.memory.get(document.id) or batch.memory.get(document.id))
         if before is not None and before.damaged and not self._stored:
             return Decision(failed(document, before.damaged))
-        if before is not None and not differs(document, before):
+        if stored is not None and before is not None and not differs(document, before):
             about |= {"duplicate_of": before.duplicate_of, "stored": True}
-            if document.content in (None, known.stored[document.id].content):
+            if document.content in (None, stored.content):
                 return Decision(Outcome(document.id, "unchanged", **about))
             updated = Outcome(document.id, "updated", **about)
             return Decision(updated, before.group, before.duplicate_of, before.written, _text_of(before))
         kept = self._kept_write_order(document, before)
         try:
-            found = known.neighbours.original_of(self._store, document.id, decided_rows, kept, known.outside)
+            found = neighbours.original_of(self._store, document.id, decided_rows, kept)
         except InputError as error:
             return Decision(failed(document, str(error)))
         original = found.row if found else None
-        about["left_out"] = known.neighbours.left_out.get(document.id, 0)
+        about["left_out"] = neighbours.left_out.get(document.id, 0)
         outcome: OutcomeName = "new"
         if found is not None and original is not None:
             outcome = "exact_duplicate" if original.digest == fingerprint.digest else "near_duplicate"
@@ -302,7 +286,7 @@ class Ingest:
             self._decide_again(batch, changed, decisions)
         reached = takewhile(lambda item: isinstance(item, Outcome) or item.id in decisions, batch.items)
         return [
-            item if isinstance(item, Outcome) else with_document(decisions[item.id].outcome, item)
+            item if isinstance(item, Outcome) else decisions[item.id].outcome
             for item in reached
             if isinstance(item, Outcome) or item.id not in left_out
         ]
@@ -334,7 +318,7 @@ class Ingest:
         conflicts: set[str] = set()
         while True:
             new = {
-                id: self._row(documents[id], decision, batch.stored.get(id))
+                id: _row(documents[id], decision, self._version(documents[id], batch.stored.get(id)))
                 for id, decision in pending.items()
                 if decision.group and id not in outdated
             }
@@ -357,18 +341,11 @@ class Ingest:
         self._remember(batch, documents, rows, conflicts, resumed)
         return decisions, conflicts
 
-    def _row(self, document: Document, decision: Decision, stored: Row | None = None) -> Row:
-        """Return the Row to write for a document.
-
-        :param stored: what it replaces.
-        """
-        assert decision.group is not None
-        digest = document.fingerprint.digest
-        if isinstance(document, StoredDocument):
-            version = document.version
-        else:
-            version = None if stored is None else stored.version
-        return _row_of(document, digest, decision.group, decision.duplicate_of, decision.write_order, version)
+    def _version(self, document: Document, stored: Row | None) -> Any:
+        """Return the version of what a document replaces; None if it is new."""
+        if self._stored:
+            return document.version
+        return None if stored is None else stored.version
 
     def _relinked(self, batch: LookedUp) -> dict[str, Row]:
         """Return the Rows of a batch whose links this run has changed since the look-up."""
@@ -533,6 +510,13 @@ def _since_decided(batch: LookedUp, decided: Mapping[str, Decision]) -> tuple[di
         elif text != decision.replaces:
             outdated.add(document.id)
     return written, outdated
+
+
+def _row(document: Document, decision: Decision, version: Any = None) -> Row:
+    """Return the Row of a document as it was decided."""
+    assert decision.group is not None
+    digest = document.fingerprint.digest
+    return _row_of(document, digest, decision.group, decision.duplicate_of, decision.write_order, version)
 
 
 def _row_of(

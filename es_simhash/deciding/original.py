@@ -122,6 +122,7 @@ class Neighbours:
     :param left_out: by id of the batch, how many documents the store did not return because too many share keys or a
         fingerprint.
     :param unsearched: ids of ``stored`` that search does not find yet, so ``left_out`` does not count them.
+    :param outside: ids of the batch that cannot be originals, because the filter excludes them.
     """
 
     def __init__(
@@ -132,6 +133,7 @@ class Neighbours:
         queries: Sequence[tuple[KeyQuery, ...]],
         left_out: Mapping[str, int] = _NOTHING,
         unsearched: Container[str] = (),
+        outside: Container[str] = (),
     ) -> None:
         self._position = {row.id: position for position, row in enumerate(batch)}
         digests = {row.digest for row in batch}
@@ -171,6 +173,7 @@ class Neighbours:
         self.left_out = dict(left_out)
         """By id, how many documents that share keys or are near were not compared."""
         self._not_returned = left_out
+        self._outside = outside
         self._is_new = np.array([row.id in unsearched for row in first] + [True] * len(batch), dtype=np.bool_)
         self._texts: Texts | None = None
         self._recent = RecentSources()
@@ -277,7 +280,6 @@ class Neighbours:
         id: str,
         decided_rows: Mapping[str, Row],
         before: int | None = None,
-        without: Container[str] = (),
         *,
         strict: bool = True,
     ) -> Original | None:
@@ -285,11 +287,10 @@ class Neighbours:
 
         :param decided_rows: by id, the Rows of the documents of the batch that are decided already.
         :param before: ignore documents with this write order or a larger one.
-        :param without: ids of the batch that do not count.
         :param strict: a neighbour without a text raises; else it does not count.
         :raises InputError: if ``strict``, naming a neighbour whose text is not in the store.
         """
-        ranked = self._ranked(id, decided_rows, before, without)
+        ranked = self._ranked(id, decided_rows, before)
         if self._texts is None:
             best = min(ranked, default=None, key=itemgetter(0))
             return self._original(*best, None, decided_rows) if best else None
@@ -313,9 +314,7 @@ class Neighbours:
                     return self._original(rank, index, similarity, decided_rows)
         return None
 
-    def _ranked(
-        self, id: str, decided_rows: Mapping[str, Row], before: int | None, without: Container[str]
-    ) -> list[tuple[Rank, int]]:
+    def _ranked(self, id: str, decided_rows: Mapping[str, Row], before: int | None) -> list[tuple[Rank, int]]:
         """Return the neighbours that count, in the order of comparison, each with its rank and its index.
 
         Where texts confirm, there are not too many. Else only the first can be the original.
@@ -325,7 +324,7 @@ class Neighbours:
         same = self._copies[digest] if digest else []
         copies = np.array(same, dtype=np.intp)
         in_window = self._in_window(_Near(copies, np.zeros_like(copies)), position)
-        exact = self._counted(in_window, id, decided_rows, before, without)
+        exact = self._counted(in_window, id, decided_rows, before)
         if len(exact.indices):  # the first of them is the original, and no text needs to be compared
             return [
                 (self._rank(index, order, position, exact=True), index) for index, order in exact.first(self._rows, 1)
@@ -333,21 +332,19 @@ class Neighbours:
         near = self._near(position)
         if not len(near.indices) and not self._not_returned:
             return []
-        others = self._counted(near.without(copies), id, decided_rows, before, without)
+        others = self._counted(near.without(copies), id, decided_rows, before)
         most = 1 if self._texts is None else most_texts(self._rows[self._stored_count + position].length)
         if self._texts is not None:
             self._count_left_out(id, others, most)
         return [(self._rank(index, order, position), index) for index, order in others.first(self._rows, most)]
 
-    def _counted(
-        self, near: _Near, id: str, decided_rows: Mapping[str, Row], before: int | None, without: Container[str]
-    ) -> _Counted:
+    def _counted(self, near: _Near, id: str, decided_rows: Mapping[str, Row], before: int | None) -> _Counted:
         """Return those that count, each with its write order."""
         orders = self._orders[near.indices]
         counts = np.ones(len(orders), dtype=np.bool_)
         for index in np.flatnonzero(near.indices >= self._stored_count).tolist():
             row = self._rows[near.indices[index]]  # of this batch: it counts after its turn, if it is written
-            counts[index] = row.id != id and row.id in decided_rows and row.id not in without
+            counts[index] = row.id != id and row.id in decided_rows and row.id not in self._outside
             if counts[index]:
                 orders[index] = decided_rows[row.id].written
         for index in np.flatnonzero(self._is_replaceable[near.indices]).tolist():

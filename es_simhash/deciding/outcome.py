@@ -23,12 +23,13 @@ OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
 class Document:
     """A document that was checked and fingerprinted.
 
-    :param source: the whole document as JSON.
+    :param source: the document as JSON; in a backfill only the fields with the text.
     :param place: where it came from, for messages: ``news.jsonl:12``.
     :param keys: of the text; None if the store has no keys.
     :param time: of the document, in milliseconds since 1970; None if the rule has no window.
     :param content: all its fields (:mod:`es_simhash.deciding.content`); None if a stored document with the same text
         stays as it is.
+    :param version: of the stored document when a backfill read it; else None.
     """
 
     id: str
@@ -38,16 +39,7 @@ class Document:
     keys: TextKeys | None = None
     time: int | None = None
     content: int | None = None
-
-
-@value
-class StoredDocument(Document):
-    """A stored document that a backfill gives a fingerprint. Its ``source`` has the fields with the text only.
-
-    :param version: of the stored document at the time it was read.
-    """
-
-    version: Any = field(kw_only=True)
+    version: Any = None
 
 
 @value

@@ -35,6 +35,7 @@ class ResolvedRule:
     :param fingerprinter: of the Scheme.
     :param stored_keys: those of the store.
     :param max_distance: in bits; below 0 fingerprints are not compared.
+    :param search_distance: the max_distance of a request for candidates; below 0 if keys find them.
     :param bits: width of the fingerprints.
     :param blank_digest: the digest of an empty text. It is no exact duplicate of another.
     :param texts: compares the texts of near-duplicates; None if texts do not confirm.
@@ -42,39 +43,25 @@ class ResolvedRule:
         ``limited``.
     :param limited: near-duplicates found by keys must be within ``max_distance`` too.
     :param window: only documents in the window around a document's time can be its duplicates; None for all.
+    :param time_field: the field with the time of a document; None if times do not count.
+    :param per_fingerprint: how many documents with one fingerprint can matter to a document; None for all. They have
+        the same distance, so the first written is the original. Where texts confirm, it may be a later one. Where times
+        count, each document has others in its window.
     """
 
     chosen: DuplicateRule
     fingerprinter: Fingerprinter
     stored_keys: KeysState
     max_distance: int
+    search_distance: int
     bits: int
     blank_digest: str
-    texts: Texts | None = None
-    keys: bool = False
-    limited: bool = False
-    window: Window | None = None
-
-    @property
-    def time_field(self) -> str | None:
-        """The field with the time of a document; None if times do not count."""
-        return None if self.window is None else self.window.field
-
-    @property
-    def search_distance(self) -> int:
-        """The max_distance of a request for candidates; below 0 if keys find them."""
-        return DIGESTS_ALONE if self.keys else self.max_distance
-
-    @property
-    def per_fingerprint(self) -> int | None:
-        """How many documents with one fingerprint can matter to a document; None for all.
-
-        They have the same distance, so the first written is the original. Where texts confirm, it may be a later one.
-        Where times count, each document has others in its window.
-        """
-        if self.keys or self.window is not None:
-            return None
-        return 1 if self.texts is None else MOST_TEXTS
+    texts: Texts | None
+    keys: bool
+    limited: bool
+    window: Window | None
+    time_field: str | None
+    per_fingerprint: int | None
 
     def nearest(self, *, new: bool) -> int:
         """Return how many of the documents near one by fingerprint can matter to it: the nearest.
@@ -162,18 +149,23 @@ def resolve(rule: DuplicateRule, fingerprinter: Fingerprinter, keys: KeysState =
     scheme = fingerprinter.scheme
     comparison = rule.comparison(fingerprinter)
     texts = None if comparison is None else Texts(comparison, rule.text_fields)
-    max_distance = rule.bits_allowed(scheme)
+    by_keys = texts is not None and keys is KeysState.COMPLETE
+    max_distance, window = rule.bits_allowed(scheme), rule.window
+    per_fingerprint = 1 if texts is None else MOST_TEXTS
     return ResolvedRule(
-        rule,
-        fingerprinter,
-        keys,
-        max_distance,
-        scheme.bits,
-        scheme.blank_digest,
-        texts,
-        keys=texts is not None and keys is KeysState.COMPLETE,
+        chosen=rule,
+        fingerprinter=fingerprinter,
+        stored_keys=keys,
+        max_distance=max_distance,
+        search_distance=DIGESTS_ALONE if by_keys else max_distance,
+        bits=scheme.bits,
+        blank_digest=scheme.blank_digest,
+        texts=texts,
+        keys=by_keys,
         limited=rule.max_distance is not None,
-        window=rule.window,
+        window=window,
+        time_field=rule.time_field,
+        per_fingerprint=None if by_keys or window is not None else per_fingerprint,
     )
 
 

@@ -45,7 +45,7 @@ class Source:
     ) -> None:
         self._from_caller = from_caller
         documents = rows_of(documents)
-        self._sync: Iterator[Any] | None = None
+        self._sync: Iterator[Any] = iter(())
         self._async: AsyncIterator[Any] | None = None
         if isinstance(documents, Iterable):
             self._sync = iter(documents)
@@ -62,32 +62,28 @@ class Source:
 
         :param count: at most so many documents, if it is less than the size.
         """
-        if self._from_caller and has_event_loop():
-            return in_event_loop(self._take_in_event_loop(count), of_caller=True)
-        batch = self._batch(count)
-        if self.error is None and self._sync is not None:
-            with self._errors():
-                for document in self._sync:
-                    if batch.add(self._line(document)):
-                        break
-        return batch.lines
-
-    async def _take_in_event_loop(self, count: int | None) -> list[Line]:
-        batch = self._batch(count)
+        batch = _Batch(min(count or self._size, self._size), self._max_characters)
         if self.error is None:
-            with self._errors():
-                if self._sync is not None:
-                    for document in self._sync:
-                        if batch.add(self._line(document)):
-                            break
-                elif self._async is not None:
-                    async for document in self._async:
-                        if batch.add(self._line(document)):
-                            break
+            if self._from_caller and has_event_loop():
+                in_event_loop(self._fill_in_event_loop(batch), of_caller=True)
+            else:
+                self._fill(batch)
         return batch.lines
 
-    def _batch(self, count: int | None) -> _Batch:
-        return _Batch(min(count or self._size, self._size), self._max_characters)
+    def _fill(self, batch: _Batch) -> None:
+        with self._errors():
+            for document in self._sync:
+                if batch.add(self._line(document)):
+                    break
+
+    async def _fill_in_event_loop(self, batch: _Batch) -> None:
+        if self._async is None:
+            self._fill(batch)
+            return
+        with self._errors():
+            async for document in self._async:
+                if batch.add(self._line(document)):
+                    break
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

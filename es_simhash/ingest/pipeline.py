@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from concurrent.futures import Future
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from es_simhash.contract import Scan
-from es_simhash.deciding.outcome import Document, failed
-from es_simhash.errors import InputError, SchemeMismatch, SimhashError, StoreError, count_of, is_interrupted
+from es_simhash.deciding.outcome import Document, failed, with_document
+from es_simhash.errors import InputError, SchemeMismatch, StoreError, count_of, is_interrupted
 from es_simhash.ingest.batches import Source, mark
 from es_simhash.ingest.ids import claim
 from es_simhash.portal import Portal
@@ -49,7 +48,7 @@ class _Batch:
     """A batch in the pipeline.
 
     :param count: documents that were read for it.
-    :param mark: a short digest of the last line.
+    :param mark: a short digest of the last line, for the checkpoint.
     :param items: function that waits for the Documents, and the Outcomes of rejected lines.
     """
 
@@ -62,7 +61,7 @@ class _Batch:
 class _StartedBatch:
     """A batch that is being looked up.
 
-    :param looked_up: function that waits for the result.
+    :param looked_up: function that waits for the result; without batches that are read ahead, it looks the batch up.
     """
 
     count: int
@@ -156,7 +155,7 @@ class Pipeline:
         self._ingest.finish()
 
     def _look_up_next(self, unwritten: LookedUp | None) -> None:
-        """Start to look up the next batch.
+        """Start to look up the next batch, in a thread if batches are read ahead.
 
         :param unwritten: the batch before, if it is not written yet.
         """
@@ -166,22 +165,13 @@ class Pipeline:
         self._check(False)
         batch = self._reading[0]
         items = claim(batch.items(), self._ids)
-        started = self._start(self._ingest.prepare_look_up(items, unwritten))
-        self._looking_up.append(_StartedBatch(batch.count, batch.mark, items, started))
+        look_up = self._ingest.prepare_look_up(items, unwritten)
+        if self._read_ahead:
+            look_up = self._look_up_thread.start(look_up, self._look_up_call).result
+        self._looking_up.append(_StartedBatch(batch.count, batch.mark, items, look_up))
         self._reading.popleft()
         if self._read_ahead:
             self._fill()
-
-    def _start(self, look_up: Callable[[], LookedUp]) -> Callable[[], LookedUp]:
-        """Start a look-up, in a thread if batches are read ahead, and return a function that waits for its result."""
-        if self._read_ahead:
-            return self._look_up_thread.start(look_up, self._look_up_call).result
-        looked_up: Future[LookedUp] = Future()
-        try:
-            looked_up.set_result(look_up())
-        except SimhashError as error:
-            looked_up.set_exception(error)
-        return looked_up.result
 
     def _fill(self) -> None:
         """Read ahead as far as allowed."""
@@ -189,8 +179,8 @@ class Pipeline:
             lines = self._source.take()
             self._more = bool(lines)
             if lines:
-                batch = _Batch(len(lines), mark(lines[-1]), self._workers.submit(lines))
-                self._reading.append(batch)
+                last = "" if self._checkpoint is None else mark(lines[-1])
+                self._reading.append(_Batch(len(lines), last, self._workers.submit(lines)))
 
     def _taken(self, outcomes: Sequence[Outcome]) -> Iterator[Sequence[Outcome]]:
         """Yield outcomes. After the caller has taken them, record that."""
@@ -236,7 +226,10 @@ class Pipeline:
             lines = self._take_again(pending.documents, pending.mark, checkpoint)
             items = claim(self._workers.submit(lines)(), self._ids)
             looked_up = self._ingest.look_up(items)
-            decisions = pending.decisions
+            decisions = dict(pending.decisions)
+            for document in looked_up.documents:
+                if (decision := decisions.get(document.id)) is not None:
+                    decisions[document.id] = replace(decision, outcome=with_document(decision.outcome, document))
             if any(document.id not in decisions for document in looked_up.documents):
                 # These could not be used when the batch was decided.
                 decisions = {**self._ingest.decide(looked_up), **decisions}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import KeysState
 from es_simhash.deciding.content import content_of
-from es_simhash.deciding.outcome import Document, Outcome, StoredDocument
+from es_simhash.deciding.outcome import Document, Outcome
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import MAX_TEXT, check_surrogates
 from es_simhash.ingest.dead_letters import carried_line, has_json_form
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from es_simhash.deciding.rule import ResolvedRule
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
-    from es_simhash.ingest.stored_documents import StoredLine
     from es_simhash.lines import Line
     from es_simhash.search.keys import TextKeys
 
@@ -62,6 +61,11 @@ class _Checked:
     normalised: str
     time: int | None
     content: int | None
+
+
+def _document(checked: _Checked, fingerprint: Fingerprint, keys: TextKeys | None) -> Document:
+    line, time, content = checked.line, checked.time, checked.content
+    return Document(checked.id, fingerprint, checked.source, line.place, keys, time, content, line.version)
 
 
 class Reader:
@@ -120,12 +124,8 @@ class Reader:
         keys: Iterable[TextKeys | None] = repeat(None)
         if self._keys:
             keys = keys_of_texts(normalised)
-        documents = map(self._document, good, fingerprints, keys)
+        documents = map(_document, good, fingerprints, keys)
         return [item if isinstance(item, Outcome) else next(documents) for item in checked]
-
-    def _document(self, checked: _Checked, fingerprint: Fingerprint, keys: TextKeys | None) -> Document:
-        place, time, content = checked.line.place, checked.time, checked.content
-        return Document(checked.id, fingerprint, checked.source, place, keys, time, content)
 
     def _checked_or_rejected(self, line: Line) -> _Checked | Outcome:
         line = carried_line(parsed(line))
@@ -198,17 +198,6 @@ class Reader:
                 "leave large fields out"
             )
         return source
-
-
-class StoredReader(Reader):
-    """A Reader for a backfill: its StoredLines become StoredDocuments."""
-
-    def _document(self, checked: _Checked, fingerprint: Fingerprint, keys: TextKeys | None) -> StoredDocument:
-        """Return the document with the version of the stored one."""
-        document = super()._document(checked, fingerprint, keys)
-        stored: StoredLine = checked.line  # type: ignore[assignment]
-        values = {each.name: getattr(document, each.name) for each in fields(document)}
-        return StoredDocument(**values, version=stored.version)
 
 
 def _fix(document: Any) -> str:

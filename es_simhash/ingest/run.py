@@ -17,7 +17,7 @@ from es_simhash.ingest.batches import BATCH, Source
 from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.ingest.ids import FirstPlaces
 from es_simhash.ingest.pipeline import Pipeline
-from es_simhash.ingest.reader import Reader, StoredReader
+from es_simhash.ingest.reader import Reader
 from es_simhash.ingest.stored_documents import next_pass, stored_lines
 from es_simhash.workers import Workers
 
@@ -116,7 +116,7 @@ def backfill(
     :param slice: ``(i, n)``: only the i-th of n parts.
     :param stop: is asked before each page: once it is true, no more is read.
     """
-    reader = StoredReader.of(rule, "_id", options.max_text, keep_fields=True)
+    reader = Reader.of(rule, "_id", options.max_text, keep_fields=True)
     time_fields = () if rule.time_field is None else (rule.time_field,)
     fields = (*rule.chosen.text_fields, *time_fields)
     scan: Scan | None = Scan(None, options.filter, fields, not again, slice, options.batch_size)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import pages
 from es_simhash.lines import Line
-from es_simhash.values import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,16 +15,6 @@ if TYPE_CHECKING:
 
 IDS = 10_000
 """Ids in one clause. A server takes no more."""
-
-
-@value
-class StoredLine(Line):
-    """A stored document as a line of input.
-
-    :param version: of the stored document.
-    """
-
-    version: Any = field(default=None, kw_only=True)
 
 
 def next_pass(scan: Scan, filter: Mapping[str, Any] | None, conflicts: Sequence[str]) -> Scan | None:
@@ -41,10 +30,10 @@ def next_pass(scan: Scan, filter: Mapping[str, Any] | None, conflicts: Sequence[
     return replace(scan, filter={"bool": {"filter": [ids, *([filter] if filter else [])]}})
 
 
-def stored_lines(store: Store, scan: Scan, stop: Callable[[], bool]) -> Iterator[StoredLine]:
+def stored_lines(store: Store, scan: Scan, stop: Callable[[], bool]) -> Iterator[Line]:
     """Yield all documents of a Scan, until ``stop()`` is true. It is asked before each page."""
     found = pages(store, scan)
     while not stop() and (page := next(found, None)) is not None:
         for row, source in zip(page.rows, page.sources, strict=True):
             document: dict[str, Any] = {**source, "_id": row.id}
-            yield StoredLine(f"document {row.id!r}", document, version=row.version)
+            yield Line(f"document {row.id!r}", document, version=row.version)
