@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
@@ -13,7 +12,7 @@ from es_simhash.client.group_commit import GroupCommit
 from es_simhash.deciding.add import MEMORY_LIMITS, Adder, AddOptions, MemoryLimits, wait_for_search
 from es_simhash.deciding.ingest import ATTEMPTS, CHANGED, ON_DUPLICATE
 from es_simhash.deciding.outcome import Document, Outcome, failed
-from es_simhash.errors import DuplicateFound, InputError, SimhashError
+from es_simhash.errors import DuplicateFound, InputError
 from es_simhash.ingest.batches import BATCH, BATCH_SIZE
 from es_simhash.ingest.reader import Reader
 from es_simhash.search.hamming import hamming_distance
@@ -108,7 +107,7 @@ class Adding:
 
         :raises DuplicateFound: under ``fail``, if one of them is a duplicate.
         """
-        rule = self._opening.resolve(request.rule, set_up_if_missing=self._store.embedded)
+        rule = self._opening.resolve(request.rule, makes_file=True)
         reader = Reader.of(rule, request.id_field, request.max_text, keep_fields=request.keep_fields)
         items = reader.read_all(lines)
         documents = [item for item in items if isinstance(item, Document)]
@@ -127,14 +126,14 @@ class Adding:
         return [next(outcomes) if isinstance(item, Document) else item for item in items]
 
     def _add(self, items: Sequence[_Item]) -> list[Outcome]:
-        searched = together(self._searches, items)
+        searched = self._searches.do(items)
         items = [replace(item, searched=each) for item, each in zip(items, searched, strict=True)]
-        added: list[Outcome | None] = together(self._writes, items)
+        added = self._writes.do(items)
         for _ in range(ATTEMPTS - 1):
             again = [replace(item, searched=None) for item, each in zip(items, added, strict=True) if each is None]
             if not again:
                 break
-            others = iter(together(self._writes, again))
+            others = iter(self._writes.do(again))
             added = [each or next(others) for each in added]
         return [each or failed(item.document, CHANGED) for item, each in zip(items, added, strict=True)]
 
@@ -235,18 +234,6 @@ class _Unlocking:
             return method(*args, **kwargs)
         finally:
             self._lock.acquire()
-
-
-def together(work: GroupCommit[_Item, T], items: Sequence[_Item]) -> list[T]:
-    """Do some work for documents, together with those of other calls, and return the results."""
-    results: list[T] = []
-    for result in work.do(items) if items else ():
-        if isinstance(result, SimhashError):
-            raise copy(result) from result  # several callers may get the same error
-        if isinstance(result, Exception):
-            raise result
-        results.append(cast("T", result))
-    return results
 
 
 def raise_for_duplicate(outcome: Outcome) -> None:

@@ -124,6 +124,6 @@ def check_ingest_filter(filter: Mapping[str, Any] | None) -> None:
 
     :raises InputError: if it is malformed, or of a type that only a server can evaluate.
     """
-    check_optional_filter(filter)
     if filter is not None:
+        check_filter(filter)
         matches({}, "", filter)

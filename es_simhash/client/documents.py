@@ -339,7 +339,7 @@ class Documents(SyncClient):
                 self._patience.answered = True
             opening = self._opening
             chosen, name = opening.rule_to_write(rule), opening.id_field(id_field)
-            resolved = opening.resolve(chosen, set_up_if_missing=self._store.embedded)
+            resolved = opening.resolve(chosen, makes_file=True)
             check = partial(opening.check_run, resolved, name)
             yield from ingest(
                 self._store, source, resolved, name, options, deadline=self._patience.deadline, check=check

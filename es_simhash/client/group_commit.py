@@ -11,10 +11,11 @@ from __future__ import annotations
 import threading
 from collections import deque
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from es_simhash.errors import StoreError
+from es_simhash.errors import SimhashError, StoreError
 from es_simhash.retries import Call, Cancelled, running_call
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ class GroupCommit(Generic[A, R]):
         self._at_work: list[list[_Waiting[A, R]]] = []
         self._changed = threading.Condition()
 
-    def do(self, arguments: Sequence[A]) -> list[R | Exception | None]:
-        """Return the result or the error for each argument. An error is not raised: others may have the same one.
+    def do(self, arguments: Sequence[A]) -> list[R]:
+        """Return the result for each argument. The first error is raised; calls that share it get a copy each.
 
         :raises Cancelled: if the call is cancelled. What no group has begun is dropped. A group that has begun with
             arguments of other calls goes on to its end.
@@ -76,7 +77,12 @@ class GroupCommit(Generic[A, R]):
             with self._changed:
                 self._waiting = deque(each for each in self._waiting if each not in mine)
             raise
-        return [each.result if each.error is None else each.error for each in mine]
+        for each in mine:
+            if isinstance(each.error, SimhashError):
+                raise copy(each.error) from each.error
+            if each.error is not None:
+                raise each.error
+        return [cast("R", each.result) for each in mine]
 
     def _wake(self) -> None:
         with self._changed:

@@ -1,4 +1,4 @@
-"""The Fingerprinter that goes with a store."""
+"""How a store was set up, and the Fingerprinter and the rule that go with it."""
 
 from __future__ import annotations
 
@@ -79,22 +79,18 @@ class Opening:
         self.name = store.name
         self._segmenter = segmenter
         self._make: Callable[[Scheme | None], Fingerprinter] = self._for_scheme
-        self._chosen: Fingerprinter | None = None
+        self.known: Fingerprinter | None = None
+        """The Fingerprinter, if it is known without a request to the store."""
         if callable(fingerprinter):
             self._make = fingerprinter
         elif fingerprinter is not None:
-            self._chosen = fingerprinter
+            self.known = fingerprinter
         else:
             default = Fingerprinter(scheme or DEFAULT, segmenter)  # raises for an unknown segmenter
-            self._chosen = default if scheme is not None else None
+            self.known = default if scheme is not None else None
         self._said = _Said(0.0)
         self._lock = threading.Lock()
         self._warned = False
-
-    @property
-    def known(self) -> Fingerprinter | None:
-        """The Fingerprinter, if it is known without a request to the store."""
-        return self._chosen
 
     def fingerprinter(self) -> Fingerprinter:
         """Return the Fingerprinter. The store is asked for its Scheme if none was chosen and it is not known yet.
@@ -103,32 +99,35 @@ class Opening:
             is first used, so pass it on to :meth:`check`.
         :raises SchemeError: if the store's Scheme names a table of the user's own.
         """
-        if self._chosen is not None:
-            return self._chosen
+        if self.known is not None:
+            return self.known
         stored = self._store.describe()
         made = self._make(stored)
         if stored is not None and made.scheme == stored:
-            self._chosen, self._what_it_said().scheme = made, stored
+            self.known, self._what_it_said().scheme = made, stored
         return made
 
     def check(
-        self,
-        fingerprinter: Fingerprinter | None = None,
-        *,
-        set_up_if_missing: bool = False,
-        keys: bool = False,
+        self, fingerprinter: Fingerprinter | None = None, *, makes_file: bool = False, keys: bool = False
     ) -> Fingerprinter:
         """Check that the store was set up with the Scheme of this Fingerprinter, and return it.
 
-        :param keys: the store gets keys if it is set up now.
-        :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
+        :param makes_file: a file of the program's own is set up if it is missing.
+        :param keys: it gets keys then.
+        :raises NotSetUp: if the store was not set up.
         :raises SchemeMismatch: if it was set up with another Scheme.
         """
         ours = fingerprinter or self.fingerprinter()
         said = self._what_it_said()
         if said.scheme != ours.scheme:
-            check_scheme(self._store, ours.scheme, self.name, set_up_if_missing=set_up_if_missing, keys=keys)
-            self._chosen, said.scheme = ours, ours.scheme
+            stored = self._store.describe()
+            if stored is not None and stored != ours.scheme:
+                raise scheme_mismatch(stored, ours.scheme, self.name)
+            if stored is None and not (makes_file and self._store.embedded):
+                raise self._not_set_up()
+            if stored is None:
+                self._store.set_up(ours.scheme, keys)
+            self.known, said.scheme = ours, ours.scheme
         return ours
 
     def _what_it_said(self) -> _Said:
@@ -157,8 +156,8 @@ class Opening:
         :param text: the call has a text. Without one the rule is ``fingerprint``, or one that compares no texts.
         """
         rule = rule_of(given) if text else rule_without_text(given)
-        if self._chosen is not None:
-            rule.bits_allowed(self._chosen.scheme)
+        if self.known is not None:
+            rule.bits_allowed(self.known.scheme)
         return rule
 
     def rule(self, given: RuleOptions | MatchOptions, *, text: bool = True) -> DuplicateRule:
@@ -253,19 +252,20 @@ class Opening:
         self.forget()
         return True
 
-    def resolve(self, rule: DuplicateRule, *, set_up_if_missing: bool = False) -> ResolvedRule:
+    def resolve(self, rule: DuplicateRule, *, makes_file: bool = False) -> ResolvedRule:
         """Return the rule under the Scheme and the keys of the store. It is checked that the store is set up.
 
+        :param makes_file: a file of the program's own is set up if it is missing.
         :raises InputError: if the Scheme does not allow the rule, before anything is set up; if the rule has a window,
             and the store cannot compare times.
-        :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
+        :raises NotSetUp: if the store was not set up.
         """
         resolved = self._what_it_said().resolved
         if (known := resolved.get(rule)) is not None:
             return known
         fingerprinter = self.fingerprinter()
         rule.bits_allowed(fingerprinter.scheme)
-        self.check(fingerprinter, set_up_if_missing=set_up_if_missing, keys=new_store_has_keys(rule))
+        self.check(fingerprinter, makes_file=makes_file, keys=new_store_has_keys(rule))
         if rule.time_field is not None:
             self._store.check_time_field(rule.time_field)
         # Calls at the same time get one object, so that their documents are added together.
@@ -285,14 +285,12 @@ class Opening:
         :param writes: documents are about to be written, so the store is to keep the rule. A run in which all lines are
             rejected leaves it open.
         :raises SchemeMismatch: if it has another Scheme.
-        :raises InputError: if it keeps another rule.
+        :raises InputError: if it keeps another rule, and documents are about to be written.
         :raises NotSetUp: if it is not set up any more, or its keys are not what they were.
         """
         self.check(rule.fingerprinter)
         if writes:
             self.keep(rule.chosen, id_field)
-        else:
-            self._check_same(_to_store(rule.chosen, id_field))
         now, before = self.keys(), rule.stored_keys
         if now is not before and (before, now) != (KeysState.INCOMPLETE, KeysState.COMPLETE):
             raise NotSetUp(f"the keys of {self.name} were changed while documents were written: start again")
@@ -330,7 +328,7 @@ class Opening:
         :raises NotSetUp: if the store was not set up.
         """
         if self._store.describe() is None:
-            raise explain_not_set_up(self._store, self.name)
+            raise self._not_set_up()
         return self._store.describe_keys()
 
     def resolve_for_backfill(self, rule: DuplicateRule) -> ResolvedRule:
@@ -339,10 +337,28 @@ class Opening:
         rule.bits_allowed(fingerprinter.scheme)
         if rule.time_field is not None:
             self._store.check_time_field(rule.time_field)
-        keys = new_store_has_keys(rule)
-        set_up_existing(self._store, fingerprinter.scheme, self.name, embedded=self._store.embedded, keys=keys)
-        self.forget()
+        if self._store.embedded:  # no other program puts documents there
+            self.check(fingerprinter)
+        elif not (location := self._store.locate()).exists:
+            raise does_not_exist(location, self.name)
+        else:
+            self._store.set_up(fingerprinter.scheme, new_store_has_keys(rule))
+            self.forget()
         return resolve(rule, fingerprinter, self.keys())
+
+    def _not_set_up(self) -> NotSetUp:
+        """Return the error for a store that was not set up, with the next step that is right for it."""
+        location = self._store.locate()
+        if not location.exists:
+            return does_not_exist(location, self.name)
+        problem = f"{self.name} is not set up for fingerprints"
+        if location.documents:
+            return NotSetUp(
+                f"{problem}, and has {count_of(location.documents, 'document')}: to give them fingerprints, run "
+                f"`es-simhash backfill --text-field FIELD --store {self.name}`; for new documents alone, "
+                f"{set_up_by(self.name)}"
+            )
+        return NotSetUp(f"{problem}: {set_up_by(self.name)}")
 
     def _for_scheme(self, stored: Scheme | None) -> Fingerprinter:
         try:
@@ -388,58 +404,3 @@ def _init_options(stored: StoredRule) -> str:
         flags = ["any-numbers"] if rule.numbers_agree is False else []
     given = [f"{option} {value}" for option, value in options.items() if value is not None]
     return " ".join(f"--{each}" for each in [*given, *flags])
-
-
-def set_up_existing(store: Store, scheme: Scheme, name: str, *, embedded: bool, keys: bool = False) -> None:
-    """Add what is missing to a store that exists. No index and no file is made.
-
-    :param embedded: the store is the program's own, so no other program puts documents there.
-    :param keys: the store gets keys if it was not set up before.
-    :raises NotSetUp: if there is no such index or file.
-    :raises SchemeMismatch: if the store was set up with another Scheme. Nothing is changed.
-    """
-    if embedded:
-        check_scheme(store, scheme, name)
-    else:
-        location = store.locate()
-        if not location.exists:
-            raise does_not_exist(location, name)
-        store.set_up(scheme, keys)
-
-
-def check_scheme(
-    store: Store,
-    scheme: Scheme,
-    name: str,
-    *,
-    set_up_if_missing: bool = False,
-    keys: bool = False,
-) -> None:
-    """Check that the store was set up with this Scheme.
-
-    :param keys: the store gets keys if it is set up now.
-    :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
-    :raises SchemeMismatch: if it was set up with another Scheme.
-    """
-    stored = store.describe()
-    if stored is not None and stored != scheme:
-        raise scheme_mismatch(stored, scheme, name)
-    if stored is not None:
-        return
-    if not set_up_if_missing:
-        raise explain_not_set_up(store, name)
-    store.set_up(scheme, keys)
-
-
-def explain_not_set_up(store: Store, name: str) -> NotSetUp:
-    """Return the error for a store that was not set up for fingerprints, with the next step that is right for it."""
-    location = store.locate()
-    if not location.exists:
-        return does_not_exist(location, name)
-    problem = f"{name} is not set up for fingerprints"
-    if location.documents:
-        return NotSetUp(
-            f"{problem}, and has {count_of(location.documents, 'document')}: to give them fingerprints, run "
-            f"`es-simhash backfill --text-field FIELD --store {name}`; for new documents alone, {set_up_by(name)}"
-        )
-    return NotSetUp(f"{problem}: {set_up_by(name)}")

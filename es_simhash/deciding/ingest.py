@@ -16,7 +16,6 @@ import time
 from collections import ChainMap
 from dataclasses import replace
 from functools import partial
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from es_simhash.contract import Row
@@ -284,12 +283,15 @@ class Ingest:
             left_out = changed
         else:
             self._decide_again(batch, changed, decisions)
-        reached = takewhile(lambda item: isinstance(item, Outcome) or item.id in decisions, batch.items)
-        return [
-            item if isinstance(item, Outcome) else decisions[item.id].outcome
-            for item in reached
-            if isinstance(item, Outcome) or item.id not in left_out
-        ]
+        outcomes: list[Outcome] = []
+        for item in batch.items:
+            if isinstance(item, Outcome):
+                outcomes.append(item)
+            elif item.id not in decisions:
+                break  # the run stopped before it
+            elif item.id not in left_out:
+                outcomes.append(decisions[item.id].outcome)
+        return outcomes
 
     def _decide_again(self, batch: LookedUp, changed: set[str], decisions: dict[str, Decision]) -> None:
         """Look up and write documents again, each as often as another program changes it before it is written.
@@ -322,7 +324,7 @@ class Ingest:
                 for id, decision in pending.items()
                 if decision.group and id not in outdated
             }
-            new = self._with_new_versions(new, {**self._relinked(batch), **sent})
+            new = self._with_new_versions(new, batch, sent)
             sent |= new
             rows |= new
             refused, lost = self.writer.write(list(new.values()), documents)
@@ -347,20 +349,18 @@ class Ingest:
             return document.version
         return None if stored is None else stored.version
 
-    def _relinked(self, batch: LookedUp) -> dict[str, Row]:
-        """Return the Rows of a batch whose links this run has changed since the look-up."""
+    def _with_new_versions(self, rows: dict[str, Row], batch: LookedUp, sent: Mapping[str, Row]) -> dict[str, Row]:
+        """Return the Rows with the versions that this run's own writes gave them since the look-up.
+
+        :param sent: by id, what it wrote of this batch. It may also have changed links of the batch's stored documents.
+        """
         known = {id: self.memory.get(id) or batch.memory.get(id) for id in batch.stored}
-        return {
+        relinked = {
             id: row
             for id, row in known.items()
             if row and (row.group, row.duplicate_of) != (batch.stored[id].group, batch.stored[id].duplicate_of)
         }
-
-    def _with_new_versions(self, rows: dict[str, Row], own: Mapping[str, Row]) -> dict[str, Row]:
-        """Return the Rows with the versions that this run's own writes gave them.
-
-        :param own: what it wrote, by id.
-        """
+        own = {**relinked, **sent}
         again = tuple(sorted(rows.keys() & own.keys()))
         if not again:
             return rows

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from es_simhash.contract import Probe, Row, Store
     from es_simhash.deciding.rule import ResolvedRule
     from es_simhash.deciding.texts import StoredText, Texts
-    from es_simhash.fingerprinting.fingerprinter import Fingerprint
-    from es_simhash.search.keys import TextKeys
 
 
 MOST_MATCHES = 1_000
@@ -81,17 +79,16 @@ def similar(
     :raises InputError: naming a near-duplicate without a text to confirm.
     """
     time_of: Sequence[int | None] = times or [None] * len(texts)
-    fingerprinter = rule.fingerprinter
-    if rule.texts is None:
-        alone = [_probe(fingerprinter.fingerprint(text), rule, time) for text, time in zip(texts, time_of, strict=True)]
-        return _near(store, tuple(alone), rule, filter, most=most)
     # A text is normalised once, for its fingerprint and for what is compared of it.
-    features = [rule.texts.confirm.features(text) for text in texts]
+    features = [TextFeatures(text, rule.fingerprinter) for text in texts]
+    fingerprints = rule.fingerprinter.fingerprints_normalised(own.normalised for own in features)
     probes = tuple(
-        _probe(fingerprinter.fingerprint_normalised(own.normalised), rule, time, own.keys)
-        for own, time in zip(features, time_of, strict=True)
+        rule.probe(fingerprint.value, fingerprint.copy_digest, own.keys if rule.keys else None, time)
+        for fingerprint, own, time in zip(fingerprints, features, time_of, strict=True)
     )
     matches = _near(store, probes, rule, filter, most=most)
+    if rule.texts is None:
+        return matches
     confirmed = []
     for own, some in zip(features, matches, strict=True):
         confirmed.append(_confirmed(store, some, own, rule.texts))
@@ -142,10 +139,6 @@ def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Mapping
     if rule.texts is None:
         return found
     return _confirmed(store, found, own, rule.texts)
-
-
-def _probe(fingerprint: Fingerprint, rule: ResolvedRule, time: int | None, keys: TextKeys | None = None) -> Probe:
-    return rule.probe(fingerprint.value, fingerprint.copy_digest, keys, time)
 
 
 def _confirmed(store: Store, matches: Matches, own: StoredText, texts: Texts) -> Matches:

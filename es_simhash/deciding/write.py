@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import Entry, Written
@@ -72,14 +73,13 @@ class DocumentWriter:
         if not rows:
             return {}, frozenset()
 
-        def write(ids: Collection[str]) -> Written:
-            return self._write_once(tuple(row for row in rows if row.id in ids), documents)
-
+        write = partial(self._write_once, rows, documents)
         written = write_all(write, {row.id for row in rows}, self._deadline)
         reason = f"the server was too busy for {self._deadline:g} s: ingest it again"
         return {**written.refused, **dict.fromkeys(written.busy, reason)}, written.conflicts
 
-    def _write_once(self, rows: tuple[Row, ...], documents: Mapping[str, Document]) -> Written:
+    def _write_once(self, every: Sequence[Row], documents: Mapping[str, Document], ids: Collection[str]) -> Written:
+        rows = tuple(row for row in every if row.id in ids)
         if self._stored:
             reply = self._store.annotate(rows, self._bits)
         else:
