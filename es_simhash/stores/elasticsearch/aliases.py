@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from es_simhash.errors import InputError, NotSetUp
-from es_simhash.stores.elasticsearch.index import Request
 from es_simhash.stores.elasticsearch.set_up import read_mappings
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ def switch_alias(index: Index, alias: str, to: str, check: bool = False) -> None
         raise InputError(f"{alias!r} cannot be the name of an alias: correct it (alias)")
     former = read_mappings(index)
     # With a wildcard, an alias that does not exist is no error.
-    found = index.send(Request("GET", f"/_alias/{quote(alias, safe='')}*"))
+    found = index.send("GET", f"/_alias/{quote(alias, safe='')}*")
     holders = {name: each["aliases"][alias] for name, each in found.items() if alias in each["aliases"]}
     if set(holders) == {to}:
         return
@@ -35,9 +34,7 @@ def switch_alias(index: Index, alias: str, to: str, check: bool = False) -> None
     for name in sorted(holders):  # the newest index last
         properties |= holders[name]
     actions = [{"remove": {"index": name, "alias": alias}} for name in holders]
-    index.send(
-        Request("POST", "/_aliases", {"actions": [*actions, {"add": {**properties, "index": target, "alias": alias}}]})
-    )
+    index.send("POST", "/_aliases", {"actions": [*actions, {"add": {**properties, "index": target, "alias": alias}}]})
 
 
 def _check(alias: str, holders: dict[str, Any], former: dict[str, Any], index: Index) -> None:
@@ -58,7 +55,7 @@ def _check(alias: str, holders: dict[str, Any], former: dict[str, Any], index: I
 
 def _only_index(name: str, index: Index) -> str:
     """Return the index that a name means."""
-    body = index.send(replace(index, index=name).request("GET", "_alias"))
+    body = replace(index, index=name).send("GET", "_alias")
     if len(body) != 1:
         raise NotSetUp(f"{name!r} is an alias of several indices: switch {index.index!r} by hand")
     return str(next(iter(body)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.errors import (
@@ -18,7 +17,6 @@ from es_simhash.stores.elasticsearch.failures import (
     item_fault,
     types_of,
 )
-from es_simhash.stores.elasticsearch.index import Request
 from es_simhash.stores.elasticsearch.mapping import no_source
 from es_simhash.stores.elasticsearch.routing import check_routing_of
 
@@ -79,10 +77,10 @@ def _get(ids: Sequence[str], selection: dict[str, str], index: Index) -> list[di
         return []
     members = index.members
     if members.old:
-        members.set(index.send(index.request("GET", "_alias")))
+        members.set(index.send("GET", "_alias"))
     documents = _documents(ids, selection, index)
     if any(_members_changed(document, index) for document in documents):
-        members.set(index.send(index.request("GET", "_alias")))
+        members.set(index.send("GET", "_alias"))
         documents = _documents(ids, selection, index)
     for document in documents:
         if "error" in document:
@@ -97,18 +95,18 @@ def _documents(ids: Sequence[str], selection: dict[str, str], index: Index) -> l
     """Return a document, or an error, for each id; for each index and id if there are several indices."""
     if index.members.several:
         asked = [{"_index": name, "_id": id} for name in index.members.names for id in ids]
-        body = index.send(index.routed(Request("POST", "/_mget", {"docs": asked}, selection), "_mget"))
+        body = index.send("POST", "/_mget", {"docs": asked}, **selection)
         return body["docs"]  # type: ignore[no-any-return]
     if len(ids) == 1 and _PLAIN.fullmatch(ids[0]):
         return [(_document(ids[0], selection, index))]
-    body = index.send(index.request("POST", "_mget", {"ids": list(ids)}, **selection))
+    body = index.send("POST", "_mget", {"ids": list(ids)}, **selection)
     return body["docs"]  # type: ignore[no-any-return]
 
 
 def _document(id: str, selection: dict[str, str], index: Index) -> dict[str, Any]:
     """Return what a multi-get returns for one id. A get takes less time."""
     try:
-        body = index.send(replace(index.request("GET", f"_doc/{id}", **selection), of_document=True))
+        body = index.send("GET", f"_doc/{id}", **selection)
     except NoDocument:
         return {"_id": id, "found": False}
     except StoreError as error:
@@ -157,7 +155,7 @@ def bulk(operations: Sequence[Any], index: Index, *, tolerant: bool = False) -> 
         their errors, and one warning names the index.
     :raises StoreError: if a document was not changed for another reason.
     """
-    body = index.send(index.request("POST", "_bulk", operations))
+    body = index.send("POST", "_bulk", operations)
     check_count(body["items"], [line for line in operations if "doc" not in line], index.name)
     check_items(body["items"], index)
     results = [result for item in body["items"] for result in item.values()]

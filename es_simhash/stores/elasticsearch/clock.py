@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import SimhashError, StoreError
 from es_simhash.retries import pause
-from es_simhash.stores.elasticsearch.index import Request
 
 if TYPE_CHECKING:
     from es_simhash.stores.elasticsearch.index import Index
@@ -64,7 +63,7 @@ def _measured(index: Index) -> int:
 def _ahead(index: Index) -> tuple[float, float]:
     """Return by how many seconds the server is ahead of this machine, at least and at most."""
     began = time.time()
-    epoch = _epoch(index.send(Request("GET", "/_cat/health", None, {"format": "json", "h": "epoch"})))
+    epoch = _epoch(index.send("GET", "/_cat/health", format="json", h="epoch"))
     return epoch - time.time(), epoch + 1 - began
 
 

@@ -131,7 +131,7 @@ def _written(
     try:
         # Of each result only what is read below: the rest would take time to make and to parse.
         filter_path = "errors,items.*.status,items.*.error" + (",items.*._index" if index.members.several else "")
-        body = index.send(index.request("POST", "_bulk", lines, filter_path=filter_path, **options))
+        body = index.send("POST", "_bulk", lines, filter_path=filter_path, **options)
     except TooLarge as error:
         return _written_in_halves(operations, index, error, options)
     check_count(body["items"], operations, index.name)
@@ -199,4 +199,4 @@ def _has(row: Row, link: Link) -> bool:
 
 
 def refresh(index: Index) -> None:
-    check_complete(index.send(index.request("POST", "_refresh")), index.name)
+    check_complete(index.send("POST", "_refresh"), index.name)

@@ -10,8 +10,7 @@ from urllib.parse import quote
 
 from es_simhash.contract import Check, Location, Space, similar_first
 from es_simhash.errors import AccessDenied, NotSetUp, SimhashError, StoreError, Unsupported, count_of
-from es_simhash.stores.elasticsearch.failures import UnknownRequest, check_complete, unblock
-from es_simhash.stores.elasticsearch.index import WHOLE, Request
+from es_simhash.stores.elasticsearch.failures import UnknownRequest, unblock
 from es_simhash.stores.elasticsearch.mapping import (
     DOCUMENTS,
     SEEN,
@@ -35,45 +34,45 @@ PRIVILEGES = ("read", "view_index_metadata", "index", "maintenance", "delete", "
 
 def _product(index: Index) -> tuple[str, str, str]:
     """Return the product, its version, and the name of the cluster."""
-    body = index.send(Request("GET", "/"))
+    body = index.send("GET", "/")
     version = body["version"]
     return version.get("distribution", "elasticsearch"), version["number"], body.get("cluster_name", "?")
 
 
 def _index_names(index: Index) -> list[str]:
     """Return the names of all indices and aliases that the user may see."""
-    body = index.send(Request("GET", "/_resolve/index/*"))
+    body = index.send("GET", "/_resolve/index/*")
     return [each["name"] for kind in ("indices", "aliases") for each in body[kind] if not each["name"].startswith(".")]
 
 
 def _settings(index: Index) -> dict[str, dict[str, Any]]:
     """Return the settings of the index, or of each index behind the alias, by name; each as one flat object."""
-    body = index.send(index.request("GET", "_settings", flat_settings="true"))
+    body = index.send("GET", "_settings", flat_settings="true")
     return {name: each["settings"] for name, each in body.items()}
 
 
 def _members_of_alias(index: Index) -> dict[str, dict[str, Any]]:
     """Return how each index belongs to our alias, by the name of the index; empty if our name is that of an index."""
-    body = index.send(index.request("GET", "_alias"))
+    body = index.send("GET", "_alias")
     return {name: each["aliases"][index.index] for name, each in body.items() if index.index in each["aliases"]}
 
 
 def _nodes_and_health(index: Index) -> tuple[int, str, int]:
     """Return how many nodes hold data, the health of the index, and how many of its primary shards are not assigned."""
-    body = index.send(Request("GET", f"/_cluster/health/{quote(index.index, safe='')}"))
+    body = index.send("GET", f"/_cluster/health/{quote(index.index, safe='')}")
     return body["number_of_data_nodes"], body["status"], body.get("unassigned_primary_shards", 0)
 
 
 def _size(index: Index) -> tuple[int, int]:
     """Return the documents of the index as Lucene counts them, and its bytes; both without replicas."""
-    body = index.send(index.request("GET", "_stats/docs,store"))
+    body = index.send("GET", "_stats/docs,store")
     primaries = body["_all"]["primaries"]
     return primaries["docs"]["count"], primaries["store"]["size_in_bytes"]
 
 
 def _field_bytes(index: Index) -> dict[str, int]:
     """Return how many bytes each field takes. The server reads all files of the index for that."""
-    body = index.send(index.request("POST", "_disk_usage", run_expensive_tasks="true"))
+    body = index.send("POST", "_disk_usage", run_expensive_tasks="true")
     found: dict[str, int] = {}
     for name, each in body.items():
         if name != "_shards":
@@ -93,14 +92,14 @@ class Disk:
 
 def _disks(index: Index) -> list[Disk]:
     """Return the disk of each node that says it."""
-    body = index.send(Request("GET", "/_nodes/stats/fs", None, {"filter_path": "nodes.*.name,nodes.*.fs.total"}))
+    body = index.send("GET", "/_nodes/stats/fs", filter_path="nodes.*.name,nodes.*.fs.total")
     totals = [(node["name"], node.get("fs", {}).get("total", {})) for node in body.get("nodes", {}).values()]
     return [Disk(name, each["total_in_bytes"], each["available_in_bytes"]) for name, each in totals if each]
 
 
 def _cluster_settings(index: Index) -> dict[str, Any]:
     """Return the settings of the cluster as one flat object."""
-    body = index.send(Request("GET", "/_cluster/settings", None, {"include_defaults": "true", "flat_settings": "true"}))
+    body = index.send("GET", "/_cluster/settings", include_defaults="true", flat_settings="true")
     return {**body.get("defaults", {}), **body.get("persistent", {}), **body.get("transient", {})}
 
 
@@ -123,7 +122,7 @@ def _template_for(new_index: str, index: Index) -> Template:
 
     :param new_index: its name.
     """
-    body = index.send(Request("GET", "/_index_template"))
+    body = index.send("GET", "/_index_template")
     matching = [
         each
         for each in body["index_templates"]
@@ -132,7 +131,7 @@ def _template_for(new_index: str, index: Index) -> Template:
     if not matching:
         return Template(None, False, {})
     best = max(matching, key=lambda each: each["index_template"].get("priority") or 0)
-    simulated = index.send(Request("POST", f"/_index_template/_simulate_index/{quote(new_index, safe='')}"))
+    simulated = index.send("POST", f"/_index_template/_simulate_index/{quote(new_index, safe='')}")
     mapping = simulated.get("template", {}).get("mappings", {})
     return Template(best["name"], "data_stream" in best["index_template"], mapping)
 
@@ -143,7 +142,7 @@ def _missing_privileges(index: Index) -> list[str]:
     :raises UnknownRequest: if the server has no security, or says privileges in another way.
     """
     asked = [{"names": [index.index], "privileges": list(PRIVILEGES)}]
-    body = index.send(Request("POST", "/_security/user/_has_privileges", {"index": asked}))
+    body = index.send("POST", "/_security/user/_has_privileges", {"index": asked})
     (granted,) = body["index"].values()
     return [name for name in PRIVILEGES if not granted.get(name)]
 
@@ -297,9 +296,7 @@ def _index(found: _Found, index: Index) -> Check:
         return Check("index", "problem", text)
     if any(name.startswith(".ds-") for name in found.mappings):
         raise Unsupported(f"{index.index} is a data stream: use an index, because documents are written by their ids")
-    body = index.send(index.request("POST", "_count"))
-    check_complete(body, index.name)
-    return Check("index", "ok", f"{index.index} has {count_of(body['count'], 'document')}")
+    return Check("index", "ok", f"{index.index} has {count_of(index.number_of(), 'document')}")
 
 
 def _source(found: _Found, index: Index) -> Check:
@@ -335,13 +332,11 @@ def _groups(found: _Found, index: Index) -> Check:
         return Check("groups", "not tried", "there are no fields for fingerprints")
     if found.closed:
         return Check("groups", "not tried", "the index is closed")
-    without = {"query": {"bool": {"must_not": [{"exists": {"field": "simhash.group"}}]}}}
-    body = index.send(index.request("POST", "_count", without))
-    check_complete(body, index.name)
-    if not body["count"]:
+    without = index.number_of({"bool": {"must_not": [{"exists": {"field": "simhash.group"}}]}})
+    if not without:
         return Check("groups", "ok", "every document has a group")
     text = (
-        f"{count_of(body['count'], 'document')} without a group, and a collapse on simhash.group shows one of them: "
+        f"{count_of(without, 'document')} without a group, and a collapse on simhash.group shows one of them: "
         f"run `es-simhash backfill --text-field FIELD --store {index.name}`, or search with es_simhash.group_search"
     )
     return Check("groups", "advice", text)
@@ -352,8 +347,7 @@ def _not_set_up(found: _Found, index: Index) -> Check:
         return Check("mapping", "ok", "it has the fields of seen items, and none of fingerprints")
     if found.closed:
         return Check("mapping", "problem", "it has no fields for fingerprints: open the index first")
-    body = index.send(index.request("POST", "_count"))
-    command = "backfill --text-field FIELD" if body["count"] else "init"
+    command = "backfill --text-field FIELD" if index.number_of() else "init"
     return Check(
         "mapping", "problem", f"it has no fields for fingerprints: run `es-simhash {command} --store {index.name}`"
     )
@@ -511,10 +505,9 @@ _NAMES = [*_CHECKS, *_EVERYWHERE]
 
 def locate(index: Index) -> Location:
     try:
-        body = index.send(index.request("POST", "_count"))
+        return Location(True, index.send("POST", "_count")["count"])
     except NotSetUp:
-        return Location(False, others=similar_first(index.index, (_names(index))))
-    return Location(True, body["count"])
+        return Location(False, others=similar_first(index.index, _names(index)))
 
 
 def _names(index: Index) -> list[str]:
@@ -536,6 +529,5 @@ def measure_space(index: Index) -> Space:
 def count_keys(index: Index, most: int) -> tuple[tuple[str, int], ...]:
     keys = {"terms": {"field": "simhash.keys", "size": most}}
     search = {"size": 0, "aggs": {"keys": keys}, "track_total_hits": False}
-    body = index.send(index.request("POST", "_search", search, **WHOLE))
-    check_complete(body, index.name)
-    return tuple((each["key"], each["doc_count"]) for each in body["aggregations"]["keys"]["buckets"])
+    buckets = index.search(search)["aggregations"]["keys"]["buckets"]
+    return tuple((each["key"], each["doc_count"]) for each in buckets)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from es_simhash.portal import in_event_loop
-from es_simhash.stores.elasticsearch.failures import error_from_body, is_error
+from es_simhash.stores.elasticsearch.failures import check_complete, error_from_body, is_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from es_simhash.errors import SimhashError
     from es_simhash.stores.elasticsearch.routing import Routing
@@ -23,27 +23,20 @@ MEMBERS_AGE = 1.0
 """Seconds for which the names of the indices behind an alias are used."""
 
 
-WHOLE = {"allow_partial_search_results": "false"}
-"""Parameters of a search that every shard must answer."""
-
-
 @dataclass(frozen=True)
 class Request:
     """An HTTP request.
 
     :param method: of HTTP.
     :param path: percent-encoded.
-    :param body: a value for JSON. A list becomes lines of JSON; an entry that is a string is such a line already. None
-        for no body.
+    :param body: of :meth:`Index.send`.
     :param parameters: of the query string.
-    :param of_document: it reads one document, which may be missing. So the status 404 is no failure.
     """
 
     method: str
     path: str
-    body: Any = None
-    parameters: dict[str, str] = field(default_factory=dict)
-    of_document: bool = False
+    body: Any
+    parameters: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -223,36 +216,44 @@ class Index:
     clock: Clock = field(default_factory=Clock, compare=False)
     limits: Limits = Limits()
 
-    def request(self, method: str, action: str, body: Any = None, /, **parameters: str) -> Request:
-        """Return a Request on this index.
-
-        :param action: the rest of the path, such as ``_search``; empty for the index itself.
-        :param parameters: of the query string.
-        """
-        path = f"/{quote(self.index, safe='')}"
-        request = Request(method=method, path=f"{path}/{action}" if action else path, body=body, parameters=parameters)
-        return self.routed(request, action)
-
-    def routed(self, request: Request, action: str) -> Request:
-        """Return a Request with the routing of the store.
-
-        :param action: the end of its path.
-        """
-        return request if self.routing is None else self.routing.of_request(request, action)
-
-    def send(self, request: Request) -> Any:
+    def send(self, method: str, action: str, body: Any = None, /, **parameters: str) -> Any:
         """Send a request, and return the body of the response.
 
+        :param action: the rest of the path after the index, such as ``_search``; empty for the index itself. A path
+            that begins with a slash is that of a request to the server.
+        :param body: a value for JSON. A list becomes lines of JSON; an entry that is a string is such a line already.
+            None for no body.
+        :param parameters: of the query string.
         :raises SimhashError: in place of an exception of the client.
         """
+        path = action if action.startswith("/") else f"/{quote(self.index, safe='')}/{action}".rstrip("/")
+        request = Request(method, path, body, parameters)
+        if self.routing is not None:
+            request = self.routing.of_request(request, action)
         try:
             response = self.dialect.send(self.client, request)
-            body = self.dialect.body(in_event_loop(response) if self.is_async else response)
+            answer = self.dialect.body(in_event_loop(response) if self.is_async else response)
         except self.dialect.failures as error:
             raise self.dialect.translate(error, self.name) from error
-        if isinstance(body, dict) and is_error(body):
-            raise error_from_body(body, body.get("status", 200), self.name)
+        if isinstance(answer, dict) and "error" in answer and is_error(answer):
+            raise error_from_body(answer, answer.get("status", 200), self.name)
+        return answer
+
+    def search(self, search: Mapping[str, Any], action: str = "_search") -> Any:
+        """Return the body of the response to a search. Every shard has answered.
+
+        :param action: the path of the request, as in :meth:`send`.
+        """
+        body = self.send("POST", action, search, allow_partial_search_results="false")
+        check_complete(body, self.name)
         return body
+
+    def number_of(self, query: Mapping[str, Any] | None = None) -> int:
+        """Return how many documents match a query; None for all documents. Every shard has answered."""
+        body = self.send("POST", "_count", None if query is None else {"query": query})
+        check_complete(body, self.name)
+        number: int = body["count"]
+        return number
 
     def close(self) -> None:
         """Close the client."""

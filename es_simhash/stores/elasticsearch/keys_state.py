@@ -90,11 +90,8 @@ def _some_lack_keys(index: Index) -> bool:
 
 def _count(query: dict[str, Any], index: Index) -> int:
     """Return how many documents of the index match, whatever their routing is."""
-    check_complete(index.send(index.request("POST", "_refresh")), index.name)
-    body = index.send(replace(index, routing=None).request("POST", "_count", {"query": query}))
-    check_complete(body, index.name)
-    count: int = body["count"]
-    return count
+    check_complete(index.send("POST", "_refresh"), index.name)
+    return replace(index, routing=None).number_of(query)
 
 
 def _states(values: Mapping[str, Any]) -> _States:

@@ -53,5 +53,5 @@ def change_meta(change: Callable[[dict[str, Any]], dict[str, Any]], key: str, wh
         for name, value in values.items():
             meta = mappings[name]["_meta"]
             changed_meta = {**meta, META: {**meta[META], key: value}}
-            index.send(replace(index, index=name).request("PUT", "_mapping", {"_meta": changed_meta}))
+            replace(index, index=name).send("PUT", "_mapping", {"_meta": changed_meta})
         changed = True

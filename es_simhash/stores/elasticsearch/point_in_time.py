@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import StoreError
-from es_simhash.stores.elasticsearch.failures import check_complete
-from es_simhash.stores.elasticsearch.index import WHOLE, Request
 
 if TYPE_CHECKING:
     from es_simhash.stores.elasticsearch.index import Index
@@ -38,7 +36,7 @@ def open_point_in_time(index: Index, keep_alive: str) -> Reading:
     :param keep_alive: how long it lives after each use, such as ``2m``.
     """
     points = index.dialect.points_in_time
-    body = index.send(index.request("POST", points.path, keep_alive=keep_alive, **points.parameters))
+    body = index.send("POST", points.path, keep_alive=keep_alive, **points.parameters)
     # In each shard a hit has a value of the tie-breaker for itself.
     return Reading(body[points.key], keep_alive, body["_shards"]["total"] if points.ties else 1)
 
@@ -47,7 +45,7 @@ def close_point_in_time(reading: Reading, index: Index) -> None:
     """Close a point in time. If it was lost with its node, there is nothing to close; otherwise it expires."""
     points = index.dialect.points_in_time
     with suppress(StoreError):
-        index.send(Request("DELETE", f"/{points.path}", {points.key: reading.id}))
+        index.send("DELETE", f"/{points.path}", {points.key: reading.id})
 
 
 def read_page(
@@ -68,8 +66,7 @@ def read_page(
     }
     if reading.after is not None:
         search["search_after"] = reading.after
-    body = index.send(index.routed(Request("POST", "/_search", search, WHOLE), "_search"))
-    check_complete(body, index.name)
+    body = index.search(search, "/_search")
     hits: list[dict[str, Any]] = body["hits"]["hits"]
     reading = replace(reading, id=body["pit_id"])
     if len(hits) < size:

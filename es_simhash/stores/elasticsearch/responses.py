@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import wraps
 from http.client import HTTPResponse
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from _typeshed import WriteableBuffer
 
+    from es_simhash.stores.elasticsearch.index import Index
     from es_simhash.stores.elasticsearch.store import IndexStore
 
 P = ParamSpec("P")
@@ -41,66 +42,39 @@ _ODD = (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionEr
 class ResponseTooLarge(ValueError):
     """A response has more than MOST_BYTES. A client retries an OSError, and no ValueError."""
 
-
-class _Incoming(io.RawIOBase):
-    """What comes from a socket, with an end.
-
-    :param timeout: seconds for all of it; None for any time.
-    """
-
-    def __init__(self, raw: io.RawIOBase, sock: socket, timeout: float | None) -> None:
-        self._raw = raw
-        self._socket = sock
-        self._timeout = timeout
-        self._started = time.monotonic()
-        self._bytes = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer, /) -> int | None:
-        if self._timeout is not None:
-            left = self._started + self._timeout + self._bytes / LEAST_RATE - time.monotonic()
-            if left <= 0:
-                raise TimeoutError("the response did not end in time")
-            self._socket.settimeout(min(left, self._timeout))
-        count = self._raw.readinto(buffer)
-        self._bytes += count or 0
-        _check_size(self._bytes)
-        return count
-
-    def close(self) -> None:
-        with suppress(OSError):  # the server may have closed it
-            self._socket.settimeout(self._timeout)  # for the next request
-        self._raw.close()
-        super().close()
+    def __init__(self) -> None:
+        super().__init__(f"a response has more than {MOST_BYTES >> 20} MB")
 
 
 class _Reader(io.BufferedReader):
     def read(self, size: int | None = -1, /) -> bytes:
-        _check_size(size or 0)  # the bytes that a header announces would be allocated at once
+        if (size or 0) > MOST_BYTES:  # the bytes that a header announces would be allocated at once
+            raise ResponseTooLarge
         return super().read(size)
-
-
-def _check_size(count: int) -> None:
-    if count > MOST_BYTES:
-        raise ResponseTooLarge(f"a response has more than {MOST_BYTES >> 20} MB")
-
-
-class _Incomings:
-    """Stands for a socket where a response is read."""
-
-    def __init__(self, sock: socket) -> None:
-        self._socket = sock
-
-    def makefile(self, mode: str) -> io.BufferedReader:
-        raw: Any = self._socket.makefile("rb", buffering=0)
-        return _Reader(_Incoming(raw, self._socket, self._socket.gettimeout()))
 
 
 class _BoundedResponse(HTTPResponse):
     def __init__(self, sock: socket, *arguments: Any, **options: Any) -> None:
-        super().__init__(_Incomings(sock), *arguments, **options)  # type: ignore[arg-type]
+        super().__init__(sock, *arguments, **options)
+        timeout, started, count = sock.gettimeout(), time.monotonic(), 0
+
+        def readinto(buffer: WriteableBuffer) -> int:
+            nonlocal count
+            if timeout is not None:
+                left = started + timeout + count / LEAST_RATE - time.monotonic()
+                if left <= 0:
+                    raise TimeoutError("the response did not end in time")
+                sock.settimeout(min(left, timeout))
+            received = sock.recv_into(buffer)
+            sock.settimeout(timeout)  # for the next request
+            count += received
+            if count > MOST_BYTES:
+                raise ResponseTooLarge
+            return received
+
+        raw: Any = self.fp.detach()
+        raw.readinto = readinto
+        self.fp = _Reader(raw)
 
 
 def bound_responses(pool: Any) -> None:
@@ -124,19 +98,30 @@ def readable(name: str) -> Iterator[None]:
     except SimhashError:
         raise
     except _ODD as error:
-        kind, what = type(error).__name__, one_line(error)[:100]
-        raise WrongServer(
-            f"{name} sent a response that cannot be read ({kind}: {what}): check the address, and the proxies between "
-            "this program and the server"
-        ) from error
+        raise _unreadable(name, error) from error
 
 
-def requested(method: Callable[Concatenate[IndexStore, P], T]) -> Callable[Concatenate[IndexStore, P], T]:
-    """Retry a method of the store, and let its errors name the server if a response cannot be read."""
+def _unreadable(name: str, error: Exception) -> WrongServer:
+    kind, what = type(error).__name__, one_line(error)[:100]
+    return WrongServer(
+        f"{name} sent a response that cannot be read ({kind}: {what}): check the address, and the proxies between "
+        "this program and the server"
+    )
 
-    @wraps(method)
+
+def requested(function: Callable[Concatenate[Index, P], T]) -> Callable[Concatenate[IndexStore, P], T]:
+    """Make a method of the store from a function of its Index.
+
+    It is retried, and its errors name the server if a response cannot be read.
+    """
+
+    @wraps(function)
     def reading(self: IndexStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        with readable(self.name):
-            return method(self, *args, **kwargs)
+        try:
+            return function(self._index, *args, **kwargs)
+        except SimhashError:
+            raise
+        except _ODD as error:
+            raise _unreadable(self.name, error) from error
 
     return retried(reading)

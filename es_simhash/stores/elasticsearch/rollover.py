@@ -7,7 +7,6 @@ from urllib.parse import quote
 
 from es_simhash.contract import KeysState
 from es_simhash.errors import NotSetUp, StoreError, Unsupported
-from es_simhash.stores.elasticsearch.index import Request
 from es_simhash.stores.elasticsearch.keys import with_scores
 from es_simhash.stores.elasticsearch.keys_state import KEY
 from es_simhash.stores.elasticsearch.mapping import META
@@ -33,7 +32,7 @@ def make_alias(index: Index, mapping: dict[str, Any]) -> bool:
     if mappings is None:
         body = {"aliases": {index.index: {"is_write_index": True}}, "mappings": with_scores(mapping, index)}
         try:
-            index.send(Request("PUT", f"/{quote(f'{index.index}-000001', safe='')}", body))
+            index.send("PUT", f"/{quote(f'{index.index}-000001', safe='')}", body)
             is_new = True
         except StoreError as error:
             if "resource_already_exists" not in str(error):
@@ -59,7 +58,7 @@ def make_template(part: Part[C], config: C, index: Index) -> None:
     mappings = read_mappings(index) or {}
     newest = mappings[max(mappings)]
     name = f"es-simhash-{index.index}"
-    found = index.send(Request("GET", "/_index_template"))  # one by its name is an error if there is none
+    found = index.send("GET", "/_index_template")  # one by its name is an error if there is none
     templates = {each["name"]: each["index_template"] for each in found["index_templates"]}
     template: dict[str, Any] = {"index_patterns": [f"{index.index}-*"], "priority": PRIORITY}
     template |= {key: value for key, value in templates.get(name, {}).items() if "_date" not in key}  # the server's own
@@ -71,10 +70,8 @@ def make_template(part: Part[C], config: C, index: Index) -> None:
         meta[META][KEY] = KeysState.COMPLETE.value  # a new index has no document that lacks keys
     properties = {**former.get("properties", {}), **ours["properties"]}
     inner = {**inner, "mappings": {**former, "properties": properties, "_meta": meta}}
-    index.send(Request("PUT", f"/_index_template/{quote(name, safe='')}", {**template, "template": inner}))
-    simulated = index.send(
-        Request("POST", f"/_index_template/_simulate_index/{quote(f'{index.index}-999999', safe='')}")
-    )
+    index.send("PUT", f"/_index_template/{quote(name, safe='')}", {**template, "template": inner})
+    simulated = index.send("POST", f"/_index_template/_simulate_index/{quote(f'{index.index}-999999', safe='')}")
     if simulated["template"].get("mappings", {}).get("_meta", {}).get(META) != meta[META]:
         raise Unsupported(
             f"{index.name}: a new index {index.index}-… does not get the fields of es_simhash, because an index "

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from es_simhash.stores.elasticsearch.index import Index, Request
 
-_NAMED = frozenset({"_bulk", "_mget", "_pit", "_search/point_in_time"})
-"""Ends of the paths of requests that name the value, and have no query."""
-_SEARCHES = frozenset({"_search", "_count"})
+_NAMED = frozenset({"_bulk", "_mget", "/_mget", "_pit", "_search/point_in_time"})
+"""Paths of requests that name the value, and have no query."""
+_SEARCHES = frozenset({"_search", "/_search", "_count"})
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Routing:
     def of_request(self, request: Request, action: str) -> Request:
         """Return a Request with this routing. One that is not about documents stays as it is.
 
-        :param action: the end of its path.
+        :param action: its path, as :meth:`Index.send` takes it.
         """
         if action == "_msearch":
             pairs = zip(request.body[::2], request.body[1::2], strict=True)

@@ -17,7 +17,7 @@ from zlib import crc32
 
 from es_simhash.contract import Scan, ScanPage
 from es_simhash.errors import SimhashError
-from es_simhash.stores.elasticsearch.failures import ShardsAway, check_complete
+from es_simhash.stores.elasticsearch.failures import ShardsAway
 from es_simhash.stores.elasticsearch.point_in_time import Reading, close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.rows import ROW_OPTIONS, hit_rows, usable_rows
 from es_simhash.stores.elasticsearch.times import with_time
@@ -47,23 +47,23 @@ class _Position:
     again: frozenset[int] = frozenset()
 
 
-def scan(request: Scan, index: Index) -> ScanPage:
-    if request.after is None:
-        position = _start(request, index)
-        every, reading = _first_page(request, position, index)
+def scan(index: Index, scan: Scan) -> ScanPage:
+    if scan.after is None:
+        position = _start(scan, index)
+        every, reading = _first_page(scan, position, index)
     else:
-        position = request.after
+        position = scan.after
         try:
-            every, reading = _page(request, position, index)
+            every, reading = _page(scan, position, index)
         except ShardsAway:
             again = position.again.union(*position.returned)
             opened = open_point_in_time(index, KEEP_ALIVE)
             position = replace(position, reading=opened, again=again)
-            every, reading = _first_page(request, position, index)
-    hits = [hit for hit in every if _belongs(hit["_id"], request, position)]
-    read_rows = usable_rows if request.fields is None else hit_rows
-    rows = read_rows(hits, index, request.time_field)
-    sources = [] if request.fields is None else [hit.get("_source", {}) for hit in hits]
+            every, reading = _first_page(scan, position, index)
+    hits = [hit for hit in every if _belongs(hit["_id"], scan, position)]
+    read_rows = usable_rows if scan.fields is None else hit_rows
+    rows = read_rows(hits, index, scan.time_field)
+    sources = [] if scan.fields is None else [hit.get("_source", {}) for hit in hits]
     if reading.finished:
         close_point_in_time(reading, index)
         return ScanPage(rows, None, sources)
@@ -116,9 +116,7 @@ def _page(request: Scan, position: _Position, index: Index) -> tuple[list[dict[s
 
 
 def count(index: Index, scan: Scan) -> int:
-    body = index.send(index.request("POST", "_count", {"query": _query(scan)}))
-    check_complete(body, index.name)
-    count: int = body["count"]
+    count = index.number_of(_query(scan))
     return count if scan.slice is None else count // scan.slice[1]  # slices have about equal sizes
 
 

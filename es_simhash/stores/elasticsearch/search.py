@@ -17,7 +17,6 @@ from es_simhash.search.look_up import LookUp, choose
 from es_simhash.search.nearest import Crowd
 from es_simhash.stores.elasticsearch.by_id import chunks, with_ids
 from es_simhash.stores.elasticsearch.failures import check_complete, check_count, error_from_body
-from es_simhash.stores.elasticsearch.index import WHOLE
 from es_simhash.stores.elasticsearch.keys import sharing_clause
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.rows import (
@@ -62,18 +61,18 @@ _FIRST_WRITTEN = {"simhash.written": {"order": "asc", "missing": "_first"}}
 # --- candidates ----------------------------------------------------------------------------------------------------
 
 
-def candidates(request: Candidates, index: Index) -> Found:
+def candidates(index: Index, query: Candidates) -> Found:
     try:
-        found = _find(request, index)
+        found = _find(query, index)
     except StoreError as error:
         if "single valued" not in str(error):
             raise
         # A damaged document has several digests or fingerprints, so the server cannot return one document for each.
-        request = replace(request, one_per_digest=False, per_fingerprint=None)
-        found = _find(request, index)
-    while (again := excluding_damaged(request, found)) is not None:
-        request = again
-        more = _find(request, index)
+        query = replace(query, one_per_digest=False, per_fingerprint=None)
+        found = _find(query, index)
+    while (again := excluding_damaged(query, found)) is not None:
+        query = again
+        more = _find(query, index)
         found = replace(more, rows=[*more.rows, *(row for row in found.rows if row.damaged)])
         if not any(row.damaged for row in more.rows):
             break
@@ -321,7 +320,7 @@ def _probe_batches(request: Candidates, index: Index) -> tuple[LookUp, list[Sequ
     look_up = LookUp("plan", DIGESTS)
     if fingerprints:
         if index.count.old and fingerprints > 1:
-            index.count.set(index.send(index.request("POST", "_count"))["count"])
+            index.count.set(index.send("POST", "_count")["count"])
         documents = index.count.documents
         look_up = choose(fingerprints, request.max_distance, request.bits, documents)
     if request.time_field is None:
@@ -437,9 +436,7 @@ def dependents(index: Index, originals: tuple[str, ...], heads: tuple[str, ...])
         ]
         query = {"bool": {"filter": [_any_of(links)]}}
         search = {"query": query, "size": index.limits.page, "_source": False, **ROW_OPTIONS}
-        body = index.send(index.request("POST", "_search", search, **WHOLE))
-        check_complete(body, index.name)
-        hits = body["hits"]["hits"]
+        hits = index.search(search)["hits"]["hits"]
         if len(hits) == search["size"]:  # all copies of an error page are linked to the first one
             hits = _all_hits(query, index, ROW_OPTIONS)
         for row in usable_rows(hits, index):
@@ -478,7 +475,7 @@ def multi_search(searches: Iterable[Search], index: Index) -> list[dict[str, Any
     """Return the body of the response to each search. Every shard has answered."""
     whole = {"allow_partial_search_results": False}
     lines = [line for header, body in searches for line in ({**whole, **header}, body)]
-    response = index.send(index.request("POST", "_msearch", lines))
+    response = index.send("POST", "_msearch", lines)
     bodies: list[dict[str, Any]] = response["responses"]
     check_count(bodies, lines[::2], index.name)
     for body in bodies:

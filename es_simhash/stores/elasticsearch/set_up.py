@@ -11,10 +11,6 @@ from es_simhash.errors import (
     StoreError,
     WrongServer,
 )
-from es_simhash.stores.elasticsearch.failures import (
-    check_complete,
-)
-from es_simhash.stores.elasticsearch.index import WHOLE, Request
 from es_simhash.stores.elasticsearch.keys import lacks_scores, with_scores
 from es_simhash.stores.elasticsearch.mapping import NOTHING, no_source
 from es_simhash.stores.elasticsearch.routing import custom_routing
@@ -50,8 +46,7 @@ def check_routing(index: Index) -> None:
         return
     search = {"query": {"exists": {"field": "_routing"}}, "size": 1, "_source": False, "track_total_hits": False}
     try:
-        body = index.send(index.request("POST", "_search", search, **WHOLE))
-        check_complete(body, index.name)
+        body = index.search(search)
     except AccessDenied:  # the first read will say so
         return
     for hit in body["hits"]["hits"]:
@@ -63,7 +58,7 @@ def check_source_mode(index: Index) -> None:
 
     :raises Unsupported: if they do.
     """
-    body = index.send(index.request("GET", f"_settings/{_SOURCE_MODE}", flat_settings="true"))
+    body = index.send("GET", f"_settings/{_SOURCE_MODE}", flat_settings="true")
     for name, each in body.items():
         if each.get("settings", {}).get(_SOURCE_MODE) == "disabled":
             raise no_source(name)
@@ -83,7 +78,7 @@ def set_up_part(part: Part[C], config: C, index: Index, new: Mapping[str, Any] =
     mappings = read_mappings(index)
     if mappings is None:
         try:
-            index.send(index.request("PUT", "", {"mappings": with_scores(part.mapping(config, new), index)}))
+            index.send("PUT", "", {"mappings": with_scores(part.mapping(config, new), index)})
         except StoreError as error:
             if "resource_already_exists" not in str(error):
                 raise
@@ -98,7 +93,7 @@ def set_up_part(part: Part[C], config: C, index: Index, new: Mapping[str, Any] =
     check_source_mode(index)
     for each, mapping in mappings.items():
         addition = with_scores(part.addition(mapping, config, new), index)
-        index.send(replace(index, index=each).request("PUT", "_mapping", addition))
+        replace(index, index=each).send("PUT", "_mapping", addition)
     part.check(read_mappings(index) or {}, config, index.name)
     return "added"
 
@@ -110,7 +105,7 @@ def read_mappings(index: Index) -> dict[str, Any] | None:
         index.dialect.check_server(index)
         index.server.checked = True
     try:
-        body = index.send(index.request("GET", "_mapping"))
+        body = index.send("GET", "_mapping")
     except NotSetUp:
         return None
     except WrongServer as error:
@@ -128,7 +123,7 @@ def _has_mappings(body: Any) -> bool:
 def _identified(error: WrongServer, index: Index) -> WrongServer:
     """Return the error that names the product of a server; the error itself if the server does not say."""
     try:
-        index.send(Request("GET", "/"))
+        index.send("GET", "/")
     except WrongServer as better:
         return better
     except StoreError:

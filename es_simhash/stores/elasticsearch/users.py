@@ -15,8 +15,7 @@ from es_simhash.contract import Changed, UserState
 from es_simhash.errors import ConflictError
 from es_simhash.retries import Waits
 from es_simhash.stores.elasticsearch.by_id import CONFLICT, bulk, if_version, stored_documents, version_of, with_ids
-from es_simhash.stores.elasticsearch.failures import check_complete, check_count, check_items, item_reason, passes
-from es_simhash.stores.elasticsearch.index import WHOLE
+from es_simhash.stores.elasticsearch.failures import check_count, check_items, item_reason, passes
 from es_simhash.stores.elasticsearch.mapping import SEEN
 from es_simhash.stores.elasticsearch.set_up import describe_part, set_up_part
 
@@ -54,7 +53,7 @@ def change_users(index: Index, states: Mapping[str, UserState]) -> Changed:
     refused: dict[str, str] = {}
     for some in _by_bytes(states):
         operations = [line for user, state in some.items() for line in _operation(user, state, index)]
-        body = index.send(index.request("POST", "_bulk", operations))
+        body = index.send("POST", "_bulk", operations)
         check_count(body["items"], list(some), index.name)
         check_items(body["items"], index)
         for item in body["items"]:
@@ -97,9 +96,7 @@ def list_users(index: Index, before: int, without: tuple[str, ...] = ()) -> list
         }
     }
     search = {"query": query, "size": PAGE, "_source": False, "track_total_hits": False, "sort": ["_doc"]}
-    body = index.send(index.request("POST", "_search", search, **WHOLE))
-    check_complete(body, index.name)
-    return [hit["_id"] for hit in body["hits"]["hits"]]
+    return [hit["_id"] for hit in index.search(search)["hits"]["hits"]]
 
 
 def _state(document: dict[str, Any]) -> UserState:

@@ -17,7 +17,7 @@ def test_a_scan_with_no_fields_returns_every_document_without_fields() -> None:
     hit = {"_index": "news", "_id": "a", "_seq_no": 1, "_primary_term": 1, "sort": [0]}
     page = {"timed_out": False, "_shards": SHARDS, "pit_id": "pit", "hits": {"hits": [hit]}}
     index = index_with({"id": "pit"}, page, {})
-    reply = scan(Scan(fields=()), index)
+    reply = scan(index, Scan(fields=()))
     calls = index.client.calls
     assert [(call.method, call.path) for call in calls] == [
         ("POST", "/news/_pit"),
@@ -37,11 +37,11 @@ def test_a_point_in_time_that_no_page_has_is_closed_after_an_error(asked: Scan |
         hits = [{"_index": "news", "_id": id, "_seq_no": 1, "_primary_term": 1, "sort": [0]} for id in "ab"]
         page = {"timed_out": False, "_shards": SHARDS, "pit_id": "old", "hits": {"hits": hits}}
         first = Scan(fields=(), size=2)
-        reply = scan(first, index_with({"id": "old"}, page))
+        reply = scan(index_with({"id": "old"}, page), first)
         assert reply.after is not None
         asked = replace(first, after=reply.after)
         index = index_with(ShardsAway("a node ended"), {"id": "pit"}, error, {})
     with pytest.raises(type(error)):
-        scan(asked, index)
+        scan(index, asked)
     last = index.client.calls[-1]
     assert (last.method, last.path, last.body) == ("DELETE", "/_pit", {"id": "pit"})

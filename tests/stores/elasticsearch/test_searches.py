@@ -32,7 +32,7 @@ def test_very_many_hits_are_counted_by_fingerprint_and_only_the_nearest_document
     full = found([hit(f"d{n}", 0b11111) for n in range(1_000)])
     index = index_with({"responses": [full]}, {"responses": [counted]}, {"responses": [found([hit("first", 0b10)])]})
     query = Candidates((Probe(0, None),), 3, 64, one_per_digest=True, per_fingerprint=1, nearest=1)
-    reply = candidates(query, index)
+    reply = candidates(index, query)
     assert [row.id for row in reply.rows] == ["first"], "of the two at one bit the first written"
     assert reply.left_out == {0: 5 + 9}
     [_, search] = index.client.calls[2].body
@@ -45,14 +45,14 @@ def test_a_multi_search_asks_for_a_limited_number_of_hits() -> None:
     index = index_with(StoreError("the searches are what this test needs"))
     index.count.set(10_000_000)
     with pytest.raises(StoreError):
-        candidates(Candidates(tuple(Probe(value, None) for value in range(100)), 7, 64), index)
+        candidates(index, Candidates(tuple(Probe(value, None) for value in range(100)), 7, 64))
     bodies = index.client.calls[0].body[1::2]
     assert len(bodies) == 100
     assert sum(body["size"] for body in bodies) <= 20_000
     query = tuple(Probe(None, None, (KeyQuery((f"m{n}",), 1),), most=1_000) for n in range(100))
     index = index_with(StoreError("the searches are what this test needs"))
     with pytest.raises(StoreError):
-        candidates(Candidates(query, -1, 64), index)
+        candidates(index, Candidates(query, -1, 64))
     assert sum(body["size"] for body in index.client.calls[0].body[1::2]) <= 20_000
 
 
@@ -62,7 +62,7 @@ def test_equal_queries_of_several_probes_take_one_search() -> None:
     hits = [{"_index": "news", "_id": str(n), "_seq_no": 1, "_primary_term": 1} for n in range(3)]
     found = {"timed_out": False, "_shards": SHARDS, "hits": {"hits": hits, "total": {"value": 9}}}
     index = index_with({"responses": [NOTHING, found]})
-    reply = candidates(Candidates(probes, -1, 64, most=2), index)
+    reply = candidates(index, Candidates(probes, -1, 64, most=2))
     [digests, keys] = index.client.calls[0].body[1::2]
     by_digest = {"bool": {"should": [{"terms": {"simhash.digest": ["d"]}}], "minimum_should_match": 1}}
     assert digests["query"] == {"bool": {"filter": [by_digest]}}
@@ -80,7 +80,7 @@ def test_probes_with_equal_queries_and_other_limits_take_one_search_for_each_lim
         for size in (4, 3, 2)
     ]
     index = index_with({"responses": [NOTHING, *bodies]})
-    reply = candidates(Candidates(probes, -1, 64, most=2), index)
+    reply = candidates(index, Candidates(probes, -1, 64, most=2))
     [digests, *keys] = index.client.calls[0].body[1::2]
     [of_digests] = digests["query"]["bool"]["filter"]
     assert of_digests["bool"]["should"] == [{"terms": {"simhash.digest": ["d"]}}], "copies are looked up once"
@@ -96,7 +96,7 @@ def test_the_documents_are_counted_for_batches_and_not_for_each_query() -> None:
     for query, responses in [(one, []), (two, [{"count": 5}]), (two, []), (one, [])]:
         index.client.calls = []
         index.client.responses = [*responses, {"responses": [NOTHING]}]
-        candidates(query, index)
+        candidates(index, query)
         paths.append([call.path.rpartition("/")[2] for call in index.client.calls])
     assert paths == [["_msearch"], ["_count", "_msearch"], ["_msearch"], ["_msearch"]]
     [_, search] = index.client.calls[0].body
@@ -122,7 +122,7 @@ def searches(probes: tuple[Probe, ...], max_distance: int, documents: int) -> in
     index = index_with(StoreError("the searches are what this test needs"))
     index.count.set(documents)
     with pytest.raises(StoreError):
-        candidates(Candidates(probes, max_distance, 64), index)
+        candidates(index, Candidates(probes, max_distance, 64))
     [call] = index.client.calls
     headers, bodies = call.body[::2], call.body[1::2]
     assert len(headers) == len(bodies)
