@@ -188,23 +188,23 @@ def dependents(database: Database, originals: tuple[str, ...], heads: tuple[str,
         return {id for (id,) in connection.execute(sql, parameters) if isinstance(id, str)}
 
 
-def scan(request: Scan, database: Database) -> ScanPage:
-    size = request.size or _PAGE
-    condition, parameters = _scan_condition(request, database)
-    columns = row_columns(_bits(database), time_field=request.time_field)
-    source = "source" if request.fields else "''"
+def scan(database: Database, scan: Scan) -> ScanPage:
+    size = scan.size or _PAGE
+    condition, parameters = _scan_condition(scan, database)
+    columns = row_columns(_bits(database), time_field=scan.time_field)
+    source = "source" if scan.fields else "''"
     sql = (
         f"SELECT {columns}, {source} FROM documents "
         f"WHERE written > ? AND written <= ? AND {condition} ORDER BY written LIMIT {size}"
     )
     with database.use() as connection:
-        start, end = request.after or (0, _scan_end(request, connection))
+        start, end = scan.after or (0, _scan_end(scan, connection))
         found = connection.execute(sql, [start, end, *parameters]).fetchall()
     rows = [to_row(values[:-1]) for values in found]
     after = (found[-1][WRITTEN], end) if len(found) == size else None
-    if request.fields is None:
+    if scan.fields is None:
         return ScanPage(without_damaged(rows), after)
-    return ScanPage(rows, after, [_select_fields(values[-1], request.fields) for values in found])
+    return ScanPage(rows, after, [_select_fields(values[-1], scan.fields) for values in found])
 
 
 def _scan_end(request: Scan, connection: Connection) -> int:
@@ -440,7 +440,3 @@ def relink(database: Database, links: Mapping[str, Link]) -> set[str]:
             for id, link in links.items()
             if not connection.execute(sql, [link.group, link.duplicate_of, id, *link.version]).rowcount
         }
-
-
-def refresh(database: Database) -> None:
-    """Do nothing: what was written is visible at once."""

@@ -22,19 +22,18 @@ _KEYS_TOGETHER = 500
 """Probes whose keys are read together."""
 
 
-def candidates(request: Candidates, database: Database) -> Found:
-    """Return the reply to Candidates."""
-    found = _find(request, database)
-    while (again := excluding_damaged(request, found)) is not None:
-        request = again
-        more = _find(request, database)
+def candidates(database: Database, query: Candidates) -> Found:
+    found = _find(query, database)
+    while (again := excluding_damaged(query, found)) is not None:
+        query = again
+        more = _find(query, database)
         found = Found([*more.rows, *(row for row in found.rows if row.damaged)], more.left_out)
         if not any(row.damaged for row in more.rows):
             break
-    if not request.ids:
+    if not query.ids:
         return Found(without_damaged(found.rows), found.left_out)
     with database.use() as connection:
-        return Found(without_damaged(found.rows), found.left_out, stored_ids(request.ids, connection))
+        return Found(without_damaged(found.rows), found.left_out, stored_ids(query.ids, connection))
 
 
 def _find(request: Candidates, database: Database) -> Found:
