@@ -11,7 +11,7 @@ from es_simhash.contract import Row
 from es_simhash.fingerprinting.encoding import from_longs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from es_simhash.contract import Candidates, Found
 
@@ -39,33 +39,18 @@ def stored_row(id: str, values: Mapping[str, Any], version: Any, time: int | Non
     written, keys, length, content = get("written") or 0, get("keys") or (), get("length"), get("content")
     if isinstance(keys, str):  # an index with synthetic _source returns a list of one value as the value
         keys = (keys,)
-    if not keys and length is None:
-        longs = (fp,) if fp1 is None else (fp, fp1)
-        if (row := usual_row(id, longs, digest, group, duplicate_of, written, version, time, content)) is not None:
-            return row
-    problem = (
-        _not_a_string("an id", id)
-        or _not_a_long("fp", fp)
-        or _not_a_long("fp1", fp1)
-        or _not_a_string("digest", digest)
-        or _not_a_string("group", group)
-        or _not_a_string("duplicate_of", duplicate_of)
-        or _not_a_long("written", written)
-        or _not_a_long("length", length)
-    )
-    if not problem and length is not None and length < 0:
-        problem = "a negative length"
-    if not problem and keys and not (isinstance(keys, list | tuple) and all(type(key) is str for key in keys)):
-        problem = "keys that are not a list of strings"
-    if not problem:
-        problem = _not_fitting(id, fp, fp1, digest, group, duplicate_of)
-    if problem:
+    longs: tuple[Any, ...] = (fp,) if fp1 is None else (fp, fp1)
+    row = usual_row(id, longs, digest, group, duplicate_of, written, version, time, content, keys, length)
+    if row is not None:
+        return row
+    strings = {"an id": id, "digest": digest, "group": group, "duplicate_of": duplicate_of}
+    numbers = {"fp": fp, "fp1": fp1, "written": written, "length": length}
+    if problem := _wrong_type(strings, numbers) or _not_fitting(id, fp, fp1, digest, group, duplicate_of, keys, length):
         damaged = f"document {id!r} is stored with {problem}: {_FIX}"
         return Row(str(id), None, "", "", None, 0, version, damaged=damaged)
-    known = [long for long in (fp, fp1) if long is not None]
     return Row(
         id,
-        from_longs(known) if known else None,
+        None if fp is None else from_longs(longs),
         digest or "",
         (id if group == id else group) or "",  # one string for both: a verb may hold all Rows
         duplicate_of,
@@ -89,6 +74,8 @@ def usual_row(
     version: Any,
     time: Any,
     content: Any = None,
+    keys: Any = (),
+    length: Any = None,
 ) -> Row | None:
     """Return the :func:`stored_row` of a usual document, in a quarter of the time.
 
@@ -107,26 +94,42 @@ def usual_row(
         and (duplicate_of is None or (type(duplicate_of) is str and duplicate_of != id))
         and type(written) is int
         and _LEAST <= written <= _MOST
+        and (length is None or (type(length) is int and 0 <= length <= _MOST))
+        and isinstance(keys, list | tuple)
+        and {str}.issuperset(map(type, keys))
     ):
         group = id if group == id else group
         content = content if type(content) is int else None
-        return Row(id, fingerprint, digest, group, duplicate_of, written, version, (), None, None, time, content)
+        keys = tuple(keys)
+        return Row(id, fingerprint, digest, group, duplicate_of, written, version, keys, length, None, time, content)
     return None
 
 
-def _not_a_long(name: str, value: Any) -> str | None:
-    if value is None or (type(value) is int and _LEAST <= value <= _MOST):
-        return None
-    return f"{name} that is not an integer of 64 bits"
-
-
-def _not_a_string(name: str, value: Any) -> str | None:
-    return None if value is None or type(value) is str else f"{name} that is not a string"
+def _wrong_type(strings: Mapping[str, Any], numbers: Mapping[str, Any]) -> str | None:
+    """Return the first value that is no string, or no integer, and that is not missing."""
+    for name, value in strings.items():
+        if value is not None and type(value) is not str:
+            return f"{name} that is not a string"
+    for name, value in numbers.items():
+        if value is not None and not (type(value) is int and _LEAST <= value <= _MOST):
+            return f"{name} that is not an integer of 64 bits"
+    return None
 
 
 def _not_fitting(
-    id: str, fp: int | None, fp1: int | None, digest: str | None, group: str | None, duplicate_of: str | None
+    id: str,
+    fp: int | None,
+    fp1: int | None,
+    digest: str | None,
+    group: str | None,
+    duplicate_of: str | None,
+    keys: Any,
+    length: int | None,
 ) -> str | None:
+    if length is not None and length < 0:
+        return "a negative length"
+    if keys and not (isinstance(keys, list | tuple) and all(type(key) is str for key in keys)):
+        return "keys that are not a list of strings"
     if fp is None and fp1 is not None:
         return "half a fingerprint"
     if fp is not None and not digest:
@@ -149,19 +152,27 @@ def without_damaged(rows: Iterable[Row]) -> list[Row]:
     return usable
 
 
-def excluding_damaged(request: Candidates, found: Found) -> Candidates | None:
-    """Return the request without the damaged documents that were found; None if they hide no others.
+def find_usable(find: Callable[[Candidates], Found], request: Candidates) -> Found:
+    """Return what a request finds, without damaged documents. Each of them is named once in a warning.
 
-    A damaged document may have been returned for others with its digest or its fingerprint. If there are many damaged
-    documents, the request that is returned asks for all documents of each digest and fingerprint.
+    A damaged document may have been returned for others with its digest or its fingerprint. So the request is repeated
+    without it; if there are many, for all documents of each digest and fingerprint.
+
+    :param find: returns what a request finds, with damaged documents.
     """
-    damaged = [row.id for row in found.rows if row.damaged is not None]
-    limits = request.per_fingerprint, request.nearest
-    if not damaged or not (request.one_per_digest or limits != (None, None)):
-        return None
-    if len(damaged) > MANY:
-        return replace(request, one_per_digest=False, per_fingerprint=None, nearest=None)
-    return replace(request, without=(*request.without, *damaged))
+    found = find(request)
+    new = damaged = {row.id: row.damaged for row in found.rows if row.damaged is not None}
+    while new and (request.one_per_digest or (request.per_fingerprint, request.nearest) != (None, None)):
+        if len(damaged) > MANY:
+            request = replace(request, one_per_digest=False, per_fingerprint=None, nearest=None)
+        else:
+            request = replace(request, without=(*request.without, *new))
+        found = find(request)
+        new = {row.id: row.damaged for row in found.rows if row.damaged is not None}
+        damaged = damaged | new
+    for problem in damaged.values():
+        _warn(problem)
+    return replace(found, rows=[row for row in found.rows if row.damaged is None]) if damaged else found
 
 
 @lru_cache(10_000)

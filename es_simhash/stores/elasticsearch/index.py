@@ -130,10 +130,10 @@ class Members:
         """Remember the names, the newest index last: a rollover counts up the end of the name."""
         self.names, self._asked = tuple(sorted(names)), time.monotonic()
 
-    def add(self, name: str) -> None:
-        """Remember the index of a hit."""
-        if name not in self.names:
-            self.names = tuple(sorted((*self.names, name)))
+    def add(self, names: frozenset[str]) -> None:
+        """Remember the indices of hits."""
+        if not names.issubset(self.names):
+            self.names = tuple(sorted(names.union(self.names)))
 
 
 class Clock:

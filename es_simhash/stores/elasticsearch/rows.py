@@ -23,23 +23,28 @@ if TYPE_CHECKING:
 FINGERPRINT_FIELDS = [f"simhash.{name}" for name in LONGS]
 """The fields of a fingerprint, the highest bits first. One of 64 bits has only the first."""
 ROW_FIELDS = [*FINGERPRINT_FIELDS, *(f"simhash.{name}" for name in ("digest", "group", "duplicate_of", "written"))]
-"""The fields of which :func:`to_row` makes a Row without keys."""
+"""The fields that every Row needs."""
 KEY_FIELDS = ["simhash.keys", "simhash.length"]
 """The fields that a Row with keys needs, too."""
 _NOTHING = (None,)
-ROW_OPTIONS: dict[str, Any] = {
-    "docvalue_fields": ROW_FIELDS,
-    "seq_no_primary_term": True,
-    "track_total_hits": False,
-}
-"""Options of a search whose hits become Rows without keys."""
+
+
+def row_options(time_field: str | None = None, *, keys: bool = False) -> dict[str, Any]:
+    """Return the options of a search whose hits become Rows.
+
+    :param time_field: the field with the time, for Rows with their times.
+    :param keys: for Rows with their keys and lengths.
+    """
+    fields: list[Any] = [*ROW_FIELDS, *KEY_FIELDS] if keys else [*ROW_FIELDS]
+    if time_field is not None:
+        fields.append({"field": time_field, "format": "epoch_millis"})
+    return {"docvalue_fields": fields, "seq_no_primary_term": True, "track_total_hits": False, "_source": False}
 
 
 def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
     """Return the Row of a document.
 
-    :param document: a hit of a search with the doc values of ROW_FIELDS, perhaps of KEY_FIELDS too, or a document with
-        its ``_source``.
+    :param document: a hit of a search with :func:`row_options`, or a document with its ``_source``.
     :param time_field: the field with the time, for a Row with its time.
     """
     time = None
@@ -61,18 +66,17 @@ def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
 
 
 def _usual_row(document: dict[str, Any], fields: Mapping[str, list[Any]], time: int | None) -> Row | None:
-    """Return the Row of a hit without keys and with a fingerprint; None for any other hit."""
+    """Return the Row of a hit with a fingerprint; None for any other hit."""
     get = fields.get
     try:
         [digest], [group], [written] = fields["simhash.digest"], fields["simhash.group"], fields["simhash.written"]
         [fp], [fp1] = fields["simhash.fp"], get("simhash.fp1", _NOTHING)
-        [duplicate_of] = get("simhash.duplicate_of", _NOTHING)
+        [duplicate_of], [length] = get("simhash.duplicate_of", _NOTHING), get("simhash.length", _NOTHING)
     except (KeyError, ValueError):
         return None
-    if "simhash.keys" in fields or "simhash.length" in fields:
-        return None
+    id, version, keys = document["_id"], version_of(document), get("simhash.keys", ())
     longs = (fp,) if fp1 is None else (fp, fp1)
-    return usual_row(document["_id"], longs, digest, group, duplicate_of, written, version_of(document), time)
+    return usual_row(id, longs, digest, group, duplicate_of, written, version, time, None, keys, length)
 
 
 def _doc_values(fields: Mapping[str, list[Any]], time_field: str | None = None) -> dict[str, Any]:
@@ -96,13 +100,6 @@ def simhash_values(hit: Mapping[str, Any]) -> dict[str, Any]:
     return simhash if isinstance(simhash, dict) else {}
 
 
-def _values(value: Any) -> list[Any]:
-    """Return the values of a field of a document: a list of one value may be stored as the value."""
-    if value is None:
-        return []
-    return value if isinstance(value, list) else [value]
-
-
 def usable_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | None = None) -> list[Row]:
     """Return the Rows of hits. Rows that are damaged are left out, with a warning."""
     return without_damaged(hit_rows(hits, index, time_field))
@@ -114,8 +111,7 @@ def hit_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | Non
     :raises Unsupported: if a document has another routing than the store.
     """
     check_routing_of(hits, index)
-    for hit in hits:
-        index.members.add(hit["_index"])
+    index.members.add(frozenset(hit["_index"] for hit in hits))
     return [to_row(hit, time_field) for hit in hits]
 
 

@@ -19,8 +19,7 @@ from es_simhash.contract import Scan, ScanPage
 from es_simhash.errors import SimhashError
 from es_simhash.stores.elasticsearch.failures import ShardsAway
 from es_simhash.stores.elasticsearch.point_in_time import Reading, close_point_in_time, open_point_in_time, read_page
-from es_simhash.stores.elasticsearch.rows import ROW_OPTIONS, hit_rows, usable_rows
-from es_simhash.stores.elasticsearch.times import with_time
+from es_simhash.stores.elasticsearch.rows import hit_rows, row_options, usable_rows
 
 if TYPE_CHECKING:
     from es_simhash.stores.elasticsearch.index import Index
@@ -107,8 +106,7 @@ def _first_page(request: Scan, position: _Position, index: Index) -> tuple[list[
 
 def _page(request: Scan, position: _Position, index: Index) -> tuple[list[dict[str, Any]], Reading]:
     # To the server an empty list means all fields.
-    row_options = with_time(ROW_OPTIONS, request.time_field)
-    options = {**row_options, "_source": list(request.fields) if request.fields else False}
+    options = {**row_options(request.time_field), "_source": list(request.fields) if request.fields else False}
     if request.slice is not None and not position.select:
         part, parts = request.slice
         options["slice"] = {"field": "_id", "id": part, "max": parts}

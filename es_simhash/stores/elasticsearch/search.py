@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,14 +22,12 @@ from es_simhash.stores.elasticsearch.keys import sharing_clause
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.rows import (
     FINGERPRINT_FIELDS,
-    KEY_FIELDS,
-    ROW_FIELDS,
-    ROW_OPTIONS,
     hit_rows,
+    row_options,
     usable_rows,
 )
-from es_simhash.stores.elasticsearch.times import Ranges, by_times, ranges_of, with_time
-from es_simhash.stores.stored_row import excluding_damaged, without_damaged
+from es_simhash.stores.elasticsearch.times import Ranges, by_times, ranges_of
+from es_simhash.stores.stored_row import find_usable
 
 if TYPE_CHECKING:
     Search = tuple[dict[str, Any], dict[str, Any]]
@@ -53,8 +52,9 @@ KEEP_ALIVE = "2m"
 TERMS = 10_000
 """Ids in one query of Dependents. A server takes 65,536."""
 
-_KEYED_ROW_OPTIONS = ROW_OPTIONS | {"docvalue_fields": [*ROW_FIELDS, *KEY_FIELDS]}
-"""Options of a search whose hits become Rows with keys."""
+_SCORED = {"search_type": "dfs_query_then_fetch"}
+"""The header of a search that sorts by score: a score counts the documents of all shards. That takes a further round
+between the shards."""
 _FIRST_WRITTEN = {"simhash.written": {"order": "asc", "missing": "_first"}}
 
 
@@ -63,20 +63,12 @@ _FIRST_WRITTEN = {"simhash.written": {"order": "asc", "missing": "_first"}}
 
 def candidates(index: Index, query: Candidates) -> Found:
     try:
-        found = _find(query, index)
+        return find_usable(partial(_find, index), query)
     except StoreError as error:
         if "single valued" not in str(error):
             raise
-        # A damaged document has several digests or fingerprints, so the server cannot return one document for each.
-        query = replace(query, one_per_digest=False, per_fingerprint=None)
-        found = _find(query, index)
-    while (again := excluding_damaged(query, found)) is not None:
-        query = again
-        more = _find(query, index)
-        found = replace(more, rows=[*more.rows, *(row for row in found.rows if row.damaged)])
-        if not any(row.damaged for row in more.rows):
-            break
-    return Found(without_damaged(found.rows), found.left_out, found.ids)
+    # A damaged document has several digests or fingerprints, so the server cannot return one document for each.
+    return find_usable(partial(_find, index), replace(query, one_per_digest=False, per_fingerprint=None))
 
 
 @dataclass(frozen=True)
@@ -95,14 +87,8 @@ class _Look:
     sharing: Sequence[int] | None = None
     ids: bool = False
 
-    @property
-    def hits(self) -> int:
-        """The most hits that it returns."""
-        size: int = self.search["size"]
-        return size
 
-
-def _find(request: Candidates, index: Index) -> Found:
+def _find(index: Index, request: Candidates) -> Found:
     """Return the reply to Candidates, with the Rows of damaged documents."""
     rows: dict[str, Row] = {}
     ids: set[str] = set()
@@ -115,22 +101,19 @@ def _find(request: Candidates, index: Index) -> Found:
     by_keys = request.key_searches().items()
     looks += [_Look(_key_search(request, *some, ranges), sharing=numbers) for some, numbers in by_keys]
     looks += [_Look(_search_of_ids(some), ids=True) for some in chunks(request.ids, TERMS)]
-    for together in _together(looks):
-        bodies = _multi_search([look.search for look in together], index)
-        for look, body in zip(together, bodies, strict=True):
-            hits = body["hits"]["hits"]
-            if look.ids:
-                ids.update(hit["_id"] for hit in hits)
-                continue
-            if look.sharing is not None:
-                most = look.hits - 1
-                if len(hits) > most:
-                    left_out.update(dict.fromkeys(look.sharing, body["hits"]["total"]["value"] - most))
-                hits = hits[:most]
-            elif len(hits) == look.hits:
-                crowded.append(look)
-                continue
-            rows |= {row.id: row for row in hit_rows(hits, index, request.time_field)}
+    for look, body in zip(looks, _bodies([look.search for look in looks], index), strict=True):
+        hits, size = body["hits"]["hits"], look.search["size"]
+        if look.ids:
+            ids.update(hit["_id"] for hit in hits)
+            continue
+        if look.sharing is not None:
+            if len(hits) == size:
+                left_out.update(dict.fromkeys(look.sharing, body["hits"]["total"]["value"] - size + 1))
+            hits = hits[: size - 1]
+        elif len(hits) == size:
+            crowded.append(look)
+            continue
+        rows |= {row.id: row for row in hit_rows(hits, index, request.time_field)}
     for probes, clauses in _crowds(crowded):
         hits, left = _nearest_hits(request, probes, clauses, look_up, index)
         left_out.update(left)
@@ -138,18 +121,18 @@ def _find(request: Candidates, index: Index) -> Found:
     return Found(list(rows.values()), dict(left_out), frozenset(ids))
 
 
-def _together(looks: Sequence[_Look]) -> Iterator[list[_Look]]:
-    """Yield the searches of each multi-search. Neither its request nor its response is too large."""
-    some: list[_Look] = []
+def _bodies(searches: Sequence[dict[str, Any]], index: Index) -> Iterator[dict[str, Any]]:
+    """Yield the body of the response to each search. No multi-search or its response is too large."""
+    some: list[Search] = []
     hits = 0
-    for look in looks:
-        hits += look.hits
+    for search in searches:
+        hits += search["size"]
         if some and (len(some) == SEARCHES or hits > HITS):
-            yield some
-            some, hits = [], look.hits
-        some.append(look)
+            yield from multi_search(some, index)
+            some, hits = [], search["size"]
+        some.append((_SCORED if "_score" in search["sort"] else {}, search))
     if some:
-        yield some
+        yield from multi_search(some, index)
 
 
 def _search_of_ids(ids: Sequence[str]) -> dict[str, Any]:
@@ -245,13 +228,11 @@ def _hits_of_fingerprints(
         return every, not_read
     if most == 1 and request.bits == 64:
         first = {"collapse": {"field": "simhash.fp"}}
-        looks = [
-            _Look(_search_of_fingerprints(request, some, len(some)) | first) for some in chunks(list(crowds), DIGESTS)
-        ]
-        return [hit for body in _bodies(looks, index) for hit in body["hits"]["hits"]], {}
+        searches = [_search_of_fingerprints(request, some, len(some)) | first for some in chunks(list(crowds), DIGESTS)]
+        return [hit for body in _bodies(searches, index) for hit in body["hits"]["hits"]], {}
     left_out = {value: crowd.count - most for value, crowd in crowds.items() if crowd.count > most}
-    looks = [_Look(_search_of_fingerprints(request, [value], most)) for value in left_out]
-    hits = [hit for body in _bodies(looks, index) for hit in body["hits"]["hits"]]
+    searches = [_search_of_fingerprints(request, [value], most) for value in left_out]
+    hits = [hit for body in _bodies(searches, index) for hit in body["hits"]["hits"]]
     few: list[int] = []
     count = 0
     for value, crowd in crowds.items():
@@ -267,11 +248,6 @@ def _hits_of_fingerprints(
     return hits, left_out
 
 
-def _bodies(looks: Sequence[_Look], index: Index) -> Iterator[dict[str, Any]]:
-    for together in _together(looks):
-        yield from _multi_search([look.search for look in together], index)
-
-
 def _search_of_fingerprints(
     request: Candidates, fingerprints: Sequence[int], size: int, ranges: tuple[dict[str, Any], ...] = ()
 ) -> dict[str, Any]:
@@ -280,29 +256,20 @@ def _search_of_fingerprints(
         "query": _restricted(request, {"filter": [same_clause(fingerprints, request.bits), *ranges]}),
         "size": size,
         "sort": [_FIRST_WRITTEN],
-        "_source": False,
-        **_row_options(request),
+        **row_options(request.time_field, keys=request.with_keys),
     }
     return search | {"collapse": {"field": "simhash.digest"}} if request.one_per_digest and not ranges else search
 
 
 def _every_hit(request: Candidates, search: dict[str, Any], index: Index) -> list[dict[str, Any]]:
     """Return the hits of a search; all hits of its query, if it may have more."""
-    [body] = _multi_search([search], index)
+    [body] = _bodies([search], index)
     hits: list[dict[str, Any]] = body["hits"]["hits"]
     if len(hits) < search["size"]:
         return hits
-    return _all_hits(search["query"], index, _row_options(request), index.limits.most_hits)
-
-
-def _multi_search(searches: Sequence[dict[str, Any]], index: Index) -> list[dict[str, Any]]:
-    """Return the body of the response to each search. Every shard has answered.
-
-    The score of a hit counts the documents of all shards. This takes a further round between the shards, so only
-    searches that sort by score ask for it.
-    """
-    scored = {"search_type": "dfs_query_then_fetch"}
-    return multi_search([(scored if "_score" in search["sort"] else {}, search) for search in searches], index)
+    return _all_hits(
+        search["query"], index, row_options(request.time_field, keys=request.with_keys), index.limits.most_hits
+    )
 
 
 def _probe_batches(request: Candidates, index: Index) -> tuple[LookUp, list[Sequence[Probe]]]:
@@ -375,7 +342,7 @@ def _search(
     if digests := [probe.digest for probe in probes if probe.digest is not None]:
         should.append({"terms": {"simhash.digest": digests}})
     query = _restricted(request, {"filter": [_any_of(should), *ranges]})
-    search = {"query": query, "size": page, "_source": False, **_row_options(request)}
+    search = {"query": query, "size": page, **row_options(request.time_field, keys=request.with_keys)}
     if request.one_per_digest if collapse is None else collapse:
         return search | {"collapse": {"field": "simhash.digest"}, "sort": [_FIRST_WRITTEN]}
     return search | {"sort": ["_doc"]}  # the cheapest order
@@ -406,8 +373,7 @@ def _key_search(
         "query": _restricted(request, {"must": [sharing_clause(queries)], "filter": in_times}),
         "sort": ["_score", _FIRST_WRITTEN],
         "size": most + 1,
-        "_source": False,
-        **_row_options(request),
+        **row_options(request.time_field, keys=request.with_keys),
         "track_total_hits": COUNTED,
     }
     return search | {"collapse": {"field": "simhash.digest"}} if request.one_per_digest else search
@@ -422,10 +388,6 @@ def _restricted(request: Candidates, clauses: dict[str, list[Any]]) -> dict[str,
     return {"bool": clauses}
 
 
-def _row_options(request: Candidates) -> dict[str, Any]:
-    return with_time(_KEYED_ROW_OPTIONS if request.with_keys else ROW_OPTIONS, request.time_field)
-
-
 def dependents(index: Index, originals: tuple[str, ...], heads: tuple[str, ...]) -> set[str]:
     found: set[str] = set()
     for ids in chunks(sorted({*originals, *heads}), TERMS):
@@ -435,10 +397,10 @@ def dependents(index: Index, originals: tuple[str, ...], heads: tuple[str, ...])
             {"terms": {"simhash.group": sorted(led)}},
         ]
         query = {"bool": {"filter": [_any_of(links)]}}
-        search = {"query": query, "size": index.limits.page, "_source": False, **ROW_OPTIONS}
+        search = {"query": query, "size": index.limits.page, **row_options()}
         hits = index.search(search)["hits"]["hits"]
         if len(hits) == search["size"]:  # all copies of an error page are linked to the first one
-            hits = _all_hits(query, index, ROW_OPTIONS)
+            hits = _all_hits(query, index, row_options())
         for row in usable_rows(hits, index):
             if row.duplicate_of in named or (row.group in led and row.group != row.id):
                 found.add(row.id)
@@ -450,16 +412,15 @@ def _any_of(clauses: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _all_hits(
-    query: dict[str, Any], index: Index, row_options: dict[str, Any], most: int | None = None
+    query: dict[str, Any], index: Index, options: dict[str, Any], most: int | None = None
 ) -> list[dict[str, Any]]:
     """Return all hits of a query, page by page from one point in time.
 
-    :param row_options: ROW_OPTIONS or _KEYED_ROW_OPTIONS.
+    :param options: of :func:`row_options`.
     :param most: about so many hits are enough; None for all.
     """
     reading = open_point_in_time(index, KEEP_ALIVE)
     hits: list[dict[str, Any]] = []
-    options = {**row_options, "_source": False}
     try:
         while not reading.finished and (most is None or len(hits) < most):
             page, reading = read_page(query, reading, index.limits.page, options, index)

@@ -147,18 +147,6 @@ def ranges_of(request: Candidates, index: Index) -> Ranges | None:
     return Ranges(request.time_field, nanos="date_nanos" in types)
 
 
-def time_doc_value(field: str) -> dict[str, str]:
-    """Return the entry of ``docvalue_fields`` for the time."""
-    return {"field": field, "format": "epoch_millis"}
-
-
 def time_from_doc_values(values: list[str]) -> int | None:
     """Return the time of a document; None if it has none or several."""
     return int(values[0].split(".")[0]) if len(values) == 1 else None
-
-
-def with_time(row_options: dict[str, Any], time_field: str | None) -> dict[str, Any]:
-    """Return the options of a search whose hits become Rows with their times."""
-    if time_field is None:
-        return row_options
-    return row_options | {"docvalue_fields": [*row_options["docvalue_fields"], time_doc_value(time_field)]}

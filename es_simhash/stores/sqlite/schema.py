@@ -151,20 +151,20 @@ def to_row(values: Sequence[Any]) -> Row:
     """Return the Row of the values of :func:`row_columns`."""
     id, digest, group, duplicate_of, written, length, content, keys, time, *longs = values
     version = (written, digest, group, duplicate_of, length, content)
-    if keys is None:
-        row = usual_row(id, tuple(longs), digest, group, duplicate_of, written, version, time, content)
-        if row is not None:
-            return row
+    keys, length = ((), None) if keys is None else (_read_keys(keys), length)
+    row = usual_row(id, tuple(longs), digest, group, duplicate_of, written, version, time, content, keys, length)
+    if row is not None:
+        return row
     stored = {
         "digest": digest,
         "group": group,
         "duplicate_of": duplicate_of,
         "written": written,
         "content": content,
+        "keys": keys,
+        "length": length,
         **dict(zip(LONGS, longs, strict=False)),
     }
-    if keys is not None:
-        stored |= {"keys": _read_keys(keys), "length": length}
     return stored_row(id, stored, version, time)
 
 

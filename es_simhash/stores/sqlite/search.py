@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from es_simhash.search.times import TimeRanges
 from es_simhash.stores.sqlite.fingerprints import near_crowds, nearest_crowds, same_fingerprint
 from es_simhash.stores.sqlite.key_search import KeySearch, condition_of
 from es_simhash.stores.sqlite.schema import row_columns, stored_ids, to_row
-from es_simhash.stores.stored_row import excluding_damaged, without_damaged
+from es_simhash.stores.stored_row import find_usable
 
 if TYPE_CHECKING:
     from es_simhash.contract import Candidates, Row
@@ -23,20 +24,10 @@ _KEYS_TOGETHER = 500
 
 
 def candidates(database: Database, query: Candidates) -> Found:
-    found = _find(query, database)
-    while (again := excluding_damaged(query, found)) is not None:
-        query = again
-        more = _find(query, database)
-        found = Found([*more.rows, *(row for row in found.rows if row.damaged)], more.left_out)
-        if not any(row.damaged for row in more.rows):
-            break
-    if not query.ids:
-        return Found(without_damaged(found.rows), found.left_out)
-    with database.use() as connection:
-        return Found(without_damaged(found.rows), found.left_out, stored_ids(query.ids, connection))
+    return find_usable(partial(_find, database), query)
 
 
-def _find(request: Candidates, database: Database) -> Found:
+def _find(database: Database, request: Candidates) -> Found:
     """Return the reply to Candidates, with the Rows of damaged documents."""
     with database.transaction(write=False):
         near, left_out = _near(request, database)
@@ -53,7 +44,10 @@ def _find(request: Candidates, database: Database) -> Found:
             rows |= {row.id: row for row in sharing}
             if more:
                 left_out |= {probe: left_out.get(probe, 0) + more for probe in probes}
-    return Found(list(rows.values()), left_out)
+    if not request.ids:
+        return Found(list(rows.values()), left_out)
+    with database.use() as connection:
+        return Found(list(rows.values()), left_out, stored_ids(request.ids, connection))
 
 
 def _near(request: Candidates, database: Database) -> tuple[list[Row], dict[int, int]]:
