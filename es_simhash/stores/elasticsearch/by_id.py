@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from es_simhash.errors import (
-    StoreError,
-)
+from es_simhash.errors import StoreError
 from es_simhash.stores.elasticsearch.failures import (
     NoDocument,
     check_count,
@@ -27,8 +24,6 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-
-_log = logging.getLogger("es_simhash")
 
 _SEVERAL = "more than one ind"
 """A part of what the server says if a request for one index names an alias of several."""
@@ -79,7 +74,7 @@ def _get(ids: Sequence[str], selection: dict[str, str], index: Index) -> list[di
     if members.old:
         members.set(index.send("GET", "_alias"))
     documents = _documents(ids, selection, index)
-    if any(_members_changed(document, index) for document in documents):
+    if any("error" in document and _members_changed(document, index) for document in documents):
         members.set(index.send("GET", "_alias"))
         documents = _documents(ids, selection, index)
     for document in documents:
@@ -98,7 +93,7 @@ def _documents(ids: Sequence[str], selection: dict[str, str], index: Index) -> l
         body = index.send("POST", "/_mget", {"docs": asked}, **selection)
         return body["docs"]  # type: ignore[no-any-return]
     if len(ids) == 1 and _PLAIN.fullmatch(ids[0]):
-        return [(_document(ids[0], selection, index))]
+        return [_document(ids[0], selection, index)]
     body = index.send("POST", "_mget", {"ids": list(ids)}, **selection)
     return body["docs"]  # type: ignore[no-any-return]
 
@@ -120,8 +115,6 @@ def _document(id: str, selection: dict[str, str], index: Index) -> dict[str, Any
 
 def _members_changed(document: Mapping[str, Any], index: Index) -> bool:
     """Return whether the error of a document says that the alias has other indices than when it was asked."""
-    if "error" not in document:
-        return False
     rolled_over = _SEVERAL in str(document["error"])
     deleted = "index_not_found_exception" in types_of(document)
     return deleted if index.members.several else rolled_over
@@ -165,9 +158,7 @@ def bulk(operations: Sequence[Any], index: Index, *, tolerant: bool = False) -> 
         fault = item_fault(result, index)
         if fault is None or fault.retryable or not tolerant:
             raise fault or error_from_body(result, result["status"], index.name)
-        if result["_index"] not in index.members.warned:
-            index.members.warned.add(result["_index"])
-            _log.warning("%s; its documents keep their links", fault)
+        index.warn_once(f"writes to {result['_index']}", f"{fault}; its documents keep their links")
     return results
 
 

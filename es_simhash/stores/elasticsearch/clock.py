@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,6 @@ from es_simhash.retries import pause
 
 if TYPE_CHECKING:
     from es_simhash.stores.elasticsearch.index import Index
-
-_log = logging.getLogger("es_simhash")
 
 MEASURED = 3_600.0
 """Seconds for which a measurement is used."""
@@ -24,10 +21,9 @@ SAMPLES = 5
 
 
 def clock_difference(index: Index) -> int:
-    clock = index.clock
-    if clock.old(MEASURED):
-        clock.set(_measured(index))
-    return clock.microseconds
+    if index.clock.old(MEASURED):
+        index.clock.set(_measured(index))
+    return index.clock.value
 
 
 def _measured(index: Index) -> int:
@@ -43,19 +39,19 @@ def _measured(index: Index) -> int:
     except SimhashError as error:
         if isinstance(error, StoreError) and error.retryable:
             raise
-        _warn(
-            index,
-            f"the clock of this machine cannot be compared with that of the server ({error}): if the clocks of several "
-            "writers differ, an original may be younger than its duplicate; permit GET _cat/health (the cluster "
-            "privilege monitor), or synchronise the clocks",
+        index.warn_once(
+            "clock",
+            f"{index.name}: the clock of this machine cannot be compared with that of the server ({error}): if the "
+            "clocks of several writers differ, an original may be younger than its duplicate; permit GET _cat/health "
+            "(the cluster privilege monitor), or synchronise the clocks",
         )
         return 0
     ahead = (least + most) / 2
     side = "behind" if ahead > 0 else "ahead of"
-    _warn(
-        index,
-        f"the clock of this machine is {abs(ahead):,.0f} s {side} that of the server: the server's time orders the "
-        "documents that are written; correct the clock",
+    index.warn_once(
+        "clock",
+        f"{index.name}: the clock of this machine is {abs(ahead):,.0f} s {side} that of the server: the "
+        "server's time orders the documents that are written; correct the clock",
     )
     return round(ahead * 1_000_000)
 
@@ -72,9 +68,3 @@ def _epoch(body: Any) -> int:
         return int(body[0]["epoch"])
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise StoreError("it does not say its time") from error
-
-
-def _warn(index: Index, message: str) -> None:
-    if not index.clock.warned:
-        index.clock.warned = True
-        _log.warning("%s: %s", index.name, message)

@@ -73,7 +73,7 @@ def fetch_whole(index: Index, ids: tuple[str, ...]) -> dict[str, str]:
 
 def restore(index: Index, whole: Mapping[str, str]) -> Written:
     operations = [(id, (dumps({"create": {"_id": id}}), text)) for id, text in whole.items()]
-    return _written(operations, index, {"pipeline": "_none"})
+    return written_by(operations, index, {"pipeline": "_none"})
 
 
 def write(
@@ -88,13 +88,13 @@ def write(
         (entry.row.id, write_operation(entry, bits, index, stored_in.get(entry.row.id, {}))) for entry in entries
     ]
     options = {} if pipeline is None else {"pipeline": pipeline}
-    written = _written(operations, index, options)
+    written = written_by(operations, index, options)
     return _without_own(written, [entry.row for entry in entries], index)
 
 
 def annotate(index: Index, rows: tuple[Row, ...], bits: int) -> Written:
     operations = [(row.id, update_operation(row, bits, index)) for row in rows]
-    written = _written(operations, index)
+    written = written_by(operations, index)
     return _without_own(written, rows, index)
 
 
@@ -117,7 +117,7 @@ def _equal(row: Row, stored: Row | None) -> bool:
     return (set(row.keys), row.length) == (set(stored.keys), stored.length)
 
 
-def _written(
+def written_by(
     operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index, options: Mapping[str, str] = NO_OPTIONS
 ) -> Written:
     """Send a bulk request, and return what it did.
@@ -163,8 +163,8 @@ def _written_in_halves(
     if len(operations) == 1:
         return Written({operations[0][0]: str(error)}, searchable=False)
     middle = len(operations) // 2
-    first = _written(operations[:middle], index, options)
-    second = _written(operations[middle:], index, options)
+    first = written_by(operations[:middle], index, options)
+    second = written_by(operations[middle:], index, options)
     return Written(
         {**first.refused, **second.refused},
         searchable=False,

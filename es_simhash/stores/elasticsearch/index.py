@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import quote
 
 from es_simhash.portal import in_event_loop
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
     from es_simhash.errors import SimhashError
     from es_simhash.stores.elasticsearch.routing import Routing
+
+T = TypeVar("T")
+
+_log = logging.getLogger("es_simhash")
 
 COUNT_AGE = 10.0
 """Seconds for which a number of documents is used. A fast ingest writes less than 100,000 documents in that time."""
@@ -86,21 +91,20 @@ class Dialect:
     translate: Callable[[Exception, str], SimhashError]
 
 
-class DocumentCount:
-    """How many documents an index had when it was last asked. It is asked again after ``COUNT_AGE`` seconds."""
+class Remembered(Generic[T]):
+    """What the server said of itself, and when."""
 
-    def __init__(self) -> None:
-        self.documents: int | None = None
-        self._asked = 0.0
+    def __init__(self, value: T) -> None:
+        self.value = value
+        self._said: float | None = None
 
-    @property
-    def old(self) -> bool:
-        """It must be asked again."""
-        return self.documents is None or time.monotonic() - self._asked > COUNT_AGE
+    def old(self, seconds: float) -> bool:
+        """Return whether the server must be asked again, because it said this more than some seconds ago, or never."""
+        return self._said is None or time.monotonic() - self._said > seconds
 
-    def set(self, documents: int) -> None:
-        """Remember a number of documents."""
-        self.documents, self._asked = documents, time.monotonic()
+    def set(self, value: T) -> None:
+        """Remember what the server says now."""
+        self.value, self._said = value, time.monotonic()
 
 
 class Members:
@@ -112,8 +116,6 @@ class Members:
 
     def __init__(self) -> None:
         self.names: tuple[str, ...] = ()
-        self.warned: set[str] = set()
-        """Those that a warning has named, because they take no writes."""
         self._asked = 0.0
 
     @property
@@ -136,24 +138,6 @@ class Members:
             self.names = tuple(sorted(names.union(self.names)))
 
 
-class Clock:
-    """How far the clock of the server is ahead of that of this machine, as it was last measured."""
-
-    def __init__(self) -> None:
-        self.microseconds = 0
-        self.warned = False
-        """A warning has said the difference, or why it is not known."""
-        self._measured: float | None = None
-
-    def old(self, age: float) -> bool:
-        """Return whether it must be measured again, after some seconds."""
-        return self._measured is None or time.monotonic() - self._measured > age
-
-    def set(self, microseconds: int) -> None:
-        """Remember a difference."""
-        self.microseconds, self._measured = microseconds, time.monotonic()
-
-
 @dataclass
 class Server:
     """What is known about a server.
@@ -161,12 +145,12 @@ class Server:
     :param checked: it is the product that the Dialect names, and its index can be used.
     :param equal_scores: in a keyword field each term has the score 1, unless the mapping says ``use_similarity``. None
         if the server does not say its version.
-    :param warned: a warning has said that the version is unknown.
+    :param warned: what a warning was about, once for all.
     """
 
     checked: bool = False
     equal_scores: bool | None = False
-    warned: bool = False
+    warned: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,10 +180,10 @@ class Index:
     :param dialect: of the server.
     :param client: an official client.
     :param is_async: the client is async, so the event loop of the running call sends the requests.
-    :param count: an estimate of the number of documents, for the planner.
+    :param count: an estimate of the number of documents, for the planner; None if it is not known yet.
     :param server: what is known about the server.
     :param members: the indices behind the name.
-    :param clock: of the server.
+    :param clock: by how many microseconds the clock of the server is ahead of that of this machine.
     :param routing: of all documents that the store reads and writes; None if they have none.
     :param limits: of what is read at once.
     """
@@ -210,10 +194,10 @@ class Index:
     client: Any = field(compare=False)
     is_async: bool = False
     routing: Routing | None = None
-    count: DocumentCount = field(default_factory=DocumentCount, compare=False)
+    count: Remembered[int | None] = field(default_factory=lambda: Remembered(None), compare=False)
     server: Server = field(default_factory=Server, compare=False)
     members: Members = field(default_factory=Members, compare=False)
-    clock: Clock = field(default_factory=Clock, compare=False)
+    clock: Remembered[int] = field(default_factory=lambda: Remembered(0), compare=False)
     limits: Limits = Limits()
 
     def send(self, method: str, action: str, body: Any = None, /, **parameters: str) -> Any:
@@ -254,6 +238,12 @@ class Index:
         check_complete(body, self.name)
         number: int = body["count"]
         return number
+
+    def warn_once(self, about: str, message: str) -> None:
+        """Log a warning, unless there was one about the same."""
+        if about not in self.server.warned:
+            self.server.warned.add(about)
+            _log.warning(message)
 
     def close(self) -> None:
         """Close the client."""

@@ -6,7 +6,6 @@ Other servers do not know this parameter, and score by the rarity of the term. S
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -45,8 +44,6 @@ def _clause(query: KeyQuery) -> dict[str, Any]:
 _FIELD = "simhash"
 _OPTION = "use_similarity"
 
-_log = logging.getLogger("es_simhash")
-
 
 def with_scores(mapping: dict[str, Any], index: Index) -> dict[str, Any]:
     """Return a mapping with our fields as this server needs it, so that keys have scores."""
@@ -70,13 +67,12 @@ def lacks_scores(part: Part[Any], mappings: Iterable[Mapping[str, Any]], index: 
 
 def warn_if_unknown(mappings: Iterable[Mapping[str, Any]], index: Index) -> None:
     """Warn once if the keys have no scores should the server be an OpenSearch 3, and the server does not say that."""
-    server = index.server
-    if server.equal_scores is None and not server.warned and any(map(_lacks_option, mappings)):
-        server.warned = True
-        _log.warning(
-            "%s: the server does not tell your user its version. If it is OpenSearch 3, rare keys do not come first "
-            "with this mapping, and duplicates may be missed: give the user the permission cluster:monitor/main",
-            index.name,
+    if index.server.equal_scores is None and any(map(_lacks_option, mappings)):
+        index.warn_once(
+            "version",
+            f"{index.name}: the server does not tell your user its version. If it is OpenSearch 3, rare keys do not "
+            "come first with this mapping, and duplicates may be missed: give the user the permission "
+            "cluster:monitor/main",
         )
 
 

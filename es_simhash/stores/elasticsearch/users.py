@@ -15,7 +15,7 @@ from es_simhash.contract import Changed, UserState
 from es_simhash.errors import ConflictError
 from es_simhash.retries import Waits
 from es_simhash.stores.elasticsearch.by_id import CONFLICT, bulk, if_version, stored_documents, version_of, with_ids
-from es_simhash.stores.elasticsearch.failures import check_count, check_items, item_reason, passes
+from es_simhash.stores.elasticsearch.documents import written_by
 from es_simhash.stores.elasticsearch.mapping import SEEN
 from es_simhash.stores.elasticsearch.set_up import describe_part, set_up_part
 
@@ -52,17 +52,10 @@ def change_users(index: Index, states: Mapping[str, UserState]) -> Changed:
     conflicts: set[str] = set()
     refused: dict[str, str] = {}
     for some in _by_bytes(states):
-        operations = [line for user, state in some.items() for line in _operation(user, state, index)]
-        body = index.send("POST", "_bulk", operations)
-        check_count(body["items"], list(some), index.name)
-        check_items(body["items"], index)
-        for item in body["items"]:
-            (result,) = item.values()
-            # A document that was removed after it was read is a conflict too. The next read does not find it.
-            if result["status"] in CONFLICT or passes(result, result["status"]):
-                conflicts.add(result["_id"])
-            elif result["status"] >= 300:
-                refused[result["_id"]] = item_reason(result["error"])
+        # A document that was removed after it was read is a conflict too. The next read does not find it.
+        written = written_by([(user, _operation(user, state, index)) for user, state in some.items()], index)
+        conflicts |= written.conflicts | written.busy
+        refused |= written.refused
     return Changed(frozenset(conflicts), refused)
 
 
