@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,11 +12,7 @@ from urllib.parse import quote
 from es_simhash.contract import Check, Location, Space, similar_first
 from es_simhash.errors import AccessDenied, NotSetUp, SimhashError, StoreError, Unsupported, count_of
 from es_simhash.stores.elasticsearch.failures import UnknownRequest, unblock
-from es_simhash.stores.elasticsearch.mapping import (
-    DOCUMENTS,
-    SEEN,
-    check_source,
-)
+from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, SEEN, check_source
 from es_simhash.stores.elasticsearch.responses import readable
 from es_simhash.stores.elasticsearch.routing import check_routing_not_required
 from es_simhash.stores.elasticsearch.set_up import check_routing, check_source_mode, read_mappings
@@ -25,30 +22,11 @@ if TYPE_CHECKING:
 
     from es_simhash.stores.elasticsearch.index import Index
 
-# --- what the server says of itself --------------------------------------------------------------------------------
-
-
 PRIVILEGES = ("read", "view_index_metadata", "index", "maintenance", "delete", "manage", "create_index")
 """The privileges on the index that our commands need."""
 
 
-def _product(index: Index) -> tuple[str, str, str]:
-    """Return the product, its version, and the name of the cluster."""
-    body = index.send("GET", "/")
-    version = body["version"]
-    return version.get("distribution", "elasticsearch"), version["number"], body.get("cluster_name", "?")
-
-
-def _index_names(index: Index) -> list[str]:
-    """Return the names of all indices and aliases that the user may see."""
-    body = index.send("GET", "/_resolve/index/*")
-    return [each["name"] for kind in ("indices", "aliases") for each in body[kind] if not each["name"].startswith(".")]
-
-
-def _settings(index: Index) -> dict[str, dict[str, Any]]:
-    """Return the settings of the index, or of each index behind the alias, by name; each as one flat object."""
-    body = index.send("GET", "_settings", flat_settings="true")
-    return {name: each["settings"] for name, each in body.items()}
+# --- what several Checks read --------------------------------------------------------------------------------------
 
 
 def _members_of_alias(index: Index) -> dict[str, dict[str, Any]]:
@@ -57,28 +35,22 @@ def _members_of_alias(index: Index) -> dict[str, dict[str, Any]]:
     return {name: each["aliases"][index.index] for name, each in body.items() if index.index in each["aliases"]}
 
 
-def _nodes_and_health(index: Index) -> tuple[int, str, int]:
-    """Return how many nodes hold data, the health of the index, and how many of its primary shards are not assigned."""
-    body = index.send("GET", f"/_cluster/health/{quote(index.index, safe='')}")
-    return body["number_of_data_nodes"], body["status"], body.get("unassigned_primary_shards", 0)
-
-
 def _size(index: Index) -> tuple[int, int]:
     """Return the documents of the index as Lucene counts them, and its bytes; both without replicas."""
-    body = index.send("GET", "_stats/docs,store")
-    primaries = body["_all"]["primaries"]
+    primaries = index.send("GET", "_stats/docs,store")["_all"]["primaries"]
     return primaries["docs"]["count"], primaries["store"]["size_in_bytes"]
 
 
-def _field_bytes(index: Index) -> dict[str, int]:
-    """Return how many bytes each field takes. The server reads all files of the index for that."""
-    body = index.send("POST", "_disk_usage", run_expensive_tasks="true")
-    found: dict[str, int] = {}
-    for name, each in body.items():
-        if name != "_shards":
-            for field, usage in each["fields"].items():
-                found[field] = found.get(field, 0) + usage["total_in_bytes"]
-    return found
+def _names(index: Index) -> list[str]:
+    """Return the names of all indices and aliases that the user may see. They help to find a mistyped one."""
+    try:
+        body = index.send("GET", "/_resolve/index/*")
+    except StoreError:
+        return []
+    return [each["name"] for kind in ("indices", "aliases") for each in body[kind] if not each["name"].startswith(".")]
+
+
+# --- disks ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -88,66 +60,6 @@ class Disk:
     node: str
     total: int
     available: int
-
-
-def _disks(index: Index) -> list[Disk]:
-    """Return the disk of each node that says it."""
-    body = index.send("GET", "/_nodes/stats/fs", filter_path="nodes.*.name,nodes.*.fs.total")
-    totals = [(node["name"], node.get("fs", {}).get("total", {})) for node in body.get("nodes", {}).values()]
-    return [Disk(name, each["total_in_bytes"], each["available_in_bytes"]) for name, each in totals if each]
-
-
-def _cluster_settings(index: Index) -> dict[str, Any]:
-    """Return the settings of the cluster as one flat object."""
-    body = index.send("GET", "/_cluster/settings", include_defaults="true", flat_settings="true")
-    return {**body.get("defaults", {}), **body.get("persistent", {}), **body.get("transient", {})}
-
-
-@dataclass(frozen=True)
-class Template:
-    """The index template for a new index with our name.
-
-    :param name: of the template; None if none matches.
-    :param data_stream: it makes a data stream, and no index.
-    :param mapping: the mapping that the new index gets.
-    """
-
-    name: str | None
-    data_stream: bool
-    mapping: dict[str, Any]
-
-
-def _template_for(new_index: str, index: Index) -> Template:
-    """Return what a new index gets from the templates of the server.
-
-    :param new_index: its name.
-    """
-    body = index.send("GET", "/_index_template")
-    matching = [
-        each
-        for each in body["index_templates"]
-        if any(fnmatchcase(new_index, pattern) for pattern in each["index_template"]["index_patterns"])
-    ]
-    if not matching:
-        return Template(None, False, {})
-    best = max(matching, key=lambda each: each["index_template"].get("priority") or 0)
-    simulated = index.send("POST", f"/_index_template/_simulate_index/{quote(new_index, safe='')}")
-    mapping = simulated.get("template", {}).get("mappings", {})
-    return Template(best["name"], "data_stream" in best["index_template"], mapping)
-
-
-def _missing_privileges(index: Index) -> list[str]:
-    """Return which of our privileges the user lacks.
-
-    :raises UnknownRequest: if the server has no security, or says privileges in another way.
-    """
-    asked = [{"names": [index.index], "privileges": list(PRIVILEGES)}]
-    body = index.send("POST", "/_security/user/_has_privileges", {"index": asked})
-    (granted,) = body["index"].values()
-    return [name for name in PRIVILEGES if not granted.get(name)]
-
-
-# --- disks ---------------------------------------------------------------------------------------------------------
 
 
 _SETTING = "cluster.routing.allocation.disk.watermark."
@@ -231,9 +143,6 @@ def _is_true(value: Any) -> bool:
     return str(value).lower() == "true"
 
 
-# --- what is wrong -------------------------------------------------------------------------------------------------
-
-
 def examine(index: Index) -> tuple[Check, ...]:
     first = _attempt("server", _server, index)
     try:
@@ -251,7 +160,8 @@ def examine(index: Index) -> tuple[Check, ...]:
     checks = [first]
     try:
         with readable(index.name):
-            found = _Found(mappings, _settings(index))
+            settings = index.send("GET", "_settings", flat_settings="true")
+            found = _Found(mappings, {name: each["settings"] for name, each in settings.items()})
     except SimhashError as error:
         found = _Found(mappings, {})
         checks.append(Check("settings", "not tried", str(error)))
@@ -278,12 +188,14 @@ def _not_tried(reason: str, names: list[str]) -> list[Check]:
 
 
 def _server(index: Index) -> Check:
-    product, version, cluster = _product(index)
-    return Check("server", "ok", f"{product} {version}, cluster {cluster}; client {index.dialect.client}")
+    body = index.send("GET", "/")
+    version = body["version"]
+    product = f"{version.get('distribution', 'elasticsearch')} {version['number']}"
+    return Check("server", "ok", f"{product}, cluster {body.get('cluster_name', '?')}; client {index.dialect.client}")
 
 
 def _missing(index: Index) -> Check:
-    others = similar_first(index.index, (_names(index)))
+    others = similar_first(index.index, _names(index))
     there_are = f" (there are: {', '.join(others)})" if others else ""
     init = f"run `es-simhash init --store {index.name}` to make it"
     text = f"there is no index {index.index}{there_are}: correct the name, or {init}"
@@ -402,9 +314,11 @@ def _shards(found: _Found, index: Index) -> Check:
 
 
 def _replicas(found: _Found, index: Index) -> Check:
-    nodes, health, lost = _nodes_and_health(index)
+    body = index.send("GET", f"/_cluster/health/{quote(index.index, safe='')}")
+    nodes, health = body["number_of_data_nodes"], body["status"]
     replicas = max((int(each.get("index.number_of_replicas", 0)) for each in found.settings.values()), default=0)
     if health == "red":
+        lost = body.get("unassigned_primary_shards", 0)
         text = f"{lost} primary shards are not assigned, so searches fail: see GET _cluster/allocation/explain"
         return Check("replicas", "problem", text)
     text = f"{replicas} of each shard, data nodes: {nodes}"
@@ -433,46 +347,62 @@ def _template(found: _Found, index: Index) -> Check:
 
 
 def _template_of(new_index: str, index: Index, *, rolls_over: bool = False) -> Check:
-    template = _template_for(new_index, index)
-    if template.data_stream:
-        text = (
-            f"the template {template.name} makes a data stream of this name: use a name that its patterns do not match"
-        )
+    templates = {
+        each["name"]: each["index_template"] for each in index.send("GET", "/_index_template")["index_templates"]
+    }
+    matching = [
+        name
+        for name, each in templates.items()
+        if any(fnmatchcase(new_index, pattern) for pattern in each["index_patterns"])
+    ]
+    if not matching:
+        name, mapping = None, {}
+    else:
+        name = max(matching, key=lambda each: templates[each].get("priority") or 0)
+        simulated = index.send("POST", f"/_index_template/_simulate_index/{quote(new_index, safe='')}")
+        mapping = simulated.get("template", {}).get("mappings", {})
+    if name is not None and "data_stream" in templates[name]:
+        text = f"the template {name} makes a data stream of this name: use a name that its patterns do not match"
         return Check("template", "problem", text)
-    check_source(template.mapping, f"of the template {template.name}")
-    check_routing_not_required(template.mapping, f"of the template {template.name}", index.routing)
-    has_ours = "simhash" in template.mapping.get("properties", {})
+    check_source(mapping, f"of the template {name}")
+    check_routing_not_required(mapping, f"of the template {name}", index.routing)
+    has_ours = "simhash" in mapping.get("properties", {})
     if rolls_over and not has_ours:
         text = (
             "the index after the next rollover has no fields for fingerprints: run `es-simhash init --template --store "
             f"{index.name}`"
         )
         return Check("template", "advice", text)
-    if template.name is None:
+    if name is None:
         return Check("template", "ok", _NO_TEMPLATE)
     which = "the indices after a rollover" if rolls_over else "new indices of this name"
-    text = f"{template.name} is for {which}, {'with' if has_ours else 'without'} the fields of fingerprints"
+    text = f"{name} is for {which}, {'with' if has_ours else 'without'} the fields of fingerprints"
     return Check("template", "ok", text)
 
 
 def _disk(index: Index) -> Check:
-    disks = _disks(index)
+    body = index.send("GET", "/_nodes/stats/fs", filter_path="nodes.*.name,nodes.*.fs.total")
+    totals = [(node["name"], node.get("fs", {}).get("total", {})) for node in body.get("nodes", {}).values()]
+    disks = [Disk(name, each["total_in_bytes"], each["available_in_bytes"]) for name, each in totals if each]
     try:
-        settings = _cluster_settings(index)
+        body = index.send("GET", "/_cluster/settings", include_defaults="true", flat_settings="true")
     except StoreError:
-        settings = {}
-    return disk_check(disks, settings)
+        body = {}
+    return disk_check(disks, {**body.get("defaults", {}), **body.get("persistent", {}), **body.get("transient", {})})
 
 
 def _privileges(index: Index) -> Check:
+    asked = [{"names": [index.index], "privileges": list(PRIVILEGES)}]
     try:
-        lacking = _missing_privileges(index)
-    except UnknownRequest:
+        body = index.send("POST", "/_security/user/_has_privileges", {"index": asked})
+    except UnknownRequest:  # it has no security, or says privileges in another way
         if index.dialect.client.startswith("elasticsearch "):
             return Check("privileges", "ok", "the server has no security, so every request is permitted")
         return Check("privileges", "not tried", "the server does not say them, so writing and removing may be refused")
     except StoreError as error:
         return Check("privileges", "not tried", f"writing and removing may be refused ({error})")
+    (granted,) = body["index"].values()
+    lacking = [name for name in PRIVILEGES if not granted.get(name)]
     if not lacking:
         return Check("privileges", "ok", "all that the commands need")
     needed = {"read", "view_index_metadata", *_WRITES}.intersection(lacking)
@@ -510,20 +440,18 @@ def locate(index: Index) -> Location:
         return Location(False, others=similar_first(index.index, _names(index)))
 
 
-def _names(index: Index) -> list[str]:
-    try:
-        return _index_names(index)
-    except StoreError:  # the names only help to find a mistyped one
-        return []
-
-
 def measure_space(index: Index) -> Space:
     total = None
     try:
-        total = (_size(index))[1]
-        return Space(total, (_field_bytes(index)))
+        _, total = _size(index)
+        body = index.send("POST", "_disk_usage", run_expensive_tasks="true")  # it reads all files of the index
     except StoreError as error:
         return Space(total, reason=str(error))
+    fields: Counter[str] = Counter()
+    for name, each in body.items():
+        if name != "_shards":
+            fields.update({field: usage["total_in_bytes"] for field, usage in each["fields"].items()})
+    return Space(total, dict(fields))
 
 
 def count_keys(index: Index, most: int) -> tuple[tuple[str, int], ...]:
