@@ -16,7 +16,7 @@ from elasticsearch import ApiError, ConnectionTimeout, JsonSerializer, Transport
 from es_simhash.errors import InputError, SimhashError, StoreError, WrongServer
 from es_simhash.exact_json import loads
 from es_simhash.stores.elasticsearch.failures import (
-    error_of_response,
+    error_from_body,
     first_line,
     timed_out,
     unreachable,
@@ -112,20 +112,16 @@ def _translate(error: Exception, name: str) -> SimhashError:
 
 
 def _api_error(error: ApiError, name: str) -> SimhashError:
-    status = error.meta.status
-    from_elasticsearch = "x-elastic-product" in error.meta.headers
-
-    def other() -> SimhashError | None:
-        if "media_type_header_exception" in str(error.body):
-            return WrongServer(
-                f"{name} is older than the installed client, elasticsearch {_CLIENT}: pip install "
-                "'elasticsearch>=8.19,<9'"
-            )
-        return None if from_elasticsearch else wrong_server(None, name, _PRODUCT, f" (HTTP {status})")
-
-    if status in (404, 406) and not from_elasticsearch:
-        return wrong_server(None, name, _PRODUCT, f" (HTTP {status})")
-    return error_of_response(error.body, status, name, "user and password, or ELASTIC_API_KEY", other)
+    status, other = error.meta.status, None
+    if "x-elastic-product" not in error.meta.headers:
+        other = wrong_server(None, name, _PRODUCT, f" (HTTP {status})")
+        if status in (404, 406):
+            return other
+    if "media_type_header_exception" in str(error.body):
+        other = WrongServer(
+            f"{name} is older than the installed client, elasticsearch {_CLIENT}: pip install 'elasticsearch>=8.19,<9'"
+        )
+    return error_from_body(error.body, status, name, "user and password, or ELASTIC_API_KEY", other)
 
 
 def _check_server(index: Index) -> None:

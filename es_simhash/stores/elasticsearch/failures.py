@@ -34,7 +34,7 @@ from es_simhash.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from es_simhash.stores.elasticsearch.index import Index
 
@@ -127,21 +127,6 @@ class ShardsAway(StoreUnavailable):
     """Nodes or shards are away, so a point in time may be lost. A new one works."""
 
 
-def unavailable(body: Any, status: int, reason: str, name: str) -> StoreUnavailable:
-    """Return the error for a failure that passes.
-
-    :param reason: from the body, in one line.
-    :param name: the store's name, for the message.
-    """
-    kind = ShardsAway if _shards_are_away(body) else StoreUnavailable
-    return kind(f"{name} is too busy or not ready (HTTP {status}{reason and f', {reason}'}): try again later")
-
-
-def _shards_are_away(body: Any) -> bool:
-    types = set(types_of(body))
-    return not types.isdisjoint(AWAY) or types == {"search_phase_execution_exception"}  # no shard is left to say why
-
-
 def types_of(body: Any) -> Iterator[str]:
     """Yield the types of an error in a body, and of all its causes, at any depth."""
     open_: list[Any] = [body.get("error")] if isinstance(body, dict) else []
@@ -164,31 +149,30 @@ _BLOCKS = {5: "read_only", 7: "read", 8: "write", 9: "metadata"}
 """The block that each number in the reason of the server stands for."""
 
 
-def index_fault(kind: str, status: int, reason: str, name: str) -> SimhashError | None:
-    """Return the error for a failure that concerns every document of the index; None for any other failure.
+def index_fault(body: Any, status: int, name: str) -> SimhashError | None:
+    """Return the error for a body that reports a fault of the whole index; None for any other body.
 
-    :param kind: type of the failure, as the server names it.
     :param status: HTTP status of the response, or of the item of a bulk request.
-    :param reason: what the server says, as one line.
     :param name: the store's name, for the message.
     """
+    kind, why = _type(body), reason(body)
     if kind == "cluster_block_exception" and status == 429:
         return StoreUnavailable(
-            f"{name} takes no writes, because the disk of the server is full ({reason}): make room on that disk; the "
+            f"{name} takes no writes, because the disk of the server is full ({why}): make room on that disk; the "
             "server removes the block then"
         )
     if kind == "cluster_block_exception" and status == 403:
-        return StoreError(f"{name} is blocked ({reason}): {_unblock(reason, name)}, then repeat")
+        return StoreError(f"{name} is blocked ({why}): {_unblock(why, name)}, then repeat")
     if kind == "index_closed_exception":
-        return StoreError(f"{name}: the index is closed ({reason}): open it (POST {_index(name)}/_open), then repeat")
+        return StoreError(f"{name}: the index is closed ({why}): open it (POST {_index(name)}/_open), then repeat")
     if kind == "routing_missing_exception":
         return StoreError(
-            f"{name}: the index requires routing ({reason}): name the value with routing='…' (at the end of the "
+            f"{name}: the index requires routing ({why}): name the value with routing='…' (at the end of the "
             "address: ?routing=…), or use another index"
         )
     if kind == "security_exception" and status == 403:
         return AccessDenied(
-            f"{name} does not permit this to your user ({reason}): add the privilege; docs/operations.md lists those "
+            f"{name} does not permit this to your user ({why}): add the privilege; docs/operations.md lists those "
             "of each command"
         )
     if kind == "index_not_found_exception":
@@ -232,25 +216,47 @@ class UnknownRequest(StoreError):
     """The server has no such request, because it is too old, or lacks a part."""
 
 
-def error_from_body(body: Any, status: int, name: str) -> SimhashError:
+def error_from_body(
+    body: Any,
+    status: int,
+    name: str,
+    credentials: str = "the credentials",
+    other: SimhashError | None = None,
+) -> SimhashError:
     """Return the error that a body reports. An item of a multi-search or of a bulk request has the same form.
 
     :param status: the HTTP status of the response, or of the item.
     :param name: the store's name, for the message.
+    :param credentials: what to check if the server does not take them.
+    :param other: the error that only this product has; None if the response is none of these.
     """
-    kind = _type(body)
-    fault = index_fault_of(body, status, name)
-    if fault is not None:
+    if status == 401:
+        return AccessDenied(f"{name} does not take these credentials: check {credentials}")
+    if (fault := index_fault(body, status, name)) is not None:
         return fault
+    why = reason(body)
+    if status == 403:
+        return AccessDenied(f"{name} does not permit this to your user: {why}")
     if passes(body, status):
-        return unavailable(body, status, reason(body) if _error(body) else "", name)
-    if status == 400 and {kind, _root_type(body)} & _BAD_QUERY:
-        return InputError(f"{name} does not understand the query: {reason(body)}: check the filter")
+        types = set(types_of(body))
+        # Without a shard, none is left to say why.
+        away = not types.isdisjoint(AWAY) or types == {"search_phase_execution_exception"}
+        return (ShardsAway if away else StoreUnavailable)(
+            f"{name} is too busy or not ready (HTTP {status}{f', {why}' if _error(body) else ''}): try again later"
+        )
+    if status == 413:
+        return TooLarge(
+            f"{name} takes no request of this size (http.max_content_length): split it, or leave fields out"
+        )
+    if other is not None:
+        return other
+    if status == 400 and {_type(body), _root_type(body)} & _BAD_QUERY:
+        return InputError(f"{name} does not understand the query: {why}: check the filter")
     if status == 404 and isinstance(body, dict) and body.get("found") is False:
         return NoDocument(f"{name} has no document {body.get('_id')!r}")
-    if "no handler found for uri" in reason(body):
+    if "no handler found for uri" in why:
         return UnknownRequest(f"{name} does not know this request")
-    return StoreError(f"{name} refused with HTTP {status}: {reason(body)}")
+    return StoreError(f"{name} refused with HTTP {status}: {why}")
 
 
 def is_error(body: Mapping[str, Any]) -> bool:
@@ -274,11 +280,6 @@ def check_count(found: Sequence[Any], asked: Sequence[Any], name: str) -> None:
         )
 
 
-def index_fault_of(body: Any, status: int, name: str) -> SimhashError | None:
-    """Return the error for a body that reports a fault of the whole index; None for any other body."""
-    return index_fault(_type(body), status, reason(body), name)
-
-
 def item_fault(result: Mapping[str, Any], index: Index) -> SimhashError | None:
     """Return the error for a result of a bulk request that reports a fault of a whole index; None for any other one.
 
@@ -289,7 +290,7 @@ def item_fault(result: Mapping[str, Any], index: Index) -> SimhashError | None:
     name, member = index.name, result.get("_index")
     if index.members.several and member is not None:
         name = f"{name.partition('?')[0].rpartition('/')[0]}/{member}"
-    return index_fault_of(result, result["status"], name)
+    return index_fault(result, result["status"], name)
 
 
 def check_items(items: Sequence[Mapping[str, Any]], index: Index) -> None:
@@ -390,29 +391,6 @@ def timed_out(name: str) -> SimhashError:
 def unreachable(name: str, why: str) -> SimhashError:
     """Return the error for a connection that failed. The parameters are those of :func:`untrusted`."""
     return StoreUnreachable(f"{name} can't be reached ({why}): check that it is running, and check the address")
-
-
-def error_of_response(
-    body: Any, status: int, name: str, credentials: str, other: Callable[[], SimhashError | None]
-) -> SimhashError:
-    """Return the error for a response with an HTTP status of 400 or more.
-
-    :param credentials: what to check if the server does not take them.
-    :param other: returns the error that only this product has; None if the response is none of these.
-    """
-    if status == 401:
-        return AccessDenied(f"{name} does not take these credentials: check {credentials}")
-    if (fault := index_fault_of(body, status, name)) is not None:
-        return fault
-    if status == 403:
-        return AccessDenied(f"{name} does not permit this to your user: {reason(body)}")
-    if passes(body, status):
-        return error_from_body(body, status, name)
-    if status == 413:
-        return TooLarge(
-            f"{name} takes no request of this size (http.max_content_length): split it, or leave fields out"
-        )
-    return other() or error_from_body(body, status, name)
 
 
 def first_line(error: Exception) -> str:

@@ -31,7 +31,7 @@ from opensearchpy.exceptions import (
 from es_simhash.errors import AccessDenied, InputError, NotSetUp, SimhashError, StoreError, Unsupported, WrongServer
 from es_simhash.exact_json import loads
 from es_simhash.stores.elasticsearch.failures import (
-    error_of_response,
+    error_from_body,
     first_line,
     timed_out,
     unreachable,
@@ -161,9 +161,7 @@ def _translate(error: Exception, name: str) -> SimhashError:
     if isinstance(error, SerializationError):
         return wrong_server(None, name, _PRODUCT)
     if isinstance(error, TransportError) and isinstance(error.status_code, int):
-        return error_of_response(
-            _body_of(error), error.status_code, name, "user and password, or the signer", lambda: None
-        )
+        return error_from_body(_body_of(error), error.status_code, name, "user and password, or the signer")
     return StoreError(f"{name}: {first_line(error)}")
 
 
