@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from es_simhash.contract import Store
     from es_simhash.retries import Patience
     from es_simhash.stores.clients import Product
-    from es_simhash.stores.elasticsearch.store import IndexStore
+    from es_simhash.stores.elasticsearch.index import Dialect
 
 DEFAULT_ADDRESS = "sqlite:///es-simhash.db"
 DEFAULT_INDEX = "es-simhash"
@@ -76,7 +76,16 @@ def open_store(
     :param options: options of :class:`elasticsearch.Elasticsearch`, or of :class:`opensearchpy.OpenSearch`.
     :raises InputError: if the address or an option is invalid.
     """
-    store: Any = _open(address, index, default_index, routing, options, is_async=is_async)
+    if isinstance(address, str | None):
+        if address == "":
+            raise InputError(f"the store's address is empty: {_FORMS}, or leave it out")
+        store: Any = _store_at(address or default_address(), index, default_index, routing, options, is_async=is_async)
+    elif hasattr(address, "candidates"):
+        if routing is not None:
+            raise InputError("routing is given with a store that is open: open it with its routing")
+        store = address
+    else:
+        store = _store_on(address, index, routing, options, is_async=is_async)
     if patience is not None and isinstance(store, Retrying):
         store.patience = patience
     return store  # type: ignore[no-any-return]
@@ -86,36 +95,56 @@ _USERS = ("Documents and SeenItems", "AsyncDocuments and AsyncSeenItems")
 """The classes of es_simhash that need a sync client, and those that need an async client, for messages."""
 
 
-def _open(
-    address: Any, index: str | None, default_index: str, routing: str | None, options: dict[str, Any], *, is_async: bool
-) -> Any:
-    if isinstance(address, str | None):
-        address, routing = _routing_of(_address_or_default(address), routing)
-        if (path := _sqlite_path(address, index, routing, options)) is not None:
-            return SqliteStore(path)
-        server = _parse_url(address, index, default_index, options)
-        return _index_store(server, _checked_routing(routing), is_async=is_async)
-    if hasattr(address, "candidates"):
-        if routing is not None:
-            raise InputError("routing is given with a store that is open: open it with its routing")
-        return address
-    if (found := product_of(address)) is None:
-        raise InputError(f"no store is known for {address!r}: {_FORMS}, or pass a client")
+def _store_at(
+    address: str, index: str | None, default_index: str, routing: str | None, options: dict[str, Any], *, is_async: bool
+) -> Store:
+    """Return the store at an address: a file, or an index of a server, with a client of its own."""
+    address, routing = _routing_of(address, routing)
+    if (path := _sqlite_path(address, index, routing, options)) is not None:
+        return SqliteStore(path)
+    server = _parse_url(address, index, default_index, options)
+    value = None if routing is None else Routing(routing)
+    module, client_class = server.product.load(), server.product.client_class(is_async=is_async)
+    for host in server.hosts:
+        module.check_host(host)
+    try:
+        client = client_class(server.hosts, **module.client_options(server.options, is_async=is_async))
+    except (TypeError, ValueError, OSError, ImportError, *module.INVALID) as error:
+        # An invalid file of certificates, an option that the client does not know, or aiohttp is not installed.
+        raise InputError(
+            f"the client for {server.name} can't be made: {error}: check the options of the client"
+        ) from error
+    return _index_store(client, server.index, server.name, module.DIALECT, is_async, value, owned=True)
+
+
+def _store_on(client: Any, index: str | None, routing: str | None, options: dict[str, Any], *, is_async: bool) -> Store:
+    """Return the store on a client of the caller."""
+    if (found := product_of(client)) is None:
+        raise InputError(f"no store is known for {client!r}: {_FORMS}, or pass a client")
     product, async_client = found
     if async_client != is_async:
         raise InputError(
-            f"the client is of the class {type(address).__name__}: {_USERS[is_async]} need a client of the class "
+            f"the client is of the class {type(client).__name__}: {_USERS[is_async]} need a client of the class "
             f"{product.classes[is_async]}"
         )
-    _refuse_options(options)
+    if options:
+        raise InputError(f"{', '.join(options)} given with a client: set these options on your client")
     module = product.load()
-    host = module.client_hosts(address)[0]
+    host = module.client_hosts(client)[0]
     module.check_host(host)
     index = _checked_index(index)
-    name = f"{product.prefix}{host}/{index}"
-    value = _checked_routing(routing)
-    dialect = product.dialect_of(module)
-    return _store_class()(address, index, name, dialect, is_async=is_async, owned=False, routing=value)
+    value = None if routing is None else Routing(routing)
+    return _index_store(client, index, f"{product.prefix}{host}", module.DIALECT, is_async, value, owned=False)
+
+
+def _index_store(
+    client: Any, index: str, server: str, dialect: Dialect, is_async: bool, routing: Routing | None, *, owned: bool
+) -> Store:
+    from es_simhash.stores.elasticsearch.index import Index  # a file does not need these modules
+    from es_simhash.stores.elasticsearch.store import IndexStore
+
+    name = f"{server}/{index}{'' if routing is None else routing.in_address}"
+    return IndexStore(Index(index, name, dialect, client, is_async, routing), owned=owned)
 
 
 def _routing_of(address: str, routing: str | None) -> tuple[str, str | None]:
@@ -128,34 +157,6 @@ def _routing_of(address: str, routing: str | None) -> tuple[str, str | None]:
     return address, unquote(value)
 
 
-def _checked_routing(routing: str | None) -> Routing | None:
-    return None if routing is None else Routing(routing)
-
-
-def _index_store(server: _Server, routing: Routing | None, *, is_async: bool) -> Any:
-    """Return the store on an index of a server, with a client of its own."""
-    product = server.product
-    module, client_class = product.load(), product.client_class(is_async=is_async)
-    for host in server.hosts:
-        module.check_host(host)
-    try:
-        client = client_class(server.hosts, **module.client_options(server.options, is_async=is_async))
-    except (TypeError, ValueError, OSError, ImportError, *module.INVALID) as error:
-        # An invalid file of certificates, an option that the client does not know, or aiohttp is not installed.
-        raise InputError(
-            f"the client for {server.name} can't be made: {error}: check the options of the client"
-        ) from error
-    name = f"{server.name}/{server.index}"
-    dialect = product.dialect_of(module)
-    return _store_class()(client, server.index, name, dialect, is_async=is_async, owned=True, routing=routing)
-
-
-def _store_class() -> type[IndexStore]:
-    from es_simhash.stores.elasticsearch.store import IndexStore  # a file does not need it
-
-    return IndexStore
-
-
 def default_address() -> str:
     """Return ``ELASTICSEARCH_URL`` if that is set, else the address of an SQLite file in the working directory."""
     return os.environ.get("ELASTICSEARCH_URL") or DEFAULT_ADDRESS
@@ -166,14 +167,9 @@ def sqlite_file(address: str | None) -> str | None:
 
     :param address: None for :func:`default_address`.
     """
-    path = (address or default_address()).removeprefix("sqlite:///")
-    return path if path != (address or default_address()) and path != ":memory:" else None
-
-
-def _address_or_default(address: str | None) -> str:
-    if address == "":
-        raise InputError(f"the store's address is empty: {_FORMS}, or leave it out")
-    return address or default_address()
+    address = address or default_address()
+    path = address.removeprefix("sqlite:///")
+    return path if path not in (address, ":memory:") else None
 
 
 def _sqlite_path(address: str, index: str | None, routing: str | None, options: dict[str, Any]) -> str | None:
@@ -239,6 +235,8 @@ def _parse_url(address: str, index: str | None, default_index: str, options: dic
         options = {"basic_auth": b64encode(credentials.encode()).decode(), **options}
     if product is ELASTICSEARCH and not _has_credentials(options) and (key := os.environ.get("ELASTIC_API_KEY")):
         options = {"api_key": key, **options}
+    if (certificates := options.get("ca_certs")) is not None and not Path(certificates).exists():
+        raise InputError(f"there is no file {str(certificates)!r}: correct its name (ca_certs)")
     if len(hosts) > 1:  # another host may be faster
         options = {"retry_on_timeout": True, **options}
     return _Server(
@@ -246,7 +244,7 @@ def _parse_url(address: str, index: str | None, default_index: str, options: dic
         hosts=[f"{scheme}://{host}{path}" for host in hosts],
         name=f"{url.scheme}://{','.join(hosts)}{path}",
         index=index,
-        options=_checked_options(options),
+        options=options,
     )
 
 
@@ -273,21 +271,6 @@ def _checked_host(host: str, scheme: str) -> str:
     if port is None:
         raise InputError(f"the address of {name} names no port: write {scheme}://{name}:9200/… (or :443)")
     return f"{name}:{port}"
-
-
-def _checked_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options. Values are checked that the client would reject only at its first request.
-
-    :raises InputError: for a file of certificates that does not exist.
-    """
-    if (certificates := options.get("ca_certs")) is not None and not Path(certificates).exists():
-        raise InputError(f"there is no file {str(certificates)!r}: correct its name (ca_certs)")
-    return options
-
-
-def _refuse_options(options: dict[str, Any]) -> None:
-    if options:
-        raise InputError(f"{', '.join(options)} given with a client: set these options on your client")
 
 
 def _checked_index(index: str | None) -> str:

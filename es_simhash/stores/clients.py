@@ -6,14 +6,11 @@ import sys
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from es_simhash.errors import InputError
 from es_simhash.stores.elasticsearch.products import INSTALL_OPENSEARCH
 from es_simhash.stores.elasticsearch.products import OPENSEARCH as OPENSEARCH_PREFIX
-
-if TYPE_CHECKING:
-    from es_simhash.stores.elasticsearch.index import Dialect
 
 
 @dataclass(frozen=True)
@@ -27,8 +24,7 @@ class Product:
     :param distribution: of the package, for pip.
     :param versions: its first version that can be used, and the first one after it that cannot.
     :param classes: names of the sync and of the async class of the client.
-    :param module: has the Dialect and the functions ``client_options``, ``check_host`` and ``client_hosts``.
-    :param dialect: name of the Dialect in that module.
+    :param module: has ``DIALECT``, and the functions ``client_options``, ``check_host`` and ``client_hosts``.
     :param install: the command that installs the client.
     """
 
@@ -38,7 +34,6 @@ class Product:
     versions: tuple[tuple[int, int], tuple[int, int]]
     classes: tuple[str, str]
     module: str
-    dialect: str
     install: str
 
     def load(self) -> Any:
@@ -63,11 +58,6 @@ class Product:
         except (AttributeError, ImportError) as error:  # aiohttp is not installed
             raise InputError(f"the class {self.classes[is_async]} can't be imported: {self.install}") from error
 
-    def dialect_of(self, module: Any) -> Dialect:
-        """Return the Dialect of the loaded module."""
-        dialect: Dialect = getattr(module, self.dialect)
-        return dialect
-
 
 ELASTICSEARCH = Product(
     "",
@@ -76,7 +66,6 @@ ELASTICSEARCH = Product(
     ((8, 0), (10, 0)),
     ("Elasticsearch", "AsyncElasticsearch"),
     "es_simhash.stores.elasticsearch.client",
-    "ELASTICSEARCH",
     "pip install 'elasticsearch[async]>=8.19,<10'",
 )
 OPENSEARCH = Product(
@@ -86,7 +75,6 @@ OPENSEARCH = Product(
     ((2, 8), (4, 0)),
     ("OpenSearch", "AsyncOpenSearch"),
     "es_simhash.stores.elasticsearch.opensearch",
-    "OPENSEARCH",
     INSTALL_OPENSEARCH,
 )
 PRODUCTS = (ELASTICSEARCH, OPENSEARCH)

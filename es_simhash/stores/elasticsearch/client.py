@@ -128,7 +128,7 @@ def _check_server(index: Index) -> None:
     """Do nothing: the client checks the product in each response."""
 
 
-ELASTICSEARCH = Dialect(
+DIALECT = Dialect(
     product=_PRODUCT,
     client=f"elasticsearch {_CLIENT}",
     points_in_time=PointsInTime("_pit", {}, "id", "_shard_doc", ties=False),

@@ -66,8 +66,8 @@ class PointsInTime:
 class Dialect:
     """What differs between servers with this protocol, and between their clients.
 
-    A store for another server needs another value of this class. The value for Elasticsearch is ``ELASTICSEARCH`` in
-    :mod:`es_simhash.stores.elasticsearch.client`, that for OpenSearch is in
+    A store for another server needs another value of this class. The value for Elasticsearch is in
+    :mod:`es_simhash.stores.elasticsearch.client`, that for OpenSearch in
     :mod:`es_simhash.stores.elasticsearch.opensearch`.
 
     :param product: name of the server, with its article, for messages.

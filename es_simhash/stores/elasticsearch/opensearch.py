@@ -224,7 +224,7 @@ def _check_product(index: Index) -> None:
     index.server.equal_scores = None if not version else _EQUAL_SCORES <= version != _COMPATIBLE
 
 
-OPENSEARCH = Dialect(
+DIALECT = Dialect(
     product=_PRODUCT,
     client=f"opensearch-py {version('opensearch-py')}",
     points_in_time=PointsInTime(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from es_simhash.retries import Retrying
 from es_simhash.stores.elasticsearch import (
@@ -18,12 +18,10 @@ from es_simhash.stores.elasticsearch import (
 )
 from es_simhash.stores.elasticsearch import scan as scans
 from es_simhash.stores.elasticsearch import users as seen
-from es_simhash.stores.elasticsearch.index import Index
 from es_simhash.stores.elasticsearch.responses import requested
 
 if TYPE_CHECKING:
-    from es_simhash.stores.elasticsearch.index import Dialect
-    from es_simhash.stores.elasticsearch.routing import Routing
+    from es_simhash.stores.elasticsearch.index import Index
 
 
 class IndexStore(Retrying):
@@ -31,32 +29,17 @@ class IndexStore(Retrying):
 
     Each method is a function of the Index that the store uses.
 
-    :param client: an official client. With an async client, only a call of an async class may use the store.
-    :param index: name of the index or the alias.
-    :param name: the address without credentials, for messages.
-    :param dialect: of the server and the client.
-    :param is_async: the client is async.
+    :param index: with an async client, only a call of an async class may use the store.
     :param owned: close the client together with the store.
-    :param routing: of all documents.
     """
 
     embedded = False
 
-    def __init__(
-        self,
-        client: Any,
-        index: str,
-        name: str,
-        dialect: Dialect,
-        *,
-        is_async: bool,
-        owned: bool,
-        routing: Routing | None = None,
-    ) -> None:
+    def __init__(self, index: Index, *, owned: bool) -> None:
         super().__init__()
-        self.is_async = is_async
-        self.name = name + ("" if routing is None else routing.in_address)
-        self._index = Index(index, self.name, dialect, client, is_async, routing)
+        self.is_async = index.is_async
+        self.name = index.name
+        self._index = index
         self._owned = owned
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
+from es_simhash.stores.elasticsearch.client import DIALECT
 from es_simhash.stores.elasticsearch.index import Index
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Answers:
 
 def index_with(*responses: Any, name: str = "news", last_again: bool = False) -> Index:
     """Return an Index that was not asked before, and gets these responses. Its client has the Calls."""
-    dialect = replace(ELASTICSEARCH, send=Answers.answer, body=lambda body: body)
+    dialect = replace(DIALECT, send=Answers.answer, body=lambda body: body)
     return Index(name, f"http://here/{name}", dialect, Answers(*responses, last_again=last_again))
 
 

@@ -10,7 +10,7 @@ from elasticsearch import AuthorizationException
 
 from es_simhash.contract import Link, UserState
 from es_simhash.errors import AccessDenied, NotSetUp, StoreError, StoreUnavailable
-from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
+from es_simhash.stores.elasticsearch.client import DIALECT
 from es_simhash.stores.elasticsearch.documents import annotate, relink, remove, write
 from es_simhash.stores.elasticsearch.users import change_users
 from tests.contract.documents import entry
@@ -74,6 +74,6 @@ def test_so_is_a_response(status: int, error: Any, kind: type[StoreError], messa
         status, "1.1", HttpHeaders({"x-elastic-product": "Elasticsearch"}), 0.1, NodeConfig("http", "here", 9200)
     )
     body = {"error": {"root_cause": [error], **error}, "status": status}
-    translated = ELASTICSEARCH.translate(AuthorizationException(error["type"], meta, body), "http://here/news")
+    translated = DIALECT.translate(AuthorizationException(error["type"], meta, body), "http://here/news")
     with pytest.raises(kind, match=message):
         raise translated
