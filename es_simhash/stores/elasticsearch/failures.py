@@ -230,6 +230,8 @@ def error_from_body(
     :param credentials: what to check if the server does not take them.
     :param other: the error that only this product has; None if the response is none of these.
     """
+    if status == 404 and isinstance(body, dict) and body.get("found") is False:
+        return NoDocument(f"{name} has no document {body.get('_id')!r}")
     if status == 401:
         return AccessDenied(f"{name} does not take these credentials: check {credentials}")
     if (fault := index_fault(body, status, name)) is not None:
@@ -252,8 +254,6 @@ def error_from_body(
         return other
     if status == 400 and {_type(body), _root_type(body)} & _BAD_QUERY:
         return InputError(f"{name} does not understand the query: {why}: check the filter")
-    if status == 404 and isinstance(body, dict) and body.get("found") is False:
-        return NoDocument(f"{name} has no document {body.get('_id')!r}")
     if "no handler found for uri" in why:
         return UnknownRequest(f"{name} does not know this request")
     return StoreError(f"{name} refused with HTTP {status}: {why}")
