@@ -160,39 +160,12 @@ def index(elasticsearch_url: str, index_name: str) -> str:
 
 
 @pytest.mark.elasticsearch
-def test_a_document_that_the_server_refuses_does_not_stop_the_others(tmp_path: Path, index: str) -> None:
-    data = line("n2", HARVEST, n="two") + line("n3", "你好", n=3)
-    done = es_simhash("ingest", "--rule", "fingerprint", "--json", "--store", index, cwd=tmp_path, stdin=data)
-    assert done.code == 3
-    assert [(each["outcome"], each["stored"]) for each in done.json[:-1]] == [("failed", False), ("new", True)]
-    assert "failed to parse field [n] of type [long]" in done.json[0]["reason"]
-
-
-@pytest.mark.elasticsearch
 def test_a_document_that_the_server_refuses_is_named_in_one_line(tmp_path: Path, index: str) -> None:
     done = es_simhash(
         "ingest", "--rule", "fingerprint", "--store", index, cwd=tmp_path, stdin=line("n2", HARVEST, n=10**30)
     )
     assert done.err.startswith("failed: stdin:1: the server refused it: ")
     assert done.err.count("\n") == 1
-
-
-@pytest.mark.elasticsearch
-def test_no_document_is_skipped_for_one_that_the_server_refused(tmp_path: Path, index: str) -> None:
-    data = line("n2", HARVEST, n="two") + line("n3", HARVEST, n=3)
-    done = es_simhash(
-        "ingest",
-        "--rule",
-        "fingerprint",
-        "--json",
-        "--on-duplicate",
-        "skip",
-        "--store",
-        index,
-        cwd=tmp_path,
-        stdin=data,
-    )
-    assert [(each["outcome"], each["stored"]) for each in done.json[:-1]] == [("failed", False), ("new", True)]
 
 
 # --- files -------------------------------------------------------------------------------------------------
@@ -329,20 +302,6 @@ def test_a_filter_that_is_too_much_for_elasticsearch_is_one_clear_line(
     with Documents(index) as documents, pytest.raises(InputError, match=said) as raised:
         list(documents.export(filter=json.loads(filter)))
     assert "\n" not in str(raised.value)
-
-
-@pytest.mark.elasticsearch
-def test_a_filter_that_elasticsearch_cannot_use_is_an_error_with_the_server_s_reason(
-    tmp_path: Path, index: str
-) -> None:
-    said = complaint(
-        es_simhash(
-            "similar", "--rule", "fingerprint", STORM, "--filter", '{"nope": {}}', "--store", index, cwd=tmp_path
-        )
-    )
-    assert f"{index} does not understand the query: " in said
-    assert "unknown query [nope]" in said
-    assert said.endswith(": check the filter")
 
 
 # --- addresses ---------------------------------------------------------------------------------------------
@@ -566,16 +525,6 @@ def test_an_ingest_that_cannot_start_creates_no_file(tmp_path: Path, wrong: list
     assert [path.name for path in tmp_path.iterdir()] == ["bad.txt"]
 
 
-@pytest.mark.parametrize("wrong", [[], ["--idf", "bad.txt"]], ids=["file", "IDF table"])
-def test_a_backfill_of_a_missing_file_creates_no_file(tmp_path: Path, wrong: list[str]) -> None:
-    (tmp_path / "bad.txt").write_text("not an IDF table")
-    said = complaint(es_simhash("backfill", "--rule", "fingerprint", "--text-field", "text", *wrong, cwd=tmp_path))
-    assert (
-        "bad.txt:1: " if wrong else "es-simhash.db does not exist: correct the name, or run `es-simhash init "
-    ) in said
-    assert [path.name for path in tmp_path.iterdir()] == ["bad.txt"]
-
-
 # --- stores that are there ---------------------------------------------------------------------------------
 
 
@@ -618,17 +567,6 @@ def test_the_user_s_own_table_must_be_given_to_each_command(tmp_path: Path) -> N
         es_simhash("ingest", "--rule", "fingerprint", "--stop-words", "stop.txt", cwd=tmp_path, stdin=line("n1")).code
         == 0
     )
-
-
-@pytest.mark.elasticsearch
-def test_another_scheme_of_an_index_is_refused_with_both_versions(tmp_path: Path, index: str) -> None:
-    said = complaint(
-        es_simhash(
-            "ingest", "--rule", "fingerprint", "--weights", "tf", "--store", index, cwd=tmp_path, stdin=line("n1")
-        )
-    )
-    assert said.startswith(f"es-simhash: {index} holds fingerprints of Scheme {Scheme().version}, ")
-    assert f"this program makes fingerprints of {Scheme(weights='tf').version}: " in said
 
 
 class NextMajor(Urllib3HttpNode):

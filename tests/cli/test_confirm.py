@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_simhash.similarity.measures import similarity
-from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash
+from tests.cli import HARVEST, STORM, STORM_NEAR, es_simhash
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,40 +67,6 @@ def test_ingest_similar_group_and_remove_with_confirm(folder: Path) -> None:
     assert exported["near"]["duplicate_of"] is None
 
 
-def test_the_exact_modes_are_chosen_by_name(tmp_path: Path) -> None:
-    texts = {"storm": STORM, "copy": STORM + " ", "same bits": STORM.replace("，", "；"), "near": STORM_NEAR}
-    lines = "\n".join(json.dumps({"id": id, "text": text}) for id, text in texts.items()).encode()
-    done = es_simhash("ingest", "-", "--rule", "exact", "--json", cwd=tmp_path, stdin=lines)
-    assert [line["outcome"] for line in done.json if "id" in line] == ["new", "exact_duplicate", "new", "new"]
-    done = es_simhash("similar", STORM, "--rule", "fingerprint", "--max-distance", "0", "--json", cwd=tmp_path)
-    assert {line["id"] for line in done.json} == {"storm", "copy", "same bits"}
-    done = es_simhash("similar", STORM, "--rule", "exact", "--json", cwd=tmp_path)
-    assert {line["id"] for line in done.json} == {"storm", "copy"}
-
-
-def test_a_near_document_without_a_text_is_named(tmp_path: Path) -> None:
-    stored = json.dumps({"id": "a", "body": STORM}).encode()
-    assert es_simhash("init", "--rule", "fingerprint", "--keys", cwd=tmp_path).code == 0
-    assert (
-        es_simhash("ingest", "--rule", "fingerprint", "-", "--text-field", "body", cwd=tmp_path, stdin=stored).code == 0
-    )
-    reason = "cannot compare with stored document 'a': no text in field 'text'"
-    copy = ("--rule", "copy", "--confirm", "0.8")
-    done = es_simhash("similar", STORM_NEAR, *copy, "--text-field", "text", cwd=tmp_path)
-    assert done.code == 1
-    assert reason in complaint(done)
-    near = json.dumps({"id": "b", "text": STORM_NEAR}).encode()
-    assert es_simhash("init", "--confirm", "0.8", "--text-field", "text", cwd=tmp_path).code == 0
-    done = es_simhash("ingest", "-", "--confirm", "0.8", "--dead-letter", "dead", cwd=tmp_path, stdin=near)
-    assert done.code == 1
-    assert reason in done.err
-    (letter,) = [json.loads(line) for line in (tmp_path / "dead").read_text(encoding="utf-8").splitlines()]
-    assert letter["document"] == {"id": "b", "text": STORM_NEAR}
-    # With the field named it is found, and the dead letter can be ingested.
-    done = es_simhash("similar", STORM_NEAR, "--confirm", "0.8", "--text-field", "body", "--json", cwd=tmp_path)
-    assert [line["id"] for line in done.json] == ["a"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -115,21 +81,6 @@ def test_a_wrong_option_is_a_usage_error(arguments: list[str], message: str, tmp
     done = es_simhash(*arguments, cwd=tmp_path)
     assert done.code == 2
     assert message in done.err
-
-
-def test_keys_find_a_copy_that_the_fingerprint_misses(tmp_path: Path) -> None:
-    store = ("--store", "sqlite:///keys.db")
-    assert "created" in es_simhash("init", "--keys", *store, cwd=tmp_path).out
-    text = (
-        "市气象台今晨六时发布暴雨橙色预警信号，预计未来三小时城区降雨量将达五十毫米以上。请市民注意防范，尽量减少外出。"
-    )
-    lines = "".join(
-        json.dumps({"id": id, "text": each}) + "\n" for id, each in (("a", text), ("b", text[: len(text) - 9]))
-    )
-    done = es_simhash("ingest", "--confirm", "0.8", *store, cwd=tmp_path, stdin=lines.encode())
-    assert "b  near-duplicate of a" in done.out
-    again = es_simhash("init", "--keys", *store, cwd=tmp_path)
-    assert "already set up" in again.out
 
 
 @pytest.mark.parametrize("keys", [False, True])
@@ -155,13 +106,3 @@ def test_a_text_that_finds_nothing_says_why_in_one_line(tmp_path: Path, keys: bo
     for id in texts:
         done = es_simhash("similar", "--id", id, "--confirm", "0.8", *store, cwd=tmp_path)
         assert (done.code, done.out, done.err.splitlines()[-1][:12]) == (0, "", "no documents")
-
-
-def test_html_is_compared_by_its_text(tmp_path: Path) -> None:
-    plain = "市气象台发布暴雨橙色预警，部分路段积水"
-    html = "<p>市气象台发布<b>暴雨</b>橙色预警，&nbsp;部分路段积水</p>"
-    prints = [
-        json.loads(es_simhash("fingerprint", *option, text, "--json", cwd=tmp_path).out)["fingerprint"]
-        for option, text in (((), plain), (("--html",), html), ((), html))
-    ]
-    assert prints[0] == prints[1] != prints[2]

@@ -218,30 +218,6 @@ def test_several_ingests_into_one_new_file_lose_nothing_and_group_merges_their_d
 # --- the input ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workers", ["0", "1"])
-def test_a_line_that_is_cut_is_rejected_with_its_place_and_the_rest_is_stored(tmp_path: Path, workers: str) -> None:
-    (tmp_path / "news.jsonl").write_bytes((line("a") + line("b") + line("c"))[:-20])
-    done = es_simhash(
-        "ingest",
-        "--rule",
-        "fingerprint",
-        "--json",
-        "--workers",
-        workers,
-        "--batch-size",
-        "1",
-        "news.jsonl",
-        cwd=tmp_path,
-    )
-    assert done.code == 3
-    assert done.json[2]["outcome"] == "rejected"
-    assert done.json[2]["reason"].startswith("news.jsonl:3: not ")
-    assert done.json[2]["reason"].endswith(
-        "and the input ends there without a line break: check if the file is truncated"
-    )
-    assert stored(tmp_path).keys() == {"a", "b"}
-
-
 def test_a_reader_that_goes_away_leaves_no_worker(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(news("a", 2_000))
     command = [

@@ -9,7 +9,6 @@ import pty
 import re
 import resource
 import shutil
-import signal
 import struct
 import subprocess
 import termios
@@ -152,19 +151,6 @@ def test_the_text_form_names_the_duplicates_and_prints_the_counts(tmp_path: Path
     ]
 
 
-def test_an_exact_duplicate_comes_before_a_near_one_of_distance_zero(tmp_path: Path) -> None:
-    assert what(ingest(tmp_path, line("a", STORM + "。") + line("b") + line("c")))[-1] == (
-        "c",
-        "exact_duplicate",
-        "b",
-        0,
-    )
-
-
-def test_the_outcomes_don_t_depend_on_the_size_of_the_batches(first: tuple[Path, Done], tmp_path: Path) -> None:
-    assert ingest(tmp_path, NEWS, "--batch-size", "1").out == first[1].out
-
-
 @pytest.mark.elasticsearch
 def test_elasticsearch_and_sqlite_give_the_same_output(
     first: tuple[Path, Done], after: Path, elasticsearch_url: str, index_name: str
@@ -177,30 +163,7 @@ def test_elasticsearch_and_sqlite_give_the_same_output(
     assert ingest(after, again, "--store", address).out == ingest(after, again).out
 
 
-@pytest.mark.elasticsearch
-def test_ingested_documents_are_found_at_once(tmp_path: Path, elasticsearch_url: str, index_name: str) -> None:
-    address = f"{elasticsearch_url}/{index_name}"
-    with Documents(address) as documents:
-        documents.setup()
-        ingest(tmp_path, NEWS, "--store", address)
-        assert {match.id for match in documents.similar(STORM)} == {"n1", "n3", "n4", "n5"}
-
-
 # --- the same id again -------------------------------------------------------------------------------------
-
-
-def test_the_same_document_again_is_unchanged_and_keeps_its_original(first: tuple[Path, Done], after: Path) -> None:
-    second = ingest(after, NEWS)
-    assert {outcome for _, outcome, _, _ in what(second)} == {"unchanged"}
-    assert [(id, of) for id, _, of, _ in what(second)] == [(id, of) for id, _, of, _ in what(first[1])]
-    assert second.json[-1]["unchanged"] == 6
-
-
-def test_another_text_is_an_update_and_replaces_the_first(after: Path) -> None:
-    assert "n1" in stored(after, STORM)
-    assert what(ingest(after, line("n1", HARVEST))) == [("n1", "updated", "2", 0)]
-    assert "n1" not in stored(after, STORM)
-    assert "n1" in stored(after, HARVEST)
 
 
 # --- options -----------------------------------------------------------------------------------------------
@@ -250,12 +213,6 @@ def test_skip_says_that_a_duplicate_was_not_stored(tmp_path: Path) -> None:
         "ingest", "--rule", "fingerprint", "--on-duplicate", "skip", cwd=tmp_path, stdin=line("n1") + line("n2")
     )
     assert done.out.startswith("n2  exact duplicate of n1  (not stored)\n")
-
-
-@pytest.mark.parametrize(("max_distance", "outcome"), [(FARTHEST - 1, "new"), (FARTHEST, "near_duplicate")])
-def test_max_distance_is_inclusive(tmp_path: Path, max_distance: int, outcome: str) -> None:
-    done = ingest(tmp_path, line("n1") + line("n2", STORM_FARTHEST), "--max-distance", str(max_distance))
-    assert [outcome for _, outcome, _, _ in what(done)] == ["new", outcome]
 
 
 def test_id_and_text_come_from_the_fields_named_and_several_texts_are_joined(tmp_path: Path) -> None:
@@ -380,41 +337,3 @@ def test_json_is_utf8_whatever_the_terminal_has(tmp_path: Path) -> None:
         "ingest", "--rule", "fingerprint", "--json", cwd=tmp_path, stdin=line("😀"), env={"PYTHONIOENCODING": "gbk"}
     )
     assert done.json[0]["id"] == "😀"
-
-
-def halfway(folder: Path) -> subprocess.Popen[bytes]:
-    """An ingest that has printed its first outcome and waits for more input."""
-    process = subprocess.Popen(
-        [*COMMAND, "ingest", "--rule", "fingerprint", "--json", "--batch-size", "1", "--workers", "0"],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(line("n1"))
-    process.stdin.flush()
-    assert json.loads(process.stdout.readline())["id"] == "n1"
-    return process
-
-
-def test_an_interrupted_run_ends_with_130_and_keeps_what_it_stored(tmp_path: Path) -> None:
-    with halfway(tmp_path) as process:
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
-    assert (process.returncode, err.splitlines()[-1]) == (130, b"es-simhash: interrupted")
-    assert stored(tmp_path) == {"n1"}
-
-
-def test_a_reader_that_goes_away_ends_the_run_without_a_traceback(tmp_path: Path) -> None:
-    with halfway(tmp_path) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.close()
-        process.stdin.write(line("n2"))
-        process.stdin.close()
-        assert process.stderr.read() == b""
-    assert process.returncode == 1

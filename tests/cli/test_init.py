@@ -185,15 +185,6 @@ def test_init_names_the_backfill_until_documents_have_their_keys(tmp_path: Path)
 
 
 @pytest.mark.elasticsearch
-def test_init_creates_the_index_once_and_can_be_repeated(
-    tmp_path: Path, elasticsearch_url: str, index_name: str
-) -> None:
-    address = f"{elasticsearch_url}/{index_name}"
-    for says in (f"created; next run `es-simhash ingest --store {address}`", "already set up; nothing to do"):
-        assert es_simhash("init", "--store", address, cwd=tmp_path).out == f"{address}: {says}\n"
-
-
-@pytest.mark.elasticsearch
 def test_init_adds_the_fields_to_an_index_that_exists(tmp_path: Path, elasticsearch_url: str, index_name: str) -> None:
     theirs = {"properties": {"title": {"type": "keyword"}}, "_meta": {"owner": "desk"}}
     address = f"{elasticsearch_url}/{index_name}"

@@ -36,22 +36,11 @@ def test_only_documents_that_match_the_filter_become_the_new_original(tmp_path: 
     assert (done.code, done.out) == (0, "removed 2 documents\n")
 
 
-def test_a_filter_that_is_not_json_is_a_usage_error(tmp_path: Path) -> None:
-    done = es_simhash("remove", "--rule", "fingerprint", "a1", "--filter", "tenant", cwd=tmp_path)
-    assert done.code == 2
-    assert "'--filter'" in done.err
-
-
 @pytest.mark.parametrize("arguments", [[], ["a1", "--matching", tenant("a")], ["--filter", tenant("a")]])
 def test_ids_or_matching_must_be_given_and_not_both(tmp_path: Path, arguments: list[str]) -> None:
     done = es_simhash("remove", "--rule", "fingerprint", *arguments, cwd=tmp_path)
     assert (done.code, done.out) == (2, "")
     assert "give either ids or --matching, or --duplicates" in done.err
-
-
-def test_the_number_of_removed_documents_has_the_right_plural(tmp_path: Path) -> None:
-    assert es_simhash("ingest", "--rule", "fingerprint", "-", cwd=tmp_path, stdin=line("a1")).code == 0
-    assert es_simhash("remove", "--rule", "fingerprint", "a1", cwd=tmp_path).out == "removed 1 document\n"
 
 
 def test_ids_that_no_document_has_are_named(tmp_path: Path) -> None:

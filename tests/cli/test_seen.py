@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import BloomFilter, SeenItems
-from es_simhash.bloom.seen import MAX_FORGOTTEN
+from es_simhash import SeenItems
 from es_simhash.cli import main
 from es_simhash.cli.seen import lines
 from es_simhash.contract import UserState
@@ -320,11 +319,6 @@ def test_with_batch_size_1_each_line_is_answered_before_the_next_is_read(tmp_pat
     assert process.returncode == 0
 
 
-def test_unseen_reads_lines_from_a_file(tmp_path: Path) -> None:
-    (tmp_path / "questions.jsonl").write_bytes(log(ann=["n1"]))
-    assert called(tmp_path, "unseen", "questions.jsonl").json == [{"user": "ann", "items": ["n1"]}]
-
-
 def test_the_size_of_the_batches_does_not_change_what_add_stores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -545,20 +539,6 @@ def test_remove_and_rebuild_repair_a_user_who_cannot_be_read(tmp_path: Path) -> 
     called(tmp_path, "remove", "--user", "bad")
     assert called(tmp_path, "rebuild", stdin=log(bad=["n1"])).code == 0
     assert unseen(tmp_path, "bad", "n1", "n2") == ["n2"]
-
-
-def test_a_filter_of_another_configuration_is_reported_with_its_user(tmp_path: Path) -> None:
-    spoil(tmp_path, "bad", BloomFilter(50, 0.5, generation=1).to_bytes())
-    done = called(tmp_path, "add", stdin=log(ann=["n1"], bad=["n1"]))
-    assert done.code == 3
-    assert re.match("failed: .* user 'bad' were not changed: the stored filter was made for 50 items", done.err)
-
-
-def test_a_list_of_forgotten_items_that_is_full_is_reported_with_its_user(tmp_path: Path) -> None:
-    fill(tmp_path, *range(MAX_FORGOTTEN + 1))
-    done = called(tmp_path, "forget", stdin=log(ann=[*range(MAX_FORGOTTEN + 1)]))
-    assert done.code == 3
-    assert re.match("failed: .* user 'ann' were not changed: 1,001 forgotten items are too many", done.err)
 
 
 # --- bad commands ------------------------------------------------------------------------------------------

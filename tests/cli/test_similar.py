@@ -110,20 +110,6 @@ def test_a_filter_keeps_only_matching_documents(folder: Path) -> None:
     assert [match["id"] for match in done.json] == ["farther"]
 
 
-@pytest.mark.elasticsearch
-def test_elasticsearch_finds_the_same(folder: Path, elasticsearch_url: str, index_name: str) -> None:
-    address = f"{elasticsearch_url}/{index_name}"
-    with Documents(address) as documents:
-        documents.setup()
-        assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS))
-    filter = '{"term": {"lang": "zh"}}'
-    options = ["--json", "--rule", "fingerprint", "--max-distance", "7", "--store", address]
-    by_id = es_simhash("similar", "--rule", "fingerprint", "--id", "farther", *options, cwd=folder)
-    assert by_id.json == near(STORM_FARTHER, 7, but="farther")
-    by_text = es_simhash("similar", "--rule", "fingerprint", STORM, "--filter", filter, *options, cwd=folder)
-    assert by_text.json == [match for match in near(STORM, 7) if LANGUAGES.get(match["id"]) == "zh"]
-
-
 def test_no_near_document_is_an_empty_answer_and_not_an_error(folder: Path) -> None:
     done = es_simhash("similar", "--rule", "fingerprint", STORM[:30] + HARVEST[:30], cwd=folder)
     assert (done.code, done.out, done.err) == (0, "", "no documents within 3 bits\n")
