@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash.errors import InputError
 from es_simhash.portal import MOST_AT_ONCE, AsyncCall, Portal, compute, has_event_loop, in_event_loop
 from es_simhash.retries import Cancelled, pause, running_call
 from tests.cli import environment
@@ -56,12 +55,6 @@ async def never(begun: threading.Event) -> None:
 
 
 # --- threads -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("wrong", [0, -1, 1.0, True, "8", None])
-def test_the_number_of_threads_is_a_whole_number_from_1(wrong: Any) -> None:
-    with pytest.raises(InputError, match=r"threads is .*: use a whole number from 1"):
-        Portal(wrong)
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])

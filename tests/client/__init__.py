@@ -10,7 +10,7 @@ from elasticsearch import Elasticsearch
 
 from es_simhash import SeenItems
 from es_simhash.contract import UserState
-from tests.contract.watched import StoreCall, WatchedStore
+from tests.contract.watched import Meanwhile, StoreCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,27 +86,15 @@ class Clock:
     now = 1_000
 
 
-class Watched(WatchedStore):
-    """A store that keeps what it was asked, and lets something happen between a read and the write that follows.
+class Watched(Meanwhile):
+    """A store on which something happens between a read of users and the write that follows."""
 
-    :param times: before how many writes it happens; -1 for all.
-    """
-
-    def __init__(self, store: Store, happens: Callable[[], Any] | None = None, times: int = 1) -> None:
-        super().__init__(store)
-        self.happens, self.times = happens, times
-        self.asked: list[StoreCall] = []
+    def __init__(self, store: Store, happens: Callable[[], Any] = lambda: None, times: int = 1) -> None:
+        super().__init__(store, "change_users", happens, times)
 
     def perform(self, call: StoreCall) -> Any:
-        self.asked.append(call)
         assert self.times_asked("list_users") < 50, "users are listed for ever"
-        if call.method == "change_users" and self.happens and self.times:
-            self.times -= 1
-            self.happens()
         return super().perform(call)
-
-    def times_asked(self, method: str) -> int:
-        return sum(call.method == method for call in self.asked)
 
     def close(self) -> None: ...
 

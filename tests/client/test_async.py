@@ -131,18 +131,14 @@ class Held(Wire):
 
 
 class Slow(WatchedStore):
-    """An SQLite store that counts the calls of one method that go on at the same time, and may hold them."""
+    """An SQLite store that holds the calls of one method."""
 
-    def __init__(self, path: object = ":memory:", method: str = "", *, hold: bool = False) -> None:
+    def __init__(self, path: object, method: str) -> None:
         super().__init__(SqliteStore(str(path)))
         self.method = method
         self.reached, self.go = threading.Event(), threading.Event()
-        if not hold:
-            self.go.set()
-        self.calls: list[str] = []
 
     def perform(self, call: StoreCall) -> Any:
-        self.calls.append(call.method)
         if call.method == self.method:
             self.reached.set()
             assert self.go.wait(LONG)
@@ -178,24 +174,6 @@ def read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_number_of_threads_is_checked(kind: Any, wrong: Any) -> None:
     with pytest.raises(InputError, match=r"threads is .*: use a whole number from 1"):
         kind("sqlite:///:memory:", threads=wrong)
-
-
-@pytest.mark.parametrize("count", [1, 3])
-def test_as_many_calls_run_at_the_same_time_as_there_are_threads(count: int) -> None:
-    store = Slow(method="fetch", hold=True)
-
-    async def main() -> None:
-        async with AsyncDocuments(store, threads=count) as documents:
-            await documents.setup(keys=False)
-            await documents.similar(text(0), rule="fingerprint")
-            calls = [asyncio.ensure_future(documents.fetch([str(n)])) for n in range(2 * count + 2)]
-            await happens(store.reached)
-            await asyncio.sleep(0.1)
-            assert store.calls.count("fetch") == count
-            store.go.set()
-            assert await asyncio.gather(*calls) == [{}] * len(calls)
-
-    run(main())
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -240,32 +218,6 @@ def test_with_one_thread_the_input_of_an_ingest_may_call_the_same_object(opened:
             ] * 7
 
     run(main())
-
-
-def test_eight_adds_and_searches_at_the_same_time_give_what_they_give_one_after_the_other(tmp_path: Path) -> None:
-    given = [{"id": str(n), "text": text(n % 4)} for n in range(8)]
-
-    async def main() -> tuple[Any, Any]:
-        async with AsyncDocuments(f"sqlite:///{tmp_path / 'async.db'}", threads=8) as documents:
-            await documents.setup(keys=False)
-            outcomes = await asyncio.gather(*map(documents.add, given))
-            return outcomes, await asyncio.gather(
-                *(documents.similar(each["text"], rule="fingerprint") for each in given)
-            )
-
-    outcomes, found = run(main())
-    with Documents(f"sqlite:///{tmp_path / 'sync.db'}") as documents:
-        documents.setup(keys=False)
-        expected = [documents.add(each, rule="fingerprint") for each in given]
-        assert sorted(each.outcome for each in outcomes) == sorted(each.outcome for each in expected)
-        for matches, each in zip(found, given, strict=True):
-            other = documents.similar(each["text"], rule="fingerprint")
-            assert sorted((m.id, m.distance, m.exact) for m in matches) == sorted(
-                (m.id, m.distance, m.exact) for m in other
-            )
-    for outcome in outcomes:
-        same = [each for each in outcomes if text(int(each.id or 0) % 4) == text(int(outcome.id or 0) % 4)]
-        assert sorted(each.outcome for each in same) == ["exact_duplicate", "new"]
 
 
 # --- short calls -------------------------------------------------------------------------------------------
@@ -444,7 +396,7 @@ def test_a_cancelled_call_returns_at_once_and_sends_no_further_request(
 
 
 def test_a_cancelled_call_on_a_file_returns_at_once_and_sends_no_further_request(tmp_path: Path) -> None:
-    store = Slow(tmp_path / "news.db", "candidates", hold=True)
+    store = Slow(tmp_path / "news.db", "candidates")
 
     async def main() -> None:
         async with AsyncDocuments(store) as documents:
@@ -455,7 +407,7 @@ def test_a_cancelled_call_on_a_file_returns_at_once_and_sends_no_further_request
             store.go.set()
 
     run(main())
-    assert "write" not in store.calls
+    assert store.times_asked("write") == 0
     with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
         assert list(documents.export()) == []
 

@@ -11,8 +11,7 @@ from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_simhash import Documents, fingerprint
-from es_simhash.errors import NotSetUp, SchemeMismatch, SimhashError
-from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.errors import NotSetUp
 from es_simhash.retries import Patience
 from es_simhash.stores.address import open_store
 from tests.contract.watched import StoreCall, WatchedStore
@@ -151,34 +150,11 @@ def test_nothing_is_changed_but_our_field(index: Index) -> None:
         assert json.dumps(source) == json.dumps(documents[id])  # the order of the fields too
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("shards", [1, 3])
-def test_of_several_shards_the_groups_are_those_of_one(index: Index, shards: int) -> None:
-    documents = corpus(600)
-    index.fill(documents, shards).backfill(batch_size=100, rule="fingerprint")
-    heads: dict[str, set[str]] = {}
-    for id, (group, _) in index.links().items():
-        heads.setdefault(group, set()).add(id)
-    expected: dict[str, set[str]] = {}
-    for id, (group, _) in ingested(documents).items():
-        expected.setdefault(group, set()).add(id)
-    assert sorted(map(sorted, heads.values())) == sorted(map(sorted, expected.values()))
-    assert all(group in members for group, members in heads.items())
-
-
 def test_a_second_call_looks_at_nothing_that_has_a_fingerprint(index: Index) -> None:
     index.fill(corpus(200)).backfill(rule="fingerprint")
     before = index.versions()
     assert {outcome.id for outcome in index.backfill(rule="fingerprint")} == NO_TEXT
     assert index.versions() == before
-
-
-def test_an_alias_stands_for_its_index(index: Index) -> None:
-    index.fill(corpus(50))
-    index.client.indices.put_alias(index=index.name, name=f"{index.name}-alias")
-    with Documents(f"{index.address}-alias") as library:
-        assert len(list(library.backfill(FIELDS, rule="fingerprint"))) == 54
-        assert library.missing() == len(NO_TEXT)
 
 
 def test_with_a_filter_only_what_matches_gets_a_fingerprint(index: Index) -> None:
@@ -261,10 +237,6 @@ def test_what_others_change_meanwhile_is_kept_and_gets_its_fingerprint_in_the_ne
     store.close()
 
 
-class StopError(SimhashError):
-    """Whatever may end a program."""
-
-
 def test_after_an_interruption_it_goes_on_and_does_nothing_twice(new_index: Callable[[], Index]) -> None:
     documents = corpus(120)
     uninterrupted = new_index().fill(documents)
@@ -284,38 +256,6 @@ def test_after_an_interruption_it_goes_on_and_does_nothing_twice(new_index: Call
     assert passes == 3
     assert sorted(written) == sorted(documents.keys() - NO_TEXT)
     assert index.links() == uninterrupted.links()
-
-
-def test_a_failure_of_the_store_leaves_what_was_written_and_the_next_call_does_the_rest(index: Index) -> None:
-    index.fill(corpus(60))
-
-    def happens(op: Any) -> None:
-        if any(row.id == "doc-00040" for row in op.rows):
-            raise StopError
-
-    store = Interfering(open_store(index.address, patience=Patience()), happens, -1)
-    with pytest.raises(StopError):
-        list(Documents(store).backfill(FIELDS, batch_size=25, rule="fingerprint"))
-    store.close()
-    assert len(index.links()) == 25
-    assert len(index.backfill(rule="fingerprint")) == 39
-    assert len(index.links()) == 61
-
-
-def test_an_index_that_is_not_there_is_not_made(index: Index) -> None:
-    with pytest.raises(NotSetUp, match="does not exist"):
-        index.backfill(rule="fingerprint")
-    assert not index.client.indices.exists(index=index.name)
-
-
-def test_another_scheme_is_refused_and_nothing_is_written(index: Index) -> None:
-    index.fill(corpus(20))
-    with Documents(index.address, scheme=Scheme(weights="tf")) as library:
-        library.setup(keys=False)
-    before = index.versions()
-    with Documents(index.address, scheme=DEFAULT) as library, pytest.raises(SchemeMismatch, match=DEFAULT.version):
-        list(library.backfill(FIELDS, rule="fingerprint"))
-    assert index.versions() == before
 
 
 def test_a_backfill_with_confirm_of_an_index_without_our_fields_gives_it_keys(index: Index) -> None:

@@ -161,32 +161,6 @@ def test_a_cancelled_async_ingest_does_not_wait_for_the_deadline(ahead: int, sil
     assert asyncio.run(main()) < SOON
 
 
-@pytest.mark.parametrize("verb", ["export", "backfill", "export_texts"])
-def test_every_cancelled_iteration_ends_while_the_store_does_not_answer(verb: str) -> None:
-    class Stuck(WatchedStore):
-        def perform(self, call: StoreCall) -> Any:
-            begun.set()
-            go.wait()
-            return super().perform(call)
-
-    begun, go = threading.Event(), threading.Event()
-    arguments: dict[str, tuple[Any, ...]] = {"export": (), "backfill": ("text",), "export_texts": ()}
-
-    async def main() -> float:
-        task = asyncio.create_task(anext(getattr(AsyncDocuments(Stuck(LinearStore())), verb)(*arguments[verb])))
-        await asyncio.to_thread(begun.wait, DEADLINE)
-        began = time.monotonic()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        seconds = time.monotonic() - began
-        go.set()
-        assert threads() == set()
-        return seconds
-
-    assert asyncio.run(main()) < SOON
-
-
 def test_an_async_ingest_that_waits_for_its_input_can_be_cancelled(ahead: int) -> None:
     async def silent() -> AsyncIterator[dict[str, Any]]:
         for document in documents(BATCH + 1):

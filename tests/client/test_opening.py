@@ -14,7 +14,7 @@ from es_simhash.tools.evaluation.sample import sample_pairs
 from tests.cli import HARVEST, STORM, STORM_FARTHER
 from tests.client import Watched
 from tests.contract import LinearStore
-from tests.contract.watched import StoreCall, WatchedStore
+from tests.contract.watched import Meanwhile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,34 +85,6 @@ def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
         assert documents.fingerprinter().scheme == LONG
 
 
-def test_the_async_class_follows_it_too(address: str) -> None:
-    async def main() -> None:
-        async with AsyncDocuments(address, scheme=LONG) as documents:
-            await documents.setup(keys=False)
-        async with AsyncDocuments(address) as documents:
-            outcomes = [outcome async for outcome in documents.ingest(DOCUMENTS, rule="fingerprint", max_distance=15)]
-            assert [outcome.outcome for outcome in outcomes] == ["new", "near_duplicate", "new"]
-        async with AsyncDocuments(address) as documents:
-            assert [match.id for match in await documents.similar(STORM, rule="fingerprint", max_distance=15)] == [
-                "storm",
-                "farther",
-            ]
-        async with AsyncDocuments(address) as documents:
-            assert (await documents.group(rule="fingerprint", max_distance=15)).groups == 1
-        async with AsyncDocuments(address) as documents:
-            expected = {fingerprint(document["text"], LONG).value for document in DOCUMENTS}
-            assert {row.fingerprint async for row in documents.export()} == expected
-        async with AsyncDocuments(address) as documents:
-            assert {
-                outcome.outcome async for outcome in documents.backfill("text", again=True, rule="fingerprint")
-            } <= {"unchanged"}
-        async with AsyncDocuments(address) as documents:
-            assert await documents.setup(keys=False) == "unchanged"
-            assert (await documents.fingerprinter()).scheme == LONG
-
-    asyncio.run(main())
-
-
 def test_a_new_store_gets_the_default() -> None:
     for verb in (
         lambda documents: documents.setup(keys=False),
@@ -155,24 +127,18 @@ def test_a_scheme_that_is_chosen_is_not_written_to_a_store_that_was_set_up_with_
 # --- what is given -----------------------------------------------------------------------------------------
 
 
-class Raced(WatchedStore):
+def raced() -> Meanwhile:
     """Another program sets the store up at the same moment, and is faster."""
-
-    def __init__(self) -> None:
-        super().__init__(LinearStore())
-
-    def perform(self, call: StoreCall) -> Any:
-        if call.method == "set_up":
-            self.watched.set_up(LONG)
-        return super().perform(call)
+    store = LinearStore()
+    return Meanwhile(store, "set_up", lambda: store.set_up(LONG))
 
 
 def test_of_two_programs_that_set_up_a_store_with_two_schemes_the_second_gets_an_error() -> None:
-    store = Raced()
+    store = raced()
     with pytest.raises(SchemeMismatch):
         Documents(store).setup(keys=False)
     assert list(Documents(store).export()) == []
-    store = Raced()
+    store = raced()
     with pytest.raises(SchemeMismatch):
         list(Documents(store).ingest(DOCUMENTS, rule="fingerprint"))
     assert list(Documents(store).export()) == []
@@ -252,12 +218,4 @@ def test_what_can_not_be_used_is_said_before_anything_is_made(tmp_path: Path) ->
     address = f"sqlite:///{tmp_path / 'news.db'}"
     with Documents(address) as documents, pytest.raises(InputError, match="use 0 to 7 at 64 bits"):
         next(documents.ingest([], rule="fingerprint", max_distance=8))
-
-    async def main() -> None:
-        async with AsyncDocuments(address) as documents:
-            async for _ in documents.ingest([], rule="fingerprint", max_distance=8):
-                pass
-
-    with pytest.raises(InputError, match="use 0 to 7 at 64 bits"):
-        asyncio.run(main())
     assert list(tmp_path.iterdir()) == []

@@ -157,13 +157,6 @@ def test_a_search_that_returns_something_else_is_an_error(answer: Any, message: 
         seen.search_page("ann", lambda offset, size: answer, 5)
 
 
-def test_an_empty_source_is_exhausted_at_once() -> None:
-    source = Source([])
-    with memory(set()) as seen:
-        page = seen.unseen_page("ann", source, 10)
-    assert (page.hits, page.offset, page.exhausted, len(source.asked)) == ([], 0, True, 1)
-
-
 @pytest.mark.parametrize("wrong", [{"size": 0}, {"size": -1}, {"rounds": 0}, {"offset": -1}])
 def test_a_page_of_no_size_is_refused_before_anything_is_fetched(wrong: dict[str, int]) -> None:
     source = Source(range(10))

@@ -7,7 +7,6 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
 from es_simhash import AsyncSeenItems, BloomFilter, SeenItems
@@ -23,11 +22,9 @@ from es_simhash.errors import (
 from es_simhash.stores.elasticsearch import users as on_elasticsearch
 from es_simhash.stores.elasticsearch.mapping import SEEN
 from es_simhash.stores.sqlite import users as on_sqlite
-from tests.client import CONFIG, PROFILE, Called, Clock, Stores, Watched, source, spoil, state_of
+from tests.client import CONFIG, PROFILE, Clock, Watched, source, spoil, state_of
 
 if TYPE_CHECKING:
-    import asyncio
-
     from elasticsearch import Elasticsearch
 
     from es_simhash.contract import Store
@@ -67,12 +64,6 @@ def test_a_user_and_an_item_may_be_any_text(seen: Any) -> None:
     assert seen.unseen(user, ["新闻 1", "", "\0", "新闻 2"]) == ["新闻 2"]
 
 
-def test_items_come_from_any_iterable(seen: Any, ann: str) -> None:
-    for items in ((item for item in ("g1", "g2")), {"s1", "s2"}, np.array([71, 72]), range(81, 83)):
-        assert seen.add(ann, items) == 2
-    assert seen.unseen(ann, ["g1", "g2", "s1", "s2", 71, 72, 81, 82, 83]) == [83]
-
-
 def test_a_user_who_is_not_there_has_seen_nothing(seen: Any, ann: str) -> None:
     assert seen.unseen(ann, ["a", "b"]) == ["a", "b"]
     assert seen.might_have_seen(ann, ["a"]) == [False]
@@ -90,12 +81,6 @@ def test_stats_tell_of_a_user_s_filters(seen: Any, ann: str, clock: Clock) -> No
     assert 0 <= generation.false_positive_rate < CONFIG["error_rate"]
 
 
-def test_a_filter_that_outgrows_its_capacity_finds_everything(seen: Any, ann: str) -> None:
-    for start in range(0, 2_000, 500):
-        seen.add(ann, range(start, start + 500))
-    assert seen.unseen(ann, range(2_001)) == [2_000]
-
-
 def test_many_users_get_answers_of_their_own_in_one_call(seen: Any, ann: str) -> None:
     wanted = {f"{ann}-{n}": [n, n + 1] for n in range(1_101)}
     report = seen.add_many(wanted)
@@ -108,14 +93,6 @@ def test_some_hundred_users_are_one_read_and_one_write(store: Store, ann: str) -
     watched = Watched(store)
     SeenItems(watched).add_many({f"{ann}-{n}": ["a"] for n in range(1_101)})
     assert (watched.times_asked("fetch_users"), watched.times_asked("change_users")) == (3, 3)
-
-
-def test_async_and_sync_doors_open_on_the_same_users(stores: Stores, loop: asyncio.AbstractEventLoop, ann: str) -> None:
-    with SeenItems(stores.address("sqlite")) as seen:
-        seen.add(ann, ["a"])
-        awaited = Called(AsyncSeenItems(stores.address("sqlite")), loop)
-        assert awaited.unseen(ann, ["a", "b"]) == ["b"]
-        awaited.close()
 
 
 # --- what is not written -----------------------------------------------------------------------------------
@@ -181,13 +158,6 @@ def test_a_forgotten_item_is_unseen_to_every_question(seen: Any, ann: str) -> No
     assert seen.stats(ann).forgotten == 1
 
 
-def test_a_forgotten_item_is_seen_once_it_is_added_again(seen: Any, ann: str) -> None:
-    seen.add(ann, ["a", "b"])
-    seen.forget(ann, ["a", "b"])
-    assert seen.add(ann, ["a"]) == 1
-    assert (seen.unseen(ann, ["a", "b"]), seen.stats(ann).forgotten) == (["b"], 1)
-
-
 def test_many_users_forget_in_one_call(seen: Any, ann: str) -> None:
     seen.add_many({ann: ["a", "b"], f"{ann}-2": ["a"]})
     report = seen.forget_many({ann: ["a", "b"], f"{ann}-2": ["b"], f"{ann}-3": ["a"]})
@@ -203,29 +173,7 @@ def test_a_full_list_of_forgotten_items_is_an_error_and_nothing_is_forgotten(sto
     assert state_of(store, ann) == before
 
 
-def test_a_forgotten_item_stays_forgotten_until_its_generation_goes(seen: Any, ann: str, clock: Clock) -> None:
-    seen.add(ann, ["a"])
-    seen.forget(ann, ["a"])
-    lengths = []
-    for _ in range(CONFIG["generations"]):
-        clock.now += 10
-        seen.rotate([ann])
-        lengths.append(seen.stats(ann).forgotten)
-        assert seen.unseen(ann, ["a"]) == ["a"]
-    assert lengths == [1, 1, 0]
-
-
 # --- generations -------------------------------------------------------------------------------------------
-
-
-def test_an_item_outlives_n_minus_1_rotations_and_not_n(seen: Any, ann: str, clock: Clock) -> None:
-    seen.add(ann, ["a"])
-    unseen = []
-    for _ in range(CONFIG["generations"]):
-        clock.now += 10
-        assert seen.rotate([ann]).results == {ann: 1}
-        unseen.append(seen.unseen(ann, ["a"]))
-    assert unseen == [[], [], ["a"]]
 
 
 def test_all_users_are_rotated_when_none_is_named(

@@ -17,7 +17,7 @@ from es_simhash.errors import (
     FilterMismatch,
     InputError,
 )
-from tests.client import CONFIG, Source, Stores, memory, spoil, state_of
+from tests.client import CONFIG, Source, Stores, memory, state_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,13 +100,6 @@ def assert_unreadable(seen: SeenItems, user: str) -> None:
     assert seen.unseen_many({f"{user}-1": ["a"], f"{user}-2": ["a"]}) == {f"{user}-1": [], f"{user}-2": []}
     assert seen.remove(user)
     assert (seen.add(user, ["a"]), seen.unseen(user, ["a", "b"])) == (1, ["b"])
-
-
-def test_bytes_that_are_no_filter_are_named_and_never_answer(store: Store, ann: str) -> None:
-    seen = SeenItems(store)
-    seen.add(ann, ["a"])
-    spoil(store, ann)
-    assert_unreadable(seen, ann)
 
 
 @pytest.mark.parametrize("bit", [0, 50, 400, -1])

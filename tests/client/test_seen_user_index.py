@@ -10,12 +10,10 @@ import pytest
 
 from es_simhash import SeenItems
 from es_simhash.errors import (
-    ConflictError,
     StoreError,
 )
 from es_simhash.retries import Patience
 from es_simhash.stores.address import open_store
-from es_simhash.stores.elasticsearch.users import remove_users
 from tests.client import CONFIG, PROFILE, Clock, Watched, source
 
 if TYPE_CHECKING:
@@ -176,26 +174,6 @@ def test_a_document_that_vanishes_while_its_seen_items_are_removed_is_gone(
     monkeypatch.setattr(client, "perform_request", racing)
     assert seen.remove("ann")  # a response that got lost looks the same
     assert not client.exists(index=users, id="ann")
-
-
-@pytest.mark.elasticsearch
-def test_a_removal_that_others_keep_beating_is_an_error_that_names_the_user(
-    client: Elasticsearch, users: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = SeenItems(client, index=users, deadline=0.5, **CONFIG)
-    seen.setup()
-    seen.add("ann", ["a"])
-    send, visits = client.perform_request, iter(range(1_000))
-
-    def racing(method: str, path: str, **arguments: Any) -> Any:
-        if path.endswith("/_bulk"):
-            client.update(index=users, id="ann", doc={"visits": next(visits)})
-        return send(method, path, **arguments)
-
-    monkeypatch.setattr(client, "perform_request", racing)
-    with pytest.raises(ConflictError, match="seen items of users ann were not removed"):
-        remove_users(seen._store._index, ("ann",), deadline=0.1)  # type: ignore[attr-defined]
-    assert seen.unseen("ann", ["a", "b"]) == ["b"]
 
 
 @pytest.mark.elasticsearch

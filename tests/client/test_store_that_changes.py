@@ -33,14 +33,9 @@ class Switched(WatchedStore):
 
     switch = False
 
-    def __init__(self) -> None:
-        super().__init__(LinearStore())
-        self.written = 0
-
     def perform(self, call: StoreCall) -> Any:
         if call.method == "describe" and self.switch:
             return OTHER
-        self.written += call.method == "write"
         return super().perform(call)
 
 
@@ -60,18 +55,18 @@ def ingest(documents: Documents, happens: Callable[[Outcome], object]) -> None:
 
 
 def test_add_raises_and_writes_nothing_under_another_scheme(clock: SimpleNamespace) -> None:
-    store = Switched()
+    store = Switched(LinearStore())
     with Documents(store) as documents:
         documents.setup()
         assert documents.add({"id": 1, "text": TEXT}).outcome == "new"
         store.switch, clock.now = True, opening.KNOWN + 1
         with pytest.raises(SchemeMismatch):
             documents.add({"id": 2, "text": TEXT})
-    assert store.written == 1
+    assert store.times_asked("write") == 1
 
 
 def test_similar_raises_under_another_scheme(clock: SimpleNamespace) -> None:
-    store = Switched()
+    store = Switched(LinearStore())
     with Documents(store) as documents:
         documents.setup()
         assert len(documents.similar(TEXT)) == 0
@@ -81,7 +76,7 @@ def test_similar_raises_under_another_scheme(clock: SimpleNamespace) -> None:
 
 
 def test_an_ingest_ends_before_its_next_batch_and_reports_each_document(clock: SimpleNamespace) -> None:
-    store = Switched()
+    store = Switched(LinearStore())
     outcomes = []
 
     def switch(outcome: Outcome) -> None:
@@ -94,7 +89,7 @@ def test_an_ingest_ends_before_its_next_batch_and_reports_each_document(clock: S
             ingest(documents, switch)
     assert [outcome.stored for outcome in outcomes] == [True, True, False, False]
     assert outcomes[-1].outcome == "failed"
-    assert store.written == 1
+    assert store.times_asked("write") == 1
 
 
 def test_an_ingest_ends_if_its_file_was_deleted(clock: SimpleNamespace, tmp_path: Path) -> None:

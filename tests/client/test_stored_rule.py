@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 import sys
 import threading
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import AsyncDocuments, Documents, DuplicateRule, InputError, StoreError
+from es_simhash import Documents, DuplicateRule, InputError, StoreError
 from es_simhash.client.opening import Opening
 from es_simhash.contract import StoredRule
 from es_simhash.fingerprinting.scheme import DEFAULT
@@ -153,17 +152,6 @@ def test_a_store_without_keys_says_what_the_rule_misses(documents: Documents, ca
         documents.similar(TEXT)
     [said] = [record.getMessage() for record in caplog.records if "has no keys" in record.getMessage()]
     assert "es-simhash init --keys --store" in said
-
-
-def test_async_documents_use_the_rule_of_the_store(tmp_path: Path) -> None:
-    async def main() -> tuple[DuplicateRule, str]:
-        async with AsyncDocuments(f"sqlite:///{tmp_path}/rule.db") as documents:
-            await documents.add(ITEM, id_field="url", text_field="body")
-            with pytest.raises(InputError, match="this call has"):
-                await documents.add(ITEM, rule="exact")
-            return await documents.rule(), await documents.id_field()
-
-    assert asyncio.run(main()) == (DuplicateRule(text_field="body"), "url")
 
 
 def test_threads_may_use_the_rule_while_another_one_changes_it() -> None:

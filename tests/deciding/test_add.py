@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import logging
 import random
@@ -16,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from es_simhash import AsyncDocuments, Documents
+from es_simhash import Documents
 from es_simhash.contract import Written
 from es_simhash.errors import DuplicateFound, InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.stores.address import open_store
@@ -190,31 +189,6 @@ def test_of_concurrent_calls_with_one_text_one_is_new_and_they_share_their_reque
     assert [o.id for o in outcomes] == [str(each["id"]) for each in DOCUMENTS]  # each caller got its own outcome
     assert store.performed["refresh"] == 0
     assert store.performed["write"] < 30
-
-
-def test_of_concurrent_tasks_with_one_text_one_is_new_and_they_share_their_requests() -> None:
-    class SlowAtFirst(Slow):
-        """Its first look-up takes so long that all other tasks wait for it."""
-
-        def perform(self, request: StoreCall) -> Any:
-            if request.method == "fetch" and not self.performed["fetch"]:
-                end = time.monotonic() + 10
-                while sum(t.name == "es-simhash" for t in threading.enumerate()) < len(DOCUMENTS):
-                    assert time.monotonic() < end, "a call has no thread"
-                    time.sleep(0.01)
-                time.sleep(1)  # each of them makes its document
-            return super().perform(request)
-
-    store = SlowAtFirst()
-
-    async def add() -> list[Any]:
-        async with AsyncDocuments(store, threads=len(DOCUMENTS)) as documents:
-            return await asyncio.gather(*(documents.add(each, rule="fingerprint") for each in DOCUMENTS))
-
-    outcomes = asyncio.run(add())
-    check_that_each_text_is_new_once(outcomes, DOCUMENTS)
-    assert [o.id for o in outcomes] == [str(each["id"]) for each in DOCUMENTS]
-    assert store.performed["write"] < 10
 
 
 def test_two_ids_at_the_same_time_are_a_document_and_its_update() -> None:
@@ -412,20 +386,6 @@ def test_a_bad_argument_raises_at_once(options: dict[str, Any], message: str) ->
         documents.add({"id": "a", "text": TEXT}, **options)
 
 
-@pytest.mark.parametrize(
-    ("documents", "message"),
-    [
-        ({"id": "a", "text": "b"}, r"the documents are one dict: pass a list of dicts, such as \[document\]"),
-        ("news.jsonl", "the documents are one string: pass an iterable of dicts"),
-        (3, "the documents are of type int: use an iterable of dicts"),
-    ],
-)
-@pytest.mark.parametrize("verb", ["ingest", "add_many"])
-def test_an_object_that_is_not_iterated_by_document_raises_at_once(verb: str, documents: Any, message: str) -> None:
-    with Documents(LinearStore()) as opened, pytest.raises(InputError, match=message):
-        getattr(opened, verb)(documents)
-
-
 # --- iterators that are left -------------------------------------------------------------------------------------
 
 
@@ -447,19 +407,6 @@ def test_what_an_iterator_that_was_left_wrote_is_found_by_the_next_call() -> Non
             outcomes = [call(documents, item) for item in DOCUMENTS]
             assert documents.add({"id": "x", "text": TEXT}, rule="fingerprint").outcome == "exact_duplicate"
         check_that_each_text_is_new_once(outcomes, DOCUMENTS)
-
-
-def test_an_async_iterator_that_was_left_is_found_by_the_next_call() -> None:
-    async def left() -> list[str]:
-        outcomes = []
-        async with AsyncDocuments(Slow()) as documents:
-            for item in DOCUMENTS[:9]:
-                async for outcome in documents.ingest([item], rule="fingerprint"):
-                    outcomes.append(outcome)
-                    break
-        return outcomes
-
-    check_that_each_text_is_new_once(asyncio.run(left()), DOCUMENTS[:9])
 
 
 def test_an_iterator_that_loses_something_says_it(

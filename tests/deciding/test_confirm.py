@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import Elasticsearch
 
 from es_simhash import Documents, Scheme, fingerprint
 from es_simhash.contract import Row
 from es_simhash.deciding import memory
-from es_simhash.errors import InputError, Unsupported
+from es_simhash.errors import InputError
 from es_simhash.similarity.measures import jaccard, similarity
 from tests.contract import LinearStore
-from tests.contract.watched import StoreCall, WatchedStore
+from tests.contract.watched import WatchedStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 STORM = (
     "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
@@ -183,63 +181,6 @@ def test_a_near_document_without_a_text_in_the_store_is_an_error_that_names_it(d
     assert links(documents) == before
 
 
-@pytest.mark.elasticsearch
-def test_an_index_that_keeps_no_texts_is_refused(elasticsearch_url: str, make_index: Callable[[], str]) -> None:
-    index = make_index()
-    with Elasticsearch(elasticsearch_url) as client:
-        client.indices.create(index=index, mappings={"_source": {"excludes": ["text"]}})
-    refused = pytest.raises(Unsupported, match="has excludes in its `_source`")
-    with Documents(f"{elasticsearch_url}/{index}") as documents, refused:
-        documents.setup(keys=False)
-
-
-@pytest.mark.parametrize("verb", ["similar", "similar_to", "group", "remove", "ingest", "backfill"])
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"confirm": 1.5}, "confirm is 1.5: use a similarity from 0 to 1"),
-        ({"confirm": 0.8, "measure": "dice"}, "use one of either, jaccard, containment, cosine"),
-        ({"measure": "dice"}, "use one of either, jaccard, containment, cosine"),
-        (
-            {"rule": "fingerprint", "max_distance": 8},
-            "max_distance is 8: use 0 to 7 at 64 bits",
-        ),
-        ({"max_distance": "exact"}, "max_distance is 'exact': use 0 to 15 at 128 bits"),
-    ],
-)
-def test_what_can_not_be_is_said_by_every_verb(verb: str, wrong: dict[str, Any], message: str) -> None:
-    arguments: dict[str, Any] = {"ingest": [[]], "group": [], "remove": [["a"]]}
-    with Documents("sqlite:///:memory:") as documents:
-        documents.setup(keys=False)
-
-        def call() -> Any:
-            result = getattr(documents, verb)(*arguments.get(verb, ["a"]), **wrong)
-            next(result)  # an ingest or a backfill asks for the Scheme here
-
-        with pytest.raises(InputError, match=message):
-            call()
-
-
-@pytest.mark.parametrize("fields", [[], "", ["text", ""]])
-def test_a_field_without_a_name_is_refused(fields: Any) -> None:
-    with Documents("sqlite:///:memory:") as documents:
-        documents.setup(keys=False)
-        with pytest.raises(InputError, match="name the field that holds the text"):
-            documents.similar(STORM, confirm=0.8, text_field=fields)
-
-
-def test_a_template_whose_texts_all_differ_has_no_groups() -> None:
-    parts = STORM.strip("。").replace("。", "，").split("，")
-    rng = random.Random(3)
-    texts = {str(n): "，".join(rng.sample(parts, len(parts))) for n in range(150)}
-    with Documents("sqlite:///:memory:") as documents:
-        outcomes = ingest(documents, texts, confirm=0.99)
-        assert {outcome[0] for outcome in outcomes} <= {"new", "near_duplicate", "exact_duplicate"}
-        before = links(documents)
-        assert documents.group(confirm=0.99).changed == 0
-        assert links(documents) == before
-
-
 # --- distances by default, and exact mode ------------------------------------------------------------------
 
 
@@ -318,25 +259,12 @@ def test_what_was_written_last_is_at_hand_as_long_as_there_is_room() -> None:
 
 
 def test_a_run_brings_only_texts_that_it_did_not_write() -> None:
-    store = Asked()
+    store = WatchedStore(LinearStore())
     documents = Documents(store)
     assert [o[0] for o in ingest(documents, {"storm": STORM, "edited": EDITED}, confirm=0.8, batch_size=1)] == [
         "new",
         "near_duplicate",
     ]
-    assert store.texts == []
+    assert store.times_asked("fetch_fields") == 0
     assert ingest(documents, {"again": EDITED + "完"}, confirm=0.8)[0][0] == "near_duplicate"
-    assert store.texts == [("edited", "storm")]
-
-
-class Asked(WatchedStore):
-    """A store that notes of which documents the texts are asked for."""
-
-    def __init__(self) -> None:
-        super().__init__(LinearStore())
-        self.texts: list[tuple[str, ...]] = []
-
-    def perform(self, op: StoreCall) -> Any:
-        if op.method == "fetch_fields":
-            self.texts.append(op.ids)
-        return super().perform(op)
+    assert [call.ids for call in store.asked if call.method == "fetch_fields"] == [("edited", "storm")]

@@ -8,7 +8,7 @@ import pytest
 
 from es_simhash import Documents
 from es_simhash.deciding.ingest import ATTEMPTS
-from tests.contract.watched import StoreCall, WatchedStore
+from tests.contract.watched import Meanwhile
 from tests.limited import ingested
 
 if TYPE_CHECKING:
@@ -23,19 +23,9 @@ METRO = "上海地铁十四号线新车站本周开通，换乘更方便，沿�
 TEA = "杭州的茶园进入采摘季节，今年春茶产量比去年提高两成，茶农说价格平稳，游客周末可以到园里体验制茶。"
 
 
-class Meanwhile(WatchedStore):
+def meanwhile(store: Store, does: Callable[[Documents], object], times: int = 1) -> Meanwhile:
     """Another program does something just before a write."""
-
-    def __init__(self, watched: Store, does: Callable[[Documents], object], times: int = 1) -> None:
-        super().__init__(watched)
-        self.does = does
-        self.times = times
-
-    def perform(self, call: StoreCall) -> Any:
-        if call.method == "write" and self.times:
-            self.times -= 1
-            self.does(Documents(self.watched))
-        return super().perform(call)
+    return Meanwhile(store, "write", lambda: does(Documents(store)), times)
 
 
 def ingest(documents: Documents, *given: dict[str, str]) -> Sequence[Outcome]:
@@ -68,7 +58,7 @@ def texts(store: Store, *ids: str) -> dict[str, str]:
 
 @writers
 def test_a_new_document_that_another_program_wrote_first_is_an_update(store: Store, write: Any) -> None:
-    other = Meanwhile(store, lambda program: ingest(program, {"id": "a", "text": METRO}, {"id": "b", "text": METRO}))
+    other = meanwhile(store, lambda program: ingest(program, {"id": "a", "text": METRO}, {"id": "b", "text": METRO}))
     (outcome,) = write(Documents(other), {"id": "a", "text": STORM})
     assert (outcome.outcome, outcome.stored) == ("updated", True)
     assert texts(store, "a", "b") == {"a": STORM, "b": METRO}
@@ -85,7 +75,7 @@ def test_a_document_that_another_program_wrote_with_the_same_text_stays(store: S
         ingest(program, given)
         versions.append(store.fetch(("a",))["a"].version)
 
-    (outcome,) = write(Documents(Meanwhile(store, wrote)), given)
+    (outcome,) = write(Documents(meanwhile(store, wrote)), given)
     assert (outcome.outcome, outcome.stored) == ("unchanged", True)
     assert store.fetch(("a",))["a"].version == versions[0]
 
@@ -93,7 +83,7 @@ def test_a_document_that_another_program_wrote_with_the_same_text_stays(store: S
 @writers
 def test_an_update_is_decided_by_the_text_that_another_program_wrote(store: Store, write: Any) -> None:
     ingest(Documents(store), {"id": "a", "text": STORM})
-    other = Meanwhile(store, lambda program: ingest(program, {"id": "a", "text": METRO}, {"id": "b", "text": METRO}))
+    other = meanwhile(store, lambda program: ingest(program, {"id": "a", "text": METRO}, {"id": "b", "text": METRO}))
     (outcome,) = write(Documents(other), {"id": "a", "text": TEA})
     assert (outcome.outcome, outcome.stored) == ("updated", True)
     rows = store.fetch(("a", "b"))
@@ -104,7 +94,7 @@ def test_an_update_is_decided_by_the_text_that_another_program_wrote(store: Stor
 @writers
 def test_a_removed_document_is_new(store: Store, write: Any) -> None:
     ingest(Documents(store), {"id": "a", "text": STORM})
-    other = Meanwhile(store, lambda program: program.remove(["a"]))
+    other = meanwhile(store, lambda program: program.remove(["a"]))
     (outcome,) = write(Documents(other), {"id": "a", "text": METRO})
     assert (outcome.outcome, outcome.stored) == ("new", True)
     assert texts(store, "a") == {"a": METRO}
@@ -112,7 +102,7 @@ def test_a_removed_document_is_new(store: Store, write: Any) -> None:
 
 def test_documents_of_the_batch_are_not_linked_to_a_text_that_is_gone(store: Store) -> None:
     ingest(Documents(store), {"id": "a", "text": STORM})
-    other = Meanwhile(store, lambda program: program.remove(["a"]))
+    other = meanwhile(store, lambda program: program.remove(["a"]))
     outcomes = ingest(Documents(other), {"id": "a", "text": METRO}, {"id": "b", "text": STORM})
     assert outcomes[0].outcome == "new"
     row = store.fetch(("b",))["b"]
@@ -128,7 +118,7 @@ def test_a_document_that_changes_each_time_has_failed_and_stays_as_the_other_pro
     def change(program: Documents) -> None:
         ingest(program, {"id": "a", "text": f"{METRO}{next(count)}"})
 
-    other = Meanwhile(store, change, times=100)
+    other = meanwhile(store, change, times=100)
     (outcome,) = write(Documents(other), {"id": "a", "text": STORM})
     assert (outcome.outcome, outcome.stored) == ("failed", False)
     assert outcome.reason is not None
@@ -139,7 +129,7 @@ def test_a_document_that_changes_each_time_has_failed_and_stays_as_the_other_pro
 
 def test_the_others_of_a_batch_have_their_outcomes_in_the_order_of_the_input(store: Store) -> None:
     ingest(Documents(store), {"id": "b", "text": STORM})
-    other = Meanwhile(store, lambda program: ingest(program, {"id": "b", "text": METRO}))
+    other = meanwhile(store, lambda program: ingest(program, {"id": "b", "text": METRO}))
     outcomes = ingest(
         Documents(other),
         {"id": "a", "text": METRO},
@@ -174,14 +164,14 @@ def test_other_fields_that_another_program_wrote_are_read_before_they_are_replac
             ingest(program, {"id": "a", "text": STORM, "n": "2"})
         attempts.append(program)
 
-    (outcome,) = ingest(Documents(Meanwhile(store, wrote, times=100)), {"id": "a", "text": STORM, "n": "3"})
+    (outcome,) = ingest(Documents(meanwhile(store, wrote, times=100)), {"id": "a", "text": STORM, "n": "3"})
     assert (outcome.outcome, len(attempts)) == ("updated", 2)
     assert store.fetch_fields(("a",), None)["a"]["n"] == "3"
 
 
 def test_the_links_that_a_run_changes_itself_are_no_conflict(store: Store) -> None:
     ingest(Documents(store), {"id": "a", "text": STORM}, {"id": "b", "text": STORM})
-    other = Meanwhile(store, lambda program: None, times=100)
+    other = meanwhile(store, lambda program: None, times=100)
     given = [{"id": "a", "text": METRO}, {"id": "b", "text": TEA}]
     outcomes = list(ingested(Documents(other), given, batch_size=1, ahead=1, rule=RULE))  # the look-up comes first
     assert [outcome.outcome for outcome in outcomes] == ["updated", "updated"]

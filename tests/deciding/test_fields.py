@@ -12,7 +12,7 @@ from elasticsearch import Elasticsearch
 from es_simhash import Documents
 from es_simhash.contract import Entry, Link, Row
 from tests.contract.documents import write
-from tests.contract.watched import StoreCall, WatchedStore
+from tests.contract.watched import WatchedStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,18 +23,6 @@ if TYPE_CHECKING:
 RULE: Any = {"rule": "fingerprint"}
 STORM = "今天北京下了一场大雨，气象台发布暴雨蓝色预警，部分地铁站临时关闭，市民出行受到影响，学校停课一天。"
 METRO = "上海地铁十四号线新车站本周开通，换乘更方便，沿线居民表示欢迎，首班车早上五点半从起点站准时发出。"
-
-
-class Counting(WatchedStore):
-    """Counts the calls of each method."""
-
-    def __init__(self, watched: Store) -> None:
-        super().__init__(watched)
-        self.calls: list[str] = []
-
-    def perform(self, call: StoreCall) -> Any:
-        self.calls.append(call.method)
-        return super().perform(call)
 
 
 def ingest(documents: Documents, *given: dict[str, Any], **options: Any) -> list[Outcome]:
@@ -76,20 +64,20 @@ def test_other_fields_are_stored_and_the_links_are_kept(store: Store, put: Any) 
 def test_an_equal_document_costs_no_write(store: Store, put: Any) -> None:
     ingest(Documents(store), {"id": "a", "text": STORM, "meta": {"x": 1, "y": [1.5, None]}})
     version = store.fetch(("a",))["a"].version
-    counting = Counting(store)
+    counting = WatchedStore(store)
     [outcome] = put(Documents(counting), {"meta": {"y": [1.5, None], "x": 1}, "text": STORM, "id": "a"})
     assert outcome.outcome == "unchanged"
-    assert {"write", "fetch_fields", "relink", "annotate"}.isdisjoint(counting.calls)
+    assert {"write", "fetch_fields", "relink", "annotate"}.isdisjoint(call.method for call in counting.asked)
     assert store.fetch(("a",))["a"].version == version
 
 
 def test_other_fields_cost_one_write_and_no_search(store: Store) -> None:
     ingest(Documents(store), {"id": "a", "text": STORM, "n": 1})
-    counting = Counting(store)
+    counting = WatchedStore(store)
     ingest(Documents(counting), {"id": "a", "text": STORM, "n": "1"})
     assert stored(store, "a")["n"] == "1"
-    assert counting.calls.count("write") == 1
-    assert {"candidates", "dependents", "relink"}.isdisjoint(counting.calls)
+    assert counting.times_asked("write") == 1
+    assert {"candidates", "dependents", "relink"}.isdisjoint(call.method for call in counting.asked)
 
 
 @writers

@@ -16,7 +16,7 @@ from es_simhash.retries import Patience
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
 from tests.contract.documents import entry, flip, put, scan, write
-from tests.contract.watched import StoreCall, WatchedStore
+from tests.contract.watched import Failing, Meanwhile
 from tests.groups.test_links import reference_links
 from tests.limited import resolved
 
@@ -27,22 +27,11 @@ if TYPE_CHECKING:
     from es_simhash.contract import Entry, Store
 
 
-class Breaking(WatchedStore):
-    """A store that is away after so many requests to change links; the last of them may have been done or not."""
-
-    def __init__(self, store: Store, after: int, done: bool) -> None:
-        super().__init__(store)
-        self.patience = Patience(0)
-        self._left, self._done = after, done
-
-    def perform(self, op: StoreCall) -> Any:
-        if op.method == "relink":
-            self._left -= 1
-            if self._left < 0:
-                if self._done:
-                    super().perform(op)
-                raise StoreUnavailable("away")
-        return super().perform(op)
+def breaking(store: Store, after: int, done: bool) -> Failing:
+    """A store that is away after so many requests to change links; the next one may have been done or not."""
+    failing = Failing(store, "relink", after + 1, StoreUnavailable("away"), done=done)
+    failing.patience = Patience(0)
+    return failing
 
 
 def planted(count: int, seed: int = 3) -> list[Entry]:
@@ -90,7 +79,7 @@ def test_broken_off_after_any_request_and_repeated_it_ends_the_same(make_store: 
         for done in (False, True):
             store = filled()
             with pytest.raises(StoreUnavailable):
-                group(Breaking(store, after, done), rule, head=head, batch=10)
+                group(breaking(store, after, done), rule, head=head, batch=10)
             again = group(store, rule, head=head, batch=10)
             assert links(store) == expected
             assert again.changed == report.changed - min(10 * (after + done), report.changed)
@@ -101,7 +90,7 @@ def test_broken_off_under_the_rule_kept_it_still_ends_with_a_head_for_each_group
     store.set_up(DEFAULT)
     write(store, *planted(90))
     with pytest.raises(StoreUnavailable):
-        group(Breaking(store, 2, True), resolved(Documents(store), rule="fingerprint"), head="kept", batch=10)
+        group(breaking(store, 2, True), resolved(Documents(store), rule="fingerprint"), head="kept", batch=10)
     Documents(store).group(head="kept", rule="fingerprint")
     found = links(store)
     assert all(found[head][0] == head for head, _ in found.values())
@@ -162,13 +151,8 @@ def test_what_is_written_while_the_groups_are_is_found_by_the_next_call() -> Non
     store.set_up(DEFAULT)
     write(store, entry("a", 0), entry("b", 1), entry("c", 2))
 
-    class Meanwhile(Breaking):
-        def perform(self, op: StoreCall) -> Any:
-            if op.method == "relink":
-                put(store, entry("b", 0xFFFF), entry("d", 0xFFFE))
-            return op.do()
-
-    report = Documents(Meanwhile(store, 0, False)).group(rule="fingerprint")
+    other = Meanwhile(store, "relink", lambda: put(store, entry("b", 0xFFFF), entry("d", 0xFFFE)), times=-1)
+    report = Documents(other).group(rule="fingerprint")
     assert (report.changed, report.conflicts) == (1, 1)
     assert Documents(store).group(rule="fingerprint").changed == 1
     assert links(store) == right(store)

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from es_simhash import Documents
 from es_simhash.deciding.limits import Limits
-from es_simhash.errors import InputError
 from tests.contract import LinearStore
 from tests.deciding.test_ingest import LONG, Plain, Refusing, text, texts
 from tests.limited import ingested
@@ -170,9 +169,3 @@ def test_what_the_store_would_not_replace_is_an_original_still(ahead: int) -> No
     store.refused = ("a",)
     outcomes = ingest(client, ("a", text(3, 4, 5, 6), "zh"), ("c", text(*LONG), "zh"), batch_size=1, ahead=ahead)
     assert outcomes == [("failed", None), ("exact_duplicate", "a")]
-
-
-@pytest.mark.parametrize("clause", [{"match": {"text": "x"}}, {"term": {}}, {"range": {"n": {"over": 1}}}, {}])
-def test_a_clause_that_cannot_be_judged_is_refused_before_anything_is_stored(clause: Any) -> None:
-    with Documents("sqlite:///:memory:") as client, pytest.raises(InputError, match="filter"):
-        client.ingest([{"id": 1, "text": "x"}], filter=clause, rule="fingerprint")

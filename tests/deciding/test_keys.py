@@ -228,44 +228,6 @@ def test_texts_without_word_characters_have_no_near_duplicates() -> None:
         assert opened.group().members == 2
 
 
-NOTICE = LONG + "。本通知自2024年3月5日8时起施行，联系电话12345。"
-
-
-@pytest.mark.parametrize(
-    ("other", "agrees"),
-    [
-        (NOTICE.replace("3月5日8时", "3月6日9时"), False),
-        (NOTICE.replace("2024年3月5日", "二〇二四年三月五日"), True),
-        (NOTICE.replace("，联系", "。联系"), True),
-    ],
-)
-def test_with_numbers_agree_the_notice_of_another_day_is_no_duplicate(other: str, agrees: bool) -> None:
-    with Documents("sqlite:///:memory:") as opened:
-        items = [{"id": "a", "text": NOTICE}, {"id": "b", "text": other}]
-        outcomes = list(opened.ingest(items, confirm=CONFIRM, numbers_agree=True))
-        assert outcomes[1].duplicate_of == ("a" if agrees else None)
-        assert len(opened.similar(other, confirm=CONFIRM, numbers_agree=False)) == 2
-        assert len(opened.similar(other, confirm=CONFIRM, numbers_agree=True)) == (2 if agrees else 1)
-
-
-def test_by_containment_a_text_that_was_cut_is_a_duplicate_and_by_jaccard_it_is_not() -> None:
-    with Documents("sqlite:///:memory:") as opened:
-        cut = LONG[: int(len(LONG) * 0.7)]
-        list(opened.ingest([{"id": "whole", "text": LONG}], confirm=CONFIRM))
-        assert opened.similar(cut, confirm=CONFIRM) == []
-        [match] = opened.similar(cut, confirm=0.9, measure="containment")
-        assert (match.id, match.similarity) == ("whole", 1.0)
-
-
-def test_a_traditional_copy_is_an_exact_duplicate() -> None:
-    with Documents("sqlite:///:memory:") as opened:
-        items = [
-            {"id": 1, "text": "气象台发布暴雨预警，请市民注意"},
-            {"id": 2, "text": "氣象臺發布暴雨預警，\n請市民注意"},
-        ]
-        assert [outcome.outcome for outcome in opened.ingest(items, rule="fingerprint")] == ["new", "exact_duplicate"]
-
-
 def test_similar_returns_a_thousand_of_very_many_documents_with_one_fingerprint_and_counts_the_others() -> None:
     def text(number: int) -> str:
         return "市气象台发布暴雨橙色预警" + f"{number:b}".replace("0", "，").replace("1", "。")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,7 +11,7 @@ from es_simhash.errors import StoreError
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
-from tests.contract.watched import StoreCall, WatchedStore
+from tests.contract.watched import Failing
 from tests.deciding.test_recrawl import OTHER
 from tests.deciding.test_remove import entry, found, linked_anew, write
 
@@ -26,26 +26,6 @@ CHAIN = linked_anew([entry(f"id{n}", (1 << (3 * n)) - 1) for n in range(7)])
 CUT = "id2"
 LEFT = {"id3": ("id3", None), **{f"id{n}": ("id3", f"id{n - 1}") for n in range(4, 7)}}
 """The links of the documents after CUT, when CUT is no original any more."""
-
-
-class Crashing(WatchedStore):
-    """A store whose program crashes when it changes links for the n-th time, before it is done or after."""
-
-    def __init__(self, store: Store, number: int, *, done: bool) -> None:
-        super().__init__(store)
-        self._left, self._done = number, done
-
-    def perform(self, request: StoreCall) -> Any:
-        if request.method != "relink":
-            return super().perform(request)
-        self._left -= 1
-        if self._left:
-            return super().perform(request)
-        if self._done:
-            super().perform(request)
-        raise StoreError("it crashed")
-
-    def close(self) -> None: ...
 
 
 def remove(store: Store, checkpoint: str) -> None:
@@ -76,7 +56,7 @@ def test_after_a_crash_between_two_writes_of_links_the_next_run_changes_the_rest
     write(store, *CHAIN)
     assert {group for group, _ in found(store).values()} == {"id0"}
     with pytest.raises(StoreError, match="it crashed"):
-        verb(Crashing(store, number, done=done), str(tmp_path / "checkpoint"))
+        verb(Failing(store, "relink", number, StoreError("it crashed"), done=done), str(tmp_path / "checkpoint"))
     verb(store, str(tmp_path / "checkpoint"))
     links = found(store)
     assert {id: links[id] for id in LEFT} == LEFT

@@ -17,11 +17,11 @@ from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
 from tests.contract.documents import entry, flip, scan, write
-from tests.contract.watched import StoreCall, WatchedStore
+from tests.contract.watched import Failing, Meanwhile, StoreCall
 from tests.limited import resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from es_simhash.contract import Entry, Row, Store
     from es_simhash.deciding.rule import ResolvedRule
@@ -201,39 +201,13 @@ def test_thousands_of_one_group_are_removed_by_a_clause(large: Store) -> None:
     assert all(original is None or original in after for _, original in after.values())
 
 
-class Meanwhile(WatchedStore):
-    """Somebody else does something just before the first call of a method."""
-
-    def __init__(self, store: Store, method: str, happens: Callable[[], Any]) -> None:
-        super().__init__(store)
-        self._method, self._happens = method, happens
-
-    def perform(self, op: StoreCall) -> Any:
-        if op.method == self._method:
-            happens, self._happens = self._happens, lambda: None
-            happens()
-        return super().perform(op)
-
-
-class LosesResponses(Meanwhile):
-    """The first response to a method gets lost."""
-
-    def perform(self, op: StoreCall) -> Any:
-        reply = super().perform(op)
-        if op.method == self._method:
-            happens, self._happens = self._happens, lambda: None
-            happens()
-        return reply
-
-
-def _lost() -> None:
-    raise StoreUnavailable("the connection ended")
+LOST = StoreUnavailable("the connection ended")
 
 
 @pytest.mark.parametrize("verb", ["by id", "by a clause"])
 def test_what_was_removed_before_the_response_got_lost_is_counted(large: Store, verb: str) -> None:
     write(large, entry("a", 0), entry("b", 1, group="a", duplicate_of="a"), entry("c", 99 << 20, lang="en"))
-    documents = Documents(LosesResponses(large, "remove", _lost))
+    documents = Documents(Failing(large, "remove", 1, LOST, done=True))
     if verb == "by id":
         assert documents.remove(["a", "c", "never there"], rule="fingerprint") == {"a", "c"}
     else:
@@ -242,7 +216,7 @@ def test_what_was_removed_before_the_response_got_lost_is_counted(large: Store, 
 
 
 def test_seen_items_that_were_removed_before_the_response_got_lost_are_counted(large: Store) -> None:
-    seen = SeenItems(LosesResponses(large, "remove_users", _lost))
+    seen = SeenItems(Failing(large, "remove_users", 1, LOST, done=True))
     seen.setup()
     seen.add("ann", [1])
     assert [seen.remove("ann"), seen.remove("ann")] == [True, False]
@@ -252,14 +226,14 @@ def test_documents_that_others_keep_changing_end_the_removal_with_an_error() -> 
     store = new_store(None, "sqlite")  # type: ignore[arg-type]
     write(store, *(entry(f"id{n}", n << 20, lang="en") for n in range(5)))
 
-    class Busy(Meanwhile):
+    class Busy(Failing):
         def perform(self, op: StoreCall) -> Any:
             if op.method == "remove":
                 write(store, entry("id2", random.getrandbits(64), lang="en"))
             return super().perform(op)
 
     with pytest.raises(ConflictError, match=r"^4 documents removed so far, .* remove the others again$"):
-        remove_matching(Busy(store, "remove", _lost), {"term": {"lang": "en"}}, rule_of(store), deadline=0.2)
+        remove_matching(Busy(store, "remove", 1, LOST), {"term": {"lang": "en"}}, rule_of(store), deadline=0.2)
     assert found(store).keys() == {"id2"}
 
 

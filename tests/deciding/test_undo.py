@@ -84,28 +84,6 @@ def test_a_strict_index_is_the_same_before_and_after(
         assert raw_sources(elasticsearch_url, index_name, routing) == before
 
 
-@pytest.mark.elasticsearch
-def test_the_server_gets_back_the_numbers_that_it_had(elasticsearch_url: str, index_name: str) -> None:
-    text = f'{{"price": 1e3, "more": {NUMBERS}, "list": [0.10, 1.0]}}'
-    with Elasticsearch(elasticsearch_url) as client, Documents(f"{elasticsearch_url}/{index_name}") as documents:
-        client.indices.create(index=index_name, mappings={"dynamic": False}, settings={"number_of_replicas": 0})
-        client.perform_request(
-            "PUT",
-            f"/{index_name}/_doc/a",
-            params={"refresh": "true"},
-            headers={"content-type": "application/json", "accept": "application/json"},
-            body=text,
-        )
-        before = raw_sources(elasticsearch_url, index_name, None)
-        assert '"price":1e3' in before["a"]
-        whole = documents.store.fetch_whole(("a",))
-        assert documents.store.remove(("a",)) == {"a"}
-        written = documents.store.restore(whole)
-        assert (written.refused, written.conflicts) == ({}, frozenset())
-        documents.store.refresh()
-        assert raw_sources(elasticsearch_url, index_name, None) == before
-
-
 def test_the_links_of_what_stayed_come_back(tmp_path: Path) -> None:
     """In a chain the end is far from the head. It stays, and the removal gives it another original."""
     with Documents("sqlite:///:memory:") as documents:

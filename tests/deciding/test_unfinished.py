@@ -12,7 +12,7 @@ from es_simhash.deciding.remove import remove, remove_matching
 from es_simhash.errors import StoreUnavailable
 from es_simhash.seen.changes import USERS
 from es_simhash.stores.address import open_store
-from tests.contract.watched import StoreCall, WatchedStore
+from tests.contract.watched import Failing
 from tests.faults import MAX_DISTANCE, contents_of, news
 from tests.limited import resolved
 
@@ -23,21 +23,11 @@ if TYPE_CHECKING:
 NEWS = news()
 
 
-class Away(WatchedStore):
-    """A store that is away from the n-th call of one method on, until it is told to come back."""
-
-    def __init__(self) -> None:
-        super().__init__(open_store("sqlite:///:memory:"))
-        self.name = "away"
-        self.kind: str | None = None
-        self.left = 0
-
-    def perform(self, request: StoreCall) -> Any:
-        if request.method == self.kind:
-            self.left -= 1
-            if self.left < 0:
-                raise StoreUnavailable("it is away")
-        return super().perform(request)
+def away(method: str = "", number: int = 0) -> Failing:
+    """A store that is away from the n-th call of one method on."""
+    store = Failing(open_store("sqlite:///:memory:"), method, number, StoreUnavailable("it is away"), lasts=True)
+    store.name = "away"
+    return store
 
 
 VERBS: dict[str, tuple[str, Callable[[Documents], Any], str]] = {
@@ -67,7 +57,7 @@ VERBS: dict[str, tuple[str, Callable[[Documents], Any], str]] = {
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_that_cannot_finish_says_what_it_did_and_is_completed_by_the_same_call(verb: str) -> None:
     kind, call, report = VERBS[verb]
-    store = Away()
+    store = away()
     documents, calm = Documents(store, deadline=0), Documents("sqlite:///:memory:")
     for each in (documents, calm):
         each.setup(keys=False)
@@ -77,7 +67,7 @@ def test_a_verb_that_cannot_finish_says_what_it_did_and_is_completed_by_the_same
     else:
         for each in (documents, calm):
             each.setup(rule="fingerprint", max_distance=MAX_DISTANCE)
-    store.kind, store.left = kind, 1
+    store.method, store.number = kind, 2
     before = contents_of(documents)
     call(calm)
     after = contents_of(calm)
@@ -86,27 +76,27 @@ def test_a_verb_that_cannot_finish_says_what_it_did_and_is_completed_by_the_same
     changed = sum(before[id] != row for id, row in after.items() if id in before)
     assert str(raised.value) == f"it is away; {report.format(left=changed - 4)}"
     assert raised.value.retryable
-    store.kind = None
+    store.method = ""
     call(documents)
     assert contents_of(documents) == after
 
 
 def test_an_export_that_breaks_off_says_how_much_there_was() -> None:
-    store = Away()
+    store = away()
     documents = Documents(store, deadline=0)
     documents.setup(keys=False)
     list(documents.ingest(NEWS, rule="fingerprint"))
-    store.kind = "scan"
+    store.method, store.number = "scan", 1
     with pytest.raises(StoreUnavailable, match="it is away; 0 documents exported, others are missing"):
         list(documents.export())
 
 
 @pytest.mark.parametrize("resume", [False, True])
 def test_an_ingest_that_breaks_off_says_how_to_go_on(tmp_path: Path, resume: bool) -> None:
-    store = Away()
+    store = away()
     documents = Documents(store, deadline=0)
     documents.setup(keys=False)
-    store.kind, store.left = "write", 1
+    store.method, store.number = "write", 2
     checkpoint = str(tmp_path / "state") if resume else None
     how = "the same call continues from its checkpoint" if resume else "nothing more was read"
     with pytest.raises(StoreUnavailable, match=f"it is away; {how}"):
@@ -114,20 +104,20 @@ def test_an_ingest_that_breaks_off_says_how_to_go_on(tmp_path: Path, resume: boo
 
 
 def test_a_rotation_of_all_users_says_from_when_to_go_on() -> None:
-    store = Away()
+    store = away()
     seen = SeenItems(store, deadline=0)
     seen.setup()
     seen.add_many({f"user-{number}": ["a"] for number in range(5)})
-    store.kind = "list_users"
+    store.method, store.number = "list_users", 1
     with pytest.raises(StoreUnavailable, match="it is away; 0 users rotated so far: rotate the others with before=7"):
         seen.rotate(before=7)
 
 
 def test_a_change_of_many_users_that_breaks_off_names_each_user_that_is_not_done() -> None:
-    store = Away()
+    store = away()
     seen = SeenItems(store, deadline=0)
     seen.setup()
-    store.kind, store.left = "change_users", 1
+    store.method, store.number = "change_users", 2
     users = [f"user-{number:03}" for number in range(USERS + 3)]
     report = seen.add_many({user: ["a"] for user in users})
     assert report.results == dict.fromkeys(users[:USERS], 1)

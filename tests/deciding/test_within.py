@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_simhash import AsyncDocuments, Documents, DuplicateRule
+from es_simhash import Documents, DuplicateRule
 from es_simhash.deciding.limits import Limits
 from es_simhash.errors import InputError
 from es_simhash.stores.address import open_store
@@ -183,27 +182,6 @@ def map_field(url: str, index: str, properties: Any) -> None:
 
     with Elasticsearch(url) as client:
         client.indices.put_mapping(index=index, properties=properties)
-
-
-async def awaited(store: Any) -> Any:
-    async with AsyncDocuments(store) as opened:
-        await opened.setup(keys=False)
-        outcomes = [each.to_dict() async for each in opened.ingest(ITEMS, rule=rule())]
-        similar = await opened.similar(TEXTS[0], time="2024-05-01T07", rule=rule())
-        stored = await opened.similar_to("d0", within=WITHIN, time_field="meta.date")
-        report = await opened.group(rule=rule())
-    return outcomes, similar, stored, report
-
-
-def test_the_async_class_gives_the_answers_of_the_sync_class() -> None:
-    with Documents("sqlite:///:memory:") as opened:
-        opened.setup(keys=False)
-        outcomes = [each.to_dict() for each in opened.ingest(ITEMS, rule=rule())]
-        similar = opened.similar(TEXTS[0], time=datetime(2024, 5, 1, 7), rule=rule())
-        stored = opened.similar_to("d0", rule=rule())
-        report = opened.group(rule=rule())
-    assert asyncio.run(awaited("sqlite:///:memory:")) == (outcomes, similar, stored, report)
-    assert similar
 
 
 # --- single laws -----------------------------------------------------------------------------------------------------

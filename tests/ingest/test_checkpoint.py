@@ -17,7 +17,7 @@ from es_simhash.errors import InputError, StoreError, StoreUnavailable
 from es_simhash.ingest.checkpoint import FORMAT, Checkpoint
 from es_simhash.retries import DEADLINE
 from tests.contract import LinearStore
-from tests.contract.watched import StoreCall, WatchedStore
+from tests.contract.watched import Failing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,22 +33,9 @@ INPUT = [{"id": str(number), "text": text} for number, text in enumerate(TEXTS)]
 OUTCOMES = ["new"] * 3 + ["exact_duplicate", "new", "rejected", "new", "new", "near_duplicate", "new"]
 
 
-class Mortal(WatchedStore):
-    """Dies at its n-th write, before it or after it."""
-
-    def __init__(self) -> None:
-        super().__init__(LinearStore())
-        self.dies_at, self.after, self.writes = 0, False, 0
-
-    def perform(self, op: StoreCall) -> Any:
-        if op.method != "write":
-            return super().perform(op)
-        self.writes += 1
-        if self.writes != self.dies_at:
-            return super().perform(op)
-        if self.after:
-            super().perform(op)
-        raise StoreError("it died")
+def mortal(dies_at: int, *, after: bool = True) -> Any:
+    """A store that dies at its n-th write, before it or after it."""
+    return set_up(Failing(LinearStore(), "write", dies_at, StoreError("it died"), done=after))
 
 
 def ingest(store: Any, path: Path, documents: Any = INPUT, deadline: float = DEADLINE, **options: Any) -> list[Outcome]:
@@ -96,8 +83,7 @@ def test_with_a_state_the_outcomes_are_those_without(path: Path, whole: list[Any
 def test_what_a_store_that_died_did_not_do_is_done_by_the_next_call(
     path: Path, whole: list[Any], dies_at: int, after: bool, workers: int
 ) -> None:
-    store = set_up(Mortal())
-    store.dies_at, store.after = dies_at, after
+    store = mortal(dies_at, after=after)
     found: list[Outcome] = []
     with pytest.raises(StoreError, match="it died"):
         found.extend(
@@ -164,32 +150,17 @@ def test_of_input_that_has_grown_only_the_new_is_done(path: Path) -> None:
 
 
 def test_other_workers_and_batches_go_on_where_the_first_ended(path: Path, whole: list[Any]) -> None:
-    store = set_up(Mortal())
-    store.dies_at, store.after = 2, True
+    store = mortal(2)
     with pytest.raises(StoreError):
         ingest(store, path)
     assert [outcome.outcome for outcome in ingest(store, path, batch_size=4, workers=1)] == OUTCOMES[3:]
     assert contents(store) == whole
 
 
-class Away(WatchedStore):
-    """A store with lagging search that is away at the n-th call of one method."""
-
-    def __init__(self, method: str, number: int) -> None:
-        super().__init__(LinearStore(lagging=True))
-        self._method, self._left = method, number
-
-    def perform(self, request: StoreCall) -> Any:
-        self._left -= request.method == self._method
-        if request.method == self._method and self._left == 0:
-            raise StoreUnavailable("it is away")
-        return super().perform(request)
-
-
 # At its second fetch the store is away between two batches. At its second write a batch is decided and not written.
 @pytest.mark.parametrize("method", ["fetch", "write"])
 def test_a_resumed_run_finds_what_the_interrupted_run_wrote_although_search_lags(path: Path, method: str) -> None:
-    store = set_up(Away(method, 2))
+    store = set_up(Failing(LinearStore(lagging=True), method, 2, StoreUnavailable("it is away")))
     documents = [{"id": "a", "text": STORM}, {"id": "b", "text": "第一"}, {"id": "copy", "text": STORM}]
     with pytest.raises(StoreUnavailable):
         ingest(store, path, documents, deadline=0, batch_size=1)
@@ -348,8 +319,7 @@ def test_every_format_has_a_vector() -> None:
 
 
 def test_a_state_of_format_1_is_gone_on_from(path: Path, whole: list[Any]) -> None:
-    store = set_up(Mortal())
-    store.dies_at, store.after = 3, True
+    store = mortal(3)
     with pytest.raises(StoreError):
         ingest(store, path.with_name("other.state"))
     for entry_id in ("6", "7", "8"):  # as if nothing of the pending batch had been written
@@ -361,8 +331,7 @@ def test_a_state_of_format_1_is_gone_on_from(path: Path, whole: list[Any]) -> No
 
 
 def test_this_release_writes_format_1_alike(path: Path, tmp_path: Path) -> None:
-    store = set_up(Mortal())
-    store.dies_at, store.after = 3, True
+    store = mortal(3)
     with pytest.raises(StoreError):
         ingest(store, path)
     golden = tmp_path / "golden.state"

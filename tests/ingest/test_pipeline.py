@@ -12,7 +12,7 @@ from es_simhash import AsyncDocuments, Documents, fingerprint
 from es_simhash.errors import DuplicateFound, InputError, StoreError, TooLarge
 from es_simhash.ingest.checkpoint import Checkpoint
 from tests.contract import LinearStore
-from tests.contract.watched import StoreCall, WatchedStore
+from tests.contract.watched import Failing, StoreCall, WatchedStore
 from tests.ingest import worker_pids
 from tests.limited import ingested
 
@@ -39,20 +39,6 @@ def new(store: Any) -> Documents:
     documents = Documents(store)
     documents.setup(keys=False)
     return documents
-
-
-class Faulty(WatchedStore):
-    """Has an error at the n-th call of a method."""
-
-    def __init__(self, method: str, number: int) -> None:
-        super().__init__(LinearStore())
-        self._method, self._left = method, number
-
-    def perform(self, op: StoreCall) -> Any:
-        self._left -= op.method == self._method
-        if op.method == self._method and self._left == 0:
-            raise StoreError("it broke")
-        return super().perform(op)
 
 
 # --- memory ------------------------------------------------------------------------------------------------
@@ -190,7 +176,7 @@ def test_the_async_class_does_what_was_read_too() -> None:
 def test_after_an_error_everything_that_was_read_has_an_outcome_and_what_is_stored_says_so(
     batches: int, method: str, number: int
 ) -> None:
-    store, source, found = Faulty(method, number), Endless(), []
+    store, source, found = Failing(LinearStore(), method, number, StoreError("it broke")), Endless(), []
     given = (document for document, _ in zip(source, range(40), strict=False))
     with pytest.raises(StoreError, match="it broke"):
         found.extend(ingested(new(store), given, ahead=batches, batch_size=BATCH, rule="fingerprint"))
@@ -208,13 +194,10 @@ class Unanswerable(WatchedStore):
     def __init__(self, text: str) -> None:
         super().__init__(LinearStore())
         self._probe = fingerprint(text).value
-        self.asked = 0
 
     def perform(self, op: StoreCall) -> Any:
-        if op.method == "candidates":
-            self.asked += 1
-            if self._probe in [probe.fingerprint for probe in op.probes]:
-                raise TooLarge("more than the server accepts")
+        if op.method == "candidates" and self._probe in [probe.fingerprint for probe in op.probes]:
+            raise TooLarge("more than the server accepts")
         return super().perform(op)
 
 
@@ -225,7 +208,7 @@ def test_a_document_that_can_not_be_looked_up_has_failed_and_the_others_have_not
     assert [outcome.id for outcome in outcomes if not outcome.stored] == ["17"]
     assert (outcomes[17].outcome, outcomes[17].reason) == ("failed", "document 18: more than the server accepts")
     assert outcomes[17].document == given[17]
-    assert store.asked <= 2 + 2 * 5
+    assert store.times_asked("candidates") <= 2 + 2 * 5
 
 
 def test_after_a_stop_at_a_duplicate_the_next_run_finds_what_was_written() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents
-from tests.contract.watched import StoreCall, WatchedStore
+from tests.contract.watched import Meanwhile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,25 +19,13 @@ METRO = "地铁三号线今日开通试运营，线路全长三十一公里，�
 NOTICE = "县农业农村局昨天公布秋收进度，全县十二万亩水稻已收割九成，烘干中心二十四小时运转，粮库敞开收购。"
 
 
-class Meanwhile(WatchedStore):
-    """Another client sends operations just before the first write."""
-
-    operations: Callable[[], object] | None = None
-
-    def perform(self, call: StoreCall) -> Any:
-        if call.method == "write" and self.operations is not None:
-            send, self.operations = self.operations, None
-            send()
-        return super().perform(call)
-
-
 def check_conflicts(client: Any, server: str, name: str, kind: str) -> None:
     """Play the changes of another client, in one index, with routing, or in an alias of two indices."""
     routing = {"routing": "acme"} if kind == "routing" else {}
     index, older = name, name
     with Documents(f"{server}/{name}{'?routing=acme' if routing else ''}") as plain:
         plain.setup(keys=False, template=kind == "alias")
-        store = Meanwhile(plain.store)
+        store = Meanwhile(plain.store, "write", lambda: None)
         documents = Documents(store)
 
         def given(*many: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -55,11 +43,11 @@ def check_conflicts(client: Any, server: str, name: str, kind: str) -> None:
             return sent
 
         update = {"update": {"_index": older, "_id": "a"}}
-        store.operations = send(update, {"doc": {"text": METRO, "status": "checked"}})
+        store.happens, store.times = send(update, {"doc": {"text": METRO, "status": "checked"}})
         assert given({"id": "a", "text": NOTICE}) == [("a", "updated", None)]
-        store.operations = send({"delete": {"_index": older, "_id": "b"}})
+        store.happens, store.times = send({"delete": {"_index": older, "_id": "b"}})
         assert given({"id": "b", "text": METRO}) == [("b", "new", None)]
-        store.operations = send({"index": {"_index": index, "_id": "d"}}, {"id": "d", "text": METRO})
+        store.happens, store.times = send({"index": {"_index": index, "_id": "d"}}, {"id": "d", "text": METRO})
         assert given({"id": "d", "text": NOTICE}) == [("d", "updated", "a")]
         client.indices.refresh(index=name)
         hits = client.search(index=name, body={"size": 100})["hits"]["hits"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import AsyncElasticsearch, Elasticsearch
+from elasticsearch import Elasticsearch
 
 from es_simhash import AsyncDocuments, Documents, Scheme, candidates_clause, fingerprint, plain_clause
 from es_simhash.contract import KeysState
@@ -81,21 +80,6 @@ def test_a_simhash_field_of_another_type_is_an_error(client: Elasticsearch, inde
     client.indices.create(index=index_name, mappings={"properties": {"simhash": {"type": "long"}}})
     with pytest.raises(StoreError, match="simhash"):
         Documents(client, index=index_name).setup(keys=False)
-
-
-def test_another_scheme_is_refused_with_both_versions_named(
-    documents: Documents, client: Elasticsearch, index_name: str
-) -> None:
-    other = Documents(client, index=index_name, scheme=Scheme(weights="tf"))
-    for verb in (
-        other.setup,
-        lambda: other.similar(NEWS, rule="fingerprint"),
-        lambda: ingest(other, {"id": 1, "text": NEWS}),
-    ):
-        with pytest.raises(SchemeMismatch) as caught:
-            verb()
-        assert Scheme().version in str(caught.value)
-        assert Scheme(weights="tf").version in str(caught.value)
 
 
 def test_an_alias_of_indices_that_differ_is_refused(client: Elasticsearch, make_index: Any) -> None:
@@ -219,11 +203,6 @@ def test_a_filter_that_the_server_does_not_understand_is_an_input_error(document
         documents.similar(NEWS, filter={"nonsense": {}}, rule="fingerprint")
 
 
-def test_an_index_that_does_not_exist_is_named(client: Elasticsearch) -> None:
-    with pytest.raises(NotSetUp, match="no-such-index"):
-        Documents(client, index="no-such-index").similar(NEWS, rule="fingerprint")
-
-
 def test_an_index_that_vanishes_is_named(documents: Documents, client: Elasticsearch, index_name: str) -> None:
     documents.similar(NEWS, rule="fingerprint")
     client.indices.delete(index=index_name)
@@ -240,12 +219,6 @@ def test_a_search_that_timed_out_is_an_error() -> None:
     check_complete({"timed_out": False, "_shards": SHARDS}, "es")
     with pytest.raises(IncompleteAnswer, match="es: the search timed out"):
         check_complete({"timed_out": True, "_shards": SHARDS}, "es")
-
-
-def test_a_search_with_failed_shards_is_an_error() -> None:
-    failures = [{"shard": 0, "reason": {"type": "query_shard_exception", "reason": "no doc values"}}]
-    with pytest.raises(IncompleteAnswer, match="1 of 2 shards failed: query_shard_exception: no doc values"):
-        check_complete({"timed_out": False, "_shards": {**SHARDS, "failed": 1, "failures": failures}}, "es")
 
 
 # --- documents ---------------------------------------------------------------------------------------------
@@ -279,42 +252,6 @@ def test_a_document_that_the_index_refuses_has_failed_and_the_others_are_stored(
     assert [(o.outcome, o.stored) for o in outcomes] == [("new", True), ("failed", False), ("near_duplicate", True)]
     assert "when" in outcomes[1].reason
     assert client.count(index=index_name)["count"] == 2
-
-
-def test_documents_of_one_run_find_each_other_before_any_refresh(
-    documents: Documents, client: Elasticsearch, index_name: str
-) -> None:
-    client.indices.put_settings(index=index_name, settings={"refresh_interval": "-1"})
-    outcomes = ingest(documents, *({"id": n, "text": NEWS} for n in range(5)), batch_size=1)
-    assert [(o.outcome, o.duplicate_of) for o in outcomes] == [("new", None), *[("exact_duplicate", "0")] * 4]
-    assert len(documents.similar(NEWS, rule="fingerprint")) == 5
-
-
-def test_async_and_sync_give_the_same(elasticsearch_url: str, make_index: Any) -> None:
-    items = [{"id": n, "text": NEWS + "，" * n + "请注意" * (n % 3)} for n in range(20)]
-
-    async def main(index: str) -> tuple[Any, ...]:
-        client = AsyncElasticsearch(elasticsearch_url)
-        async with AsyncDocuments(client, index=index) as documents:
-            await documents.setup(keys=False)
-            outcomes = [outcome async for outcome in documents.ingest(items, rule="fingerprint", max_distance=7)]
-            answers = (
-                await documents.similar(NEWS, rule="fingerprint"),
-                await documents.similar_to(3, rule="fingerprint", max_distance=7),
-            )
-            removed = await documents.remove([1, "none"], rule="fingerprint")
-        await client.close()
-        return outcomes, *answers, removed
-
-    with Documents(f"{elasticsearch_url}/{make_index()}") as documents:
-        documents.setup(keys=False)
-        expected = (
-            ingest(documents, *items, rule="fingerprint", max_distance=7),
-            documents.similar(NEWS, rule="fingerprint"),
-            documents.similar_to(3, rule="fingerprint", max_distance=7),
-            documents.remove([1, "none"], rule="fingerprint"),
-        )
-    assert asyncio.run(main(make_index())) == expected
 
 
 def test_the_callers_own_client_stays_open(client: Elasticsearch, documents: Documents) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from opensearchpy import AsyncOpenSearch, OpenSearch
 
-from es_simhash import AsyncDocuments, Documents, SeenItems
+from es_simhash import AsyncDocuments, Documents
 from es_simhash.contract import Scan, pages
 from es_simhash.errors import InputError, Unsupported, WrongServer
 from es_simhash.stores.address import open_store
@@ -179,17 +179,6 @@ def test_an_index_whose_replicas_lag_behind_is_refused(
             documents.setup(keys=False)
     else:
         assert documents.setup(keys=False) == "added"
-
-
-def test_seen_items_are_kept(opensearch_url: str, make_opensearch_index: Callable[[], str]) -> None:
-    with SeenItems(f"opensearch+{opensearch_url}/{make_opensearch_index()}", capacity=50) as seen:
-        seen.setup()
-        seen.add("ann", ["a", "b"])
-        assert seen.unseen("ann", ["a", "b", "c"]) == ["c"]
-        seen.forget("ann", ["a"])
-        assert seen.unseen("ann", ["a", "b"]) == ["a"]
-        seen.remove("ann")
-        assert seen.unseen("ann", ["b"]) == ["b"]
 
 
 def test_a_program_passes_its_own_client_sync_or_async(

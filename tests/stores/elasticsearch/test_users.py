@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash.contract import Link
-from es_simhash.errors import ConflictError, StoreUnavailable
-from es_simhash.stores.elasticsearch.documents import relink, remove
+from es_simhash.errors import ConflictError
 from es_simhash.stores.elasticsearch.users import fetch_users, remove_users
 from tests.stores.elasticsearch.answered import index_with
 
@@ -81,17 +79,3 @@ def test_no_users_take_no_call(method: Callable[..., Any]) -> None:
     index = index_of_users(None)
     method(index, ())
     assert index.client.calls == []
-
-
-@pytest.mark.parametrize(
-    ("method", "argument", "kind"),
-    [
-        (remove, ("a", "b"), "delete"),
-        (relink, dict.fromkeys("ab", Link("a", None, None)), "update"),
-        (remove_users, ("a", "b"), "delete"),
-    ],
-)
-def test_a_server_that_is_too_busy_is_a_retryable_error(method: Callable[..., Any], argument: Any, kind: str) -> None:
-    response = {**found("a", "b", seen={"newest": 1}), **done(kind, a=200, b=503)}
-    with pytest.raises(StoreUnavailable):
-        method(index_of_users(response), argument)

@@ -431,24 +431,3 @@ def test_remove_of_seen_items_deletes_a_document_that_has_nothing_else_and_else_
     }.items():
         _, sent = played(product, "seen", call("add", user, ["x"]), call("remove", user), prepare=prepare)
         assert only(sent, "POST _bulk").json == lines
-
-
-@products
-@pytest.mark.parametrize("stored", [False, True])
-def test_an_add_of_another_program_between_the_read_and_the_write_is_not_lost(product: str, stored: bool) -> None:
-    wire = Wire(product)
-    others = Wire(product)
-    others.documents = wire.documents  # another program on the same index
-
-    def answer(sent: Sent) -> Any:
-        if sent.path.endswith("/_bulk") and wire.answer is not None:
-            wire.answer = None
-            theirs.add("ann", ["theirs"])
-
-    with SeenItems(wire.client(), index=INDEX) as ours, SeenItems(others.client(), index=INDEX) as theirs:
-        if stored:
-            theirs.add("ann", ["before"])
-        wire.answer = answer
-        ours.add("ann", ["ours"])
-        assert ours.unseen("ann", ["ours", "theirs", "other"]) == ["other"]
-    assert actions(wire.sent).count("POST _bulk") == 2

@@ -12,13 +12,12 @@ from es_simhash.errors import InputError, NotSetUp
 from es_simhash.tools.evaluation.sample import sample_pairs
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_FARTHEST, STORM_NEAR
 from tests.contract import LinearStore
-from tests.contract.watched import WatchedStore
+from tests.contract.watched import Meanwhile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from es_simhash.tools.evaluation.sample import SampledPair
-    from tests.contract.watched import StoreCall
 
 TEXTS = {
     "storm": STORM,
@@ -123,13 +122,8 @@ def test_a_store_that_was_not_set_up_is_an_error() -> None:
 
 
 def test_a_pair_of_which_a_document_goes_meanwhile_is_left_out() -> None:
-    class Removing(WatchedStore):
-        def perform(self, op: StoreCall) -> Any:
-            if op.method == "fetch_fields":
-                self.watched.remove(("copy",))
-            return super().perform(op)
-
-    documents = Documents(Removing(LinearStore()))
+    store = LinearStore()
+    documents = Documents(Meanwhile(store, "fetch_fields", lambda: store.remove(("copy",))))
     documents.setup(keys=False)
     assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS, rule="fingerprint"))
     pairs = list(sample_pairs(documents, 100))
