@@ -43,11 +43,11 @@ def check_conflicts(client: Any, server: str, name: str, kind: str) -> None:
             return sent
 
         update = {"update": {"_index": older, "_id": "a"}}
-        store.happens, store.times = send(update, {"doc": {"text": METRO, "status": "checked"}})
+        store.happens, store.times = send(update, {"doc": {"text": METRO, "status": "checked"}}), 1
         assert given({"id": "a", "text": NOTICE}) == [("a", "updated", None)]
-        store.happens, store.times = send({"delete": {"_index": older, "_id": "b"}})
+        store.happens, store.times = send({"delete": {"_index": older, "_id": "b"}}), 1
         assert given({"id": "b", "text": METRO}) == [("b", "new", None)]
-        store.happens, store.times = send({"index": {"_index": index, "_id": "d"}}, {"id": "d", "text": METRO})
+        store.happens, store.times = send({"index": {"_index": index, "_id": "d"}}, {"id": "d", "text": METRO}), 1
         assert given({"id": "d", "text": NOTICE}) == [("d", "updated", "a")]
         client.indices.refresh(index=name)
         hits = client.search(index=name, body={"size": 100})["hits"]["hits"]
