@@ -27,8 +27,7 @@ from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError, StoreError
 from es_simhash.free_memory import free_memory
-from es_simhash.search.key_table import MOST as LARGEST
-from es_simhash.search.key_table import KeyTable
+from es_simhash.search.key_table import KeyTable, most_texts_held
 from es_simhash.search.near_index import LARGEST_DISTANCE, NearIndex, most_held
 
 if TYPE_CHECKING:
@@ -47,8 +46,6 @@ WORTHWHILE = 8
 takes less than an eighth of the time of a look-up."""
 MOST = 25_000_000
 """The largest number of fingerprints in memory, if the free memory is not known."""
-FOR_KEYS = 16
-"""The keys of a document take the memory of so many fingerprints of 64 bits."""
 
 
 class StoredFingerprints:
@@ -68,7 +65,7 @@ class StoredFingerprints:
         free = free_memory()
         self._most = MOST if free is None else most_held(free, rule.bits)
         if rule.keys:
-            self._most = min(LARGEST, self._most // FOR_KEYS)
+            self._most = most_texts_held(free)
         self._looked_up = 0
         self._read_at = 0.0
         self._began = False

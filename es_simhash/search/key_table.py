@@ -41,12 +41,25 @@ _POSITION = np.uint64((1 << 27) - 1)
 _GRAM = ~np.uint64((1 << 34) - 1)
 MOST = 1 << 27
 """The largest number of texts."""
+PART = 4
+"""A table may take 1 / PART of the free memory."""
+_BYTES = 1_024
+"""What the keys of a text take, twice that in a merge included."""
+_IF_UNKNOWN = 1_500_000
 AT_ONCE = 1_000_000
 """Entries of q-grams that are compared at once, so that memory does not grow with them."""
 CROWDED = 10_000
 """Entries of the q-grams of one query. If there are more, they are not counted: all their texts may fulfil it."""
 _MERGE = 4
 """A level is merged with the one before it, until that one has at least so many times its entries."""
+
+
+def most_texts_held(free: float | None) -> int:
+    """Return how many texts a table may have.
+
+    :param free: bytes of memory; None if it is not known.
+    """
+    return min(MOST, _IF_UNKNOWN if free is None else int(free) // PART // _BYTES)
 
 
 class _Asked(NamedTuple):

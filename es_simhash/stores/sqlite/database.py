@@ -15,6 +15,7 @@ from es_simhash.errors import InputError, StoreError, StoreUnavailable, not_set_
 from es_simhash.files import create_for_owner
 from es_simhash.search.times import stored_time
 from es_simhash.stores.sqlite.filters import add_function
+from es_simhash.stores.sqlite.known_keys import KnownKeys
 from es_simhash.stores.sqlite.schema import entries_of
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Database:
         """The time of the newest document was compared with the clock of this machine."""
         self.key_sizes: dict[int, int] = {}
         """By the number of a key, about how many documents have it. It chooses which keys are read first."""
+        self.known_keys = KnownKeys()
         self._connection: sqlite3.Connection | None = None
         self._lock = threading.RLock()
 
@@ -89,6 +91,7 @@ class Database:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
+                self.known_keys = KnownKeys()
 
     def _connect(self) -> sqlite3.Connection:
         folder = Path(self.path).parent

@@ -349,6 +349,7 @@ def _insert_keys(rows: Sequence[Row], written: Sequence[int], database: Database
     order = np.lexsort((orders, entries))
     found = zip(entries[order].tolist(), orders[order].tolist(), strict=True)
     connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", found)
+    database.known_keys.add(rows)
     sizes = database.key_sizes
     for number in (entries & -LENGTHS).tolist():
         if number in sizes:

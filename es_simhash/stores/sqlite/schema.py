@@ -151,7 +151,7 @@ def to_row(values: Sequence[Any]) -> Row:
     """Return the Row of the values of :func:`row_columns`."""
     id, digest, group, duplicate_of, written, length, content, keys, time, *longs = values
     version = (written, digest, group, duplicate_of, length, content)
-    keys, length = ((), None) if keys is None else (_read_keys(keys), length)
+    keys, length = ((), None) if keys is None else (read_keys(keys), length)
     row = usual_row(id, tuple(longs), digest, group, duplicate_of, written, version, time, content, keys, length)
     if row is not None:
         return row
@@ -168,7 +168,7 @@ def to_row(values: Sequence[Any]) -> Row:
     return stored_row(id, stored, version, time)
 
 
-def _read_keys(keys: Any) -> Any:
+def read_keys(keys: Any) -> Any:
     """Return the keys of a row; if they are not JSON, a list that is none of strings."""
     try:
         return json.loads(keys)

@@ -36,6 +36,9 @@ def _find(database: Database, request: Candidates) -> Found:
     rows = {row.id: row for row in near}
     keys = KeySearch(request, database)
     searches = list(request.key_searches().items())
+    with database.use() as connection:
+        may_share = database.known_keys.may_share([queries for (queries, _, _), _ in searches], connection)
+    searches = [search for search, some in zip(searches, may_share, strict=True) if some]
     for start in range(0, len(searches), _KEYS_TOGETHER):
         some = searches[start : start + _KEYS_TOGETHER]
         keys.read({query for (queries, _, _), _ in some for query in queries})

@@ -1,0 +1,97 @@
+"""Keys in memory during a load: every search finds what it finds without them."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+import pytest
+
+from es_simhash.contract import Candidates, Probe
+from es_simhash.fingerprinting.scheme import DEFAULT
+from es_simhash.search.key_table import KeyTable
+from es_simhash.search.keys import TextKeys, key_queries, text_keys
+from es_simhash.stores.sqlite import SqliteStore
+from es_simhash.stores.sqlite.known_keys import LEAST
+from tests.contract.documents import entry, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+LETTERS = "天地玄黄宇宙洪荒日月盈昃"
+
+
+def texts(seed: int, count: int) -> list[TextKeys]:
+    rng = random.Random(seed)
+    made = ["".join(rng.choice(LETTERS) for _ in range(rng.randrange(8, 120))) for _ in range(count // 2)]
+    return [text_keys(text) for text in (*made, *(text[1:] + "终" for text in made))]
+
+
+def add(store: SqliteStore, keys: Sequence[TextKeys], first: int = 0) -> None:
+    entries = (entry(str(first + n), None, keys=some.values, length=some.length) for n, some in enumerate(keys))
+    write(store, *entries)
+
+
+def found(store: SqliteStore, asked: Sequence[TextKeys]) -> set[str]:
+    probes = tuple(Probe(None, None, key_queries(some, 0.8), None, 500) for some in asked)
+    return {row.id for row in store.candidates(Candidates(probes, -1, 64)).rows}
+
+
+def found_singly(store: SqliteStore, asked: Sequence[TextKeys]) -> set[str]:
+    """The reference: a request that is too small for a load reads the file alone."""
+    return set[str]().union(*(found(store, [some]) for some in asked))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "docs.db"
+
+
+@pytest.fixture
+def store(file: Path) -> Iterator[SqliteStore]:
+    store = SqliteStore(str(file))
+    store.set_up(DEFAULT, keys=True)
+    yield store
+    store.close()
+
+
+def test_a_load_finds_what_single_searches_find_whatever_is_written_between(store: SqliteStore) -> None:
+    keys = texts(1, 600)
+    for start in (0, 200, 400):
+        add(store, keys[start : start + 200], start)
+        for asked in (keys[:300], keys[300:]):
+            assert found(store, asked) == found_singly(store, asked)
+
+
+def test_a_load_searches_only_what_may_share_keys(store: SqliteStore) -> None:
+    keys = texts(2, 4 * LEAST)
+    add(store, keys[:LEAST])
+    with patch.object(KeyTable, "may_share", autospec=True, side_effect=KeyTable.may_share) as may_share:
+        assert found(store, keys[LEAST : 2 * LEAST]) <= {str(number) for number in range(LEAST)}
+    assert may_share.call_count == 1
+
+
+def test_what_another_program_writes_is_found_at_once(store: SqliteStore, file: Path) -> None:
+    keys = texts(3, 400)
+    add(store, keys[:100])
+    found(store, keys[200:])
+    other = SqliteStore(str(file))
+    add(other, keys[300:310], 300)
+    assert {str(300 + number) for number in range(10)} <= found(store, keys[200:])
+    assert found(store, keys[200:]) == found_singly(store, keys[200:])
+    store.close()
+    add(other, keys[310:320], 310)
+    assert found(store, keys[200:]) == found_singly(store, keys[200:])
+
+
+def test_damaged_keys_are_seen_by_a_load(store: SqliteStore, file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    keys = texts(4, 300)
+    add(store, keys[:50])
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE documents SET keys = '[' WHERE id = '7'")
+    found(store, keys[:150])
+    assert "document '7'" in caplog.text
