@@ -93,7 +93,7 @@ def links(outcomes: list[Outcome]) -> list[tuple[str, str | None]]:
 @pytest.mark.parametrize("ahead", [0, 2])
 @pytest.mark.parametrize("lagging", [False, True])
 @settings(max_examples=40)
-@given(items=documents(), batch=st.integers(1, 5))
+@given(items=documents(), batch=st.integers(1, 12))
 def test_outcomes_are_those_of_comparing_each_document_with_all_before_it(
     ahead: int, lagging: bool, items: list[dict[str, Any]], batch: int
 ) -> None:
@@ -102,7 +102,7 @@ def test_outcomes_are_those_of_comparing_each_document_with_all_before_it(
 
 
 @settings(max_examples=25)
-@given(items=documents(), batch=st.integers(1, 5))
+@given(items=documents(), batch=st.integers(1, 12))
 def test_sqlite_gives_the_outcomes_of_the_reference(items: list[dict[str, Any]], batch: int) -> None:
     assert links(ingest(open_store("sqlite:///:memory:"), items, batch_size=batch)) == reference(items)
 
