@@ -123,7 +123,7 @@ class Results(Iterator[T], Generic[T]):
     :param verb: name of a method that writes, so the caller is warned who does not iterate to the end.
     """
 
-    def __init__(self, batches: Iterator[Sequence[T]], verb: str | None = None) -> None:
+    def __init__(self, batches: Generator[Sequence[T], None, None], verb: str | None = None) -> None:
         self.batches = batches
         self.verb = verb
         self._watch = _Watch(verb)
@@ -144,7 +144,7 @@ class Results(Iterator[T], Generic[T]):
         self._watch.begun = True
 
 
-def _items(batches: Iterator[Sequence[T]], watch: _Watch) -> Generator[T, None, None]:
+def _items(batches: Generator[Sequence[T], None, None], watch: _Watch) -> Generator[T, None, None]:
     watch.begun = True
     try:
         for batch in batches:
@@ -155,11 +155,6 @@ def _items(batches: Iterator[Sequence[T]], watch: _Watch) -> Generator[T, None, 
                 watch.left(length_hint(results), left)
                 raise
     finally:
-        _close(batches)
-
-
-def _close(batches: Iterator[Any]) -> None:
-    if isinstance(batches, Generator):
         batches.close()
 
 
@@ -276,7 +271,7 @@ class _Iteration(Generic[T]):
     :param call: that the threads run.
     """
 
-    def __init__(self, batches: Iterator[Sequence[T]], call: AsyncCall, portal: Portal) -> None:
+    def __init__(self, batches: Generator[Sequence[T], None, None], call: AsyncCall, portal: Portal) -> None:
         self._batches = batches
         self._call = call
         self._portal = portal
@@ -302,4 +297,4 @@ class _Iteration(Generic[T]):
     def _close(self) -> None:
         if self._taking is not None and not self._taking.cancelled():
             wait([self._taking])
-        _close(self._batches)
+        self._batches.close()

@@ -41,7 +41,7 @@ from es_simhash.similarity.text_fields import field_names, text_or_none
 from es_simhash.stores.address import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
     from opensearchpy import AsyncOpenSearch, OpenSearch
@@ -680,7 +680,7 @@ class Documents(SyncClient):
         check_optional_filter(filter)
         self._opening.checked(rule)
 
-        def batches() -> Iterator[Sequence[Duplicate]]:
+        def batches() -> Generator[Sequence[Duplicate], None, None]:
             resolved = self._opening.resolve(self._opening.rule(rule))
             for page in self._pages(Scan(filter=filter)):
                 members = [row for row in page.rows if row.group != row.id]
@@ -731,7 +731,7 @@ class Documents(SyncClient):
         given = None if text_field is None else field_names(text_field)
         check_optional_filter(filter)
 
-        def batches() -> Iterator[Sequence[tuple[Row, str | None]]]:
+        def batches() -> Generator[Sequence[tuple[Row, str | None]], None, None]:
             fields = given or self.rule().text_fields
             for page in self._pages(Scan(filter=filter, fields=fields)):
                 both = zip(page.rows, page.sources, strict=True)

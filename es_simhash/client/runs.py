@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     from es_simhash.client.adding import Adding
     from es_simhash.contract import Store
@@ -29,7 +29,7 @@ class Runs:
         self._not_refreshed: set[_Run] = set()
         """The runs that have not ended, or were left."""
 
-    def results(self, batches: Iterator[Sequence[T]]) -> Iterator[Sequence[T]]:
+    def results(self, batches: Iterator[Sequence[T]]) -> Generator[Sequence[T], None, None]:
         """Yield the results of a run. Before it begins, search finds what was written before."""
         left = {run for run in tuple(self._not_refreshed) if not run.goes_on}  # another thread may begin a run
         if self._not_refreshed or self._adding.remembers:
