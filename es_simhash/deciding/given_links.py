@@ -104,7 +104,7 @@ def new_link(document: Any, place: str, scheme: str) -> NewLink:
     if order != ORDER:
         raise InputError(
             f"{place}: the link was computed by the order {order!r}, and a store needs the order {ORDER!r}: group "
-            "again by that order (order={ORDER!r})"
+            f"again by that order (order={ORDER!r})"
         )
     linked_to = {group: group_digest} | ({} if duplicate_of is None else {duplicate_of: original_digest})
     return NewLink(id, group, duplicate_of, _version(version, place), digest, linked_to)

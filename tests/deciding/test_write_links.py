@@ -84,7 +84,12 @@ def test_a_document_that_was_removed_since_is_a_conflict(store: Store) -> None:
         ),
         ({"version": "[1"}, InputError, r"document 1: the version '\[1' is not one of `es-simhash export`"),
         ({"duplicate_of": "b"}, InputError, "document 1: no original_digest: a link has the fields id, group"),
-        ({"order": "day"}, InputError, "document 1: the link was computed by the order 'day', and a store needs"),
+        (
+            {"order": "day"},
+            InputError,
+            r"document 1: the link was computed by the order 'day', and a store needs the order 'written': group again "
+            r"by that order \(order='written'\)",
+        ),
         ({"scheme": "1:128"}, SchemeMismatch, "document 1: the link is of Scheme 1:128, the store has 1:64:sqrt_tf"),
     ],
 )
