@@ -23,6 +23,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError, StoreError
@@ -62,10 +63,6 @@ class StoredFingerprints:
         self._usable = rule.keys or rule.max_distance <= LARGEST_DISTANCE
         self._table: NearIndex | KeyTable | None = None
         self._after: Any = None
-        free = free_memory()
-        self._most = MOST if free is None else most_held(free, rule.bits)
-        if rule.keys:
-            self._most = most_texts_held(free)
         self._looked_up = 0
         self._read_at = 0.0
         self._began = False
@@ -113,6 +110,14 @@ class StoredFingerprints:
         with self._lock:
             self._read_more(*((rows, writes) if self._counts else ((), None)))
             self._counts = True
+
+    @cached_property
+    def _most(self) -> int:
+        """The largest number of documents whose fingerprints, or keys, are held."""
+        free = free_memory()
+        if self._rule.keys:
+            return most_texts_held(free)
+        return MOST if free is None else most_held(free, self._bits)
 
     @property
     def _what(self) -> str:
