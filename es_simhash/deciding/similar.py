@@ -81,7 +81,7 @@ def similar(
     time_of: Sequence[int | None] = times or [None] * len(texts)
     # A text is normalised once, for its fingerprint and for what is compared of it.
     features = [TextFeatures(text, rule.fingerprinter) for text in texts]
-    fingerprints = rule.fingerprinter.fingerprints_normalised(own.normalised for own in features)
+    fingerprints = [rule.fingerprinter.fingerprint_normalised(own.normalised) for own in features]
     probes = tuple(
         rule.probe(fingerprint.value, fingerprint.copy_digest, own.keys if rule.keys else None, time)
         for fingerprint, own, time in zip(fingerprints, features, time_of, strict=True)
@@ -89,10 +89,7 @@ def similar(
     matches = _near(store, probes, rule, filter, most=most)
     if rule.texts is None:
         return matches
-    confirmed = []
-    for own, some in zip(features, matches, strict=True):
-        confirmed.append(_confirmed(store, some, own, rule.texts))
-    return confirmed
+    return [_confirmed(store, some, own, rule.texts) for own, some in zip(features, matches, strict=True)]
 
 
 def similar_to_fingerprint(
