@@ -58,6 +58,11 @@ class RunOptions:
             raise InputError("on_duplicate='fail' cannot resume from a checkpoint: use 'index' or 'skip'")
 
 
+def read_ahead(workers: int) -> int:
+    """Return how many batches are fingerprinted ahead: enough that no worker waits for its next batch."""
+    return workers + 1 if workers else 0
+
+
 def ingest(
     store: Store,
     source: Source,
@@ -143,8 +148,7 @@ def _outcomes(
     version = operation.rule.fingerprinter.scheme.version
     _log.info("%s: Scheme %s, batches of %s documents", store.name, version, options.batch_size)
     with FirstPlaces() as ids, closing(Workers(reader, options.workers)) as workers:
-        if ahead is None:
-            ahead = options.workers + 1 if options.workers else 0  # so no worker waits for its next batch
+        ahead = read_ahead(options.workers) if ahead is None else ahead
         pipeline = Pipeline(operation, source, workers, ids, store, ahead, checkpoint, check)
         yield from pipeline.batches()
     if source.error is not None:
