@@ -89,12 +89,6 @@ def test_weigh_equals_its_reference(weights: str, words: list[str], min_features
 
 
 @each_weights
-@given(words=some_words, data=st.data())
-def test_the_order_of_words_does_not_matter(weights: str, words: list[str], data: st.DataObject) -> None:
-    assert weigh(data.draw(st.permutations(words)), weights, 4) == weigh(words, weights, 4)
-
-
-@each_weights
 @given(
     words=some_words,
     min_features=st.integers(1, 10),
@@ -130,23 +124,6 @@ def test_tf_idf_of_every_word_in_the_table_is_the_nearest_whole_number() -> None
 def test_tf_idf_of_a_word_that_is_not_in_the_table_is_the_mean_of_the_table(word: str) -> None:
     assert word not in idf()
     assert weight_of("tf_idf", word, 1) == round(mean_idf() * 1024)
-
-
-@pytest.mark.parametrize("weights", ["tf_idf", "tf"])
-@given(word=st.sampled_from(CONTENT), count=st.integers(1, 100))
-def test_weights_by_tf_grow_with_the_count(weights: str, word: str, count: int) -> None:
-    assert weight_of(weights, word, count) == count * weight_of(weights, word, 1)
-
-
-@given(word=st.sampled_from(CONTENT), count=st.integers(1, 100))
-def test_equal_weights_do_not_grow_with_the_count(word: str, count: int) -> None:
-    assert weight_of("equal", word, count) == weight_of("equal", word, 1)
-
-
-@each_weights
-def test_every_word_has_some_weight(weights: str) -> None:
-    assert min(jieba_idf().units.values()) >= 1
-    assert WEIGHTS[weights].total(1, 1) >= 1
 
 
 @each_weights
