@@ -49,9 +49,7 @@ def test_a_store_and_a_checkpoint_can_be_read_by_their_owner_only(tmp_path: Path
 def test_so_can_dead_letters(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        es_simhash(
-            "ingest", "--dead-letter", "dead", "--resume", "x.checkpoint", cwd=tmp_path, stdin=b"5\n" + line("a")
-        )
+        es_simhash("ingest --dead-letter dead --resume x.checkpoint", cwd=tmp_path, stdin=b"5\n" + line("a"))
     finally:
         os.umask(before)
     assert permissions(tmp_path) == dict.fromkeys(["dead", "es-simhash.db", "x.checkpoint"], 0o600)

@@ -59,14 +59,6 @@ def test_the_join_finds_what_comparing_each_with_each_does(texts: list[str], thr
     assert _joined(texts, threshold) == _similar(texts, threshold)
 
 
-@pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8])
-def test_the_join_finds_the_same_among_longer_texts(threshold: float) -> None:
-    texts = _texts(200)
-    found = _joined(texts, threshold)
-    assert found == _similar(texts, threshold)
-    assert len(found) > 20
-
-
 def _joined(texts: list[str], threshold: float) -> list[tuple[int, int, float]]:
     pairs, similarities = truth.join(truth.shingle_sets(texts), threshold)
     return [(a, b, similarity) for (a, b), similarity in zip(pairs.tolist(), similarities.tolist(), strict=True)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import multiprocessing.spawn
 import os
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import AsyncDocuments, Documents, Fingerprinter, Outcome
+from es_simhash import Documents, Fingerprinter, Outcome
 from es_simhash.ingest.reader import Reader
 from es_simhash.lines import Line
 from es_simhash.worker_process import _PROGRAM, _send
@@ -73,23 +72,6 @@ def played(address: str, workers: int) -> tuple[list[Outcome], list[Any]]:
         return outcomes, contents(documents)
 
 
-async def aplayed(address: str, workers: int) -> tuple[list[Outcome], list[Any]]:
-    async def source(given: list[Any]) -> Any:
-        for document in given:
-            yield document
-
-    with Documents(address) as sync:
-        sync.setup(keys=False)
-        list(sync.ingest(STORED, rule="fingerprint"))
-        async with AsyncDocuments(address) as documents:
-            given = source(corpus(200))
-            outcomes = [
-                outcome
-                async for outcome in documents.ingest(given, workers=workers, batch_size=BATCH, rule="fingerprint")
-            ]
-        return outcomes, contents(sync)
-
-
 @pytest.fixture(scope="module")
 def alone() -> tuple[list[Outcome], list[Any]]:
     return played("sqlite:///:memory:", 0)
@@ -111,16 +93,10 @@ def test_outcomes_and_store_are_those_without_workers(tmp_path: Path, alone: Any
     assert played(f"sqlite:///{tmp_path}/a.db", workers) == alone
 
 
-@pytest.mark.parametrize("workers", [0, 1])
-def test_so_are_those_of_the_async_class(tmp_path: Path, alone: Any, workers: int) -> None:
-    assert asyncio.run(aplayed(f"sqlite:///{tmp_path}/a.db", workers)) == alone
-
-
 @pytest.mark.slow
 @pytest.mark.elasticsearch
 def test_so_are_those_of_elasticsearch(elasticsearch_url: str, make_index: Callable[[], str], alone: Any) -> None:
     assert played(f"{elasticsearch_url}/{make_index()}", 2) == alone
-    assert asyncio.run(aplayed(f"{elasticsearch_url}/{make_index()}", 0)) == alone
 
 
 # --- what can happen to them -------------------------------------------------------------------------------
@@ -279,16 +255,3 @@ def test_a_close_does_not_wait_for_a_long_text(workers: Workers) -> None:
 def test_a_short_input_starts_no_process(workers: Workers) -> None:
     workers.submit(lines(3))()
     assert worker_pids() == []
-
-
-def test_none_are_left_after_the_close(workers: Workers) -> None:
-    for _ in range(3):
-        workers.submit(lines(3))
-    workers.close()
-    assert worker_pids() == []
-
-
-@pytest.mark.parametrize("wrong", [-1, 1.5, True, "2", None])
-def test_their_number_is_a_whole_one(wrong: Any) -> None:
-    with pytest.raises(ValueError, match="use a whole number from 0"):
-        Documents("sqlite:///:memory:").ingest([], workers=wrong, rule="fingerprint")

@@ -56,6 +56,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def es_simhash(
+    command: str,
     *arguments: str | os.PathLike[str],
     cwd: Path,
     stdin: bytes = b"",
@@ -67,15 +68,18 @@ def es_simhash(
 
     With an environment of its own it is started anew, else forked from a process that has imported it.
 
+    :param command: its first words, with spaces between them, such as ``ingest --json``.
     :param out: standard output goes to this device, and not into the result.
     :param err: the same for standard error.
     """
+    words = [*command.split(), *map(os.fspath, arguments)]
     if env is not None:
-        command = [*COMMAND, *arguments]
-        done = subprocess.run(command, input=stdin, capture_output=True, cwd=cwd, env=environment(**env), timeout=60)
+        done = subprocess.run(
+            [*COMMAND, *words], input=stdin, capture_output=True, cwd=cwd, env=environment(**env), timeout=60
+        )
         result = Done(done.returncode, done.stdout.decode(), done.stderr.decode())
     else:
-        result = _forked(list(map(os.fspath, arguments)), cwd, stdin, (out, err))
+        result = _forked(words, cwd, stdin, (out, err))
     assert "Traceback" not in result.err, result.err
     return result
 

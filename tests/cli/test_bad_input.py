@@ -39,19 +39,11 @@ pytestmark = pytest.mark.slow
 
 # --- lines -------------------------------------------------------------------------------------------------
 
-SURROGATE = '"\\ud83d"'
-
 # What a line is, its id where that can be read, and what the reason must say.
 BAD_LINES: dict[str, tuple[bytes, str | None, str]] = {
-    "broken JSON": (b'{"id": "b1", "text" "x"}', None, "not JSON: Expecting ':' delimiter at character 21"),
-    "a string cut off": (b'{"id": "b2", "te', None, "not JSON: Invalid control character at character 17"),
     "no JSON at all": (b"n1\tx", None, "not JSON: Expecting value at character 1"),
-    "not an object": (b'["b3", "x"]', None, "a document must be a JSON object, this is a list"),
     "no id": (b'{"text": "x"}', None, "no field 'id': name the field that holds the id (--id-field)"),
-    "an id that is null": (b'{"id": null, "text": "x"}', None, "the id in 'id' is null: use a string or a whole"),
-    "an id that is a fraction": (b'{"id": 1.5, "text": "x"}', None, "the id in 'id' is a number: use a string or a"),
     "an empty id": (b'{"id": "", "text": "x"}', None, "the id in 'id' has 0 bytes: use from 1 to 512"),
-    "an id too long": (line("号" * 171), None, "the id in 'id' has 513 bytes: use from 1 to 512"),
     "an id that came before": (
         line("good 0"),
         "good 0",
@@ -62,26 +54,12 @@ BAD_LINES: dict[str, tuple[bytes, str | None, str]] = {
         "b4",
         "no text in field 'text': name the field that holds the text (--text-field)",
     ),
-    "a text that is null": (b'{"id": "b5", "text": null}', "b5", "no text in field 'text': name the field"),
-    "a text that is a number": (b'{"id": "b6", "text": 5}', "b6", "the text in field 'text' is a number: use a string"),
-    "half a character in the text": (
-        f'{{"id": "b7", "text": {SURROGATE}}}'.encode(),
-        "b7",
-        "the text in field 'text' has a lone surrogate (\\ud83d)",
-    ),
-    "half a character in the id": (
-        f'{{"id": {SURROGATE}, "text": "x"}}'.encode(),
-        None,
-        "the id in 'id' has a lone surrogate (\\ud83d)",
-    ),
     "half a character elsewhere": (
-        f'{{"id": "b8", "text": "x", "title": {SURROGATE}}}'.encode(),
+        b'{"id": "b8", "text": "x", "title": "\\ud83d"}',
         "b8",
         "the document, as JSON, has a lone surrogate (\\ud83d)",
     ),
     "not a number": (b'{"id": "b9", "text": "x", "n": NaN}', None, "NaN is not a JSON number: use null"),
-    "infinity": (b'{"id": "b9", "text": "x", "n": -Infinity}', None, "-Infinity is not a JSON number: use null"),
-    "nested too deeply": (b"[" * 100_000, None, "invalid JSON: nested too deeply: flatten it"),
     "not UTF-8": (
         '{"id": "b10", "text": "暴雨"}'.encode("gbk"),
         None,
@@ -139,9 +117,7 @@ def test_good_lines_between_bad_ones_are_stored(ingested: Done, lines_folder: Pa
 
 
 def test_in_text_mode_each_reason_is_a_line_on_standard_error(ingested: Done, lines_folder: Path) -> None:
-    done = es_simhash(
-        "ingest", "--rule", "fingerprint", "lines.jsonl", "--store", "sqlite:///text.db", cwd=lines_folder
-    )
+    done = es_simhash("ingest --rule fingerprint lines.jsonl --store sqlite:///text.db", cwd=lines_folder)
     assert done.code == 3
     assert done.err.splitlines() == [
         f"rejected: {outcome['reason']}" for outcome in ingested.json[:-1] if outcome["outcome"] == "rejected"
@@ -161,9 +137,7 @@ def index(elasticsearch_url: str, index_name: str) -> str:
 
 @pytest.mark.elasticsearch
 def test_a_document_that_the_server_refuses_is_named_in_one_line(tmp_path: Path, index: str) -> None:
-    done = es_simhash(
-        "ingest", "--rule", "fingerprint", "--store", index, cwd=tmp_path, stdin=line("n2", HARVEST, n=10**30)
-    )
+    done = es_simhash("ingest --rule fingerprint --store", index, cwd=tmp_path, stdin=line("n2", HARVEST, n=10**30))
     assert done.err.startswith("failed: stdin:1: the server refused it: ")
     assert done.err.count("\n") == 1
 
@@ -470,9 +444,7 @@ def refused(servers: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -
 
     def ingest(kind: str) -> Done:
         address = BAD_ADDRESSES[kind][0].format(**servers)
-        return es_simhash(
-            "ingest", "--rule", "fingerprint", "lines.jsonl", "--store", address, "--deadline", "0", cwd=folder
-        )
+        return es_simhash("ingest --rule fingerprint lines.jsonl --store", address, "--deadline", "0", cwd=folder)
 
     with ThreadPoolExecutor(4) as pool:
         return dict(zip(BAD_ADDRESSES, pool.map(ingest, BAD_ADDRESSES), strict=True))

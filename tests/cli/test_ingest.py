@@ -209,9 +209,7 @@ def test_only_fail_names_the_document_that_stopped_it_and_its_original(by_policy
 
 
 def test_skip_says_that_a_duplicate_was_not_stored(tmp_path: Path) -> None:
-    done = es_simhash(
-        "ingest", "--rule", "fingerprint", "--on-duplicate", "skip", cwd=tmp_path, stdin=line("n1") + line("n2")
-    )
+    done = es_simhash("ingest --rule fingerprint --on-duplicate skip", cwd=tmp_path, stdin=line("n1") + line("n2"))
     assert done.out.startswith("n2  exact duplicate of n1  (not stored)\n")
 
 
@@ -236,9 +234,7 @@ def test_max_text_is_inclusive(tmp_path: Path) -> None:
 def test_files_and_standard_input_are_read_in_their_order(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").write_bytes(line("b1") + line("b2", HARVEST))
     (tmp_path / "a.jsonl").write_bytes(line("a1") + b"{\n")
-    done = es_simhash(
-        "ingest", "--rule", "fingerprint", "--json", "b.jsonl", "-", "a.jsonl", cwd=tmp_path, stdin=line("s1")
-    )
+    done = es_simhash("ingest --rule fingerprint --json b.jsonl - a.jsonl", cwd=tmp_path, stdin=line("s1"))
     places = ["b.jsonl:1", "b.jsonl:2", "stdin:1", "a.jsonl:1", "a.jsonl:2"]
     assert [each["place"] for each in done.json[:-1]] == places
     assert [each["duplicate_of"] for each in done.json[:-1]] == [None, None, "b1", "b1", None]
@@ -326,7 +322,7 @@ def test_a_terminal_without_files_is_a_usage_error(tmp_path: Path) -> None:
 
 def test_ids_that_the_terminal_cannot_show_are_escaped(tmp_path: Path) -> None:
     done = es_simhash(
-        "ingest", "--rule", "fingerprint", cwd=tmp_path, stdin=line("n1") + line("😀"), env={"PYTHONIOENCODING": "gbk"}
+        "ingest --rule fingerprint", cwd=tmp_path, stdin=line("n1") + line("😀"), env={"PYTHONIOENCODING": "gbk"}
     )
     assert done.code == 0
     assert done.out.startswith("\\U0001f600  exact duplicate of n1\n")
@@ -334,6 +330,6 @@ def test_ids_that_the_terminal_cannot_show_are_escaped(tmp_path: Path) -> None:
 
 def test_json_is_utf8_whatever_the_terminal_has(tmp_path: Path) -> None:
     done = es_simhash(
-        "ingest", "--rule", "fingerprint", "--json", cwd=tmp_path, stdin=line("😀"), env={"PYTHONIOENCODING": "gbk"}
+        "ingest --rule fingerprint --json", cwd=tmp_path, stdin=line("😀"), env={"PYTHONIOENCODING": "gbk"}
     )
     assert done.json[0]["id"] == "😀"

@@ -259,9 +259,7 @@ def test_the_environment_names_the_store_and_the_credentials_and_options_overrid
         host = f"127.0.0.1:{port}"
         named = {"ELASTICSEARCH_URL": "http://{host}/news", **in_environment}
         done = es_simhash(
-            "similar",
-            "--rule",
-            "fingerprint",
+            "similar --rule fingerprint",
             STORM,
             *(argument.format(host=host) for argument in arguments),
             cwd=tmp_path,

@@ -20,19 +20,12 @@ def tenant(name: str) -> str:
 def test_only_documents_that_match_the_filter_become_the_new_original(tmp_path: Path) -> None:
     for id, text in (("b1", STORM), ("a1", STORM), ("a2", STORM_NEAR), ("a3", STORM)):
         stdin = line(id, text, tenant=id[0])
-        assert (
-            es_simhash(
-                "ingest", "--rule", "fingerprint", "-", "--filter", tenant(id[0]), cwd=tmp_path, stdin=stdin
-            ).code
-            == 0
-        )
+        assert es_simhash("ingest --rule fingerprint - --filter", tenant(id[0]), cwd=tmp_path, stdin=stdin).code == 0
     done = es_simhash("remove", "--rule", "fingerprint", "a1", "--filter", tenant("a"), "--json", cwd=tmp_path)
     assert (done.code, done.json) == (0, [{"removed": 1}])
     links = {each["id"]: (each["group"], each["duplicate_of"]) for each in es_simhash("export", cwd=tmp_path).json}
     assert links == {"b1": ("b1", None), "a2": ("a2", None), "a3": ("a2", "a2")}
-    done = es_simhash(
-        "remove", "--rule", "fingerprint", "--matching", tenant("a"), "--filter", tenant("a"), cwd=tmp_path
-    )
+    done = es_simhash("remove --rule fingerprint --matching", tenant("a"), "--filter", tenant("a"), cwd=tmp_path)
     assert (done.code, done.out) == (0, "removed 2 documents\n")
 
 

@@ -164,7 +164,7 @@ def test_dead_letters_of_an_unfinished_batch_are_written_once(tmp_path: Path) ->
     between = b"of one that ran meanwhile\n"
     (tmp_path / "x.dead").write_bytes(before + wanted[0] + between + wanted[1])  # and then it was killed
     done = es_simhash(
-        "ingest", "--rule", "fingerprint", *command, "--resume", "x.checkpoint", "--dead-letter", "x.dead", cwd=tmp_path
+        "ingest --rule fingerprint", *command, "--resume", "x.checkpoint", "--dead-letter", "x.dead", cwd=tmp_path
     )
     assert done.json[-1]["rejected"] == 6
     found = (tmp_path / "x.dead").read_bytes().splitlines(keepends=True)
@@ -210,30 +210,10 @@ def test_the_end_of_the_dead_letter_file_is_noted_before_the_first_batch(tmp_pat
 
 def test_another_file_of_dead_letters_is_not_cut(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(b"5\n")
-    es_simhash(
-        "ingest",
-        "--rule",
-        "fingerprint",
-        "news.jsonl",
-        "--resume",
-        "x.checkpoint",
-        "--dead-letter",
-        "x.dead",
-        cwd=tmp_path,
-    )
+    es_simhash("ingest --rule fingerprint news.jsonl --resume x.checkpoint --dead-letter x.dead", cwd=tmp_path)
     (tmp_path / "y.dead").write_bytes(b"of another run\n" * 100)
     (tmp_path / "news.jsonl").write_bytes(b"5\n6\n")
-    es_simhash(
-        "ingest",
-        "--rule",
-        "fingerprint",
-        "news.jsonl",
-        "--resume",
-        "x.checkpoint",
-        "--dead-letter",
-        "y.dead",
-        cwd=tmp_path,
-    )
+    es_simhash("ingest --rule fingerprint news.jsonl --resume x.checkpoint --dead-letter y.dead", cwd=tmp_path)
     assert len((tmp_path / "y.dead").read_bytes().splitlines()) == 101
 
 

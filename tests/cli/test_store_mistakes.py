@@ -142,9 +142,7 @@ def test_a_mistake_in_elasticsearch_gives_one_line_with_the_right_next_step(
                 client.indices.put_settings(index=index_name, settings={"index.blocks.read_only": None})
                 assert es_simhash(*BACKFILL, "--store", store, cwd=tmp_path).code == 0
                 assert (
-                    es_simhash(
-                        "ingest", "--rule", "fingerprint", "--store", store, cwd=tmp_path, stdin=line("b", HARVEST)
-                    ).code
+                    es_simhash("ingest --rule fingerprint --store", store, cwd=tmp_path, stdin=line("b", HARVEST)).code
                     == 0
                 )
             for step in BEFORE.get(mistake, []):

@@ -47,9 +47,7 @@ def test_ingest_similar_group_and_remove_within_a_week(folder: Path) -> None:
     done = es_simhash("similar", "--rule", "fingerprint", STORM, "--time", "2024-05-30", *WITHIN, "--json", cwd=folder)
     assert [line["id"] for line in done.json] == ["d"]
     done = es_simhash(
-        "similar",
-        "--rule",
-        "fingerprint",
+        "similar --rule fingerprint",
         STORM,
         "--time",
         "2024-05-30",

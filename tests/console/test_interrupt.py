@@ -171,7 +171,7 @@ def test_a_signal_during_the_skipping_of_finished_lines_is_an_interruption(tmp_p
     assert (returned, counts["total"]) == (143, 20)
     assert err == FINISHING + b"es-simhash: interrupted\n"
     *rest, counts = es_simhash(
-        "ingest", "--rule", "fingerprint", "--json", "--resume", "x.checkpoint", cwd=tmp_path, stdin=news(25)
+        "ingest --rule fingerprint --json --resume x.checkpoint", cwd=tmp_path, stdin=news(25)
     ).json
     assert ([each["id"] for each in rest], counts["total"]) == ([str(each) for each in range(20, 25)], 25)
 

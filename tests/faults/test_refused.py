@@ -73,18 +73,14 @@ def test_dead_letters_are_mended_and_ingested_again(narrow: str, tmp_path: Path,
     (tmp_path / "news.jsonl").write_text("".join(json.dumps(document) + "\n" for document in MIXED))
     with (tmp_path / "news.jsonl").open("ab") as file:
         file.write(bad)
-    first = es_simhash(
-        "ingest", "--rule", "fingerprint", "--json", "news.jsonl", "--dead-letter", "dead", *options, cwd=tmp_path
-    )
+    first = es_simhash("ingest --rule fingerprint --json news.jsonl --dead-letter dead", *options, cwd=tmp_path)
     assert first.code == 3
     letters = [json.loads(line) for line in (tmp_path / "dead").read_bytes().splitlines()]
     failed = {letter["document"]["id"] for letter in letters[:-1]}
     assert failed == {each["id"] for each in first.json[:-1] if each["outcome"] == "failed"} <= BAD.keys()
     assert letters[-1]["line"] == "{broken\n"
     # As they are, they fail once more, for the same reasons.
-    again = es_simhash(
-        "ingest", "--rule", "fingerprint", "--json", "dead", "--dead-letter", "dead.2", *options, cwd=tmp_path
-    )
+    again = es_simhash("ingest --rule fingerprint --json dead --dead-letter dead.2", *options, cwd=tmp_path)
     assert (again.code, again.json[-1]["failed"], again.json[-1]["rejected"]) == (1, len(failed), 1)
     twice = [json.loads(line) for line in (tmp_path / "dead.2").read_bytes().splitlines()]
     assert [letter.get("document") for letter in twice] == [letter.get("document") for letter in letters]

@@ -91,17 +91,7 @@ def test_where_the_node_stays_away_every_document_that_was_read_has_failed_and_i
     options = [*OPTIONS, "--workers", str(workers)]
     proxy.rule = Killer(mortal_node, 5, restart=False)
     done = es_simhash(
-        "ingest",
-        "--rule",
-        "fingerprint",
-        "--json",
-        lines,
-        "--dead-letter",
-        "dead",
-        "--store",
-        address,
-        *options,
-        cwd=tmp_path,
+        "ingest --rule fingerprint --json", lines, "--dead-letter", "dead", "--store", address, *options, cwd=tmp_path
     )
     mortal_node.restart()
     *outcomes, counts = done.json
@@ -122,9 +112,7 @@ def test_where_the_node_stays_away_every_document_that_was_read_has_failed_and_i
     assert contents(direct).keys() == kept
     # What has failed, and what was never read, can be ingested still.
     rest = b"".join((tmp_path / lines).read_bytes().splitlines(keepends=True)[read:60])
-    again = es_simhash(
-        "ingest", "--rule", "fingerprint", "--json", "dead", "-", "--store", direct, *options, cwd=tmp_path, stdin=rest
-    )
+    again = es_simhash("ingest --rule fingerprint --json dead - --store", direct, *options, cwd=tmp_path, stdin=rest)
     assert again.code == (3 if any("line" in letter for letter in letters) else 0)
     assert contents(direct) == unharmed(NEWS)[1]
 

@@ -161,18 +161,6 @@ def test_each_document_has_one_outcome_of_a_backfill_that_was_not_answered(
         assert every_copy_is_known(library)
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_backfill_that_broke_off_is_completed_by_the_next(
-    bare: None, proxy: Proxy, address: str, fault: Fault
-) -> None:
-    with Documents(address, deadline=0) as library:
-        library.setup(keys=False)
-        library.fetch([])  # it has asked for the mapping and the routing by now
-        assert until_done(proxy, fault, lambda: backfill(library)) > 3
-        assert contents_of(library).keys() == {document["id"] for document in NEWS}
-        assert every_copy_is_known(library)
-
-
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_backfill_asks_again_for_the_documents_themselves(
     bare: None, proxy: Proxy, address: str, workers: int
@@ -272,23 +260,6 @@ def test_a_store_that_was_never_reached_is_an_error_at_once() -> None:
         pytest.raises(StoreUnreachable, match="reached"),
     ):
         documents.similar(TEXT, rule="fingerprint")
-
-
-def test_a_change_of_many_users_says_which_are_not_done(
-    proxy: Proxy, elasticsearch_url: str, index_name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("es_simhash.seen.changes.USERS", 2)
-    with SeenItems(f"{proxy.url}/{index_name}", deadline=0.2) as seen:
-        seen.setup()
-        bulks = iter(range(10_000))
-        proxy.rule = lambda request: Drop(done=False) if request.verb == "_bulk" and next(bulks) > 0 else None
-        report = seen.add_many({f"user-{number}": ["a"] for number in range(6)})
-        proxy.rule = lambda request: None
-        assert report.results == {"user-0": 1, "user-1": 1}
-        assert list(report.failed) == ["user-2", "user-3", "user-4", "user-5"]
-        assert all(isinstance(error, StoreUnreachable) for error in report.failed.values())
-        assert "user 'user-5' were perhaps not changed" in str(report.failed["user-5"])
-        assert seen.add_many({user: ["a"] for user in report.failed}).results == dict.fromkeys(report.failed, 1)
 
 
 def test_seen_add_of_a_file_prints_what_is_done_and_where_it_stopped(

@@ -17,7 +17,7 @@ from tests.ingest import worker_pids
 from tests.limited import ingested
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 BATCH = 5
@@ -60,18 +60,6 @@ def test_no_more_is_read_than_so_many_batches_while_nobody_takes_outcomes(worker
     outcomes.close()
 
 
-def test_the_async_class_reads_no_farther() -> None:
-    async def main() -> int:
-        source = Endless()
-        outcomes: Any = AsyncDocuments(LinearStore()).ingest(source, workers=1, batch_size=BATCH, rule="fingerprint")
-        for _ in range(3 * BATCH):
-            await outcomes.__anext__()
-        await outcomes.aclose()
-        return source.read
-
-    assert asyncio.run(main()) <= (2 + 4) * BATCH
-
-
 # --- what is left ------------------------------------------------------------------------------------------
 
 
@@ -87,22 +75,6 @@ def test_closed_early_it_leaves_no_process_no_thread_and_no_open_state(tmp_path:
     outcomes.close()
     assert worker_pids() == []
     assert set(threading.enumerate()) <= threads  # a thread of another test may end meanwhile
-    Checkpoint(path).close()
-
-
-def test_the_async_class_leaves_nothing_either(tmp_path: Path) -> None:
-    path = str(tmp_path / "x.state")
-
-    async def main() -> int:
-        documents = AsyncDocuments(LinearStore())
-        outcomes: Any = documents.ingest(Endless(), workers=1, batch_size=BATCH, checkpoint=path, rule="fingerprint")
-        for _ in range(3 * BATCH):
-            await outcomes.__anext__()
-        await outcomes.aclose()
-        return len(asyncio.all_tasks())
-
-    assert asyncio.run(main()) == 1
-    assert worker_pids() == []
     Checkpoint(path).close()
 
 
@@ -149,22 +121,6 @@ def test_what_was_read_before_an_error_of_the_input_s_is_done(batches: int, erro
     with pytest.raises(error, match="gone"):
         found.extend(ingested(new(LinearStore()), source(), ahead=batches, batch_size=BATCH, rule="fingerprint"))
     assert [(outcome.id, outcome.stored) for outcome in found] == [(str(number), True) for number in range(count)]
-
-
-def test_the_async_class_does_what_was_read_too() -> None:
-    async def source() -> AsyncIterator[Any]:
-        for number in range(12):
-            yield {"id": number, "text": "x"}
-        raise OSError("gone")
-
-    async def main() -> None:
-        async for outcome in AsyncDocuments(LinearStore()).ingest(source(), batch_size=BATCH, rule="fingerprint"):
-            found.append(outcome.id)  # noqa: PERF401  # what there is before the error
-
-    found: list[str | None] = []
-    with pytest.raises(OSError, match="gone"):
-        asyncio.run(main())
-    assert found == [str(number) for number in range(12)]
 
 
 # --- errors ------------------------------------------------------------------------------------------------

@@ -140,7 +140,7 @@ def test_dead_letters_are_ingested_into_a_store_that_has_another_id_field(tmp_pa
     )
     assert es_simhash("ingest", "--id-field", "url", "--store", OLD, cwd=tmp_path, stdin=stdin).code == 0
     done = es_simhash(
-        "copy", "--from", OLD, "--to", NEW, "--max-text", "300", "--dead-letter", "x.dead", "--json", cwd=tmp_path
+        "copy --from", OLD, "--to", NEW, "--max-text", "300", "--dead-letter", "x.dead", "--json", cwd=tmp_path
     )
     assert (done.code, done.json[-1]["rejected"], done.json[-1]["new"]) == (3, 1, 1)
     kept = es_simhash("ingest", "x.dead", "--id-field", "_id", "--store", NEW, cwd=tmp_path)
@@ -208,9 +208,7 @@ def test_the_alias_goes_to_the_new_index_once_nothing_is_missing(
 
         def switch(name: str = alias) -> Any:
             return es_simhash(
-                "copy",
-                "--rule",
-                "fingerprint",
+                "copy --rule fingerprint",
                 *addresses,
                 "--bits",
                 "128",
@@ -226,13 +224,7 @@ def test_the_alias_goes_to_the_new_index_once_nothing_is_missing(
 
         assert es_simhash("init", "--store", addresses[1], cwd=tmp_path).code == 0
         done = es_simhash(
-            "ingest",
-            "--rule",
-            "fingerprint",
-            "--store",
-            addresses[1],
-            cwd=tmp_path,
-            stdin=line("a", STORM) + line("b", STORM),
+            "ingest --rule fingerprint --store", addresses[1], cwd=tmp_path, stdin=line("a", STORM) + line("b", STORM)
         )
         assert done.code == 0
         assert "there is no alias" in complaint(switch())
