@@ -102,50 +102,7 @@ def test_calls_run_in_their_order_and_the_event_loop_goes_on() -> None:
     assert began == list(range(5))
 
 
-def test_an_error_is_raised_where_the_call_is_awaited() -> None:
-    def work() -> None:
-        raise KeyError("x")
-
-    with pytest.raises(KeyError, match="x"):
-        run(Portal(1).run(work))
-
-
 # --- requests of a thread ----------------------------------------------------------------------------------
-
-
-def test_a_request_runs_in_the_event_loop_and_sees_the_callers_context_but_no_call() -> None:
-    async def request() -> tuple[Any, ...]:
-        await asyncio.sleep(0)
-        return threading.get_ident(), name.get(), running_call(), has_event_loop()
-
-    def work() -> tuple[Any, ...]:
-        assert has_event_loop()
-        return threading.get_ident(), name.get(), in_event_loop(request())
-
-    async def main() -> None:
-        name.set("ann")
-        thread, seen, requested = await Portal(1).run(work)
-        assert thread != threading.get_ident()
-        assert seen == "ann"
-        assert requested == (threading.get_ident(), "ann", None, False)
-
-    run(main())
-
-
-@pytest.mark.parametrize("error", [KeyError("x"), TimeoutError("late"), asyncio.TimeoutError("late")])
-def test_an_error_of_a_request_is_raised_in_the_thread(error: Exception) -> None:
-    async def request() -> None:
-        raise error
-
-    def work() -> BaseException | None:
-        try:
-            in_event_loop(request())
-        except type(error) as caught:
-            return caught
-        return None
-
-    caught = run(Portal(1).run(work))
-    assert (type(caught), str(caught)) == (type(error), str(error))
 
 
 def test_a_request_may_last_longer_than_the_thread_waits_at_once() -> None:
@@ -421,7 +378,8 @@ def test_another_call_goes_on_when_one_is_cancelled() -> None:
 # --- short calls: greenlets in the thread of the event loop ------------------------------------------------
 
 
-def test_a_short_call_runs_in_the_thread_of_the_event_loop_and_so_do_its_requests() -> None:
+@pytest.mark.parametrize("short", [False, True], ids=["in a thread", "short"])
+def test_a_short_call_runs_in_the_thread_of_the_event_loop_and_so_do_the_requests_of_all(short: bool) -> None:
     async def request() -> tuple[Any, ...]:
         await asyncio.sleep(0)
         return threading.get_ident(), name.get(), running_call(), has_event_loop()
@@ -434,7 +392,8 @@ def test_a_short_call_runs_in_the_thread_of_the_event_loop_and_so_do_its_request
         name.set("ann")
         here = threading.get_ident()
         requested = (here, "ann", None, False)
-        assert await Portal(1).run_short(work) == (here, "ann", requested, requested)
+        ran, *seen = await (Portal(1).run_short if short else Portal(1).run)(work)
+        assert (ran == here, seen) == (short, ["ann", requested, requested])
         assert not has_event_loop()
 
     run(main())
@@ -478,8 +437,9 @@ def test_short_calls_need_no_place_in_the_pool() -> None:
     assert run(main()) == list(range(50))
 
 
+@pytest.mark.parametrize("run_call", [Portal.run, Portal.run_short], ids=["in a thread", "short"])
 @pytest.mark.parametrize("error", [KeyError("x"), TimeoutError("late"), asyncio.TimeoutError("late")])
-def test_an_error_of_a_request_is_raised_in_a_short_call_and_at_its_await(error: Exception) -> None:
+def test_an_error_of_a_request_is_raised_in_a_call_and_at_its_await(run_call: Any, error: Exception) -> None:
     caught: list[BaseException] = []
 
     async def request() -> None:
@@ -494,9 +454,8 @@ def test_an_error_of_a_request_is_raised_in_a_short_call_and_at_its_await(error:
         in_event_loop(request())
 
     with pytest.raises(type(error)) as raised:
-        run(Portal(1).run_short(work))
-    assert caught == [error]
-    assert raised.value is error
+        run(run_call(Portal(1), work))
+    assert [(type(each), str(each)) for each in (*caught, raised.value)] == [(type(error), str(error))] * 2
 
 
 def test_the_event_loop_goes_on_while_a_short_call_waits_to_retry() -> None:

@@ -15,7 +15,6 @@ import pytest
 
 from es_simhash import SeenItems
 from es_simhash.cli import main
-from es_simhash.cli.seen import lines
 from es_simhash.contract import UserState
 from es_simhash.stores.address import open_store
 from tests.cli import COMMAND, Done, complaint, environment, es_simhash
@@ -298,9 +297,8 @@ def test_one_read_serves_up_to_500_users(tmp_path: Path, monkeypatch: pytest.Mon
     done = called(tmp_path, "unseen", stdin=jsonl(*({"user": f"u{n % 600}", "items": [n]} for n in range(1_200))))
     assert [answer["items"] for answer in done.json] == [[n] for n in range(1_200)]
     assert asked == [500, 500, 200]
-    monkeypatch.setattr(lines, "BATCH_ITEMS", 4)
-    called(tmp_path, "unseen", stdin=log(ann=[1], bob=[1, 2], eve=[1, 2, 3, 4, 5], kim=[1]))
-    assert asked[3:] == [3, 1]
+    called(tmp_path, "unseen", stdin=log(ann=[*range(20_000)], bob=[*range(30_000)], eve=[1]))
+    assert asked[3:] == [2, 1], "or of 50,000 items"
 
 
 def test_with_batch_size_1_each_line_is_answered_before_the_next_is_read(tmp_path: Path) -> None:
@@ -319,19 +317,15 @@ def test_with_batch_size_1_each_line_is_answered_before_the_next_is_read(tmp_pat
     assert process.returncode == 0
 
 
-def test_the_size_of_the_batches_does_not_change_what_add_stores(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = jsonl(*({"user": f"u{n % 3}", "items": [n, n + 1, n // 2]} for n in range(60)))
-    outputs = []
-    for count, size in ((5_000, 50_000), (1, 50_000), (7, 50_000), (5_000, 10)):
-        monkeypatch.setattr(lines, "BATCH_LINES", count)
-        monkeypatch.setattr(lines, "BATCH_ITEMS", size)
-        url = f"sqlite:///{tmp_path}/{count}-{size}.db"
-        done = called(tmp_path, "add", "--json", "--store", url, stdin=data)
-        with SeenItems(url) as items_client:
-            outputs.append((done, *(items_client.unseen(f"u{n}", range(65)) for n in range(3))))
-    assert outputs == [outputs[0]] * 4
+@pytest.mark.parametrize("verb", ["add", "rebuild"])
+def test_a_user_gets_the_items_of_all_lines_in_several_batches(tmp_path: Path, verb: str) -> None:
+    called(tmp_path, "init", "--error-rate", "1e-9")
+    fill(tmp_path, "old")
+    data = jsonl(*({"user": "bob" if n % 3 else "ann", "items": [n]} for n in range(5_100)))
+    done = called(tmp_path, verb, "--json", stdin=data)
+    assert done.json == [{**NOTHING, "lines": 5_100, "items": 5_100, "changed": 5_100}]
+    assert unseen(tmp_path, "ann", *range(0, 5_103, 3), "old") == [5_100, *["old"] * (verb == "rebuild")]
+    assert unseen(tmp_path, "bob", *range(1, 5_103, 3)) == [5_101]
 
 
 def test_progress_is_shown_on_a_terminal_and_wiped_off_at_the_end(tmp_path: Path) -> None:
@@ -359,19 +353,6 @@ def test_a_rebuild_drops_items_that_are_not_in_the_log_and_keeps_users_who_are_n
     assert (done.code, done.out) == (0, "1 line, 2 items, 2 added\n")
     assert unseen(tmp_path, "ann", "old", "both", "new") == ["old"]
     assert unseen(tmp_path, "bob", "old") == []
-
-
-def test_a_rebuild_keeps_all_lines_of_a_user_in_several_batches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fill(tmp_path, "old")
-    monkeypatch.setattr(lines, "BATCH_LINES", 2)
-    users = ["ann", "bob", "bob", "ann", "ann", "bob", "ann"]
-    data = jsonl(*({"user": user, "items": [n]} for n, user in enumerate(users)))
-    done = called(tmp_path, "rebuild", "--json", stdin=data)
-    assert done.json == [{**NOTHING, "lines": 7, "items": 7, "changed": 7}]
-    assert unseen(tmp_path, "ann", *range(7), "old") == [1, 2, 5, "old"]
-    assert unseen(tmp_path, "bob", *range(7)) == [0, 3, 4, 6]
 
 
 # --- bad lines ---------------------------------------------------------------------------------------------
