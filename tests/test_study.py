@@ -20,7 +20,8 @@ from es_simhash import DuplicateRule, Fingerprinter, Scheme
 from es_simhash.fingerprinting.normalisation import normalise, word_characters
 from es_simhash.fingerprinting.tokens import TOKENS
 from es_simhash.fingerprinting.weights import WEIGHTS
-from es_simhash.similarity.measures import jaccard, levenshtein
+from es_simhash.similarity.edits import levenshtein
+from tests.similarity.reference import jaccard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

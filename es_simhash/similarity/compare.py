@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import eq
 from typing import TYPE_CHECKING, Literal
 
 from es_simhash.fingerprinting.features import UNIT
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
-from es_simhash.similarity.confirm import TextFeatures
-from es_simhash.similarity.measures import cosine, feature_weights, jaccard_of_normalised
+from es_simhash.similarity.confirm import TextFeatures, weights_of
+from es_simhash.similarity.measures import cosine, jaccard
 from es_simhash.similarity.rule import rule_of
 from es_simhash.similarity.text_decision import decide
 
@@ -97,11 +98,10 @@ def compare(a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT, **rule: Un
     fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
     scheme = fingerprinter.scheme
     bits_allowed = chosen.bits_allowed(scheme)
-    contents = TextFeatures(a, fingerprinter), TextFeatures(b, fingerprinter)
-    normalised = contents[0].normalised, contents[1].normalised
-    ours, theirs = map(fingerprinter.fingerprint_normalised, normalised)
-    words = [fingerprinter.tokenize(text) for text in normalised]
-    features = feature_weights(fingerprinter, words)
+    one, other = contents = TextFeatures(a, fingerprinter), TextFeatures(b, fingerprinter)
+    equal = one.normalised == other.normalised
+    ours, theirs = (fingerprinter.fingerprint_normalised(each.normalised) for each in contents)
+    features = weights_of(one, other)
     distance = ours.distance(theirs)
     exact = ours.is_copy(theirs)
     texts = None if chosen.confirm is None else decide(*contents, chosen, fingerprinter)
@@ -109,13 +109,13 @@ def compare(a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT, **rule: Un
     by_keys = texts is not None and texts.found_by_keys and (within or chosen.max_distance is None)
     return Comparison(
         scheme=scheme,
-        a=_side(fingerprinter, ours, words[0], *features),
-        b=_side(fingerprinter, theirs, words[1], *reversed(features)),
+        a=_side(fingerprinter, ours, one.tokens, *features),
+        b=_side(fingerprinter, theirs, other.tokens, *reversed(features)),
         distance=distance,
         differing=_differing(ours, theirs),
-        matching=tuple(one == other for one, other in zip(ours.segments, theirs.segments, strict=False)),
-        jaccard=jaccard_of_normalised(*normalised),
-        cosine=1.0 if normalised[0] == normalised[1] else cosine(*features),
+        matching=tuple(map(eq, ours.segments, theirs.segments)),
+        jaccard=1.0 if equal else jaccard(one.shingles, other.shingles),
+        cosine=1.0 if equal else cosine(*features),
         verdicts=tuple(_verdict(exact, distance is not None and distance <= k) for k in range(scheme.max_distance + 1)),
         texts=texts,
         verdict=_verdict(exact, within and (texts is None or texts.confirmed)),

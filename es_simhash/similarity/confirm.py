@@ -1,7 +1,7 @@
 """Confirm near-duplicates: compare the texts themselves.
 
-The measures are those of ``measures.py``. Here one text is compared with many, so what it contributes is computed once,
-as TextFeatures.
+The measures are those of ``measures.py`` and ``edits.py``. Here one text is compared with many, so what it contributes
+is computed once, as TextFeatures.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import compared_characters, digest
 from es_simhash.fingerprinting.numbers import numbers_agree, numbers_of_normalised, numbers_of_words
-from es_simhash.fingerprinting.shingles import distinct, in_common, shingle_numbers
+from es_simhash.fingerprinting.shingles import distinct, shingle_numbers
 from es_simhash.search.keys import text_keys
-from es_simhash.similarity.containment import containment_of
-from es_simhash.similarity.measures import check_measure, cosine, levenshtein_of_words
+from es_simhash.similarity.edits import levenshtein
+from es_simhash.similarity.measures import check_measure, containment, cosine, jaccard
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -101,14 +101,24 @@ class TextFeatures:
         return self.numbers if found == self.numbers else found
 
     @cached_property
+    def tokens(self) -> list[str]:
+        """The tokens of the text under the Scheme."""
+        return self._fingerprinter.tokenize(self.normalised)
+
+    @cached_property
     def weights(self) -> dict[str, int]:
         """The weights of the features; empty if the text is too short for a fingerprint."""
-        return self._fingerprinter.weigh(self._fingerprinter.tokenize(self.normalised))
+        return self._fingerprinter.weigh(self.tokens)
 
     @cached_property
     def all_weights(self) -> dict[str, int]:
         """The weights of the features, however few they are."""
-        return self._fingerprinter.weigh(self._fingerprinter.tokenize(self.normalised), min_features=1)
+        return self._fingerprinter.weigh(self.tokens, min_features=1)
+
+
+def weights_of(a: TextFeatures, b: TextFeatures) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the weights of the features of two texts; if one is too short for a fingerprint, however few they are."""
+    return (a.weights, b.weights) if a.weights and b.weights else (a.all_weights, b.all_weights)
 
 
 def have_agreeing_numbers(a: TextFeatures, b: TextFeatures, measure: Measure) -> bool:
@@ -167,7 +177,7 @@ class Confirm:
             return 1.0
         edits = -1.0
         if self.measure in ("either", "containment", "levenshtein"):
-            edits = levenshtein_of_words(a.words, b.words, self.least)
+            edits = levenshtein(a.words, b.words, self.least)
             # Texts of one template differ in their numbers. It is seen before what takes longer is measured.
             if edits >= self.least and not self._allows_numbers(a, b):
                 return 0.0
@@ -182,18 +192,10 @@ class Confirm:
         """Return the similarity by the measure, without that by edits."""
         match self.measure:
             case "either" | "jaccard":
-                return _jaccard(a, b)
+                return jaccard(a.shingles, b.shingles)
             case "containment":
-                return containment_of(a.shingles, b.shingles)
+                return containment(a.shingles, b.shingles)
             case "levenshtein":
                 return 0.0
             case "cosine":
-                if a.weights and b.weights:
-                    return cosine(a.weights, b.weights)
-                return cosine(a.all_weights, b.all_weights)
-
-
-def _jaccard(a: TextFeatures, b: TextFeatures) -> float:
-    both = in_common(a.shingles, b.shingles)
-    either = a.shingles.size + b.shingles.size - both
-    return both / either if either else 0.0
+                return cosine(*weights_of(a, b))

@@ -29,7 +29,7 @@ _PIECE = 2_000
 
 
 def levenshtein(a: str, b: str, least: float = 0.0) -> float:
-    """Return the Levenshtein similarity of two normalised texts, from 0 to 1.
+    """Return the Levenshtein similarity of two normalised texts, from 0 to 1; 0 if a text is empty.
 
     >>> levenshtein("暴雨橙色预警", "暴雨红色预警")
     0.8333333333333334
@@ -40,6 +40,8 @@ def levenshtein(a: str, b: str, least: float = 0.0) -> float:
     """
     from rapidfuzz.distance import Levenshtein  # imported late: most commands compare no texts and start faster
 
+    if not a or not b:
+        return 0.0
     cutoff = max(0.0, least - 0.001)
     longer = max(len(a), len(b))
     if longer <= EXACT:

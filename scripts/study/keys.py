@@ -45,7 +45,7 @@ from es_simhash.fingerprinting.shingles import shingle_numbers
 from es_simhash.search import minhash
 from es_simhash.search.encoding import mixed
 from es_simhash.search.qgrams import gram_keys, gram_query
-from es_simhash.similarity.containment import containment_of
+from es_simhash.similarity.measures import containment
 from truth import join
 
 FACTORS = np.random.default_rng(23).integers(0, 1 << 64, size=16, dtype=np.uint64) | np.uint64(1)
@@ -243,7 +243,7 @@ def spent(arguments):
             distinct = np.unique(shingles)
             steps = [(fingerprint, piece), (normalise, piece), (word_characters, normalised), (shingle_numbers, words)]
             steps += [(long_bands, shingles), (gram_keys, words), (numbers_of, piece), (sorted_distinct, shingles)]
-            steps += [(containment_of, distinct, distinct)]
+            steps += [(containment, distinct, distinct)]
             cells = [f"{microseconds(*step):.0f}" for step in steps]
             print(f"| {name} | {size} | " + " | ".join(cells) + " |", flush=True)
 
@@ -290,7 +290,7 @@ def contained(arguments, sample=400):
                 a, b = (np.unique(shingle_numbers(each)) for each in (words, copy))
                 both = len(np.intersect1d(a, b))
                 similar.append(both / (len(a) + len(b) - both))
-                part.append(containment_of(a, b))
+                part.append(containment(a, b))
                 found += bool(set(minhash.keys(a, minhash.LONGER)) & set(minhash.keys(b, minhash.LONGER)))
             cells = (f"{np.mean(similar):.2f}, {min(similar):.2f}", f"{np.mean(part):.2f}, {min(part):.2f}")
             print(f"| {name} | {kind} | {cells[0]} | {cells[1]} | {found / len(chosen):.3f} |", flush=True)

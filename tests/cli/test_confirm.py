@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_simhash.similarity.measures import similarity
 from tests.cli import HARVEST, STORM, STORM_NEAR, es_simhash
+from tests.similarity.reference import similarity
 
 if TYPE_CHECKING:
     from pathlib import Path

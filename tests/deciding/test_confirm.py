@@ -10,9 +10,9 @@ from es_simhash import Documents, Scheme, fingerprint
 from es_simhash.contract import Row
 from es_simhash.deciding import memory
 from es_simhash.errors import InputError
-from es_simhash.similarity.measures import jaccard, similarity
 from tests.contract import LinearStore
 from tests.contract.watched import WatchedStore
+from tests.similarity.reference import jaccard, similarity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,10 +14,10 @@ from es_simhash import AsyncDocuments, Documents, fingerprint
 from es_simhash.deciding import original as flow_neighbours
 from es_simhash.deciding.limits import LIMITS, Limits
 from es_simhash.errors import DuplicateFound
-from es_simhash.similarity.measures import jaccard
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
 from tests.limited import ingested
+from tests.similarity.reference import jaccard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

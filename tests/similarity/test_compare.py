@@ -22,7 +22,7 @@ from es_simhash.fingerprinting.weights import weigh
 from es_simhash.search.keys import text_keys
 from es_simhash.similarity import compare as module
 from es_simhash.similarity.compare import compare
-from es_simhash.similarity.measures import MEASURES, Measure, cosine, jaccard, shingles
+from es_simhash.similarity.measures import MEASURES, Measure, cosine
 from es_simhash.similarity.text_decision import SharedKeys
 from tests.contract import LinearStore
 from tests.fingerprinting.test_normalisation import is_word_character, plain_normalise
@@ -52,20 +52,17 @@ def reference_jaccard(a: str, b: str, width: int) -> Fraction:
     return Fraction(len(both), len(set(ours + theirs)))
 
 
-@given(texts, texts, st.integers(1, 8))
-def test_jaccard_equals_its_reference(a: str, b: str, width: int) -> None:
-    assert jaccard(a, b, width) == float(reference_jaccard(a, b, width))
-    assert jaccard(a, b, width) == jaccard(b, a, width)
+@given(texts, texts)
+def test_jaccard_equals_its_reference(a: str, b: str) -> None:
+    assert compare(a, b).jaccard == compare(b, a).jaccard == float(reference_jaccard(a, b, SHINGLE))
 
 
-def test_a_shingle_has_five_characters_by_default() -> None:
+def test_a_shingle_has_five_word_characters() -> None:
     assert SHINGLE == 5
-    assert shingles("abcdefg") == {"abcde", "bcdef", "cdefg"}
-    assert shingles("abc") == {"abc"}
-    assert shingles("a, b-c d!e (f)😀") == {"abcde", "bcdef"}
-    assert shingles("……!") == shingles("") == set()
-    with pytest.raises(InputError, match="the width of a shingle is 0: use a whole number from 1"):
-        jaccard("a", "b", 0)
+    assert compare("abcdefg", "bcdefgh").jaccard == 2 / 4
+    assert compare("a, b-c d!e (f)😀", "bcdef").jaccard == 1 / 2
+    assert compare("abc", "a-b-c").jaccard == 1
+    assert compare("……!", "……").jaccard == compare("", "abc").jaccard == 0
 
 
 @given(some_weights, some_weights)

@@ -1,4 +1,4 @@
-"""Laws of confirm: its similarities equal those of ``measures``, whose sets of strings are the reference."""
+"""Laws of confirm: its similarities equal those of the reference, which is made of sets of strings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from es_simhash.errors import InputError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.similarity.confirm import Confirm, TextFeatures, have_agreeing_numbers
-from es_simhash.similarity.measures import MEASURES, Measure, similarity
+from es_simhash.similarity.measures import MEASURES, Measure
+from tests.similarity.reference import similarity
 
 FINGERPRINTER = Fingerprinter()
 letters = st.text("市气象台发布暴雨橙色红预警a1，。 ", max_size=40)

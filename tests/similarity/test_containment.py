@@ -7,24 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.fingerprinting.normalisation import compared_characters
-from es_simhash.similarity.containment import SHORTEST, containment, containment_of
+from es_simhash.fingerprinting.shingles import distinct, shingle_numbers
+from es_simhash.similarity import measures
+from es_simhash.similarity.measures import SHORTEST
+from tests.similarity import reference
 
 long = "".join(chr(0x4E00 + 7 * number) for number in range(400))
 
 
-def plain_containment(a: str, b: str) -> float:
-    """By sets of strings."""
-    sets = [{words[at : at + 5] for at in range(max(1, len(words) - 4))} for words in map(compared_characters, (a, b))]
-    fewer, more = sorted(sets, key=len)
-    if len(fewer) < SHORTEST and fewer != more:
-        return 0.0
-    return len(fewer & more) / len(fewer)
+def containment(a: str, b: str) -> float:
+    one, other = (distinct(shingle_numbers(compared_characters(text))) for text in (a, b))
+    return measures.containment(one, other)
 
 
 @given(st.integers(0, 200), st.integers(60, 200), st.integers(0, 200), st.integers(60, 200))
 def test_containment_is_that_of_sets_of_shingles(a: int, size: int, b: int, other: int) -> None:
     one, two = long[a : a + size], long[b : b + other]
-    assert containment(one, two) == containment(two, one) == plain_containment(one, two)
+    assert containment(one, two) == containment(two, one) == reference.containment(one, two)
 
 
 @given(start=st.integers(0, 300), size=st.integers(SHORTEST + 4, 400))
@@ -43,5 +42,5 @@ def test_short_texts_are_contained_in_nothing_but_themselves() -> None:
 
 def test_containment_is_the_share_of_the_fewer_numbers() -> None:
     numbers = np.arange(100, dtype=np.uint64)
-    assert containment_of(numbers, numbers[20:]) == 1.0
-    assert containment_of(numbers, numbers + np.uint64(40)) == 0.6
+    assert measures.containment(numbers, numbers[20:]) == 1.0
+    assert measures.containment(numbers, numbers + np.uint64(40)) == 0.6

@@ -26,6 +26,8 @@ def plain_levenshtein(a: str, b: str) -> float:
         before, row = row, [i]
         for j, other in enumerate(b, 1):
             row.append(min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (one != other)))
+    if not a or not b:
+        return 0.0
     return 1 - row[-1] / max(len(a), len(b), 1)
 
 

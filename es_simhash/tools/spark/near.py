@@ -20,7 +20,7 @@ from es_simhash.groups.links import unite
 from es_simhash.groups.near_pairs import nearest
 from es_simhash.search.hamming import distances_at
 from es_simhash.search.keys import SHORT
-from es_simhash.similarity.measures import levenshtein_of_words
+from es_simhash.similarity.edits import levenshtein
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -158,7 +158,7 @@ class NearSearch:
 
     def _similar(self, one: str, other: str) -> bool:
         assert self.least is not None
-        return min(len(one), len(other)) <= SHORT and levenshtein_of_words(one, other, self.least) >= self.least
+        return min(len(one), len(other)) <= SHORT and levenshtein(one, other, self.least) >= self.least
 
 
 class _Rows:

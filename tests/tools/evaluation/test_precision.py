@@ -14,7 +14,6 @@ from es_simhash.errors import InputError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.similarity.compare import compare
-from es_simhash.similarity.measures import similarity
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.similarity.text_decision import TextDecision
 from es_simhash.tools.evaluation import precision as module
@@ -28,6 +27,7 @@ from es_simhash.tools.evaluation.precision import (
     named_rules,
 )
 from tests.cli import STORM
+from tests.similarity.reference import similarity
 from tests.similarity.test_compare import LIKE, LONG, texts
 
 WIDE = Scheme(bits=128)

@@ -1,0 +1,64 @@
+"""The reference of the measures, slow and obvious: sets of strings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+from es_simhash.fingerprinting.normalisation import compared_characters, normalise
+from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.similarity.edits import levenshtein
+from es_simhash.similarity.measures import SHORTEST, cosine
+
+if TYPE_CHECKING:
+    from es_simhash.similarity.measures import Measure
+
+
+def shingles(words: str, width: int = 5) -> set[str]:
+    """Return every run of ``width`` of the characters; a text that is shorter is its only shingle."""
+    cut = {words[start : start + width] for start in range(len(words) - width + 1)}
+    return cut or ({words} if words else set())
+
+
+def jaccard(a: str, b: str) -> float:
+    """Return the Jaccard similarity of the shingles of two texts."""
+    normalised = normalise(a), normalise(b)
+    return _jaccard(*map(compared_characters, normalised)) if normalised[0] != normalised[1] else 1.0
+
+
+def _jaccard(a: str, b: str) -> float:
+    ours, theirs = shingles(a), shingles(b)
+    return len(ours & theirs) / len(ours | theirs) if ours | theirs else 0.0
+
+
+def containment(a: str, b: str) -> float:
+    """Return the share of the shingles of the text that has fewer that the other has, too."""
+    fewer, more = sorted(map(shingles, (a, b)), key=len)
+    if not fewer or (len(fewer) < SHORTEST and fewer != more):
+        return 0.0
+    return len(fewer & more) / len(fewer)
+
+
+def similarity(a: str, b: str, measure: Measure = "either", scheme: Scheme | Fingerprinter = DEFAULT) -> float:
+    """Return the similarity of two texts by one of the measures."""
+    fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
+    normalised = [fingerprinter.scheme.normalise(text) for text in (a, b)]
+    if normalised[0] == normalised[1]:
+        return 1.0
+    one, other = map(compared_characters, normalised)
+    edits = levenshtein(one, other) if one and other else 0.0
+    match measure:
+        case "either":
+            return max(_jaccard(one, other), edits)
+        case "jaccard":
+            return _jaccard(one, other)
+        case "containment":
+            return max(containment(one, other), edits)
+        case "levenshtein":
+            return edits
+        case "cosine":
+            tokens = [fingerprinter.tokenize(text) for text in normalised]
+            weights = [fingerprinter.weigh(each) for each in tokens]
+            if not all(weights):
+                weights = [fingerprinter.weigh(each, min_features=1) for each in tokens]
+            return cosine(*weights)
