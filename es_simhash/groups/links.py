@@ -35,6 +35,7 @@ from es_simhash.errors import InputError
 from es_simhash.fingerprinting.encoding import columns
 from es_simhash.groups.near_pairs import NearPairs, kinds_of, nearest
 from es_simhash.groups.time_window import MembersByTime
+from es_simhash.search.hamming import distances_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -107,53 +108,38 @@ def links(documents: GroupInput, max_distance: int, head: str) -> tuple[Links, i
     :param max_distance: in bits; below 0 only exact duplicates belong together.
     :param head: one of :data:`HEADS`.
     """
-    if documents.times is not None:
-        return _links_in_window(documents, documents.times, max_distance, head)
-    values = documents.fingerprints
-    with_value = np.flatnonzero(documents.fingerprinted)
+    times = documents.times
+    if times is None:
+        positions = np.flatnonzero(documents.fingerprinted)
+        values = documents.fingerprints
+        values = values if len(positions) == len(values) else values[positions]
+    else:
+        values, kinds = _kinds_of_fingerprints(documents)
+        members = MembersByTime(kinds, times)
     # The best original so far, as one number whose order is the order of preference: the position of an exact
     # duplicate; or distance + 1 in the bits from 48 on, and the position in the bits below.
     best = np.full(len(documents), _NO_ORIGINAL, dtype=np.int64)
-    near = NearPairs(values if len(with_value) == len(values) else values[with_value], max_distance)
+    words = columns(values)
+    near = NearPairs(values, max_distance)
 
     def linked() -> Iterator[Pairs]:
-        for indices in near.connecting():
-            pairs = with_value[indices[indices[:, 0] != indices[:, 1]]]
-            earlier, later = np.sort(pairs, axis=1).T
-            differing = columns(values[earlier] ^ values[later])
-            distance = sum(np.bitwise_count(word).astype(np.int64) for word in differing)
-            np.minimum.at(best, later, (distance + 1) << 48 | earlier)
-            yield pairs
-        copies = _copies(documents.texts)
+        for some in near.connecting():
+            if times is None:
+                some = some[some[:, 0] != some[:, 1]]
+                found = iter([(np.sort(positions[some], axis=1), np.arange(len(some)))])
+            else:
+                found = members.pairs(some)
+            distances = distances_at(words, some[:, 0], some[:, 1]).astype(np.int64)
+            for pairs, index in found:
+                np.minimum.at(best, pairs[:, 1], (distances[index] + 1) << 48 | pairs[:, 0])
+                yield pairs
+        copies = _copies(documents)
         np.minimum.at(best, copies[:, 1], copies[:, 0])
         yield copies
 
     lowest = unite(len(documents), linked())
     originals = np.where(best == _NO_ORIGINAL, -1, best & ((1 << 48) - 1))
     return (_heads(lowest, documents, head), originals), near.left_out
-
-
-def _links_in_window(documents: GroupInput, times: Times, max_distance: int, head: str) -> tuple[Links, int]:
-    count = len(documents)
-    distinct, kinds = _kinds_of_fingerprints(documents)
-    near_kinds = NearPairs(distinct, max_distance)
-    best = np.full(count, _NO_ORIGINAL, dtype=np.int64)  # as in links()
-
-    def linked() -> Iterator[Pairs]:
-        members = MembersByTime(kinds, times)
-        for near in near_kinds.connecting():
-            differing = columns(distinct[near[:, 0]] ^ distinct[near[:, 1]])
-            distance = sum(np.bitwise_count(word).astype(np.int64) for word in differing)
-            for pairs, index in members.pairs(near):
-                np.minimum.at(best, pairs[:, 1], (np.asarray(distance)[index] + 1) << 48 | pairs[:, 0])
-                yield pairs
-        copies = _copies_in_window(documents.texts, times)
-        np.minimum.at(best, copies[:, 1], copies[:, 0])
-        yield copies
-
-    lowest = unite(count, linked())
-    originals = np.where(best == _NO_ORIGINAL, -1, best & ((1 << 48) - 1))
-    return (_heads(lowest, documents, head), originals), near_kinds.left_out
 
 
 def _kinds_of_fingerprints(documents: GroupInput) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -166,9 +152,16 @@ def _kinds_of_fingerprints(documents: GroupInput) -> tuple[NDArray[np.uint64], N
     return values[first[order]], kinds
 
 
-def _copies_in_window(texts: NDArray[np.int64], times: Times) -> Pairs:
-    """Return the pairs of exact duplicates that their links need, the lower position first."""
-    members = MembersByTime(texts, times)
+def _copies(documents: GroupInput) -> Pairs:
+    """Return the pairs of exact duplicates that their links need, the lower position first.
+
+    Without times it is a pair for each of them: the position of the first document with its text, and its own.
+    """
+    texts = documents.texts
+    if documents.times is None:
+        later = np.flatnonzero((texts >= 0) & (texts != np.arange(len(texts))))
+        return np.stack([texts[later], later], axis=1)
+    members = MembersByTime(texts, documents.times)
     itself = np.stack([np.arange(len(members.sizes))] * 2, axis=1)
     found = [pairs for pairs, _ in members.pairs(itself)]
     return np.unique(np.concatenate([np.empty((0, 2), dtype=np.int64), *found]), axis=0)
@@ -228,7 +221,7 @@ class ConfirmedLinks:
         """About how many pairs within ``max_distance`` are not compared, because so many documents are near."""
         self._documents = documents
         times = documents.times
-        copies = _copies(documents.texts) if times is None else _copies_in_window(documents.texts, times)
+        copies = _copies(documents)
         # A lower member in the group of each document; of the lowest one, itself. Following it leads to the lowest one.
         self._lower = unite(len(documents), iter([copies]))
         self._originals = np.full(len(documents), -1, dtype=np.int64)
@@ -236,19 +229,18 @@ class ConfirmedLinks:
         self._originals[copies[::-1, 1]] = copies[::-1, 0]
         # Exact duplicates have the same text. So only the first of them is compared with other documents, unless times
         # tell them apart.
-        if times is not None and near is not None:
+        if near is not None:
             pairs, distances = near
-        elif times is not None:
-            pairs, distances, self.left_out = _near_in_window(documents, times, max_distance, most)
-        elif near is None:
+            if times is None:
+                first = (self._originals[pairs] < 0).all(axis=1)
+                pairs, distances = pairs[first], distances[first]
+        elif times is None:
             positions = np.flatnonzero(documents.fingerprinted & (self._originals < 0))
             every = NearPairs(documents.fingerprints[positions], max_distance)
             pairs, distances = every.every(most)
             pairs, self.left_out = positions[pairs], every.left_out
         else:
-            pairs, distances = near
-            first = (self._originals[pairs] < 0).all(axis=1)
-            pairs, distances = pairs[first], distances[first]
+            pairs, distances, self.left_out = _near_in_window(documents, times, max_distance, most)
         # In order of preference for an original: the nearest, then the first written. So the first pair of a document
         # whose texts agree has its original.
         self._pairs: Pairs = pairs[np.lexsort((pairs[:, 0], pairs[:, 1], distances))]
@@ -308,12 +300,6 @@ class ConfirmedLinks:
             if len(requested):
                 return requested
         return self._chunk
-
-
-def _copies(texts: NDArray[np.int64]) -> Pairs:
-    """Return a pair for each exact duplicate: the position of the first document with its text, and its own."""
-    later = np.flatnonzero((texts >= 0) & (texts != np.arange(len(texts))))
-    return np.stack([texts[later], later], axis=1)
 
 
 def _heads(lowest: NDArray[np.int64], documents: GroupInput, head: str) -> NDArray[np.int64]:
