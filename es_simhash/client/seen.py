@@ -12,11 +12,11 @@ from es_simhash.client.arguments import checked_deadline
 from es_simhash.client.clients import AsyncClient, SyncClient, async_method
 from es_simhash.client.search_hits import hit_group, hit_id, hits_of
 from es_simhash.errors import InputError
-from es_simhash.portal import THREADS
+from es_simhash.portal import THREADS, in_event_loop
 from es_simhash.retries import Patience
 from es_simhash.seen import changes
 from es_simhash.seen.changes import SEEN_DEADLINE
-from es_simhash.seen.page import UnseenPage
+from es_simhash.seen.page import unseen_page
 from es_simhash.stores.address import USERS_INDEX, open_store
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     ByUser = Mapping[str, Iterable[Item]] | Mapping[int, Iterable[Item]] | Mapping[str | int, Iterable[Item]]
 
 H = TypeVar("H")
+T = TypeVar("T")
 I = TypeVar("I", bound="Item")  # noqa: E741  an item of the caller's type
 
 ROUNDS = 5
@@ -241,12 +242,11 @@ class SeenItems(SyncClient):
             group that the user has seen: ``items`` of the page has the items and the groups to add.
         :param offset: where to start. The page says where the next one starts.
         """
-        page = UnseenPage(size, offset, rounds, item, group)
-        while (request := page.next_request()) is not None:
-            page.fetched(fetch(*request))
-            asked = page.asked
-            page.add([False] * len(asked) if user is None else self.might_have_seen(user, asked))
-        return page.page()
+
+        def has_seen(items: list[Item]) -> list[bool]:
+            return [False] * len(items) if user is None else self.might_have_seen(user, items)
+
+        return unseen_page(fetch, has_seen, size, offset, rounds, item, group)
 
     def search_page(
         self,
@@ -340,12 +340,8 @@ class AsyncSeenItems(AsyncClient):
         rounds: int = ROUNDS,
     ) -> Page[H]:
         """:meth:`SeenItems.unseen_page`. ``fetch`` is awaited."""
-        page = UnseenPage(size, offset, rounds, item, group)
-        while (request := page.next_request()) is not None:
-            page.fetched(await fetch(*request))
-            asked = page.asked
-            page.add([False] * len(asked) if user is None else await self.might_have_seen(user, asked))
-        return page.page()
+        options: Any = {"item": item, "group": group, "offset": offset, "rounds": rounds}
+        return await _unseen_page(self, user, _awaited(fetch), size, **options)
 
     async def search_page(
         self,
@@ -357,11 +353,20 @@ class AsyncSeenItems(AsyncClient):
         rounds: int = ROUNDS,
     ) -> Page[Hit]:
         """:meth:`SeenItems.search_page`. ``search`` is awaited."""
+        return await _search_page(self, user, _awaited(search), size, offset=offset, rounds=rounds)
 
-        async def fetch(offset: int, size: int) -> list[Hit]:
-            return hits_of(await search(offset, size))
 
-        return await self.unseen_page(user, fetch, size, item=hit_id, group=hit_group, offset=offset, rounds=rounds)
+_unseen_page = async_method(SeenItems.unseen_page, short=True)
+_search_page = async_method(SeenItems.search_page, short=True)
+
+
+def _awaited(function: Callable[[int, int], Awaitable[T]]) -> Callable[[int, int], T]:
+    """Return the plain form of an async function of the caller: the event loop runs it."""
+
+    async def run(offset: int, size: int) -> T:
+        return await function(offset, size)
+
+    return lambda offset, size: in_event_loop(run(offset, size), of_caller=True)
 
 
 def _single(report: SeenReport) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -37,17 +38,22 @@ class Page(Generic[H]):
     items: list[Item] = field(default_factory=list)
 
 
-class UnseenPage(Generic[H]):
-    """Fills a page with unseen hits, in a bounded number of requests to the source. It does no I/O. ::
-
-        while (request := unseen.next_request()) is not None:
-            unseen.fetched(fetch(*request))
-            unseen.add([has_seen(item) for item in unseen.asked])
-        return unseen.page()
+def unseen_page(
+    fetch: Callable[[int, int], Sequence[H]],
+    has_seen: Callable[[list[Item]], Sequence[bool]],
+    size: int,
+    offset: int,
+    rounds: int,
+    item: Callable[[H], Item],
+    group: Callable[[H], Item | None] | None = None,
+) -> Page[H]:
+    """Return a page of unseen hits, by a bounded number of requests to the source.
 
     A request asks for more hits than are missing, because the user may have seen some of them: for each missing hit, as
     many as each unseen hit took so far.
 
+    :param fetch: is called with an offset and a number of hits. Fewer hits mean that the source is exhausted.
+    :param has_seen: returns for each item whether the user might have seen it.
     :param size: hits of a full page.
     :param offset: where to start in the source.
     :param rounds: how many requests are made at most.
@@ -56,80 +62,32 @@ class UnseenPage(Generic[H]):
         group that was seen. Without it groups do not count.
     :raises InputError: if a number is out of range.
     """
-
-    def __init__(
-        self,
-        size: int,
-        offset: int,
-        rounds: int,
-        item: Callable[[H], Item],
-        group: Callable[[H], Item | None] | None = None,
-    ) -> None:
-        if size < 1 or rounds < 1 or offset < 0:
-            raise InputError(f"size {size}, rounds {rounds}, offset {offset}: use whole numbers from 1, 1 and 0")
-        self._size = size
-        self._offset = offset
-        self._rounds = rounds
-        self._checked = 0
-        self._exhausted = False
-        self._hits: list[H] = []
-        self._item = item
-        self._group = group
-        self._fetched: list[tuple[H, list[Item]]] = []
-        self._items: dict[Item, None] = {}
-
-    def next_request(self) -> tuple[int, int] | None:
-        """Return the offset and the number of hits to fetch next; None if the page is complete.
-
-        The page is complete if it is full, if the source is exhausted, or if all rounds are used.
-        """
-        if len(self._hits) == self._size or self._exhausted or not self._rounds:
-            return None
-        factor = _FIRST_FACTOR
-        if self._checked:
-            factor = min(_MOST_FACTOR, self._checked / max(len(self._hits), 1))
-        return self._offset, ceil((self._size - len(self._hits)) * factor)
-
-    def fetched(self, hits: Sequence[H]) -> None:
-        """Take the hits that the last request fetched.
-
-        :param hits: from the offset of the request on. Fewer hits than requested mean that the source is exhausted.
-        """
-        self._fetched = [(hit, self._items_of(hit)) for hit in hits]
-
-    def _items_of(self, hit: H) -> list[Item]:
-        """Return the item of a hit, and its group if it has one."""
-        item = self._item(hit)
-        group = self._group(hit) if self._group is not None else None
-        return [item] if group is None or group == item else [item, group]
-
-    @property
-    def asked(self) -> list[Item]:
-        """The items of the fetched hits: whether the user has seen each of them must be known."""
-        return [item for _, items in self._fetched for item in items]
-
-    def add(self, seen: Sequence[bool]) -> None:
-        """Add the hits that were fetched.
-
-        :param seen: for each item of ``asked``, whether the user might have seen it.
-        """
-        request = self.next_request()
-        assert request is not None, "the page is complete"
-        start = 0
-        for hit, items in self._fetched:
-            self._offset += 1
-            self._checked += 1
-            is_seen = any(seen[start : start + len(items)])
-            start += len(items)
-            if is_seen or (self._group is not None and items[-1] in self._items):
+    if size < 1 or rounds < 1 or offset < 0:
+        raise InputError(f"size {size}, rounds {rounds}, offset {offset}: use whole numbers from 1, 1 and 0")
+    hits: list[H] = []
+    items: dict[Item, None] = {}
+    start = offset
+    for _ in range(rounds):
+        factor = min(_MOST_FACTOR, (offset - start) / max(len(hits), 1)) if offset > start else _FIRST_FACTOR
+        request = ceil((size - len(hits)) * factor)
+        fetched = [(hit, _items_of(hit, item, group)) for hit in fetch(offset, request)]
+        seen = iter(has_seen([each for _, theirs in fetched for each in theirs]))
+        for hit, theirs in fetched:
+            offset += 1
+            is_seen = any(tuple(islice(seen, len(theirs))))
+            if is_seen or (group is not None and theirs[-1] in items):
                 continue
-            self._hits.append(hit)
-            self._items.update(dict.fromkeys(items))
-            if len(self._hits) == self._size:
-                return
-        self._exhausted = len(self._fetched) < request[1]
-        self._rounds -= 1
+            hits.append(hit)
+            items.update(dict.fromkeys(theirs))
+            if len(hits) == size:
+                return Page(hits, offset, exhausted=False, items=list(items))
+        if len(fetched) < request:
+            return Page(hits, offset, exhausted=True, items=list(items))
+    return Page(hits, offset, exhausted=False, items=list(items))
 
-    def page(self) -> Page[H]:
-        """Return the page as it is now."""
-        return Page(self._hits, self._offset, self._exhausted, list(self._items))
+
+def _items_of(hit: H, item: Callable[[H], Item], group: Callable[[H], Item | None] | None) -> list[Item]:
+    """Return the item of a hit, and its group if it has one."""
+    own = item(hit)
+    its_group = group(hit) if group is not None else None
+    return [own] if its_group is None or its_group == own else [own, its_group]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from es_simhash import AsyncSeenItems
 from es_simhash.errors import InputError, StoreUnavailable
-from tests.client import Source, memory
+from tests.client import CONFIG, Source, memory
+from tests.contract import LinearStore
 
 
 def test_a_page_is_full_of_unseen_hits_in_their_order(seen: Any, ann: str) -> None:
@@ -32,6 +35,19 @@ def test_an_error_of_the_fetch_function_is_raised_unchanged(seen: Any, ann: str)
 
         with pytest.raises(type(error), match="theirs"):
             seen.unseen_page(ann, fetch, 5)
+
+
+def test_the_fetch_function_of_an_async_page_may_await_other_calls_of_the_same_object() -> None:
+    async def page_of() -> list[int]:
+        async with AsyncSeenItems(LinearStore(), **CONFIG, threads=1) as seen:
+            await seen.add("ann", [1])
+
+            async def fetch(offset: int, size: int) -> list[int]:
+                return await seen.unseen("bob", range(3)[offset : offset + size])
+
+            return (await asyncio.wait_for(seen.unseen_page("ann", fetch, 3), 30)).hits
+
+    assert asyncio.run(page_of()) == [0, 2]
 
 
 pages = given(
