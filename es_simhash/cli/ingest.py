@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash.console.dead_letters import DeadLetters, check_not_input
+from es_simhash.console.dead_letters import DeadLetters
 from es_simhash.console.exits import STOPPED_AT_DUPLICATE, exit_unless_all_done
 from es_simhash.console.first_lines import check_fields
 from es_simhash.console.help import Command
@@ -112,8 +112,6 @@ def ingest(
     "reason". If texts decide, a near-duplicate also has "similarity". The last line holds the counts.
     """
     source = Input(input_paths(files), **reading)
-    if dead_letter is not None:
-        check_not_input(dead_letter, source.paths)
     check_different_files(
         {"--store": sqlite_file(store["store"]), "--resume": resume, "--dead-letter": dead_letter}, source.paths
     )

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.console.output import display
 from es_simhash.console.whole_lines import write_lines
 from es_simhash.errors import InputError, StoreError
-from es_simhash.files import is_same_file, open_for_owner
+from es_simhash.files import open_for_owner
 from es_simhash.ingest.dead_letters import dead_letter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from io import FileIO
 
     from es_simhash.deciding.outcome import Outcome
@@ -113,17 +113,6 @@ def _checked_note(note: Any) -> tuple[str | None, int]:
             "ingest everything again"
         )
     return named, end
-
-
-def check_not_input(path: str, inputs: Iterable[str]) -> None:
-    """Check that the dead-letter file is not an input file: the command would read its own output without end.
-
-    :raises InputError: if it is an input file, by this or another name.
-    """
-    if any(is_same_file(path, name) for name in inputs):
-        raise InputError(
-            f"cannot write dead letters to {display(path)}: it is an input file; name another file (--dead-letter)"
-        )
 
 
 def _digest(letter: bytes) -> bytes:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
+from es_simhash.console.option_names import with_options
+from es_simhash.console.output import echo
+
 if TYPE_CHECKING:
     from es_simhash.deciding.group import Progress as ShowStage
 
@@ -26,6 +29,8 @@ class Progress(tqdm):  # type: ignore[type-arg]
     """
 
     def __init__(self, total: int | None, noun: str = "documents", *, quiet: bool = False, **more: Any) -> None:
+        self.rejected = 0
+        """How many lines could not be used."""
         self._noun = noun
         self._done = 0
         self._shown = 0.0
@@ -39,6 +44,15 @@ class Progress(tqdm):  # type: ignore[type-arg]
         if not self.disable and (now := time.monotonic()) - self._shown > _REFRESH_SECONDS:
             self._shown = now
             self.refresh()
+
+    def reject(self, reason: str) -> None:
+        """Print why a line cannot be used, and count it.
+
+        :param reason: with the place of the line.
+        """
+        self.rejected += 1
+        self.clear()
+        echo(f"rejected: {with_options(reason)}", err=True)
 
     @property
     def format_dict(self) -> dict[str, Any]:

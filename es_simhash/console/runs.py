@@ -18,7 +18,7 @@ from es_simhash.fingerprinting.normalisation import MAX_TEXT
 from es_simhash.ingest.batches import BATCH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from tqdm import tqdm
     from typing_extensions import Self
@@ -180,16 +180,28 @@ def _print_counts(counts: Counts, before: int, seconds: float, as_json: bool) ->
     if as_json:
         print_json(counts.to_dict())
         return
-    total = counts.total
-    rate = f", {(total - before) / seconds:,.0f} a second" if seconds > 1 else ""
-    echo(f"{count_of(total - before, 'document')} in {seconds:.1f} s{rate}")
-    if before:
-        echo(f"{total:,} including earlier runs with the same --resume file")
-    for name, label in _COUNT_LABELS.items():
-        if counts.outcomes[name]:
-            echo(f"  {label:<17}{counts.outcomes[name]:>12,}")
+    labelled = [(label, counts.outcomes[name]) for name, label in _COUNT_LABELS.items()]
+    echo_counts(labelled, counts.total - before, seconds, before=before)
     if counts.without_fingerprint:
         echo(
             f"{counts.without_fingerprint:,} stored without a fingerprint (text too short): the rule fingerprint finds "
             "only exact duplicates of them"
         )
+
+
+def echo_counts(
+    labelled: Iterable[tuple[str, int]], done: int, seconds: float, *, before: int = 0, err: bool = False
+) -> None:
+    """Print how many documents were done, how fast, and the counts that are not 0.
+
+    :param labelled: pairs (label, count).
+    :param before: documents of earlier runs with the same checkpoint.
+    :param err: print on standard error.
+    """
+    rate = f", {done / seconds:,.0f} a second" if seconds > 1 else ""
+    echo(f"{count_of(done, 'document')} in {seconds:.1f} s{rate}", err=err)
+    if before:
+        echo(f"{done + before:,} including earlier runs with the same --resume file", err=err)
+    for label, count in labelled:
+        if count:
+            echo(f"  {label:<17}{count:>12,}", err=err)

@@ -12,7 +12,6 @@ from es_simhash.console.exits import SOME_NOT_DONE
 from es_simhash.console.first_lines import check_fields, object_of
 from es_simhash.console.help import Command
 from es_simhash.console.input import Input, input_options, input_paths
-from es_simhash.console.option_names import with_options
 from es_simhash.console.options import text_field_option
 from es_simhash.console.output import count_of, echo, print_utf8
 from es_simhash.errors import InputError
@@ -57,23 +56,20 @@ def idf(files: tuple[str, ...], text_field: list[str], tokens: str, max_words: i
     source = Input(input_paths(files), **reading)
     fields = tuple(text_field)
     frequencies = DocumentFrequencies(tokens, max_words=max_words)
-    rejected = 0
     with source.progress() as progress:
         for line in source.lines(progress, partial(check_fields, id_field=None, text_fields=fields)):
             progress.done()
             try:
                 frequencies.add(text_of(object_of(line), fields))
             except InputError as error:
-                rejected += 1
-                progress.clear()
-                echo(with_options(f"rejected: {line.place}: {error}"), err=True)
+                progress.reject(f"{line.place}: {error}")
     if not frequencies.documents:
         raise InputError(f"no documents in {source.names}: give one JSON object per line")
     table = frequencies.table()
     for row in table.lines():
         print_utf8(row)
     echo(_summary(frequencies, len(table.units)), err=True)
-    if rejected:
+    if progress.rejected:
         sys.exit(SOME_NOT_DONE)
 
 

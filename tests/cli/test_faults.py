@@ -124,9 +124,7 @@ def test_an_input_file_cannot_be_the_dead_letter_file(tmp_path: Path, files: lis
             command, cwd=tmp_path, env=environment(), stdin=stdin, capture_output=True, text=True, timeout=20
         )
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
-        "es-simhash: cannot write dead letters to x.dead: it is an input file; name another file (--dead-letter)\n"
-    )
+    assert done.stderr == ("es-simhash: --dead-letter and the input are one file, x.dead: name two files\n")
     assert dead.read_bytes() == b"5\n5\n5"
     assert not (tmp_path / "es-simhash.db").exists()
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from es_simhash import Documents, InputError, Outcome, SimhashError
-from es_simhash.console.dead_letters import DeadLetters, check_not_input
+from es_simhash.console.dead_letters import DeadLetters
 from es_simhash.console.exits import exit_unless_all_done
 from es_simhash.console.first_lines import check_fields
 from es_simhash.console.help import Command
@@ -28,8 +28,8 @@ from es_simhash.console.options import (
     rule_options,
     text_field_option,
 )
-from es_simhash.console.output import count_of, echo, not_compared
-from es_simhash.console.runs import OutcomePrinter, max_text_option, workers_option
+from es_simhash.console.output import echo, not_compared
+from es_simhash.console.runs import OutcomePrinter, echo_counts, max_text_option, workers_option
 from es_simhash.console.scheme import make_fingerprinter, plain_scheme_options
 from es_simhash.console.whole_lines import WholeLines
 from es_simhash.similarity.rule import rule_of
@@ -142,8 +142,6 @@ def dedupe(
     known = input_paths(tuple(name for name in against if name not in stores)) if len(stores) < len(against) else ()
     source = Input(input_paths(files), **reading)
     inputs = (*known, *source.paths)
-    if dead_letter is not None:
-        check_not_input(dead_letter, inputs)
     check_different_files({"the output": _OUTPUT, "--duplicates": duplicates, "--dead-letter": dead_letter}, inputs)
     fingerprinter = make_fingerprinter(**choices)
     with ExitStack() as stack:
@@ -285,27 +283,19 @@ class _Report:
         self.not_compared += decision.left_out
         if decision.problem is not None:
             self.rejected += 1
-            self._reject(item, decision.problem)
+            place, reason = item.name.place, f"{item.name.place}: {decision.problem}"
+            outcome = outcome_with_options(Outcome(None, "rejected", reason=reason, place=place, document=item.output))
+            self._printer.show(outcome)
+            if self._letters is not None:
+                self._letters.put(outcome)
         if not item.against:
             self.counts[_kind(decision)] += 1
-
-    def _reject(self, item: Item, problem: str) -> None:
-        place = item.name.place
-        outcome = Outcome(None, "rejected", reason=f"{place}: {problem}", place=place, document=item.output)
-        outcome = outcome_with_options(outcome)
-        self._printer.show(outcome)
-        if self._letters is not None:
-            self._letters.put(outcome)
 
     def print(self, progress: Progress) -> None:
         """Print the counts on standard error."""
         progress.clear()
-        total, seconds = self.counts.total(), time.monotonic() - self._started
-        rate = f", {total / seconds:,.0f} a second" if seconds > 1 else ""
-        echo(f"{count_of(total, 'document')} in {seconds:.1f} s{rate}", err=True)
-        for kind in _KINDS:
-            if self.counts[kind]:
-                echo(f"  {kind:<17}{self.counts[kind]:>12,}", err=True)
+        labelled = [(kind, self.counts[kind]) for kind in _KINDS]
+        echo_counts(labelled, self.counts.total(), time.monotonic() - self._started, err=True)
         if self.not_compared:
             echo(not_compared(self.not_compared), err=True)
 

@@ -32,9 +32,10 @@ from es_simhash.tools.evaluation.precision import evaluate as evaluate_pairs
 from es_simhash.tools.evaluation.sample import has_keys, pairs_to_label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from es_simhash import Documents
+    from es_simhash.console.progress import Progress
     from es_simhash.tools.evaluation.precision import LabelledPair
 
 SAMPLE = "Draw pairs to label"
@@ -135,47 +136,37 @@ def evaluate(
         if documents is not None and rule == DuplicateRule():
             rule = documents.rule()
         reader = PairReader(fingerprinter, truth, rule, documents.fetch if documents else None)
-        paths = input_paths(files, "name a file of labelled pairs, or pipe them in")
-        pairs = _Pairs(reader, Input(paths, **reading))
-        evaluation = evaluate_pairs(pairs.usable(), fingerprinter.scheme)
+        source = Input(input_paths(files, "name a file of labelled pairs, or pipe them in"), **reading)
+        progress = stack.enter_context(source.progress("pairs"))
+        pairs = reader.read(source.lines(progress, object_of))
+        evaluation = evaluate_pairs(_usable(pairs, progress, source), fingerprinter.scheme)
     if picture is not None:
         plot(evaluation, picture)
     if as_json:
-        print_json(json_form(evaluation, rule, pairs.rejected))
+        print_json(json_form(evaluation, rule, progress.rejected))
     else:
         for line in table_lines(evaluation, rule):
             echo(line)
-    if pairs.rejected:
+    if progress.rejected:
         sys.exit(SOME_NOT_DONE)
 
 
-class _Pairs:
-    """The labelled pairs in files. Reports and counts the lines that cannot be used."""
+def _usable(pairs: Iterable[LabelledPair | str], progress: Progress, source: Input) -> Iterator[LabelledPair]:
+    """Yield the labelled pairs; a line that cannot be used is reported and counted.
 
-    def __init__(self, reader: PairReader, source: Input) -> None:
-        self.rejected = 0
-        self._reader = reader
-        self._source = source
-
-    def usable(self) -> Iterator[LabelledPair]:
-        """Yield the pairs.
-
-        :raises InputError: at the end, if there was none.
-        """
-        used = 0
-        with self._source.progress("pairs") as progress:
-            for pair in self._reader.read(self._source.lines(progress, object_of)):
-                progress.done()
-                if isinstance(pair, str):
-                    self.rejected += 1
-                    progress.clear()
-                    echo(f"rejected: {pair}", err=True)
-                else:
-                    used += 1
-                    yield pair
-        if not used:
-            example = '{"a": "…", "b": "…", "duplicate": true}'
-            raise InputError(f"no usable pairs in {self._source.names}: give lines such as {example}")
+    :raises InputError: at the end, if there was no pair.
+    """
+    used = False
+    for pair in pairs:
+        progress.done()
+        if isinstance(pair, str):
+            progress.reject(pair)
+        else:
+            used = True
+            yield pair
+    if not used:
+        example = '{"a": "…", "b": "…", "duplicate": true}'
+        raise InputError(f"no usable pairs in {source.names}: give lines such as {example}")
 
 
 def _print_sample(

@@ -207,7 +207,8 @@ def evaluate(pairs: Iterable[LabelledPair], scheme: Scheme = DEFAULT) -> Evaluat
     :raises InputError: if there are no pairs; if all labels are the same.
     """
     at_distance = {label: [0] * (scheme.bits + 1) for label in (True, False)}
-    by_fingerprints = _FirstPredicted(scheme)
+    # By the smallest max_distance at which fingerprints predict them.
+    first_at = {label: [0] * (scheme.max_distance + 1) for label in (True, False)}
     by_rules = _ByRules()
     labels = {True: 0, False: 0}
     without_distance = {True: 0, False: 0}
@@ -221,15 +222,18 @@ def evaluate(pairs: Iterable[LabelledPair], scheme: Scheme = DEFAULT) -> Evaluat
         else:
             at_distance[label][pair.distance] += 1
         without_texts += pair.texts is None
-        by_fingerprints.add(pair)
+        first = 0 if pair.exact else pair.distance
+        if first is not None and first <= scheme.max_distance:
+            first_at[label][first] += 1
         by_rules.add(pair)
     _check_labels(labels)
     rules = by_rules.points(labels)
+    predicted = zip(accumulate(first_at[True]), accumulate(first_at[False]), strict=True)
     return Evaluation(
         scheme=scheme,
         rules=rules,
         undecided=by_rules.undecided(rules),
-        points=by_fingerprints.points(labels),
+        points=tuple(_point(k, tp, fp, labels) for k, (tp, fp) in enumerate(predicted)),
         missed=() if without_texts else tuple(by_rules.missed),
         duplicates=tuple(at_distance[True]),
         different=tuple(at_distance[False]),
@@ -286,23 +290,6 @@ def _coin(most: int, tosses: int) -> float:
 
 def _best(rules: dict[str, Point]) -> str:
     return max(reversed(rules), key=lambda rule: rules[rule].f1)  # of several, the last
-
-
-class _FirstPredicted:
-    """The numbers of pairs by the smallest max_distance at which they are predicted."""
-
-    def __init__(self, scheme: Scheme) -> None:
-        self._first_at = {label: [0] * (scheme.max_distance + 1) for label in (True, False)}
-        self._most = scheme.max_distance
-
-    def add(self, pair: LabelledPair) -> None:
-        first = 0 if pair.exact else pair.distance
-        if first is not None and first <= self._most:
-            self._first_at[pair.duplicate][first] += 1
-
-    def points(self, labels: dict[bool, int]) -> tuple[Point, ...]:
-        predicted = zip(accumulate(self._first_at[True]), accumulate(self._first_at[False]), strict=True)
-        return tuple(_point(k, tp, fp, labels) for k, (tp, fp) in enumerate(predicted))
 
 
 def _point(max_distance: int | None, tp: int, fp: int, labels: dict[bool, int]) -> Point:

@@ -91,12 +91,12 @@ def sample_pairs(
 
     def pairs() -> Iterator[SampledPair]:
         scheme = documents.fingerprinter().scheme
-        sample = _sampled(rows, scheme, seed, most_documents)
+        sample = sampled(rows, scheme, seed, most_documents)
         by_keys = _by_keys(documents, sample.sorted()[0], size // 2, fields) if has_keys(documents) else []
-        drawn = _drawn(sample, size - len(by_keys), scheme.max_distance)
-        for start in range(0, len(drawn), BATCH):
-            yield from _with_texts(documents, drawn[start : start + BATCH], fields)
-        near = {frozenset(pair[:2]) for pair in drawn}
+        by_fingerprint = draw_from(sample, size - len(by_keys), scheme.max_distance)
+        for start in range(0, len(by_fingerprint), BATCH):
+            yield from _with_texts(documents, by_fingerprint[start : start + BATCH], fields)
+        near = {frozenset(pair[:2]) for pair in by_fingerprint}
         yield from (pair for pair in by_keys if frozenset((pair.a_id, pair.b_id)) not in near)
 
     return pairs()
@@ -107,24 +107,8 @@ def has_keys(documents: Documents) -> bool:
     return documents.keys() and documents.keys_complete()
 
 
-def draw(
-    rows: Iterable[Row],
-    scheme: Scheme,
-    size: int,
-    seed: int,
-    max_distance: int,
-) -> list[Drawn]:
-    """Draw pairs of near fingerprints; :mod:`es_simhash.tools.evaluation.draw` has the rules.
-
-    :param rows: the documents that take part; of more than ``DOCUMENTS`` a random sample does.
-    :param size: how many pairs are drawn at most.
-    :param max_distance: the largest distance in bits.
-    :returns: the pairs, sorted by distance.
-    """
-    return _drawn(_sampled(rows, scheme, seed, DOCUMENTS), size, max_distance)
-
-
-def _sampled(rows: Iterable[Row], scheme: Scheme, seed: int, most_documents: int) -> DocumentSample:
+def sampled(rows: Iterable[Row], scheme: Scheme, seed: int, most_documents: int = DOCUMENTS) -> DocumentSample:
+    """Return a random sample of the documents that have a fingerprint: all, if they are not too many."""
     sample = DocumentSample(most_documents, seed, scheme.bits)
     for row in rows:
         if row.fingerprint is not None:
@@ -132,7 +116,8 @@ def _sampled(rows: Iterable[Row], scheme: Scheme, seed: int, most_documents: int
     return sample
 
 
-def _drawn(sample: DocumentSample, size: int, max_distance: int) -> list[Drawn]:
+def draw_from(sample: DocumentSample, size: int, max_distance: int) -> list[Drawn]:
+    """Draw pairs of near fingerprints, sorted by distance; :mod:`es_simhash.tools.evaluation.draw` has the rules."""
     ids, fingerprints, ranks = sample.sorted()
     pairs = draw_pairs(fingerprints, ranks, size, max_distance)
     return [(ids[left], ids[right], distance) for left, right, distance in pairs]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.errors import InputError
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.similarity.text_fields import text_of
-from es_simhash.tools.evaluation.sample import BATCH, draw
+from es_simhash.tools.evaluation.sample import BATCH, draw_from, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,10 +54,10 @@ def near_misses(
     farthest = max(rule.bits_allowed(scheme), 0) + FARTHER
     if confirm is not None:
         farthest = scheme.max_distance
-    drawn = draw(documents.export(filter=filter), scheme, DRAWN, seed, farthest)
+    candidates = draw_from(sampled(documents.export(filter=filter), scheme, seed), DRAWN, farthest)
     misses: list[NearMiss] = []
-    for start in range(0, len(drawn), BATCH):
-        pairs = _outside(documents, drawn[start : start + BATCH], rule)
+    for start in range(0, len(candidates), BATCH):
+        pairs = _outside(documents, candidates[start : start + BATCH], rule)
         misses += _measured(documents, pairs, confirm, rule.text_fields)
     misses.sort(key=lambda miss: (-(miss.similarity or 0), miss.distance))
     return misses[:most]
