@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +18,6 @@ from es_simhash.console.options import (
     store_options,
     text_field_option,
 )
-from es_simhash.console.output import echo
 from es_simhash.console.runs import OutcomePrinter, print_outcomes, run_options
 from es_simhash.console.scheme import open_documents, scheme_options
 from es_simhash.deciding.outcome import Counts
@@ -97,7 +95,5 @@ def backfill(
         with progress:
             printer = OutcomePrinter(as_json, progress, quiet=quiet)
             print_outcomes(outcomes, counts, printer, lambda outcome: progress.update())
-    if interruptible.signal is not None:
-        echo("es-simhash: interrupted; run the same command again to continue", err=True)
-        sys.exit(interruptible.exit_code)
+    interruptible.exit_if_interrupted("; run the same command again to continue")
     exit_unless_all_done(counts.not_taken, counts.total)

@@ -162,9 +162,7 @@ def _exit(counts: Counts, stopped: DuplicateFound | None, source: Input, interru
     if stopped is not None:
         echo(f"es-simhash: {stopped}", err=True)
         sys.exit(STOPPED_AT_DUPLICATE)
-    if interruptible.signal is not None:
-        echo("es-simhash: interrupted", err=True)
-        sys.exit(interruptible.exit_code)
+    interruptible.exit_if_interrupted()
     if not counts.total:
         raise InputError(f"no documents in {source.names}: give one JSON object per line")
     exit_unless_all_done(counts.not_taken, counts.total)

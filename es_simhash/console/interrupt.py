@@ -11,8 +11,11 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
+
+from es_simhash.console.output import echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,10 +59,14 @@ class Interruptible:
         self._stopped = False
         self._former_handlers: dict[int, Any] = {}
 
-    @property
-    def exit_code(self) -> int:
-        """The exit code for the first signal."""
-        return _exit_code(self.signal or 0)
+    def exit_if_interrupted(self, then: str = "") -> None:
+        """Say that there was a signal, and exit with its code, if there was one.
+
+        :param then: what follows from it.
+        """
+        if self.signal is not None:
+            echo(f"es-simhash: interrupted{then}", err=True)
+            sys.exit(_exit_code(self.signal))
 
     def until_interrupted(self, items: Iterator[T]) -> Iterator[T]:
         """Yield the items until a signal arrives."""

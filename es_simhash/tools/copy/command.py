@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
@@ -120,7 +119,8 @@ def copy(
         target = stack.enter_context(_open(new, connection, source.fingerprinter()))
         if source.name == target.name:
             raise InputError(f"--from and --to are one index, {target.name}: name a new one (--to)")
-        later = None if switch_alias is None else _Switch(switch_alias, source, target)
+        if switch_alias is not None:
+            switch(source, switch_alias, _index_beside(source, target), check=True)
         if setup_for_copy(target, source, keys=keys) == "created" and sqlite_file(new) is None:
             echo(
                 f"{target.name}: created with the fields of es_simhash; the server chooses the type of others", err=True
@@ -143,13 +143,11 @@ def copy(
             bar.update()
 
         print_outcomes(outcomes, progress.counts, OutcomePrinter(as_json, bar, quiet=quiet), note)
-        if interruptible.signal is not None:
-            echo("es-simhash: interrupted; run the same command again to continue", err=True)
-            sys.exit(interruptible.exit_code)
+        interruptible.exit_if_interrupted("; run the same command again to continue")
         if checkpoint is not None:
             checkpoint.remove()
-        if later is not None:
-            later.unless_missing(progress.counts.not_taken)
+        if switch_alias is not None:
+            _switch_unless_missing(switch_alias, source, target, progress.counts.not_taken)
     exit_unless_all_done(progress.counts.not_taken, progress.counts.total)
 
 
@@ -192,32 +190,31 @@ class _Progress:
             self._checkpoint.note = {"from": self._source, "position": list(self.position), **letters}
 
 
-class _Switch:
-    """The switch of an alias after a copy. It is checked before.
+def _index_beside(source: Documents, target: Documents) -> str:
+    """Return the name of the new index.
 
-    :raises InputError: if the alias cannot be switched.
+    :raises InputError: if the two are not indices of one server.
     """
+    server, _, _ = source.name.rpartition("/")
+    to_server, _, to = target.name.rpartition("/")
+    if server != to_server or sqlite_file(source.name) is not None:
+        raise InputError(
+            f"an alias is one of a server, and {source.name} and {target.name} are not two indices of one server: "
+            "leave out --switch-alias"
+        )
+    return to
 
-    def __init__(self, alias: str, source: Documents, target: Documents) -> None:
-        server, _, _ = source.name.rpartition("/")
-        to_server, _, self._to = target.name.rpartition("/")
-        if server != to_server or sqlite_file(source.name) is not None:
-            raise InputError(
-                f"an alias is one of a server, and {source.name} and {target.name} are not two indices of one server: "
-                "leave out --switch-alias"
-            )
-        self._alias, self._source = alias, source
-        switch(source, alias, self._to, check=True)
 
-    def unless_missing(self, missing: int) -> None:
-        """Switch the alias, unless documents are missing in the new index."""
-        if missing:
-            echo(
-                f"es-simhash: the alias {self._alias!r} was not switched, because the new index lacks "
-                f"{count_of(missing, 'document')}: correct what was rejected or failed in {self._source.name} and copy "
-                "again, or switch the alias yourself",
-                err=True,
-            )
-            return
-        switch(self._source, self._alias, self._to)
-        echo(f"{self._alias}: now an alias of {self._to}", err=True)
+def _switch_unless_missing(alias: str, source: Documents, target: Documents, missing: int) -> None:
+    """Give the alias to the new index, unless documents are missing in it."""
+    if missing:
+        echo(
+            f"es-simhash: the alias {alias!r} was not switched, because the new index lacks "
+            f"{count_of(missing, 'document')}: correct what was rejected or failed in {source.name} and copy again, or "
+            "switch the alias yourself",
+            err=True,
+        )
+        return
+    to = _index_beside(source, target)
+    switch(source, alias, to)
+    echo(f"{alias}: now an alias of {to}", err=True)

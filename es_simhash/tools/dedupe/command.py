@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections import Counter
 from contextlib import ExitStack, closing
@@ -29,7 +28,7 @@ from es_simhash.console.options import (
     text_field_option,
 )
 from es_simhash.console.output import echo, not_compared
-from es_simhash.console.runs import OutcomePrinter, echo_counts, max_text_option, workers_option
+from es_simhash.console.runs import echo_counts, max_text_option, workers_option
 from es_simhash.console.scheme import make_fingerprinter, plain_scheme_options
 from es_simhash.console.whole_lines import WholeLines
 from es_simhash.similarity.rule import rule_of
@@ -151,8 +150,7 @@ def dedupe(
         distances = pairs or duplicates is not None
         letters = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter)))
         progress = stack.enter_context(Input(inputs).progress(quiet=quiet))
-        printer = stack.enter_context(OutcomePrinter(False, progress, quiet=True))
-        report = _Report(printer, letters)
+        report = _Report(progress, letters)
         kept = stack.enter_context(WholeLines(None))
         copies = None if duplicates is None else stack.enter_context(WholeLines(duplicates))
         interruptible = stack.enter_context(Interruptible())
@@ -193,18 +191,17 @@ def dedupe(
                 output.flush()
         except (SimhashError, KeyboardInterrupt):
             if not quiet and report.counts:
-                report.print(progress)
+                report.print()
             raise
         if not quiet and report.counts:
-            report.print(progress)
-    if interruptible.signal is not None:
-        whole = keep != "first" and not report.counts
-        without = f"; no documents are printed, because --keep {keep} needs the whole input" if whole else ""
-        echo(f"es-simhash: interrupted{without}", err=True)
-        sys.exit(interruptible.exit_code)
+            report.print()
+    whole = keep != "first" and not report.counts
+    interruptible.exit_if_interrupted(
+        f"; no documents are printed, because --keep {keep} needs the whole input" if whole else ""
+    )
     if not report.counts:
         raise InputError(f"no documents in {source.names}: give one JSON object per line")
-    exit_unless_all_done(report.rejected, report.counts.total())
+    exit_unless_all_done(progress.rejected, report.counts.total())
 
 
 def _open(address: str, connection: dict[str, Any]) -> Documents:
@@ -270,10 +267,9 @@ def _pair(item: Item, decision: Decision) -> dict[str, Any]:
 class _Report:
     """What became of the documents: counts, and dead letters."""
 
-    def __init__(self, printer: OutcomePrinter, letters: DeadLetters | None) -> None:
+    def __init__(self, progress: Progress, letters: DeadLetters | None) -> None:
         self.counts: Counter[str] = Counter()
-        self._printer = printer
-        self.rejected = 0
+        self._progress = progress
         self._letters = letters
         self.not_compared = 0
         self._started = time.monotonic()
@@ -282,18 +278,17 @@ class _Report:
         """Count a document. A rejected one is printed, and becomes a dead letter."""
         self.not_compared += decision.left_out
         if decision.problem is not None:
-            self.rejected += 1
             place, reason = item.name.place, f"{item.name.place}: {decision.problem}"
-            outcome = outcome_with_options(Outcome(None, "rejected", reason=reason, place=place, document=item.output))
-            self._printer.show(outcome)
+            self._progress.reject(reason)
             if self._letters is not None:
-                self._letters.put(outcome)
+                outcome = Outcome(None, "rejected", reason=reason, place=place, document=item.output)
+                self._letters.put(outcome_with_options(outcome))
         if not item.against:
             self.counts[_kind(decision)] += 1
 
-    def print(self, progress: Progress) -> None:
+    def print(self) -> None:
         """Print the counts on standard error."""
-        progress.clear()
+        self._progress.clear()
         labelled = [(kind, self.counts[kind]) for kind in _KINDS]
         echo_counts(labelled, self.counts.total(), time.monotonic() - self._started, err=True)
         if self.not_compared:
