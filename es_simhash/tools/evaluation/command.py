@@ -27,7 +27,6 @@ from es_simhash.errors import InputError
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.tools.evaluation.labelled_pairs import PairReader
 from es_simhash.tools.evaluation.output import json_form, table_lines
-from es_simhash.tools.evaluation.plot import check_plot, plot
 from es_simhash.tools.evaluation.precision import evaluate as evaluate_pairs
 from es_simhash.tools.evaluation.sample import has_keys, pairs_to_label
 
@@ -46,9 +45,6 @@ _FOUND = {"keys": "by keys alone", "outside": "just outside of the rule copy"}
 @click.argument("files", metavar="[PAIRS…|-]", nargs=-1)
 @click.option("--truth", metavar="T", type=float, help='A pair with a "similarity" of at least T counts as duplicates.')
 @pair_options
-@click.option(
-    "--plot", "picture", metavar="FILE", help="Also draw the result: a .png or .svg file. Needs es-simhash[plot]."
-)
 @json_option
 @option(
     "--sample",
@@ -75,7 +71,6 @@ def evaluate(
     files: tuple[str, ...],
     truth: float | None,
     rule: DuplicateRule,
-    picture: str | None,
     sample: int | None,
     seed: int,
     text_field: list[str] | None,
@@ -104,7 +99,7 @@ def evaluate(
 
     \b
     es-simhash evaluate pairs.jsonl
-    es-simhash evaluate pairs.jsonl --confirm 0.9 --bits 128 --plot curve.png
+    es-simhash evaluate pairs.jsonl --confirm 0.9 --bits 128
     es-simhash evaluate --sample 200 --store sqlite:///news.db > pairs.jsonl
     es-simhash evaluate labelled.jsonl --store sqlite:///news.db
 
@@ -119,12 +114,10 @@ def evaluate(
     pairs, not of the store. The same seed draws the same pairs. A document takes about 400 bytes of memory. If there
     are more than a million documents, it takes a random million.
     """
-    if sample is not None and (files or picture is not None or rule != DuplicateRule() or truth is not None):
-        raise click.UsageError("--sample only draws pairs: use it without PAIRS, --truth, --rule, --confirm and --plot")
+    if sample is not None and (files or rule != DuplicateRule() or truth is not None):
+        raise click.UsageError("--sample only draws pairs: use it without PAIRS, --truth, --rule and --confirm")
     if sample is not None and store is None:
         raise click.UsageError("--sample draws pairs from a store: name the store (--store URL)")
-    if picture is not None:
-        check_plot(picture)
     with ExitStack() as stack:
         documents = None
         if store is not None:
@@ -140,8 +133,6 @@ def evaluate(
         progress = stack.enter_context(source.progress("pairs"))
         pairs = reader.read(source.lines(progress, object_of))
         evaluation = evaluate_pairs(_usable(pairs, progress, source), fingerprinter.scheme)
-    if picture is not None:
-        plot(evaluation, picture)
     if as_json:
         print_json(json_form(evaluation, rule, progress.rejected))
     else:

@@ -1,25 +1,20 @@
-"""``es-simhash evaluate`` prints and plots the library's evaluation, and draws pairs to label."""
+"""``es-simhash evaluate`` prints the library's evaluation, and draws pairs to label."""
 
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
 
 import pytest
-from matplotlib.image import imread
 
 from es_simhash import Documents, DuplicateRule, Fingerprinter, Scheme
 from es_simhash.fingerprinting.normalisation import word_characters
 from es_simhash.fingerprinting.tables import IdfTable
-from es_simhash.tools.evaluation.plot import DPI, HEIGHT, WIDTH, plot
-from es_simhash.tools.evaluation.precision import LabelledPair, Point, evaluate, labelled
+from es_simhash.tools.evaluation.precision import Point, evaluate, labelled
 from es_simhash.tools.evaluation.sample import sample_pairs
 from tests.cli import (
     HARVEST,
-    ROOT,
     STORM,
     STORM_FARTHER,
     STORM_FARTHEST,
@@ -209,8 +204,6 @@ def test_a_bad_line_is_reported_with_its_place_and_skipped(folder: Path) -> None
             "--truth 0.8",
         ),
         (lines(*PAIRS), ["--confirm", "nan"], "confirm is nan: use a similarity from 0 to 1, such as 0.8"),
-        (lines(*PAIRS), ["--plot", "curve.pdf"], "cannot draw curve.pdf: name a .png or .svg file"),
-        (lines(*PAIRS), ["--plot", "none/curve.png"], "cannot write none/curve.png: No such file or directory"),
     ],
 )
 def test_input_that_cannot_be_evaluated_is_an_error_of_one_line_with_the_fix(
@@ -349,43 +342,3 @@ def test_options_that_exclude_each_other_are_a_usage_error(tmp_path: Path, argum
     done = es_simhash("evaluate", *arguments, cwd=tmp_path)
     assert (done.code, done.out) == (2, "")
     assert problem in " ".join(done.err.split())
-
-
-# --- pictures ----------------------------------------------------------------------------------------------
-
-
-def test_a_picture_is_drawn_beside_the_table(folder: Path) -> None:
-    plain = es_simhash("evaluate", "pairs.jsonl", cwd=folder)
-    done = es_simhash("evaluate", "pairs.jsonl", "--plot", "curve.PNG", cwd=folder)
-    assert (done.code, done.out) == (0, plain.out)
-    assert imread(folder / "curve.PNG", format="png").shape == (HEIGHT * DPI, WIDTH * DPI, 4)
-
-
-NOTHING_PREDICTED = [LabelledPair(True, None, False), LabelledPair(False, None, False)]
-SOME = [LabelledPair(True, 2, False), LabelledPair(True, 9, False), LabelledPair(False, 5, False)]
-
-
-@pytest.mark.parametrize("pairs", [SOME, NOTHING_PREDICTED], ids=["some", "nothing predicted"])
-def test_the_same_evaluation_gives_the_same_svg(tmp_path: Path, pairs: list[LabelledPair]) -> None:
-    drawn = []
-    for name in ("one.svg", "two.svg"):
-        plot(evaluate(pairs), str(tmp_path / name))
-        drawn.append((tmp_path / name).read_bytes())
-    assert drawn[0] == drawn[1]
-    root = ElementTree.fromstring(drawn[0])
-    assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    assert (root.get("width"), root.get("height")) == (f"{WIDTH * 72}pt", f"{HEIGHT * 72}pt")
-
-
-def test_a_png_shows_more_than_one_colour(tmp_path: Path) -> None:
-    plot(evaluate(SOME), str(tmp_path / "curve.png"))
-    picture = imread(tmp_path / "curve.png")
-    assert picture.shape == (HEIGHT * DPI, WIDTH * DPI, 4)
-    assert len({tuple(pixel) for pixel in picture.reshape(-1, 4).round(2).tolist()}) > 10
-
-
-def test_without_matplotlib_the_error_names_the_package_to_install_before_any_input_is_read(folder: Path) -> None:
-    (folder / "matplotlib.py").write_text("raise ImportError\n", encoding="utf-8")
-    paths = os.pathsep.join(map(str, (folder, ROOT)))
-    done = es_simhash("evaluate", "none.jsonl", "--plot", "a.png", cwd=folder, env={"PYTHONPATH": paths})
-    assert complaint(done) == "es-simhash: a plot needs matplotlib: pip install 'es-simhash[plot]'"
