@@ -7,13 +7,13 @@ import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING
 
 import click
 
 from es_simhash.console.first_lines import checked_start
 from es_simhash.console.help import INPUT, option
-from es_simhash.console.options import collect_options
+from es_simhash.console.options import collect_options, parsed_by
 from es_simhash.console.output import display
 from es_simhash.console.progress import Progress
 from es_simhash.errors import InputError
@@ -21,12 +21,10 @@ from es_simhash.files import is_same_file
 from es_simhash.input import FORMATS, checked_encoding, lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from es_simhash.console.first_lines import Check
     from es_simhash.lines import Line
-
-F = TypeVar("F", bound="Callable[..., Any]")
 
 _PROGRESS_LINES = 63
 """The progress bar is moved before each 64th line: a mask for its number."""
@@ -99,21 +97,12 @@ def read_text(path: str) -> str:
         raise InputError(f"{display(path)} is not UTF-8 at byte {error.start + 1}: convert it to UTF-8") from error
 
 
-def input_options(command: F) -> F:
-    """Add the options that say how files are read, as the argument ``reading``: keywords of :class:`Input`."""
-    decorated: F = _collect_reading(command)  # type: ignore[assignment]
-    return decorated
+def _encoding(name: str) -> str:
+    checked_encoding(name)
+    return name
 
 
-def _check_encoding(context: click.Context, parameter: click.Parameter, value: str) -> str:
-    try:
-        checked_encoding(value)
-    except InputError as error:
-        raise click.BadParameter(str(error)) from error
-    return value
-
-
-_collect_reading = collect_options(
+input_options = collect_options(
     "reading",
     ("format", "encoding"),
     [
@@ -130,11 +119,12 @@ _collect_reading = collect_options(
             metavar="NAME",
             default="utf-8",
             show_default=True,
-            callback=_check_encoding,
+            callback=parsed_by(_encoding),
             help="Encoding of the input, such as gb18030.",
         ),
     ],
 )
+"""Add the options that say how files are read, as the argument ``reading``: keywords of :class:`Input`."""
 
 
 @dataclass(frozen=True)

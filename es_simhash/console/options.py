@@ -19,8 +19,8 @@ from es_simhash.seen.changes import SEEN_DEADLINE
 from es_simhash.similarity.measures import MEASURES
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE, RULES, DuplicateRule
 from es_simhash.similarity.text_fields import field_names
-from es_simhash.stores import address
 from es_simhash.stores.address import DEFAULT_ADDRESS, DEFAULT_INDEX, USERS_INDEX, default_address
+from es_simhash.stores.address import sqlite_file as sqlite_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +55,18 @@ def collect_options(
         return decorated
 
     return decorate
+
+
+def parsed_by(parse: Callable[[str], Any]) -> Callable[..., Any]:
+    """Return a callback of an option whose value is parsed, if it is given. An InputError is a usage error."""
+
+    def callback(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+        try:
+            return None if value is None else parse(value)
+        except InputError as error:
+            raise click.BadParameter(str(error)) from error
+
+    return callback
 
 
 # --- the store ---------------------------------------------------------------------------------------------
@@ -165,14 +177,6 @@ def client_options(store: str | None, connection: dict[str, Any]) -> tuple[str |
     return store, given
 
 
-def sqlite_file(store: str | None) -> str | None:
-    """Return the path of the file that the address of a store names; None if it names something else.
-
-    :param store: None for the default store.
-    """
-    return address.sqlite_file(store)
-
-
 # --- which documents are near-duplicates -------------------------------------------------------------------
 
 _SCHEME_128 = Scheme(bits=128)
@@ -182,13 +186,6 @@ _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=
 def _parse_fields(context: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
     """Return the names of fields, checked."""
     return None if value is None else list(field_names(value))
-
-
-def _parse_duration(context: click.Context, parameter: click.Parameter, value: str | None) -> timedelta | None:
-    try:
-        return None if value is None else duration(value)
-    except InputError as error:
-        raise click.BadParameter(str(error)) from error
 
 
 def duration(value: str) -> timedelta:
@@ -255,7 +252,7 @@ _WITHIN_OPTIONS = [
         "--within",
         section=DUPLICATES,
         metavar="DURATION",
-        callback=_parse_duration,
+        callback=parsed_by(duration),
         help="Only documents whose times differ by at most this can be duplicates: 12h, 7d or 2w. Use it with "
         "--time-field.",
     ),
@@ -308,11 +305,7 @@ def _given(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _pair_rule(**values: Any) -> DuplicateRule:
-    return DuplicateRule(**_given(**values))
-
-
-pair_options = collect_options("rule", _RULE_NAMES, _RULE_OPTIONS, _pair_rule)
+pair_options = collect_options("rule", _RULE_NAMES, _RULE_OPTIONS, lambda **values: DuplicateRule(**_given(**values)))
 """Add the options that define a near-duplicate of two texts, as the argument ``rule``: a DuplicateRule."""
 
 

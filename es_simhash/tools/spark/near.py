@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -107,7 +107,9 @@ class NearSearch:
             if size > self.held:
                 found, size = [kept()], 0
         every = kept()
-        yield _batch(every[:, 0], every[:, 1], every[:, 2], left_out)
+        yield _batch(every[:, 0], every[:, 1], every[:, 2])
+        if left_out:
+            yield _batch(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), None, left_out)
 
     def _pairs(self, rows: _Rows) -> Iterator[Indices]:
         """Yield the near pairs of rows with one key."""
@@ -212,16 +214,12 @@ def word_names(bits: int) -> list[str]:
 
 
 def _batch(earlier: Integers, later: Integers, distance: Integers | None, left_out: int = 0) -> pa.RecordBatch:
-    """Return pairs with the columns of :data:`FOUND`."""
+    """Return rows with the columns of :data:`FOUND`.
+
+    :param left_out: of each row.
+    """
     import pyarrow as pa
 
-    distances: Any = pa.nulls(len(earlier), pa.int32()) if distance is None else distance.astype(np.int32)
-    more = [left_out] if left_out else []
-    columns = [
-        np.append(earlier, [0] * len(more)).astype(np.int64),
-        np.append(later, [0] * len(more)).astype(np.int64),
-        pa.concat_arrays([pa.array(distances, pa.int32()), pa.nulls(len(more), pa.int32())]),
-        np.append(np.zeros(len(earlier), dtype=np.int64), more).astype(np.int64),
-    ]
-    arrays = [column if isinstance(column, pa.Array) else pa.array(column, pa.int64()) for column in columns]
-    return pa.RecordBatch.from_arrays(arrays, names=["earlier", "later", "distance", "left_out"])
+    distances = pa.nulls(len(earlier), pa.int32()) if distance is None else pa.array(distance.astype(np.int32))
+    columns = [pa.array(earlier), pa.array(later), distances, pa.array(np.full(len(earlier), left_out, dtype=np.int64))]
+    return pa.RecordBatch.from_arrays(columns, names=["earlier", "later", "distance", "left_out"])
