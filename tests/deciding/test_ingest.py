@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from es_simhash import AsyncDocuments, Documents, fingerprint
 from es_simhash.deciding import original as flow_neighbours
-from es_simhash.deciding.limits import LIMITS, Limits
+from es_simhash.deciding.limits import Limits
 from es_simhash.errors import DuplicateFound
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
@@ -86,6 +86,10 @@ class Plain:
         outcome, original, distance = near or ("new", None, None)
         return ("updated" if before else outcome), original, distance
 
+    def take(self, id: str, text: str, *fields: Any) -> tuple[str, str | None, int | None]:
+        """Take a document of a run."""
+        return self.ingest(id, text)
+
     def moved(self, id: str, *fields: Any) -> bool:
         """Return whether the new fields of a document change what it may duplicate."""
         return False
@@ -147,37 +151,26 @@ class Plain:
         return id if original is None else self.head(original)
 
 
-def played(
-    store: Any,
-    runs: Sequence[Any],
-    max_distance: int,
-    on_duplicate: Any,
-    batch_size: int,
-    confirm: float | None = None,
-    limits: Limits = LIMITS,
-    ahead: int | None = None,
-) -> Any:
-    """Outcomes and links after some runs; a set of ids is a removal."""
+def item(id: int, text: str) -> dict[str, Any]:
+    return {"id": id, "text": text}
+
+
+def played(store: Any, runs: Sequence[Any], item: Callable[..., Any], rule: dict[str, Any], **options: Any) -> Any:
+    """Return outcomes and links after some runs; a set of ids is a removal.
+
+    :param item: makes a document of what a run has for it.
+    :param options: of each ingest.
+    """
     found = []
     with Documents(store) as documents:
         documents.setup(keys=False)
         for run in runs:
             if isinstance(run, set):
-                documents.remove(run, max_distance=max_distance, confirm=confirm)
+                documents.remove(run, **rule)
                 continue
-            outcomes = ingested(
-                documents,
-                [{"id": id, "text": text} for id, text in run],
-                limits,
-                ahead=ahead,
-                max_distance=max_distance,
-                confirm=confirm,
-                on_duplicate=on_duplicate,
-                batch_size=batch_size,
-            )
+            outcomes = ingested(documents, [item(*each) for each in run], **rule, **options)
             found += [(o.outcome, None if o.outcome == "unchanged" else o.duplicate_of, o.distance) for o in outcomes]
-        links = {row.id: (row.group, row.duplicate_of) for row in documents.export()}
-    return found, links
+        return found, {row.id: (row.group, row.duplicate_of) for row in documents.export()}
 
 
 def expected(reference: Plain, runs: Sequence[Any], batch_size: int) -> Any:
@@ -187,7 +180,7 @@ def expected(reference: Plain, runs: Sequence[Any], batch_size: int) -> Any:
             reference.remove(*map(str, run))
             continue
         for start in range(0, len(run), batch_size):
-            outcomes += [reference.ingest(str(id), text) for id, text in run[start : start + batch_size]]
+            outcomes += [reference.take(str(id), *given) for id, *given in run[start : start + batch_size]]
             reference.mend()
     return outcomes, reference.links()
 
@@ -220,9 +213,10 @@ def test_every_outcome_is_that_of_the_reference_whatever_the_batches(
 ) -> None:
     monkeypatch.setattr(flow_neighbours, "NEAREST", few)
     monkeypatch.setattr(flow_neighbours, "BATCH", few + 1)
-    limits = Limits(window=window, recent=recent)
-    wanted = expected(Plain(max_distance, on_duplicate, confirm), runs, size)
-    assert played(make_store(), runs, max_distance, on_duplicate, size, confirm, limits, ahead) == wanted
+    rule = {"max_distance": max_distance, "confirm": confirm}
+    options = {"on_duplicate": on_duplicate, "batch_size": size, "ahead": ahead}
+    found = played(make_store(), runs, item, rule, limits=Limits(window=window, recent=recent), **options)
+    assert found == expected(Plain(max_distance, on_duplicate, confirm), runs, size)
 
 
 @pytest.mark.slow
@@ -245,8 +239,10 @@ def test_elasticsearch_gives_the_outcomes_of_the_reference(
         address = f"{elasticsearch_url}/{make_index()}"
         with Documents(address) as documents:
             documents.setup(keys=False)
+        rule = {"max_distance": max_distance, "confirm": confirm}
+        options = {"on_duplicate": on_duplicate, "batch_size": size, "limits": Limits(window=window)}
         wanted = expected(Plain(max_distance, on_duplicate, confirm), runs, size)
-        assert played(address, runs, max_distance, on_duplicate, size, confirm, Limits(window=window)) == wanted
+        assert played(address, runs, item, rule, **options) == wanted
 
     law()
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from es_simhash import Documents
 from es_simhash.deciding.limits import Limits
 from tests.contract import LinearStore
-from tests.deciding.test_ingest import LONG, Plain, Refusing, text, texts
+from tests.deciding.test_ingest import LONG, Plain, Refusing, expected, played, text, texts
 from tests.limited import ingested
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 
 CLAUSE = {"bool": {"filter": [{"term": {"lang": "zh"}}], "must_not": {"ids": {"values": ["12"]}}}}
@@ -41,7 +41,8 @@ class Choosy(Plain):
         super().__init__(max_distance, on_duplicate)
         self.inside = {}
 
-    def take(self, id: str, text: str, lang: str | None) -> tuple[str, str | None, int | None]:
+    def take(self, id: str, text: str, *fields: Any) -> tuple[str, str | None, int | None]:
+        [lang] = fields
         outcome = self.ingest(id, text, lang)
         if outcome[0] != "unchanged" and id in self.fingerprints:  # else nothing was written
             self.inside[id] = lang == "zh" and id != "12"
@@ -56,24 +57,8 @@ class Choosy(Plain):
             self.fingerprints = everything
 
 
-def played(store: Any, runs: Sequence[Any], batch_size: int, **options: Any) -> Any:
-    found = []
-    with Documents(store) as client:
-        client.setup(keys=False)
-        for run in runs:
-            items = [{"id": id, "text": text, **({"lang": lang} if lang else {})} for id, text, lang in run]
-            outcomes = ingested(client, items, filter=CLAUSE, batch_size=batch_size, **options)
-            found += [(o.outcome, None if o.outcome == "unchanged" else o.duplicate_of, o.distance) for o in outcomes]
-        return found, {row.id: (row.group, row.duplicate_of) for row in client.export()}
-
-
-def expected(reference: Choosy, runs: Sequence[Any], batch_size: int) -> Any:
-    outcomes = []
-    for run in runs:
-        for start in range(0, len(run), batch_size):
-            outcomes += [reference.take(str(id), text, lang) for id, text, lang in run[start : start + batch_size]]
-            reference.mend()
-    return outcomes, reference.links()
+def item(id: int, text: str, lang: str | None) -> dict[str, Any]:
+    return {"id": id, "text": text, **({"lang": lang} if lang else {})}
 
 
 @pytest.mark.parametrize("window", [3, 5_000])
@@ -106,9 +91,9 @@ def test_only_what_matches_the_filter_is_an_original(
     size: int,
     ahead: int,
 ) -> None:
-    options: dict[str, Any] = {"max_distance": max_distance, "on_duplicate": on_duplicate}
+    options = {"on_duplicate": on_duplicate, "batch_size": size, "limits": Limits(window=window), "ahead": ahead}
     wanted = expected(Choosy(max_distance, on_duplicate), runs, size)
-    assert played(make_store(), runs, size, limits=Limits(window=window), ahead=ahead, **options) == wanted
+    assert played(make_store(), runs, item, {"max_distance": max_distance}, filter=CLAUSE, **options) == wanted
 
 
 @pytest.mark.slow
@@ -126,7 +111,8 @@ def test_elasticsearch_finds_only_what_matches_the_filter(
     def law(runs: list[Any], max_distance: int, on_duplicate: str, size: int) -> None:
         address = f"{elasticsearch_url}/{make_index()}"
         wanted = expected(Choosy(max_distance, on_duplicate), runs, size)
-        assert played(address, runs, size, max_distance=max_distance, on_duplicate=on_duplicate) == wanted
+        options = {"on_duplicate": on_duplicate, "batch_size": size, "filter": CLAUSE}
+        assert played(address, runs, item, {"max_distance": max_distance}, **options) == wanted
 
     law()
 

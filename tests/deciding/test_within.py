@@ -15,11 +15,10 @@ from es_simhash.errors import InputError
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
 from tests.deciding import test_ingest, test_keys
-from tests.deciding.test_ingest import LONG, Plain, confirms, text, texts
-from tests.limited import ingested
+from tests.deciding.test_ingest import LONG, Plain, confirms, expected, played, text, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 HOURS = 5
 WITHIN = timedelta(hours=HOURS)
@@ -52,7 +51,8 @@ class PlainInWindow(Plain):
     def moved(self, id: str, *fields: Any) -> bool:
         return bool(self.contents[id][1:] != fields)
 
-    def ingest_at(self, id: str, text: str, hour: int) -> Any:
+    def take(self, id: str, text: str, *fields: Any) -> Any:
+        [hour] = fields
         before = self.hours.get(id)
         self.hours[id] = hour
         outcome = self.ingest(id, text, hour)
@@ -67,33 +67,6 @@ def rule(**more: Any) -> DuplicateRule:
 
 def document(id: Any, text: str, hour: int) -> dict[str, Any]:
     return {"id": id, "text": text, "meta": {"date": date(hour)}}
-
-
-def played(store: Any, runs: Sequence[Any], rule: DuplicateRule, **options: Any) -> Any:
-    """Return outcomes and links after some runs; a set of ids is a removal."""
-    found = []
-    with Documents(store) as opened:
-        opened.setup(keys=False)
-        for run in runs:
-            if isinstance(run, set):
-                opened.remove(run, rule=rule)
-                continue
-            outcomes = ingested(opened, [document(*each) for each in run], rule=rule, **options)
-            found += [(o.outcome, None if o.outcome == "unchanged" else o.duplicate_of, o.distance) for o in outcomes]
-        return found, {row.id: (row.group, row.duplicate_of) for row in opened.export()}
-
-
-def expected(reference: PlainInWindow, runs: Sequence[Any], batch_size: int) -> Any:
-    outcomes = []
-    for run in runs:
-        if isinstance(run, set):
-            reference.remove(*map(str, run))
-            continue
-        for start in range(0, len(run), batch_size):
-            batch = run[start : start + batch_size]
-            outcomes += [reference.ingest_at(str(id), text, hour) for id, text, hour in batch]
-            reference.mend()
-    return outcomes, reference.links()
 
 
 @pytest.mark.parametrize("window", [0, 3, 5_000])
@@ -118,8 +91,8 @@ def test_every_outcome_is_that_of_the_reference_whatever_the_batches(
     confirm: float | None,
 ) -> None:
     our_rule = rule(max_distance=max_distance, confirm=confirm)
-    options = {"on_duplicate": on_duplicate, "batch_size": size}
-    found = played(make_store(), runs, our_rule, limits=Limits(window=window), ahead=ahead, **options)
+    options = {"on_duplicate": on_duplicate, "batch_size": size, "ahead": ahead}
+    found = played(make_store(), runs, document, {"rule": our_rule}, limits=Limits(window=window), **options)
     assert found == expected(PlainInWindow(max_distance, on_duplicate, confirm), runs, size)
 
 
@@ -188,7 +161,8 @@ def map_field(url: str, index: str, properties: Any) -> None:
 
 
 def test_both_edges_of_the_window_are_inside_and_exact_duplicates_obey_it() -> None:
-    found, _ = played("sqlite:///:memory:", [[(n, TEXTS[0], h) for n, h in enumerate([10, 15, 5, 16, 4])]], rule())
+    run = [(n, TEXTS[0], h) for n, h in enumerate([10, 15, 5, 16, 4])]
+    found, _ = played("sqlite:///:memory:", [run], document, {"rule": rule()})
     assert [original for _, original, _ in found] == [None, "0", "0", "1", "2"]
 
 
