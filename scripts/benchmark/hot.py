@@ -19,6 +19,7 @@ WARNING = "暴雨预警城区道路积水居民转移学校停课交通部门提
 PAGE = "".join(random.Random(1).choices(WARNING, k=300))
 FEW = WARNING + "河道水库山体地铁机场航班"
 WORDS = [FEW[start : start + 2] for start in range(0, len(FEW), 2)]
+PHRASES = ["".join(random.Random(number).choices(WARNING + FEW, k=12)) for number in range(14_000)]
 HAN = [chr(code) for code in range(0x4E00, 0x9000)]
 RUNS: list[tuple[str, float | None]] = [
     ("calm", None),
@@ -26,6 +27,8 @@ RUNS: list[tuple[str, float | None]] = [
     ("copies", None),
     ("calm", 0.8),
     ("template", 0.8),
+    ("number", 0.8),
+    ("phrases", 0.8),
     ("words", None),
     ("words", 0.8),
 ]
@@ -34,6 +37,8 @@ WHAT = {
     "one": "one fingerprint, all texts different",
     "copies": "one text",
     "template": "pages of one template",
+    "number": "one notice with another number each",
+    "phrases": "five of 14,000 phrases, 5 % copies",
     "words": f"50 words out of {len(WORDS)}",
 }
 PARTS, SMALLEST = 10, 1_000
@@ -104,6 +109,11 @@ def documents(kind: str, count: int) -> Iterator[dict[str, object]]:
             text = "暴雨" * 200
         elif kind == "template":
             text = PAGE + "".join(rng.choices(HAN, k=60))
+        elif kind == "number":
+            text = f"第{number}号通告：今天上午九号线因设备检修暂停运营，请各位乘客换乘其他线路出行，给您带来不便敬请谅解"
+        elif kind == "phrases":
+            of = number if number < 20 or rng.random() > 0.05 else rng.randrange(number)
+            text = "".join(random.Random(of).choices(PHRASES, k=5)) + ("" if of == number else "终")
         elif kind == "words":
             text = "，".join(rng.choices(WORDS, k=50))
         else:
