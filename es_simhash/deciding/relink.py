@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from es_simhash.contract import Candidates, Link
+from es_simhash.contract import Link
+from es_simhash.deciding.candidates import candidates_query
 from es_simhash.deciding.memory import Memory, candidates_without_stale
 from es_simhash.deciding.original import Neighbours
 from es_simhash.similarity.confirm import TextFeatures
@@ -146,17 +147,7 @@ class _Plan:
         candidates: list[Row] = []
         if probes:
             gone = tuple(sorted(self.gone))
-            request = Candidates(
-                probes,
-                rule.search_distance,
-                rule.bits,
-                self.filter,
-                gone,
-                one_per_digest=True,
-                per_fingerprint=rule.per_fingerprint,
-                nearest=rule.nearest(new=False),
-                time_field=rule.time_field,
-            )
+            request = replace(candidates_query((), rule, self.filter, new=False), probes=probes, without=gone)
             candidates = candidates_without_stale(self.store, request, self.memory.hidden).rows
         stored = self.memory.over({row.id: row for row in candidates}, batch, rule, queries)
         neighbours = Neighbours(batch, [row for id, row in stored.items() if id not in self.gone], rule, queries)
