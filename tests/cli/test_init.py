@@ -89,20 +89,10 @@ def test_help_loads_no_dictionary(asked: subprocess.CompletedProcess[bytes], tmp
     assert ask_all(tmp_path, "fingerprint", STORM).returncode == 1, "or this test could not fail"
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "0 done",
-        "1 stopped by an error; or all",
-        "2 the command",
-        "3 done, but",
-        "4 stopped",
-        "130 interrupted",
-        "143 terminated",
-    ],
-)
-def test_help_explains_every_exit_code(helps: dict[str, str], code: str) -> None:
-    assert code in " ".join(helps[""].split())
+def test_help_explains_every_exit_code(helps: dict[str, str]) -> None:
+    said = " ".join(helps[""].split())
+    codes = ["0 done", "1 stopped by an error; or all", "2 the command", "3 done, but", "4 stopped"]
+    assert [code for code in (*codes, "130 interrupted", "143 terminated") if code not in said] == []
 
 
 def test_help_says_that_the_store_has_the_default_of_each_scheme_option(helps: dict[str, str]) -> None:

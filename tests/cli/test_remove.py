@@ -44,15 +44,7 @@ def test_ids_that_no_document_has_are_named(tmp_path: Path) -> None:
     assert (done.code, done.out, done.err) == (1, "removed 0 documents\n", "not found: a1\n")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["a1", "--everything"], "--everything belongs to --matching"),
-    ],
-)
-def test_an_option_without_the_option_that_it_belongs_to_is_a_usage_error(
-    tmp_path: Path, arguments: list[str], message: str
-) -> None:
-    done = es_simhash("remove", "--rule", "fingerprint", *arguments, cwd=tmp_path)
+def test_an_option_without_the_option_that_it_belongs_to_is_a_usage_error(tmp_path: Path) -> None:
+    done = es_simhash("remove", "a1", "--everything", cwd=tmp_path)
     assert (done.code, done.out) == (2, "")
-    assert message in done.err
+    assert "--everything belongs to --matching" in done.err

@@ -112,13 +112,6 @@ def test_a_signature_is_that_of_the_slow_reference(shingles: list[int], row_bits
     assert signature(np.array(shingles, dtype=np.uint64), row_bits).tolist() == plain_signature(shingles, row_bits)
 
 
-@given(shingles=numbers, again=st.randoms(use_true_random=False))
-def test_order_and_repeats_of_shingles_change_nothing(shingles: list[int], again: Any) -> None:
-    shuffled = shingles + shingles[:5]
-    again.shuffle(shuffled)
-    assert keys(np.array(shuffled, dtype=np.uint64), LONGER) == keys(np.array(shingles, dtype=np.uint64), LONGER)
-
-
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"])), st.sampled_from(sorted(WIDTHS)))
 def test_a_key_has_8_characters_of_ascii_and_there_are_none_or_one_a_band(words: str, kind: str) -> None:
     made = bands(words, kind)
