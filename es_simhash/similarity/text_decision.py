@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from es_simhash.errors import InputError
 from es_simhash.search import minhash
-from es_simhash.search.keys import KeyIndex, key_queries
+from es_simhash.search.keys import key_queries
 from es_simhash.similarity.confirm import have_agreeing_numbers
 
 if TYPE_CHECKING:
@@ -101,12 +101,11 @@ def decide(a: TextFeatures, b: TextFeatures, rule: DuplicateRule, fingerprinter:
 
 
 def _shared_keys(query: KeyQuery, stored: TextKeys) -> SharedKeys:
-    found, _ = KeyIndex([stored.values], [stored.length], [[query]]).sharing([query])
     return SharedKeys(
         kind="bands" if minhash.is_band(query.keys[0]) else "q-grams",
         shared=len(set(query.keys).intersection(stored.values)),
         asked=query.minimum,
         keys=len(query.keys),
         lengths=query.lengths,
-        candidate=found.size > 0,
+        candidate=query.is_fulfilled_by(stored.values, stored.length),
     )
