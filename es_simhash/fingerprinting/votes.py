@@ -38,7 +38,7 @@ def aggregate_all(
     small: list[int] = []
     count = 0
     for index, weights in enumerate(texts):
-        if len(weights) > few:
+        if len(weights) > few or sum(weights.values()) >= _EXACT:
             values[index] = aggregate(weights, hash_name, bits)
         elif weights:
             small.append(index)
@@ -56,18 +56,15 @@ def _fill(
 ) -> None:
     """Set the values of the texts with these indices. Their features are added in one array."""
     some = [texts[index] for index in indices]
-    totals = [sum(weights.values()) for weights in some]
-    if max(totals) >= _EXACT:
-        for index in indices:
-            values[index] = aggregate(texts[index], hash_name, bits)
-        return
     hash_word = hasher(hash_name, bits // 8)
     hashes = np.frombuffer(b"".join([hash_word(word) for weights in some for word in weights]), dtype=np.uint8)
     votes = np.unpackbits(hashes.reshape(-1, bits // 8), axis=1).astype(np.float64)
-    votes *= np.array([weight for weights in some for weight in weights.values()], dtype=np.float64)[:, None]
+    all_weights = np.array([weight for weights in some for weight in weights.values()], dtype=np.float64)
+    votes *= all_weights[:, None]
     starts = np.cumsum([0, *map(len, some[:-1])])
     votes_for = np.add.reduceat(votes, starts, axis=0)
-    signs = np.packbits(2 * votes_for > np.array(totals, dtype=np.float64)[:, None], axis=1)
+    totals = np.add.reduceat(all_weights, starts)
+    signs = np.packbits(2 * votes_for > totals[:, None], axis=1)
     for index, sign in zip(indices, signs, strict=True):
         values[index] = int.from_bytes(sign.tobytes(), "big")
 
