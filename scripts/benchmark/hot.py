@@ -110,7 +110,7 @@ def documents(kind: str, count: int) -> Iterator[dict[str, object]]:
         elif kind == "template":
             text = PAGE + "".join(rng.choices(HAN, k=60))
         elif kind == "number":
-            text = f"第{number}号通告：今天上午九号线因设备检修暂停运营，请各位乘客换乘其他线路出行，给您带来不便敬请谅解"
+            text = f"第{number}号通告：今天上午九号线因设备检修暂停运营，请换乘其他线路出行，给您带来不便敬请谅解"
         elif kind == "phrases":
             of = number if number < 20 or rng.random() > 0.05 else rng.randrange(number)
             text = "".join(random.Random(of).choices(PHRASES, k=5)) + ("" if of == number else "终")
