@@ -68,7 +68,7 @@ def es_simhash(
 
     With an environment of its own it is started anew, else forked from a process that has imported it.
 
-    :param command: its first words, with spaces between them, such as ``ingest --json``.
+    :param command: its first words, with spaces between them, such as ``ingest --json``; empty for none.
     :param out: standard output goes to this device, and not into the result.
     :param err: the same for standard error.
     """

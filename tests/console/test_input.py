@@ -146,12 +146,12 @@ def test_verbose_logs_the_store_and_each_batch(tmp_path: Path) -> None:
 def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
     for words, completed in (("es-simhash in", "plain,ingest"), ("es-simhash ingest --enc", "plain,--encoding")):
         env = {"_ES_SIMHASH_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-        assert completed in es_simhash(cwd=tmp_path, env=env).out.splitlines()
+        assert completed in es_simhash("", cwd=tmp_path, env=env).out.splitlines()
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_for_each_shell_is_made(tmp_path: Path, shell: str) -> None:
-    script = es_simhash(cwd=tmp_path, env={"_ES_SIMHASH_COMPLETE": f"{shell}_source"}).out
+    script = es_simhash("", cwd=tmp_path, env={"_ES_SIMHASH_COMPLETE": f"{shell}_source"}).out
     assert f"_ES_SIMHASH_COMPLETE={shell}_complete" in script
 
 
