@@ -138,7 +138,7 @@ def parsed() -> argparse.Namespace:
         metavar="NAME",
         help="of the part model: measure this index, in place of a new one; it is flushed and read",
     )
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the documents a second of ingest (matplotlib)")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the rates of ingest or hot (matplotlib)")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 

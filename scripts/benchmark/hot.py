@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from bench import in_own_process, peak_megabytes
-from report import Facts
+from report import Facts, draw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,6 +72,8 @@ def hot(bench: Bench) -> None:
     size = part_of(bench.count)
     parts = ["s of the processor", *(f"{(number + 1) * size:,}" for number in range(len(curves[0]) - 1))]
     bench.report.add(Facts("Parts of the documents", [parts, *curves]))
+    if bench.plot:
+        draw(bench.plot, {name: [size / part for part in busy] for name, *busy in curves}, size)
 
 
 def measure(store: str, kind: str, count: int, confirm: float | None) -> dict[str, Any]:

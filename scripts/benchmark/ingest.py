@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench import interleaved
-from report import Table
+from report import Table, draw
 from texts import corpus
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ def ingest(bench: Bench) -> None:
     table = Table(title, "documents a second", rates, first, facts)
     bench.report.add(table)
     if bench.plot:
-        draw(bench.plot, {name: facts[name]["curve, s"] for name in bulk_of}, bench.count)
+        curves = {name: facts[name]["curve, s"] for name in bulk_of}
+        every = min(bench.count, max(BATCH, bench.count // POINTS))
+        draw(bench.plot, {name: [every / (b - a) for a, b in pairwise(times)] for name, times in curves.items()}, every)
     share = max(table.ratio(name, bulk) for name, bulk in bulk_of.items())
     bench.report.aim("ingest, share of the rate of parallel_bulk with the same fields", share, at_least=0.25)
     kept = max(facts[name]["last by first"] for name in bulk_of)
@@ -137,21 +139,6 @@ def rate(times: list[float], some: slice, every: int) -> float:
         return float("nan")
     times = times[some]
     return every * (len(times) - 1) / (times[-1] - times[0])
-
-
-def draw(file: Path, curves: dict[str, list[float]], count: int) -> None:
-    """Draw the documents a second of each ingest."""
-    from matplotlib.figure import Figure
-
-    axes = (figure := Figure(figsize=(8, 4), layout="constrained")).subplots()
-    for name, times in curves.items():
-        every = count / max(1, len(times) - 1)
-        rates = [every / (later - earlier) for earlier, later in pairwise(times)]
-        axes.plot([every * (number + 1) for number in range(len(rates))], rates, label=name)
-    axes.set(xlabel="documents", ylabel="documents a second", ylim=(0, None))
-    axes.ticklabel_format(style="plain", axis="x")
-    axes.legend()
-    figure.savefig(file)
 
 
 def bulk_bare(bench: Bench, server: Server) -> float:

@@ -188,3 +188,20 @@ def markdown(lines: list[list[str]]) -> str:
     heading, *rows = lines
     rule = ["---", *["---:"] * (len(heading) - 1)]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (heading, rule, *rows))
+
+
+def draw(file: Path, curves: dict[str, list[float]], every: float) -> None:
+    """Draw the documents a second of each ingest.
+
+    :param curves: of each ingest, the rate of each part of it.
+    :param every: documents of a part.
+    """
+    from matplotlib.figure import Figure
+
+    axes = (figure := Figure(figsize=(8, 4), layout="constrained")).subplots()
+    for name, rates in curves.items():
+        axes.plot([every * (number + 1) for number in range(len(rates))], rates, label=name)
+    axes.set(xlabel="documents", ylabel="documents a second", ylim=(0, None))
+    axes.ticklabel_format(style="plain", axis="x")
+    axes.legend(fontsize="small")
+    figure.savefig(file)
