@@ -137,7 +137,8 @@ class DuplicateRule:
             if value is not None and value != getattr(own, name, name == "numbers_agree"):
                 words.append(f"{name}={value!r}")
         if self.within is not None:
-            words.append(f"within={self.within!r}, time_field={self.time_field!r}")
+            within = repr(self.within).removeprefix("datetime.")
+            words.append(f"within={within}, time_field={self.time_field!r}")
         return ", ".join(words)
 
     def to_dict(self) -> dict[str, Any]:
