@@ -156,14 +156,14 @@ def find_usable(find: Callable[[Candidates], Found], request: Candidates) -> Fou
     """Return what a request finds, without damaged documents. Each of them is named once in a warning.
 
     A damaged document may have been returned for others with its digest or its fingerprint. So the request is repeated
-    without it; if there are many, for all documents of each digest and fingerprint.
+    without it; if there are many, or one comes all the same, for all documents of each digest and fingerprint.
 
     :param find: returns what a request finds, with damaged documents.
     """
     found = find(request)
     new = damaged = {row.id: row.damaged for row in found.rows if row.damaged is not None}
     while new and (request.one_per_digest or (request.per_fingerprint, request.nearest) != (None, None)):
-        if len(damaged) > MANY:
+        if len(damaged) > MANY or not new.keys().isdisjoint(request.without):  # a damaged id may be no string
             request = replace(request, one_per_digest=False, per_fingerprint=None, nearest=None)
         else:
             request = replace(request, without=(*request.without, *new))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -37,3 +37,16 @@ def test_a_removal_leaves_a_document_whose_id_is_damaged(tmp_path: Path) -> None
         change(tmp_path / "x.db", "UPDATE documents SET id = X'fffe' WHERE id = 'd2'")
         assert documents.remove(["d0"], rule="fingerprint") == {"d0"}
         assert [(row.id, row.duplicate_of) for row in documents.export()] == [("d1", None)]
+
+
+@pytest.mark.parametrize("rule", ["copy", "fingerprint", "exact"])
+def test_a_document_whose_id_is_no_string_keeps_no_search_from_its_end(
+    tmp_path: Path, rule: Literal["copy", "fingerprint", "exact"]
+) -> None:
+    with Documents(f"sqlite:///{tmp_path / 'x.db'}") as documents:
+        documents.setup(rule=rule)
+        assert all(outcome.stored for outcome in documents.ingest([{"id": "a", "text": TEXT}]))
+        change(tmp_path / "x.db", "UPDATE documents SET id = X'fffe'")
+        [outcome] = documents.ingest([{"id": "b", "text": TEXT}])
+        assert outcome.outcome == "new"
+        assert [match.id for match in documents.similar(TEXT)] == ["b"]
