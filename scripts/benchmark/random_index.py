@@ -12,7 +12,7 @@ from es_simhash.search.keys import KeyQuery, key_queries, text_keys
 from es_simhash.search.look_up import choose
 from es_simhash.search.minhash import BANDS
 from es_simhash.stores.elasticsearch.keys import sharing_clause
-from es_simhash.stores.elasticsearch.rows import ROW_OPTIONS
+from es_simhash.stores.elasticsearch.rows import row_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -139,7 +139,7 @@ def search_of(
     :param routed: only the shard of the tenant is searched.
     """
     scored = way in ("shingles", "grams")
-    options: dict[str, Any] = {"size": 1_000, "_source": False, **ROW_OPTIONS, "sort": ["_doc"]}
+    options: dict[str, Any] = {"size": 1_000, "_source": False, **row_options(), "sort": ["_doc"]}
     header: dict[str, Any] = {"index": index}
     if scored:
         options |= {"size": 21, "sort": ["_score"], "track_total_hits": True}
