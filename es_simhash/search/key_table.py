@@ -22,6 +22,7 @@ import numpy as np
 
 from es_simhash.search import qgrams
 from es_simhash.search.encoding import key_numbers
+from es_simhash.search.near_index import PART
 from es_simhash.search.runs import run_positions
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ _POSITION = np.uint64((1 << 27) - 1)
 _GRAM = ~np.uint64((1 << 34) - 1)
 MOST = 1 << 27
 """The largest number of texts."""
-PART = 4
-"""A table may take 1 / PART of the free memory."""
 _BYTES = 1_024
 """What the keys of a text take, twice that in a merge included."""
 _IF_UNKNOWN = 1_500_000

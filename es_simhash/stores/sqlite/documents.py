@@ -311,6 +311,7 @@ def restore(database: Database, whole: Mapping[str, str]) -> Written:
     statement = _insert_statement(_bits(database))
     with database.transaction() as connection:
         conflicts = stored_ids(frozenset(whole), connection)
+        database.known_keys.forget()
         for row in (json.loads(text) for id, text in whole.items() if id not in conflicts):
             order = _free_write_order(row["written"], connection)
             connection.execute(statement, [order, *(row[name] for name in names[1:])])

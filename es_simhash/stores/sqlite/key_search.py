@@ -234,6 +234,9 @@ class KeySearch:
         if all(map(self._has_few, queries)):
             return self._with_few_numbers(queries, most)
         for query in queries:
+            if self._has_few(query):  # among the lengths of another query of the text they may be many
+                found.append(self._with_numbers[query])
+                continue
             read = _most_entries(query)
             entries = [array for each in self._rarest[query] if (array := self._entries.get((each, read))) is not None]
             if not entries:

@@ -56,7 +56,7 @@ class KnownKeys:
             return [True] * len(queries)
         version: int = connection.execute("PRAGMA data_version").fetchone()[0]
         if self._table is not None and version != self._version:
-            self._table, self._looked_up, self._enough = None, 0, 0
+            self.forget()
         self._looked_up += len(queries)
         if self._table is None and self._looked_up >= self._enough:
             documents: int = connection.execute("SELECT count(*) FROM documents").fetchone()[0]
@@ -68,6 +68,10 @@ class KnownKeys:
             return [True] * len(queries)
         found: list[bool] = self._table.may_share(queries).tolist()
         return found
+
+    def forget(self) -> None:
+        """Read the keys again before they are used, because documents were written without :meth:`add`."""
+        self._table, self._looked_up, self._enough = None, 0, 0
 
     def add(self, rows: Sequence[Row]) -> None:
         """Add the keys of Rows that are being written. If they are not written after all, some more are searched."""

@@ -95,3 +95,32 @@ def test_damaged_keys_are_seen_by_a_load(store: SqliteStore, file: Path, caplog:
         connection.execute("UPDATE documents SET keys = '[' WHERE id = '7'")
     found(store, keys[:150])
     assert "document '7'" in caplog.text
+
+
+def test_what_is_restored_is_found_by_a_load(store: SqliteStore) -> None:
+    keys = texts(5, 400)
+    add(store, keys[:200])
+    whole = store.fetch_whole(tuple(str(number) for number in range(50)))
+    store.remove(tuple(whole))
+    found(store, keys[200:])
+    store.restore(whole)
+    assert found(store, keys[200:]) == found_singly(store, keys[200:])
+    assert {str(number) for number in range(50)} & found(store, keys[200:])
+
+
+def test_a_number_that_few_short_texts_and_many_longer_ones_have(store: SqliteStore) -> None:
+    rng = random.Random(6)
+    longer = ["".join(rng.choice(LETTERS) for _ in range(200)) + "3日" for _ in range(600)]
+    short = "".join(rng.choice(LETTERS) for _ in range(63))
+    every = [text_keys(text) for text in (*longer, f"{short}3日", f"{short}4日")]
+    add(store, every)
+    asked = key_queries(text_keys(f"{short[1:]}3日"), 0.8, numbers=True)
+    assert len(asked) == 2
+    expected = {
+        str(n)
+        for n, some in enumerate(every)
+        if any(query.is_fulfilled_by(some.values, some.length) for query in asked)
+    }
+    assert "600" in expected
+    rows = store.candidates(Candidates((Probe(None, None, asked, None, 500),), -1, 64)).rows
+    assert {row.id for row in rows} == expected
