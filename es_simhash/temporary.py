@@ -32,13 +32,14 @@ def temporary_database() -> sqlite3.Connection:
     return db
 
 
-def large_array(size: int, dtype: DTypeLike) -> NDArray[Any]:
+def large_array(size: int, dtype: DTypeLike, in_memory: int = IN_MEMORY) -> NDArray[Any]:
     """Return an array with any values. A large one is in a file, so the system can take its memory for others.
 
+    :param in_memory: the most bytes of an array in memory.
     :raises StoreError: if there is no room for the file.
     """
     dtype = np.dtype(dtype)
-    if size * dtype.itemsize <= IN_MEMORY:
+    if size * dtype.itemsize <= in_memory:
         return np.empty(size, dtype)
     with temporary_file("keys", OSError), tempfile.TemporaryFile() as file:
         if hasattr(os, "posix_fallocate"):  # without it, a full disk would end the program by a signal

@@ -53,6 +53,8 @@ def ingested(
     on_duplicate: OnDuplicate = "index",
     filter: Mapping[str, Any] | None = None,
     batch_size: int = BATCH,
+    checkpoint: str | None = None,
+    deadline: float = 30.0,
     **rule: Any,
 ) -> Iterator[Outcome]:
     """Do what ``Documents.ingest`` does, for a store that is set up.
@@ -64,8 +66,9 @@ def ingested(
         on_duplicate=on_duplicate,
         filter=filter,
         batch_size=batch_size,
+        checkpoint=checkpoint,
     )
     source, chosen = Source(items, batch_size), resolved(documents, **rule)
-    more: dict[str, Any] = {"deadline": 30.0, "check": lambda writes: None, "limits": limits, "ahead": ahead}
+    more: dict[str, Any] = {"deadline": deadline, "check": lambda writes: None, "limits": limits, "ahead": ahead}
     for outcomes in run.ingest(documents.store, source, chosen, documents.id_field(), options, **more):
         yield from outcomes

@@ -24,14 +24,14 @@ from es_simhash.bloom.sizing import MAX_LAYERS, Config
 from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from es_simhash.bloom.items import Item, Words
     from es_simhash.bloom.layer import LayerInfo, Mask
 
 _SMALL = 24
 """A batch of fewer items is handled one by one, which is faster than numpy."""
-_CHUNK = 5000
+CHUNK = 5000
 """Items of a batch that numpy handles at once: their arrays stay in the processor's cache."""
 _LAST_SECOND = (1 << 63) - 1
 
@@ -175,9 +175,7 @@ class BloomFilter:
         batch = as_batch(items)
         if len(batch) < _SMALL:
             return np.fromiter((item in self for item in batch), dtype=np.bool_, count=len(batch))
-        x, y = hash_items(batch, self._seed)
-        chunks = range(0, len(batch), _CHUNK)
-        return np.concatenate([self._has_chunk(x[at : at + _CHUNK], y[at : at + _CHUNK]) for at in chunks])
+        return self._has_batch(batch)
 
     def update(self, items: Iterable[Item]) -> Mask:
         """Add the items of a batch, in order.
@@ -193,9 +191,17 @@ class BloomFilter:
         if len(batch) < _SMALL:
             hashes = [hash_item(item, self._seed) for item in batch]  # all hashes first: a bad item raises here
             return np.array([self._add(hashed) for hashed in hashes], dtype=np.bool_)
+        return self._add_batch(batch)
+
+    def _has_batch(self, batch: Sequence[Item], chunk: int = CHUNK) -> Mask:
         x, y = hash_items(batch, self._seed)
-        chunks = range(0, len(batch), _CHUNK)
-        return np.concatenate([self._add_chunk(x[at : at + _CHUNK], y[at : at + _CHUNK]) for at in chunks])
+        starts = range(0, len(batch), chunk)
+        return np.concatenate([self._has_chunk(x[at : at + chunk], y[at : at + chunk]) for at in starts])
+
+    def _add_batch(self, batch: Sequence[Item], chunk: int = CHUNK) -> Mask:
+        x, y = hash_items(batch, self._seed)
+        starts = range(0, len(batch), chunk)
+        return np.concatenate([self._add_chunk(x[at : at + chunk], y[at : at + chunk]) for at in starts])
 
     def _has_chunk(self, x: Words, y: Words) -> Mask:
         found = self._newest.has_many(x, y)

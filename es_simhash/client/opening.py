@@ -62,6 +62,7 @@ class Opening:
     :param scheme: the Scheme that was chosen.
     :param fingerprinter: the Fingerprinter that was chosen, or a function that makes one for the Scheme of the store
         (None if the store is not set up).
+    :param known_for: seconds for which it is known what the store said.
     :raises InputError: for a segmenter that is unknown or not installed; for a fingerprinter together with a Scheme or
         a segmenter.
     """
@@ -72,6 +73,7 @@ class Opening:
         scheme: Scheme | None = None,
         segmenter: str | None = None,
         fingerprinter: Fingerprinter | Callable[[Scheme | None], Fingerprinter] | None = None,
+        known_for: float = KNOWN,
     ) -> None:
         if fingerprinter is not None and (scheme is not None or segmenter is not None):
             raise InputError("a fingerprinter has its own scheme and segmenter: leave scheme and segmenter out")
@@ -88,6 +90,7 @@ class Opening:
         else:
             default = Fingerprinter(scheme or DEFAULT, segmenter)  # raises for an unknown segmenter
             self.known = default if scheme is not None else None
+        self._known_for = known_for
         self._said = _Said(0.0)
         self._lock = threading.Lock()
         self._warned = False
@@ -131,10 +134,10 @@ class Opening:
         return ours
 
     def _what_it_said(self) -> _Said:
-        """Return what the store has said in the last ``KNOWN`` seconds."""
+        """Return what the store has said in the last ``known_for`` seconds."""
         with self._lock:
             if time.monotonic() >= self._said.until:
-                self._said = _Said(time.monotonic() + KNOWN)
+                self._said = _Said(time.monotonic() + self._known_for)
             return self._said
 
     def forget(self) -> None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from hashlib import blake2b
 
+_SORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+
 
 def content_of(source: str) -> int:
     """Return the content of a document as a signed integer of 64 bits. The order of its fields makes no difference.
 
     :param source: the document as JSON.
     """
-    sorted_fields = json.dumps(json.loads(source), ensure_ascii=False, sort_keys=True)
+    sorted_fields = _SORTED.encode(json.loads(source))
     return int.from_bytes(blake2b(sorted_fields.encode(), digest_size=8).digest(), "big", signed=True)

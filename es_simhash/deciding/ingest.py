@@ -101,7 +101,7 @@ class Ingest:
         self.memory = Memory()
         self._stored = stored
         self._single = single
-        self._window = limits.window
+        self._limits = limits
         self._recent = RecentSources(limits.recent, limits.features)
         self._fingerprints = None if single else StoredFingerprints(store, rule, limits)
         self._clock = 0
@@ -152,7 +152,9 @@ class Ingest:
         stored = self.memory.over(stored, alone, rule, queries)
         unsearched = ChainMap(self.memory.rows, batch.memory.rows)
         outside = {document.id for document in batch.documents if not self._matches_filter(document)}
-        neighbours = Neighbours(alone, stored.values(), rule, queries, batch.left_out, unsearched, outside)
+        neighbours = Neighbours(
+            alone, stored.values(), rule, queries, batch.left_out, unsearched, outside, self._limits
+        )
         if self.rule.texts is not None:
             sources = [document.source for document in batch.documents]
             neighbours.confirm_new(self._store, self.rule.texts, sources, self._recent)
@@ -438,7 +440,7 @@ class Ingest:
             ]
             heads = set(changed) - set(() if resumed else stay)
             gone = conflicts - present.keys()
-            relink(self._store, changed, memory, self.rule, gone, heads, self.filter)
+            relink(self._store, changed, memory, self.rule, gone, heads, self.filter, self._limits.links)
             self.writer.unrefreshed |= not self.writer.searchable
         self._bound_memory()
 
@@ -449,7 +451,7 @@ class Ingest:
             self._forget()  # search finds everything
             if self._fingerprints is not None and self.writer.searchable:
                 self._fingerprints.drop()
-        elif len(memory) >= self._window:
+        elif len(memory) >= self._limits.window:
             writes = self.writer.writes
             self.refresh()
             if self._fingerprints is not None:

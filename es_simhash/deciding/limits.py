@@ -19,6 +19,9 @@ class Limits:
         so that theirs are found as soon as search finds them.
     :param fresh: seconds. If fingerprints were read longer ago, what other programs have written is read.
     :param named: the most fingerprints in memory among which the nearest to a document is searched. That takes 1 ms.
+    :param nearest: the nearest neighbours of each document whose texts are fetched for a whole batch at once.
+    :param texts: further neighbours of a document whose texts are fetched together.
+    :param links: documents whose links are written together, when their originals change.
     """
 
     window: int = 20_000
@@ -28,6 +31,9 @@ class Limits:
     others: float = 0.1
     fresh: float = 30.0
     named: int = 2_000_000
+    nearest: int = 8
+    texts: int = 100
+    links: int = 500
 
 
 LIMITS = Limits()

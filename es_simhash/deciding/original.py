@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from es_simhash.deciding.limits import LIMITS, Limits
 from es_simhash.deciding.memory import RecentSources
-from es_simhash.deciding.texts import BATCH
 from es_simhash.errors import InputError
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.key_table import KeyTable
@@ -43,9 +43,6 @@ if TYPE_CHECKING:
 _NO_TIME = 1 << 61
 """Stands for the time of a document that has none. No window reaches so far."""
 _NOTHING: Mapping[str, int] = MappingProxyType({})
-NEAREST = 8
-"""The number of nearest neighbours of each document whose texts are fetched for a whole batch at once."""
-
 FEW_DOCUMENTS = 4
 """In a batch of so few documents all keys are compared at once. A table of the keys, which tells of most documents of a
 large batch that they are near none, takes 0.3 ms: four times as long as the comparison of one document."""
@@ -127,6 +124,7 @@ class Neighbours:
         fingerprint.
     :param unsearched: ids of ``stored`` that search does not find yet, so ``left_out`` does not count them.
     :param outside: ids of the batch that cannot be originals, because the filter excludes them.
+    :param limits: of the texts that are fetched together.
     """
 
     def __init__(
@@ -138,7 +136,9 @@ class Neighbours:
         left_out: Mapping[str, int] = _NOTHING,
         unsearched: Container[str] = (),
         outside: Container[str] = (),
+        limits: Limits = LIMITS,
     ) -> None:
+        self._limits = limits
         self._position = {row.id: position for position, row in enumerate(batch)}
         digests = {row.digest for row in batch}
         ranges = None
@@ -264,7 +264,7 @@ class Neighbours:
                 continue  # it is most likely an exact duplicate, which needs no text
             if digest:
                 copied.add(digest)
-            found.update(self._different(position)[:NEAREST].tolist())
+            found.update(self._different(position)[: self._limits.nearest].tolist())
         return found
 
     def _fetch(self, store: Store, indices: Collection[int]) -> dict[int, StoredText]:
@@ -304,8 +304,8 @@ class Neighbours:
         digest = self._rows[self._stored_count + position].digest
         ranked.sort(key=itemgetter(0))
         # The texts of the nearest are here already. The texts of others are fetched now, and not kept.
-        for start in range(0, len(ranked), BATCH):
-            some = ranked[start : start + BATCH]
+        for start in range(0, len(ranked), self._limits.texts):
+            some = ranked[start : start + self._limits.texts]
             others = [i for _, i in some if i < self._stored_count and self._rows[i].digest != digest]
             fetched = self._fetch(store, [index for index in others if index not in self._stored_texts])
             stored_texts = ChainMap(fetched, self._stored_texts)

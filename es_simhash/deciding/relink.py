@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 
 BATCH = 500
+"""Documents whose links are written, or read, together."""
 REPAIRED = 1_000
 """Documents that a repair looks at together."""
 
@@ -40,6 +41,7 @@ def relink(
     gone: Collection[str] = (),
     heads: Collection[str] | None = None,
     filter: Mapping[str, Any] | None = None,
+    batch: int = BATCH,
 ) -> int:
     """Change the links to these documents, and the links to documents whose group changes as a consequence.
 
@@ -49,6 +51,7 @@ def relink(
     :param gone: ids that are nobody's original any more.
     :param heads: those of ``changed`` whose group may need another head; all of them by default.
     :param filter: only documents that match it become originals.
+    :param batch: documents whose links are written together.
     :returns: how many documents were changed.
     """
     plan = _Plan(store, memory, rule, frozenset(gone), filter)
@@ -56,8 +59,8 @@ def relink(
     # The farthest first. If this is interrupted, the nearer links still lead to those that are not changed yet.
     order = sorted(planned, key=lambda id: (-levels[id], id))
     count = 0
-    for start in range(0, len(order), BATCH):
-        rows = {id: planned[id] for id in order[start : start + BATCH]}
+    for start in range(0, len(order), batch):
+        rows = {id: planned[id] for id in order[start : start + batch]}
         links = {id: Link(row.group, row.duplicate_of, row.version) for id, row in rows.items()}
         conflicts = store.relink(links)
         for id, row in rows.items():

@@ -35,7 +35,7 @@ def remove(
 
     :param rule: the rule by which the other original is found.
     :param filter: only documents that match it become originals.
-    :param batch: documents that are removed together.
+    :param batch: documents that are removed, or whose links are written, together.
     :returns: the ids that were removed.
     """
     removed: set[str] = set()
@@ -45,7 +45,7 @@ def remove(
 
     with saying_what_is_done(report):
         for start in range(0, len(ids), batch):
-            remove_some(store, frozenset(ids[start : start + batch]), rule, {}, filter, removed)
+            remove_some(store, frozenset(ids[start : start + batch]), rule, {}, filter, removed, batch)
     return removed
 
 
@@ -56,14 +56,16 @@ def remove_some(
     versions: Mapping[str, Any],
     filter: Mapping[str, Any] | None,
     removed: set[str],
+    batch: int = BATCH,
 ) -> None:
     """Remove some documents, and add their ids to ``removed``.
 
     :param versions: by id, for some of the documents: a document that has another version now stays.
+    :param batch: documents whose links are written together.
     """
     store.refresh()
     stored = set(versions or (store.fetch(tuple(ids))))
-    relink(store, ids, Memory(), rule, gone=ids, filter=filter)
+    relink(store, ids, Memory(), rule, gone=ids, filter=filter, batch=batch)
     found = store.remove(tuple(ids), versions)
     # If the response to a Remove gets lost, it is sent again. Then the store finds the documents no more.
     if lost := stored - found:
@@ -71,7 +73,7 @@ def remove_some(
     removed.update(found)
     store.refresh()
     # Others may have linked documents to these in the meantime.
-    if relink(store, found, Memory(), rule, gone=found, filter=filter):
+    if relink(store, found, Memory(), rule, gone=found, filter=filter, batch=batch):
         store.refresh()
 
 

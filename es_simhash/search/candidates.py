@@ -57,8 +57,12 @@ def candidates_clause(
     columns = segment_columns(values, bits)
 
     def terms(segment: int, masks: NDArray[np.uint16]) -> dict[str, Any]:
-        asked = np.zeros(1 << 16, dtype=np.bool_)
-        asked[columns[segment][:, None] ^ masks] = True
+        asked: NDArray[Any]
+        if len(values) == 1:
+            asked = np.sort(columns[segment] ^ masks)
+        else:
+            asked = np.zeros(1 << 16, dtype=np.bool_)
+            asked[columns[segment][:, None] ^ masks] = True
         return {"terms": {f"{field}.s{segment}": _hex()[asked].tolist()}}
 
     plan = query_plan(max_distance, bits // 16)

@@ -87,9 +87,15 @@ class _Asked(NamedTuple):
 
 
 class KeyTable:
-    """Keys of texts in memory. Texts are added at the end, and have positions in this order."""
+    """Keys of texts in memory. Texts are added at the end, and have positions in this order.
 
-    def __init__(self) -> None:
+    :param at_once: entries of q-grams that are compared at once.
+    :param crowded: entries of the q-grams of one query. If there are more, they are not counted.
+    """
+
+    def __init__(self, at_once: int = AT_ONCE, crowded: int = CROWDED) -> None:
+        self._at_once = at_once
+        self._crowded = crowded
         # Replaced at once, so that another thread sees whole levels.
         self._bands: tuple[Words, ...] = ()
         self._grams: tuple[Words, ...] = ()
@@ -146,8 +152,8 @@ class KeyTable:
         ]
         found = self._having(_bands_of(queries), len(queries), least)
         grams = _Grams.of(queries, self._grams)
-        found[grams.asker[grams.sizes > CROWDED]] = True
-        for some, positions in grams.fulfilled(grams.sizes <= CROWDED):
+        found[grams.asker[grams.sizes > self._crowded]] = True
+        for some, positions in grams.fulfilled(grams.sizes <= self._crowded, self._at_once):
             askers = grams.asker[some]
             found[askers if own is None else askers[positions != own[askers]]] = True
         return found
@@ -180,10 +186,10 @@ class KeyTable:
         found = np.zeros(self._count, dtype=np.bool_)
         self._mark(found, _bands_of(queries))
         grams = _Grams.of(queries, self._grams)
-        crowded = grams.asked.chosen(grams.sizes[grams.asked.query] > CROWDED).distinct()
+        crowded = grams.asked.chosen(grams.sizes[grams.asked.query] > self._crowded).distinct()
         for level in self._grams:
             found[_positions(level[run_positions(*_runs(level, crowded))])] = True
-        for _, positions in grams.fulfilled(grams.sizes <= CROWDED):
+        for _, positions in grams.fulfilled(grams.sizes <= self._crowded, self._at_once):
             found[positions] = True
         return found
 
@@ -226,13 +232,14 @@ class _Grams(NamedTuple):
         runs = [(starts[kept], counts[kept]) for starts, counts in runs]
         return cls(asked.chosen(kept), levels, runs, sizes, asker, needed)
 
-    def fulfilled(self, queries: NDArray[np.bool_]) -> Iterator[tuple[Integers, Integers]]:
+    def fulfilled(self, queries: NDArray[np.bool_], at_once: int) -> Iterator[tuple[Integers, Integers]]:
         """Yield pairs of a query and the position of a text that may fulfil it, as two arrays of one length.
 
         :param queries: which of them, shape (n,).
+        :param at_once: entries that are compared at once.
         """
         sizes = np.where(queries, self.sizes, 0)
-        for first, end in _pieces(sizes):
+        for first, end in _pieces(sizes, at_once):
             some = np.arange(*np.searchsorted(self.asked.query, [first, end]))
             some = some[queries[self.asked.query[some]]]
             found = [np.zeros(0, dtype=np.uint64)]
@@ -249,11 +256,11 @@ def _positions(entries: Words) -> Integers:
     return (entries & _POSITION).astype(np.int64)
 
 
-def _pieces(sizes: Integers) -> Iterator[tuple[int, int]]:
-    """Yield the first and the end of runs of queries with about AT_ONCE entries together."""
+def _pieces(sizes: Integers, most: int) -> Iterator[tuple[int, int]]:
+    """Yield the first and the end of runs of queries with about ``most`` entries together."""
     first = total = 0
     for number, size in enumerate(sizes.tolist()):
-        if total and total + size > AT_ONCE:
+        if total and total + size > most:
             yield first, number
             first, total = number, 0
         total += size

@@ -107,15 +107,16 @@ def test_a_refinement_that_is_the_value_of_the_rule_is_no_other_rule(documents: 
     assert documents.setup(rule="copy", confirm=0.8, measure="either", numbers_agree=True) == "unchanged"
 
 
+@pytest.mark.parametrize(("known_for", "learned"), [(0.0, ("contained", "url")), (60.0, ("exact", "id"))])
 def test_a_program_that_runs_for_long_learns_of_another_rule(
-    documents: Documents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    documents: Documents, tmp_path: Path, known_for: float, learned: tuple[str, str]
 ) -> None:
-    monkeypatch.setattr("es_simhash.client.opening.KNOWN", 0.0)
     documents.setup(rule="exact")
-    assert documents.rule().rule == "exact"
+    opening = Opening(documents.store, known_for=known_for)
+    assert opening.rule({}).rule == "exact"
     with Documents(f"sqlite:///{tmp_path}/rule.db") as other:
         other.setup(rule="contained", id_field="url")
-    assert (documents.rule().rule, documents.id_field()) == ("contained", "url")
+    assert (opening.rule({}).rule, opening.id_field(None)) == learned
 
 
 def test_duplicates_reads_the_rule_when_it_is_iterated(documents: Documents) -> None:

@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash import AsyncDocuments, Documents, fingerprint
-from es_simhash.deciding import original as flow_neighbours
 from es_simhash.deciding.limits import Limits
 from es_simhash.errors import DuplicateFound
 from tests.contract import LinearStore
@@ -197,11 +196,10 @@ def expected(reference: Plain, runs: Sequence[Any], batch_size: int) -> Any:
     recent=st.sampled_from([0, 100, 300, 1_000_000]),
     few=st.sampled_from([0, 1, 8]),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None)
 def test_every_outcome_is_that_of_the_reference_whatever_the_batches(
     make_store: Callable[[], Any],
     window: int,
-    monkeypatch: pytest.MonkeyPatch,
     runs: list[Any],
     max_distance: int,
     on_duplicate: str,
@@ -211,11 +209,10 @@ def test_every_outcome_is_that_of_the_reference_whatever_the_batches(
     recent: int,
     few: int,
 ) -> None:
-    monkeypatch.setattr(flow_neighbours, "NEAREST", few)
-    monkeypatch.setattr(flow_neighbours, "BATCH", few + 1)
     rule = {"max_distance": max_distance, "confirm": confirm}
     options = {"on_duplicate": on_duplicate, "batch_size": size, "ahead": ahead}
-    found = played(make_store(), runs, item, rule, limits=Limits(window=window, recent=recent), **options)
+    limits = Limits(window=window, recent=recent, nearest=few, texts=few + 1)
+    found = played(make_store(), runs, item, rule, limits=limits, **options)
     assert found == expected(Plain(max_distance, on_duplicate, confirm), runs, size)
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_simhash import Documents
+from es_simhash.deciding.limits import Limits
+from es_simhash.deciding.remove import remove
 from es_simhash.errors import StoreError
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
@@ -14,6 +16,7 @@ from tests.contract import LinearStore
 from tests.contract.watched import Failing
 from tests.deciding.test_recrawl import OTHER
 from tests.deciding.test_remove import entry, found, linked_anew, write
+from tests.limited import ingested, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,17 +31,18 @@ LEFT = {"id3": ("id3", None), **{f"id{n}": ("id3", f"id{n - 1}") for n in range(
 """The links of the documents after CUT, when CUT is no original any more."""
 
 
-def remove(store: Store, checkpoint: str) -> None:
-    Documents(store, deadline=0).remove([CUT], rule="fingerprint")
+def remove_it(store: Store, checkpoint: str) -> None:
+    remove(store, [CUT], resolved(Documents(store), rule="fingerprint"), batch=1)
 
 
 def ingest(store: Store, checkpoint: str) -> None:
-    list(Documents(store, deadline=0).ingest([{"id": CUT, "text": OTHER}], checkpoint=checkpoint, rule="fingerprint"))
+    items = [{"id": CUT, "text": OTHER}]
+    list(ingested(Documents(store), items, Limits(links=1), checkpoint=checkpoint, deadline=0, rule="fingerprint"))
 
 
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
-@pytest.mark.parametrize("verb", [remove, ingest])
+@pytest.mark.parametrize("verb", [remove_it, ingest])
 @pytest.mark.parametrize(
     "make_store", [LinearStore, lambda: LinearStore(lagging=True), lambda: open_store("sqlite:///:memory:")]
 )
@@ -48,9 +52,7 @@ def test_after_a_crash_between_two_writes_of_links_the_next_run_changes_the_rest
     number: int,
     done: bool,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("es_simhash.deciding.relink.BATCH", 1)
     store = make_store()
     store.set_up(DEFAULT)
     write(store, *CHAIN)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 from typing import TYPE_CHECKING
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 
-from es_simhash.search import key_table
 from es_simhash.search.key_table import KeyTable
 from es_simhash.search.keys import KeyIndex, KeyQuery, TextKeys, key_queries, text_keys
 
@@ -49,22 +47,21 @@ def test_no_text_that_fulfils_a_query_is_missed(seed: int, numbers: bool, crowde
     keys = [text_keys(text) for text in texts(rng, 120)]
     queries = [key_queries(each, similarity, numbers=numbers) for each in keys]
     expected = sharing(keys, queries)
-    table = KeyTable()
-    with patch.object(key_table, "CROWDED", crowded), patch.object(key_table, "AT_ONCE", rng.choice([50, 10**6])):
-        ends = sorted({0, len(keys), *(rng.randrange(len(keys)) for _ in range(6))})
-        for start, end in pairwise(ends):
-            table.add([each.values for each in keys[start:end]], [each.length for each in keys[start:end]])
-        assert len(table) == len(keys)
-        others = table.may_share(queries, own=0).tolist()
-        assert all(
-            found or not theirs - {number} for number, (found, theirs) in enumerate(zip(others, expected, strict=True))
-        )
-        every = table.may_share(queries).tolist()
-        assert all(found or not theirs for found, theirs in zip(every, expected, strict=True))
-        for number in range(0, len(keys), 10):
-            assert expected[number] <= set(table.sharing_any([queries[number]]).tolist())
-        together = set(table.sharing_any(queries[:20]).tolist())
-        assert together >= set[int]().union(*expected[:20])
+    table = KeyTable(at_once=rng.choice([50, 10**6]), crowded=crowded)
+    ends = sorted({0, len(keys), *(rng.randrange(len(keys)) for _ in range(6))})
+    for start, end in pairwise(ends):
+        table.add([each.values for each in keys[start:end]], [each.length for each in keys[start:end]])
+    assert len(table) == len(keys)
+    others = table.may_share(queries, own=0).tolist()
+    assert all(
+        found or not theirs - {number} for number, (found, theirs) in enumerate(zip(others, expected, strict=True))
+    )
+    every = table.may_share(queries).tolist()
+    assert all(found or not theirs for found, theirs in zip(every, expected, strict=True))
+    for number in range(0, len(keys), 10):
+        assert expected[number] <= set(table.sharing_any([queries[number]]).tolist())
+    together = set(table.sharing_any(queries[:20]).tolist())
+    assert together >= set[int]().union(*expected[:20])
 
 
 def test_texts_of_one_template_with_other_numbers_share_nothing() -> None:

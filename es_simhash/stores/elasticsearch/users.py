@@ -59,9 +59,9 @@ def change_users(index: Index, states: Mapping[str, UserState]) -> Changed:
     return Changed(frozenset(conflicts), refused)
 
 
-def remove_users(index: Index, users: tuple[str, ...]) -> set[str]:
+def remove_users(index: Index, users: tuple[str, ...], deadline: float = REMOVAL_DEADLINE) -> set[str]:
     left, removed = users, set[str]()
-    waits = Waits.after_conflict(REMOVAL_DEADLINE)
+    waits = Waits.after_conflict(deadline)
     while True:
         documents = stored_documents(left, None, index)
         operations = [

@@ -43,10 +43,12 @@ class Database:
     """One connection, which all threads of the program use, one at a time.
 
     :param path: path of the file; ``:memory:`` for a database in memory. The file is opened at the first use.
+    :param busy: seconds for which a write waits for the write of another process.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, busy: float = BUSY_SECONDS) -> None:
         self.path = path
+        self._busy = busy
         self.name = f"sqlite:///{path}"
         self.bits: int | None = None
         """Fingerprint width of the file; None until it was read. It never changes."""
@@ -105,7 +107,7 @@ class Database:
             if self.path != ":memory:":
                 create_for_owner(self.path)
             file = "" if self.path == ":memory:" else self.path
-            connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            connection = sqlite3.connect(file, timeout=self._busy, isolation_level=None, check_same_thread=False)
         try:
             with _transaction(connection, write=False):  # a file of ours may be read-only
                 ours = self._is_ours(connection)
@@ -114,7 +116,7 @@ class Database:
                     with _transaction(connection):
                         if not self._is_ours(connection):  # another process may have been faster
                             connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                _use_write_ahead_log(connection)
+                _use_write_ahead_log(connection, self._busy)
             connection.create_function("time_of", 2, stored_time, deterministic=True)
             connection.create_function("entries_of", 2, entries_of, deterministic=True)
             connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
@@ -172,7 +174,7 @@ class Database:
     def _store_error(self, reason: str) -> StoreError:
         if "locked" in reason or "busy" in reason:
             return StoreUnavailable(
-                f"{self.name}: another process has been writing to it for {BUSY_SECONDS} s: try again later"
+                f"{self.name}: another process has been writing to it for {self._busy} s: try again later"
             )
         if "no such table" in reason:
             return not_set_up(self.name)
@@ -219,12 +221,14 @@ def _transaction(connection: sqlite3.Connection, *, write: bool = True) -> Itera
         raise
 
 
-def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+def _use_write_ahead_log(connection: sqlite3.Connection, busy: float) -> None:
     """Turn on the write-ahead log, so that readers do not wait while a batch is written.
 
     SQLite does not wait for the lock that this needs, so the statement is repeated until it succeeds.
+
+    :param busy: seconds for which it is repeated.
     """
-    end = time.monotonic() + BUSY_SECONDS
+    end = time.monotonic() + busy
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")

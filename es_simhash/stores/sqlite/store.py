@@ -10,7 +10,7 @@ from es_simhash.retries import Retrying, retried
 from es_simhash.stores.sqlite import documents, search
 from es_simhash.stores.sqlite import examine as health
 from es_simhash.stores.sqlite import users as seen
-from es_simhash.stores.sqlite.database import Database, SourceNotJson
+from es_simhash.stores.sqlite.database import BUSY_SECONDS, Database, SourceNotJson
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,14 +49,15 @@ class SqliteStore(Retrying):
     Several processes may use the file at once: each write is one transaction, and the others wait for it.
 
     :param path: path of the file; ``:memory:`` for a store in memory.
+    :param busy: seconds for which a write waits for the write of another process.
     """
 
     embedded = True
     is_async = False
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, busy: float = BUSY_SECONDS) -> None:
         super().__init__()
-        self._database = Database(path)
+        self._database = Database(path, busy)
         self.name = self._database.name
 
     def close(self) -> None:

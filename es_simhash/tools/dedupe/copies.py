@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_BATCH = 500
+BATCH = 500
 """Texts that are decided together."""
 _BATCH_SIZE = 4_000_000
 """Characters of texts after which a batch ends."""
@@ -163,6 +163,7 @@ def decided(
     distances: bool,
     max_text: int = MAX_TEXT,
     workers: int = 0,
+    batch: int = BATCH,
 ) -> Iterator[tuple[T, Decision]]:
     """Yield each item with its Decision, in the order of the items.
 
@@ -172,6 +173,7 @@ def decided(
     :param distances: the Decisions have distances, whatever the rule looks at.
     :param max_text: the most characters of a text.
     :param workers: the number of processes that prepare texts. With 0 this process does it.
+    :param batch: texts that are decided together.
     """
     preparer = Preparer(fingerprinter, rule, max_text)
     with (
@@ -179,10 +181,10 @@ def decided(
         closing(Workers(preparer, workers)) as pool,
     ):
         ahead: deque[Callable[[], Iterator[tuple[T, Decision]]]] = deque()
-        batches = Batches(items, _BATCH)
-        while batch := batches.take():
-            prepared = pool.submit([asked.text for _, asked in batch if isinstance(asked, Text)])
-            ahead.append(partial(_decided, originals, batch, prepared))
+        batches = Batches(items, batch)
+        while some := batches.take():
+            prepared = pool.submit([asked.text for _, asked in some if isinstance(asked, Text)])
+            ahead.append(partial(_decided, originals, some, prepared))
             if len(ahead) > workers:
                 yield from ahead.popleft()()
         for decisions in ahead:

@@ -11,24 +11,25 @@ and not with which one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 from es_simhash import InputError
 from es_simhash.search.runs import run_positions
-from es_simhash.temporary import large_array
+from es_simhash.temporary import IN_MEMORY, large_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+T = TypeVar("T", bound=np.generic)
+
 LONGEST_CHAIN = 500
 """Entries that are followed for one key. Very many near-equal texts share keys: then the latest of them are found."""
-_FIRST_SIZE = 1 << 16
-_AT_ONCE = 1 << 20
-"""Entries that are put into new chains together."""
+ROOM = 1 << 16
+"""Entries for which an empty table has room."""
 _MOST_ENTRIES = 2**32 - 1
 
 
@@ -48,18 +49,25 @@ class Sharing(NamedTuple):
 class KeyChains:
     """The keys of texts. Texts are numbered in the order in which they are added.
 
+    :param longest: entries that are followed for one key.
+    :param room: entries for which the empty table has room: a power of two. 16 times as many are put into chains
+        together.
+    :param in_memory: the most bytes of an array in memory. A larger one is in a temporary file.
     :raises StoreError: if a temporary file cannot be written. The methods raise it too.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, longest: int = LONGEST_CHAIN, *, room: int = ROOM, in_memory: int = IN_MEMORY) -> None:
+        self._longest = longest
+        self._at_once = 16 * room
+        self._in_memory = in_memory
         self._texts = 0
         self._entries = 0
-        self._ends = large_array(_FIRST_SIZE, np.int64)
+        self._ends = large_array(room, np.int64, in_memory)
         """Of each text: where its entries end."""
-        self._keys = large_array(_FIRST_SIZE, np.uint64)
-        self._older = large_array(_FIRST_SIZE, np.uint32)
+        self._keys = large_array(room, np.uint64, in_memory)
+        self._older = large_array(room, np.uint32, in_memory)
         """Of each entry: 1 + the next entry of its chain; 0 at the end of the chain."""
-        self._newest = large_array(_FIRST_SIZE, np.uint32)
+        self._newest = large_array(room, np.uint32, in_memory)
         """Of each chain: 1 + its first entry; 0 if it is empty."""
         self._newest[:] = 0
 
@@ -77,18 +85,18 @@ class KeyChains:
         first, self._entries = self._entries, int(ends[-1])
         if self._entries > _MOST_ENTRIES:
             raise InputError(f"there are more than {_MOST_ENTRIES:,} keys of texts: split the input")
-        self._ends = _with_room(self._ends, self._texts, len(keys))
+        self._ends = self._with_room(self._ends, self._texts, len(keys))
         self._ends[self._texts : self._texts + len(keys)] = ends
         self._texts += len(keys)
-        self._keys = _with_room(self._keys, first, self._entries - first)
-        self._older = _with_room(self._older, first, self._entries - first)
+        self._keys = self._with_room(self._keys, first, self._entries - first)
+        self._older = self._with_room(self._older, first, self._entries - first)
         self._keys[first : self._entries] = np.concatenate(keys)
         if self._entries > len(self._newest):
-            self._newest = large_array(2 * len(self._newest), np.uint32)
+            self._newest = large_array(2 * len(self._newest), np.uint32, self._in_memory)
             self._newest[:] = 0
             first = 0
-        for start in range(first, self._entries, _AT_ONCE):
-            self._chain(start, min(start + _AT_ONCE, self._entries))
+        for start in range(first, self._entries, self._at_once):
+            self._chain(start, min(start + self._at_once, self._entries))
 
     def _chain(self, first: int, end: int) -> None:
         """Put entries before the chains of their keys."""
@@ -121,7 +129,7 @@ class KeyChains:
         which = np.flatnonzero(entries)
         entries = entries[which] - 1
         found = [np.zeros((2, 0), dtype=np.int64)]
-        for _ in range(LONGEST_CHAIN):
+        for _ in range(self._longest):
             if not len(which):
                 break
             hit = self._keys[entries] == keys[which]
@@ -146,11 +154,10 @@ class KeyChains:
         theirs = self._keys[run_positions(starts, counts)]
         return np.bincount(np.repeat(np.arange(len(texts)), counts)[np.isin(theirs, keys)], minlength=len(texts))
 
-
-def _with_room(array: NDArray[np.generic], size: int, more: int) -> NDArray[np.generic]:
-    """Return an array with room for more values behind the first ``size``."""
-    if size + more <= len(array):
-        return array
-    larger = large_array(max(size + more, len(array) + len(array) // 2), array.dtype)
-    larger[:size] = array[:size]
-    return larger
+    def _with_room(self, array: NDArray[T], size: int, more: int) -> NDArray[T]:
+        """Return an array with room for more values behind the first ``size``."""
+        if size + more <= len(array):
+            return array
+        larger = large_array(max(size + more, len(array) + len(array) // 2), array.dtype, self._in_memory)
+        larger[:size] = array[:size]
+        return larger

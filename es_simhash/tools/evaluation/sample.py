@@ -64,6 +64,7 @@ def sample_pairs(
     filter: Mapping[str, Any] | None = None,
     seed: int = 0,
     most_documents: int = DOCUMENTS,
+    batch: int = BATCH,
 ) -> Iterator[SampledPair]:
     """Draw pairs of documents with their texts, for a person to label.
 
@@ -81,6 +82,7 @@ def sample_pairs(
         that the store keeps, or ``text``.
     :param filter: only documents that match this filter.
     :param most_documents: the most documents that take part.
+    :param batch: pairs whose texts are fetched together.
     :raises InputError: for an invalid argument; naming a document without a text.
     """
     fields = documents.rule().text_fields if text_field is None else field_names(text_field)
@@ -92,10 +94,10 @@ def sample_pairs(
     def pairs() -> Iterator[SampledPair]:
         scheme = documents.fingerprinter().scheme
         sample = sampled(rows, scheme, seed, most_documents)
-        by_keys = _by_keys(documents, sample.sorted()[0], size // 2, fields) if has_keys(documents) else []
+        by_keys = _by_keys(documents, sample.sorted()[0], size // 2, fields, batch) if has_keys(documents) else []
         by_fingerprint = draw_from(sample, size - len(by_keys), scheme.max_distance)
-        for start in range(0, len(by_fingerprint), BATCH):
-            yield from _with_texts(documents, by_fingerprint[start : start + BATCH], fields)
+        for start in range(0, len(by_fingerprint), batch):
+            yield from _with_texts(documents, by_fingerprint[start : start + batch], fields)
         near = {frozenset(pair[:2]) for pair in by_fingerprint}
         yield from (pair for pair in by_keys if frozenset((pair.a_id, pair.b_id)) not in near)
 
@@ -123,12 +125,15 @@ def draw_from(sample: DocumentSample, size: int, max_distance: int) -> list[Draw
     return [(ids[left], ids[right], distance) for left, right, distance in pairs]
 
 
-def _by_keys(documents: Documents, ids: Sequence[str], size: int, fields: tuple[str, ...]) -> list[SampledPair]:
+def _by_keys(
+    documents: Documents, ids: Sequence[str], size: int, fields: tuple[str, ...], batch: int
+) -> list[SampledPair]:
     """Return pairs that only keys find, and pairs just outside of the rule ``copy``: half of the size each, or fewer.
 
     A document supplies at most one pair of each kind, so that a family of pages does not fill the sample.
 
     :param ids: of the documents that take part, in random order.
+    :param batch: documents, or pairs, whose texts are fetched together.
     """
     farthest = documents.fingerprinter().scheme.max_distance
     copy, wider = (
@@ -137,10 +142,10 @@ def _by_keys(documents: Documents, ids: Sequence[str], size: int, fields: tuple[
     )
     taking_part, met = set(ids), set[frozenset[str]]()
     found: dict[Found, list[Drawn]] = {"keys": [], "outside": []}
-    for start in range(0, min(len(ids), LOOKED_UP * size), BATCH):
+    for start in range(0, min(len(ids), LOOKED_UP * size), batch):
         if all(len(pairs) >= size // 2 for pairs in found.values()):
             break
-        texts = _texts(documents, ids[start : start + BATCH], fields)
+        texts = _texts(documents, ids[start : start + batch], fields)
         inside = documents.similar_many(texts.values(), rule=copy)
         around = documents.similar_many(texts.values(), rule=wider)
         for id, near, matches in zip(texts, inside, around, strict=True):
@@ -158,8 +163,8 @@ def _by_keys(documents: Documents, ids: Sequence[str], size: int, fields: tuple[
     return [
         pair
         for kind, drawn in found.items()
-        for start in range(0, min(len(drawn), size // 2), BATCH)
-        for pair in _with_texts(documents, drawn[start : min(start + BATCH, size // 2)], fields, kind)
+        for start in range(0, min(len(drawn), size // 2), batch)
+        for pair in _with_texts(documents, drawn[start : min(start + batch, size // 2)], fields, kind)
     ]
 
 

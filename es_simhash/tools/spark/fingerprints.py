@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.fingerprinting.encoding import to_signed
 from es_simhash.groups.near_pairs import Costs, block_masks
 from es_simhash.tools.spark.frames import checkpointed
-from es_simhash.tools.spark.keys import near_pairs
+from es_simhash.tools.spark.keys import SALTING, Salting, near_pairs
 from es_simhash.tools.spark.near import NearSearch, word_names
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ SHUFFLED = Costs(sort=5_000, compare=30)
 uniform, so more of them are compared."""
 
 
-def connecting_pairs(documents: DataFrame, bits: int, max_distance: int) -> tuple[DataFrame, int]:
+def connecting_pairs(
+    documents: DataFrame, bits: int, max_distance: int, salting: Salting = SALTING
+) -> tuple[DataFrame, int]:
     """Return pairs enough for links by fingerprints: what ``NearPairs.connecting`` yields, without what no link needs.
 
     :param documents: ``position`` and the words of the fingerprint; without documents that have none.
@@ -34,11 +36,13 @@ def connecting_pairs(documents: DataFrame, bits: int, max_distance: int) -> tupl
     of_kind = same.selectExpr("first AS earlier", "position AS later", "0 AS distance")
     if max_distance == 0:
         return of_kind, 0
-    near, left_out = _near_kinds(firsts, bits, max_distance, None)
+    near, left_out = _near_kinds(firsts, bits, max_distance, None, salting)
     return of_kind.union(near.select("earlier", "later", "distance")), left_out
 
 
-def nearest_pairs(documents: DataFrame, bits: int, max_distance: int, most: int) -> tuple[DataFrame, int]:
+def nearest_pairs(
+    documents: DataFrame, bits: int, max_distance: int, most: int, salting: Salting = SALTING
+) -> tuple[DataFrame, int]:
     """Return the near pairs, for each document at most ``most`` earlier ones: what ``NearPairs.every`` returns.
 
     :param documents: ``position`` and the words of the fingerprint; without documents that have none.
@@ -53,7 +57,8 @@ def nearest_pairs(documents: DataFrame, bits: int, max_distance: int, most: int)
     pairs = kinds.selectExpr("kind AS first", "kind AS second", "0 AS distance").where("size > 1")
     left_out = 0
     if max_distance > 0:
-        found, left_out = _near_kinds(kinds.withColumnRenamed("kind", "first"), bits, max_distance, most)
+        firsts = kinds.withColumnRenamed("kind", "first")
+        found, left_out = _near_kinds(firsts, bits, max_distance, most, salting)
         found = checkpointed(found)
         left_out += int(found.agg(f.sum("left_out")).first()[0] or 0)
         every = found.where("left_out = 0")
@@ -98,7 +103,9 @@ def _pairs_of_members(kinds: DataFrame, pairs: DataFrame) -> int:
     return int(sizes.agg(f.sum(count)).first()[0] or 0)
 
 
-def _near_kinds(firsts: DataFrame, bits: int, max_distance: int, most: int | None) -> tuple[DataFrame, int]:
+def _near_kinds(
+    firsts: DataFrame, bits: int, max_distance: int, most: int | None, salting: Salting
+) -> tuple[DataFrame, int]:
     """Return the near pairs of different fingerprints.
 
     :param firsts: the words of the fingerprint, and ``first``, the first document that has it.
@@ -112,7 +119,7 @@ def _near_kinds(firsts: DataFrame, bits: int, max_distance: int, most: int | Non
     if most is not None:
         columns.append(f.lit(most).alias("most"))
     rows = firsts.select(*columns, f.posexplode(keys).alias("number", "key"))
-    return near_pairs(rows, NearSearch(bits, max_distance, most is not None, numbers))
+    return near_pairs(rows, NearSearch(bits, max_distance, most is not None, numbers), salting)
 
 
 def _masked(words: list[str], masks: tuple[int, ...]) -> Column:

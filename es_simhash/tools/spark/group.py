@@ -19,6 +19,7 @@ from es_simhash.tools.spark.confirm import confirmed
 from es_simhash.tools.spark.documents import Input
 from es_simhash.tools.spark.fingerprints import connecting_pairs, nearest_pairs
 from es_simhash.tools.spark.frames import checkpointed
+from es_simhash.tools.spark.keys import SALTING, Salting
 from es_simhash.tools.spark.near import word_names
 from es_simhash.tools.spark.rule import pair_rule
 from es_simhash.tools.spark.session import check_session
@@ -64,6 +65,7 @@ def group_frame(
     keys: bool = False,
     head: Head = "earliest",
     order: str = "written",
+    salting: Salting = SALTING,
     **rule: Unpack[RuleOptions],
 ) -> SparkGroups:
     """Return the groups of a DataFrame of documents, and the original of each document.
@@ -75,6 +77,7 @@ def group_frame(
     :param keys: candidates come from the keys of the texts, as in a store with keys. It needs ``confirm``.
     :param head: as for :meth:`~es_simhash.Documents.group`.
     :param order: name of the column with the write order.
+    :param salting: how the documents of a key that very many share are divided among the tasks.
     :param rule: as for :meth:`~es_simhash.Documents.group`, without ``within``.
     :raises InputError: for an invalid argument, a column that is missing, or an id that comes twice; if texts confirm
         and a document has none.
@@ -90,7 +93,7 @@ def group_frame(
         raise InputError(
             "keys find candidates only where texts decide: use the rule 'copy' or 'contained', or leave keys out"
         )
-    resolved = pair_rule(checked, fingerprinter, keys=keys)
+    resolved = pair_rule(checked, fingerprinter, salting, keys=keys)
     source = Input(documents, fingerprinter, checked.text_fields, order)
     source.check(confirm=checked.confirm is not None, kept=head == "kept")
     rows = source.read()
@@ -114,7 +117,7 @@ def _pairs(rows: DataFrame, source: Input, rule: PairRule) -> tuple[DataFrame, i
         return exact, 0
     if rule.confirm is None:
         with_value = rows.where("fp0 IS NOT NULL").select("position", *word_names(rule.bits))
-        near, left_out = connecting_pairs(with_value, rule.bits, rule.max_distance)
+        near, left_out = connecting_pairs(with_value, rule.bits, rule.max_distance, rule.salting)
         return exact.union(near), left_out
     # Exact duplicates have the same text. So only the first of them is compared with other documents.
     compared = rows.join(first.select(f.col("first").alias("position")), "position", "left_semi")
@@ -124,7 +127,7 @@ def _pairs(rows: DataFrame, source: Input, rule: PairRule) -> tuple[DataFrame, i
         return exact, 0
     else:
         with_value = compared.where("fp0 IS NOT NULL").select("position", *word_names(rule.bits))
-        near, left_out = nearest_pairs(with_value, rule.bits, rule.max_distance, MOST_TEXTS)
+        near, left_out = nearest_pairs(with_value, rule.bits, rule.max_distance, MOST_TEXTS, rule.salting)
     return exact.union(confirmed(checkpointed(near), rows, source, rule.confirm)), left_out
 
 

@@ -8,7 +8,7 @@ on a ring. If a key has more chunks, pairs are left out, and counted.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from es_simhash.tools.spark.frames import checkpointed
 from es_simhash.tools.spark.near import FOUND, KEY, NearSearch
@@ -16,23 +16,33 @@ from es_simhash.tools.spark.near import FOUND, KEY, NearSearch
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-CHUNK = 2_000
-"""Rows of a chunk, about."""
-REACH = 250
-"""Chunks on either side of a chunk with which it is compared: a million rows of one key are compared completely. That
-is 500 billion comparisons, some 12 ns each."""
-TEXT_REACH = 2
-"""The same where texts are compared at once, which takes a microsecond for each pair: 10,000 rows of one key."""
+
+class Salting(NamedTuple):
+    """How the rows of a common key are divided.
+
+    :param chunk: rows of a chunk, about.
+    :param reach: chunks on either side of a chunk with which it is compared. With 250, a million rows of one key are
+        compared completely. That is 500 billion comparisons, some 12 ns each.
+    :param text_reach: the same where texts are compared at once, which takes a microsecond for each pair: 10,000 rows
+        of one key.
+    """
+
+    chunk: int = 2_000
+    reach: int = 250
+    text_reach: int = 2
 
 
-def near_pairs(rows: DataFrame, search: NearSearch) -> tuple[DataFrame, int]:
+SALTING = Salting()
+
+
+def near_pairs(rows: DataFrame, search: NearSearch, salting: Salting = SALTING) -> tuple[DataFrame, int]:
     """Return the near pairs of the rows that have a key in common.
 
     :param rows: ``number``, ``key`` and ``position``; the words of the fingerprint; perhaps ``characters``, the
         word characters of a short text, and ``most``, the number of earlier rows that one is paired with.
     :returns: the columns of ``FOUND``; and how many pairs of rows were not compared because a key has so many.
     """
-    salted, left_out = _salted(rows, CHUNK, REACH if search.least is None else TEXT_REACH)
+    salted, left_out = _salted(rows, salting.chunk, salting.reach if search.least is None else salting.text_reach)
     together = salted.repartition(*KEY).sortWithinPartitions(*KEY)
     return together.mapInArrow(search, FOUND), left_out
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.similarity.confirm import Confirm
     from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.tools.spark.keys import Salting
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class PairRule:
     :param confirm: compares the texts of near-duplicates; None if texts do not confirm.
     :param keys: candidates come from the keys of the texts, and fingerprints limit nothing unless ``limited``.
     :param limited: near-duplicates found by keys must be within ``max_distance`` too.
+    :param salting: how the rows of a common key are divided.
     """
 
     max_distance: int
@@ -29,9 +31,10 @@ class PairRule:
     confirm: Confirm | None
     keys: bool
     limited: bool
+    salting: Salting
 
 
-def pair_rule(rule: DuplicateRule, fingerprinter: Fingerprinter, *, keys: bool) -> PairRule:
+def pair_rule(rule: DuplicateRule, fingerprinter: Fingerprinter, salting: Salting, *, keys: bool) -> PairRule:
     """Return the rule under the Scheme of a Fingerprinter.
 
     :param keys: candidates come from the keys of the texts.
@@ -40,4 +43,4 @@ def pair_rule(rule: DuplicateRule, fingerprinter: Fingerprinter, *, keys: bool) 
     scheme = fingerprinter.scheme
     confirm = rule.comparison(fingerprinter)
     limited = rule.max_distance is not None
-    return PairRule(rule.bits_allowed(scheme), scheme.bits, scheme.blank_digest, confirm, keys, limited)
+    return PairRule(rule.bits_allowed(scheme), scheme.bits, scheme.blank_digest, confirm, keys, limited, salting)

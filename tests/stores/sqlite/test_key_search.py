@@ -7,14 +7,13 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING
-from unittest.mock import patch
 
 import pytest
 
 from es_simhash.contract import Candidates, Probe
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.search.keys import KeyIndex, key_queries, text_keys
-from es_simhash.stores.sqlite import SqliteStore, key_search
+from es_simhash.stores.sqlite import SqliteStore
 from tests.contract.documents import entry, write
 
 if TYPE_CHECKING:
@@ -68,13 +67,14 @@ def test_threads_may_search_while_the_sizes_of_keys_are_forgotten(store: SqliteS
     write(store, *(entry(str(n), None, keys=some.values, length=some.length) for n, some in enumerate(keys)))
 
     def found(number: int) -> list[str]:
+        store._database.key_sizes = {}  # as a search does if there are too many
         probe = Probe(None, None, key_queries(keys[number], 0.8), None, 10)
         return [row.id for row in store.candidates(Candidates((probe,), -1, 64)).rows]
 
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        with patch.object(key_search, "_SIZES", 0), ThreadPoolExecutor(4) as threads:
+        with ThreadPoolExecutor(4) as threads:
             assert list(threads.map(found, [*range(40)] * 10)) == [[str(number)] for number in range(40)] * 10
     finally:
         sys.setswitchinterval(before)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, DuplicateRule, Fingerprinter, StoreError
-from es_simhash.tools.dedupe import copies, key_chains, originals, pairs
+from es_simhash.search.times import time_of
+from es_simhash.tools.dedupe import originals, pairs
 from es_simhash.tools.dedupe.copies import decided
 from es_simhash.tools.dedupe.originals import Text
 
@@ -54,9 +55,8 @@ def rows(count: int, lengths: tuple[int, ...], seed: int) -> Iterator[dict[str, 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize("lengths", [(0, 1, 5, 12, 20), (55, 65, 80), (140, 160, 230), (20, 70, 400)], ids=str)
 def test_copies_are_those_of_an_ingest_that_does_not_store_them(
-    tmp_path: Path, rule: dict[str, Any], lengths: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, rule: dict[str, Any], lengths: tuple[int, ...]
 ) -> None:
-    monkeypatch.setattr(copies, "_BATCH", 50)
     given = list(rows(220, lengths, seed=len(rule) + sum(lengths)))
     with Documents(f"sqlite:///{tmp_path / 'slow.db'}") as documents:
         outcomes = list(documents.ingest(given, id_field="id", on_duplicate="skip", rule=DuplicateRule(**rule)))
@@ -67,6 +67,10 @@ def test_copies_are_those_of_an_ingest_that_does_not_store_them(
     ]
     found = [(each.position, each.original, each.exact, each.distance) for each in pairs(given, **rule)]
     assert found == expected
+    asked = [(n, Text(row["text"], time_of(row, "at") if "within" in rule else None, n)) for n, row in enumerate(given)]
+    decisions = decided(asked, Fingerprinter(), DuplicateRule(**rule), distances=True, batch=50)
+    in_batches = [(n, each.original, each.exact, each.distance) for n, each in decisions if each.original is not None]
+    assert in_batches == expected
     assert expected
 
 
@@ -101,19 +105,13 @@ def test_a_full_disk_is_an_error_that_names_the_folder(monkeypatch: pytest.Monke
             list(pairs(["一二三四五六"]))
 
 
-def test_texts_that_are_not_compared_are_counted(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(key_chains, "LONGEST_CHAIN", 3)
-    texts = [LETTERS + "".join(random.Random(n).choices(LETTERS, k=60)) for n in range(700)]
+def test_texts_that_are_not_compared_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    texts = [LETTERS + "".join(random.Random(n).choices(LETTERS, k=60)) for n in range(800)]
     list(pairs(texts, confirm=0.95))
     assert "pairs of items were not compared" in caplog.text
 
 
-def test_equal_texts_that_are_not_compared_are_counted(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(key_chains, "LONGEST_CHAIN", 3)
-    rows = [{"text": LETTERS, "at": 10 * number * WEEK // timedelta(milliseconds=1)} for number in range(600)]
+def test_equal_texts_that_are_not_compared_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    rows = [{"text": LETTERS, "at": 10 * number * WEEK // timedelta(milliseconds=1)} for number in range(1_100)]
     list(pairs([*rows, rows[0]], rule="exact", within=WEEK, time_field="at"))
     assert "pairs of items were not compared" in caplog.text

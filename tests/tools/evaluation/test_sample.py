@@ -92,10 +92,9 @@ def test_a_filter_and_a_number_of_documents_say_which_take_part(address: Any) ->
     assert len(few) <= 2
 
 
-def test_texts_are_brought_in_batches(address: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_are_brought_in_batches(address: Any) -> None:
     every = list(sample_pairs(Documents(address), 100))
-    monkeypatch.setattr("es_simhash.tools.evaluation.sample.BATCH", 2)
-    assert list(sample_pairs(Documents(address), 100)) == every
+    assert list(sample_pairs(Documents(address), 100, batch=2)) == every
 
 
 def test_a_field_without_text_is_named(address: Any) -> None:

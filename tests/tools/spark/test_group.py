@@ -95,17 +95,18 @@ def make_store() -> Iterator[Callable[[int], Store]]:
     [(64, 3, "earliest", 2_000), (64, 0, "kept", 2_000), (64, None, "latest", 2_000), (128, 7, "kept", 5)],
 )
 def test_groups_equal_those_of_group(
-    spark: Any, make_store: Any, monkeypatch: pytest.MonkeyPatch, bits: int, max_distance: Any, head: Any, chunk: int
+    spark: Any, make_store: Any, bits: int, max_distance: Any, head: Any, chunk: int
 ) -> None:
     from es_simhash.tools.spark.group import group_frame
+    from es_simhash.tools.spark.keys import Salting
 
-    monkeypatch.setattr("es_simhash.tools.spark.keys.CHUNK", chunk)
     store = make_store(bits)
     write(store, *random_entries(bits, bits, 800), bits=bits)
     documents = Documents(store)
     rule: Any = {"rule": "exact"} if max_distance is None else {"rule": "fingerprint", "max_distance": max_distance}
     frame = frame_of(spark, list(documents.export()), bits)
-    found = group_frame(frame, fingerprinter=documents.fingerprinter(), head=head, **rule)
+    salting = Salting(chunk)
+    found = group_frame(frame, fingerprinter=documents.fingerprinter(), head=head, salting=salting, **rule)
     report = documents.group(**rule, head=head)
     assert report.left_out == found.left_out == 0
     assert links_of(found) == {row.id: (row.group, row.duplicate_of) for row in documents.export()}
@@ -148,13 +149,11 @@ def text_frame(spark: Any, documents: Documents, bits: int) -> Any:
         (True, {"confirm": 0.6, "max_distance": 7, "numbers_agree": True}, 2_000),
     ],
 )
-def test_confirmed_groups_equal_those_of_group(
-    spark: Any, monkeypatch: pytest.MonkeyPatch, keys: Any, rule: Any, chunk: int
-) -> None:
+def test_confirmed_groups_equal_those_of_group(spark: Any, keys: Any, rule: Any, chunk: int) -> None:
     from es_simhash.tools.spark.group import group_frame
+    from es_simhash.tools.spark.keys import Salting
 
-    monkeypatch.setattr("es_simhash.tools.spark.keys.CHUNK", chunk)
-    monkeypatch.setattr("es_simhash.tools.spark.keys.TEXT_REACH", 1_000)
+    salting = Salting(chunk, text_reach=1_000)
     with Documents("sqlite:///:memory:") as documents:
         documents.setup(keys=keys)
         news = [line.document["text"] for line in read_file(ROOT / "scripts" / "demo_news.jsonl")]
@@ -165,7 +164,7 @@ def test_confirmed_groups_equal_those_of_group(
             pass
         documents.setup(rule="copy", **rule)
         frame = text_frame(spark, documents, 64)
-        found = group_frame(frame, keys=keys, **rule)
+        found = group_frame(frame, keys=keys, salting=salting, **rule)
         report = documents.group()
         assert report.groups > 50
         assert report.left_out == found.left_out == 0

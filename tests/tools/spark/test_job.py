@@ -164,18 +164,12 @@ def test_an_error_of_spark_is_one_line_and_its_checkpoints_are_deleted(spark: An
     assert not list((tmp_path / "checkpoints").iterdir())
 
 
-def test_a_key_with_too_many_documents_ends_with_exit_code_3_and_the_count(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_near_documents_than_are_compared_end_with_exit_code_3_and_their_count(spark: Any, tmp_path: Path) -> None:
     from es_simhash.tools.spark.__main__ import group as job
 
-    monkeypatch.setattr("es_simhash.tools.spark.keys.CHUNK", 5)
-    monkeypatch.setattr("es_simhash.tools.spark.keys.REACH", 1)
-    columns = ("string(id) AS id", "id AS written", "lower(lpad(hex(id), 16, '0')) AS fingerprint", "hex(id) AS digest")
-    spark.range(64).selectExpr(*columns).write.parquet(f"{tmp_path}/in.parquet")
-    result = CliRunner().invoke(
-        job, [f"{tmp_path}/in.parquet", f"{tmp_path}/out", "--rule", "fingerprint", "--max-distance", "1"]
-    )
+    text = "concat('市气象台', id, '时发布暴雨橙色预警信号，请有关单位和人员做好防范准备') AS text"
+    spark.range(64).selectExpr("string(id) AS id", "id AS written", text).write.parquet(f"{tmp_path}/in.parquet")
+    result = CliRunner().invoke(job, [f"{tmp_path}/in.parquet", f"{tmp_path}/out", "--max-distance", "15"])
     assert result.exit_code == 3
     assert result.stdout.startswith("64 documents, ")
     assert re.search(
