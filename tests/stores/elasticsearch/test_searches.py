@@ -31,6 +31,7 @@ def test_very_many_hits_are_counted_by_fingerprint_and_only_the_nearest_document
     counted = found([]) | {"aggregations": {"kinds": {"buckets": buckets}}}
     full = found([hit(f"d{n}", 0b11111) for n in range(1_000)])
     index = index_with({"responses": [full]}, {"responses": [counted]}, {"responses": [found([hit("first", 0b10)])]})
+    index.count.set(10_000_000)
     query = Candidates((Probe(0, None),), 3, 64, one_per_digest=True, per_fingerprint=1, nearest=1)
     reply = candidates(index, query)
     assert [row.id for row in reply.rows] == ["first"], "of the two at one bit the first written"
@@ -89,16 +90,16 @@ def test_probes_with_equal_queries_and_other_limits_take_one_search_for_each_lim
     assert [row.id for row in reply.rows] == ["0", "1", "2"]
 
 
-def test_the_documents_are_counted_for_batches_and_not_for_each_query() -> None:
+def test_the_documents_are_counted_once_and_not_for_each_query() -> None:
     index = index_with()
     one, two = (Candidates(probes, 3, 64) for probes in ((Probe(1, None),), (Probe(1, None), Probe(2, None))))
     paths = []
-    for query, responses in [(one, []), (two, [{"count": 5}]), (two, []), (one, [])]:
+    for query, responses in [(one, [{"count": 5}]), (two, []), (two, []), (one, [])]:
         index.client.calls = []
         index.client.responses = [*responses, {"responses": [NOTHING]}]
         candidates(index, query)
         paths.append([call.path.rpartition("/")[2] for call in index.client.calls])
-    assert paths == [["_msearch"], ["_count", "_msearch"], ["_msearch"], ["_msearch"]]
+    assert paths == [["_count", "_msearch"], ["_msearch"], ["_msearch"], ["_msearch"]]
     [_, search] = index.client.calls[0].body
     [clause] = search["query"]["bool"]["filter"][0]["bool"]["should"]
     assert clause == plain_clause(1), "the index is small"
