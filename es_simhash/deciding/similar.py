@@ -10,9 +10,10 @@ from es_simhash.contract import Candidates
 from es_simhash.deciding.rule import check_time
 from es_simhash.deciding.texts import BATCH
 from es_simhash.errors import InputError
+from es_simhash.fingerprinting.encoding import to_array
 from es_simhash.portal import compute
+from es_simhash.search.hamming import near_of_all
 from es_simhash.search.keys import KeyIndex
-from es_simhash.search.near_index import NearIndex
 from es_simhash.similarity.confirm import TextFeatures
 
 if TYPE_CHECKING:
@@ -184,14 +185,26 @@ def _near(
         keys = KeyIndex([row.keys for row in rows], [row.length for row in rows], [probe.queries for probe in probes])
         near = [rule.allowed(probe.fingerprint, rows, keys.sharing(probe.queries)[0].tolist()) for probe in probes]
     else:
-        index = NearIndex(rule.bits, rule.max_distance)
-        index.add([row.fingerprint for row in rows])
-        within = [index.within(probe.fingerprint) for probe in probes]
-        near = [list(zip(indices.tolist(), bits.tolist(), strict=True)) for indices, bits in within]
+        near = _within_distance(probes, rows, rule)
     return [
         Matches(_matches(probe, rows, some), found.left_out.get(index, 0), rule.keys)
         for index, (probe, some) in enumerate(zip(probes, near, strict=True))
     ]
+
+
+def _within_distance(
+    probes: Sequence[Probe], rows: Sequence[Row], rule: ResolvedRule
+) -> list[list[tuple[int, int | None]]]:
+    """Return for each Probe the Rows within ``max_distance`` of its fingerprint: pairs (index, distance in bits)."""
+    asked = {number: probe.fingerprint for number, probe in enumerate(probes) if probe.fingerprint is not None}
+    stored = {index: row.fingerprint for index, row in enumerate(rows) if row.fingerprint is not None}
+    numbers, indices = list(asked), list(stored)
+    near: list[list[tuple[int, int | None]]] = [[] for _ in probes]
+    left, right = to_array(list(asked.values()), rule.bits), to_array(list(stored.values()), rule.bits)
+    for ones, others, bits in near_of_all(left, right, rule.max_distance):
+        for one, other, distance in zip(ones.tolist(), others.tolist(), bits.tolist(), strict=True):
+            near[numbers[one]].append((indices[other], distance))
+    return near
 
 
 def _matches(probe: Probe, rows: Sequence[Row], near: Sequence[tuple[int, int | None]]) -> list[Match]:

@@ -168,10 +168,13 @@ def size(
         "texts": texts,
         "hot": hot,
     }
-    assumed = list(_assumed(arguments))
+    caveats, assumed = _caveats(keys=keys), list(_assumed(arguments))
     if as_json:
-        print_json({"arguments": arguments, **found.to_dict(), "assumed": assumed})
+        print_json({"arguments": arguments, "caveats": caveats, **found.to_dict(), "assumed": assumed})
         return
+    echo("an estimate, right to a factor of 2 or 3")
+    for line in caveats:
+        echo(f"  {line}")
     _show(found, rate)
     echo("assumed")
     for line in assumed:
@@ -211,6 +214,16 @@ def _show_work(work: Work, indent: int = 2) -> None:
     _row("false candidates", number(work.candidates), indent)
 
 
+def _caveats(*, keys: bool) -> list[str]:
+    """Return what takes several times as long as the figures say."""
+    caveats = ["not counted: many near-equal documents, as of one template (--texts templated and --hot count some)"]
+    if keys:
+        caveats.append(
+            f"not counted: texts of at most {LONGEST_WITH_GRAMS} characters, and the comparison of texts by group"
+        )
+    return [*caveats, "measure the ingest of a part of your documents before you decide"]
+
+
 def _assumed(arguments: dict[str, Any]) -> Iterator[str]:
     """Yield what the figures assume, a line each."""
     documents, keys, hot = arguments["documents"], arguments["keys"], arguments["hot"]
@@ -221,10 +234,7 @@ def _assumed(arguments: dict[str, Any]) -> Iterator[str]:
     replicas = count_of(arguments["replicas"], "replica")
     yield f"max_distance {arguments['max_distance']}, {'with' if keys else 'without'} keys, {replicas}"
     if keys:
-        yield (
-            f"texts decide: all have more than {LONGEST_WITH_GRAMS} characters; the ingest compares articles, and the "
-            "time of group to compare texts is left out"
-        )
+        yield "texts decide; the ingest compares articles"
     yield f"{arguments['source_bytes']:,} bytes of your own fields, and ids of few characters"
     confirm = "with the false candidates" if keys else "without texts"
     yield f"memory of group: as measured with ids of 13 characters and 64 bits, {confirm}"
