@@ -2,6 +2,9 @@
 
 Each contender is a program of its own. What counts is processor time, of all its processes. One file has lines of
 random words, a fifth of them copies; the lines of the other one are all near each other.
+
+Two contenders keep their index: ``es-simhash ingest`` into SQLite, and datasketch in the Redis at
+``REDIS_TEST_URL``, if that is set. The time of the server is counted too.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ import resource
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from report import Table
 
@@ -28,6 +32,7 @@ COPIES = 0.2
 """Share of the lines that are copies of an earlier one, with two other words."""
 SIMILARITY = 0.8
 SHINGLE = 5
+REDIS, IN_REDIS = "REDIS_TEST_URL", "datasketch in Redis"
 NEAR_WORDS, NEAR_VOCABULARY = 50, 24
 """Words of a line that is near all others, and the different words of which it is made."""
 
@@ -51,17 +56,22 @@ def beside(bench: Bench, title: str, file: Path, copies: int | None = None) -> T
     contenders: dict[str, Callable[[], list[str]]] = {"es_simhash": lambda: ours(file, bench.workers)}
     if bench.peer("text_dedup", "text-dedup") is not None:
         contenders["text-dedup"] = lambda: text_dedup(file, bench.folder / "kept", bench.workers)
+    contenders["es_simhash in SQLite"] = lambda: ingest(file, bench.folder / "kept.db")
     for index in INDICES:
-        if bench.peer(index) is not None:
+        if index == IN_REDIS and REDIS not in os.environ:
+            bench.report.left_out(index, f"set {REDIS} to the URL of a Redis whose data may be removed")
+        elif bench.peer("redis" if index == IN_REDIS else index) is not None:
             contenders[index] = lambda index=index: [sys.executable, __file__, index, str(file)]
     values = {name: [0.0] * 0 for name in contenders}
     facts: dict[str, dict[str, object]] = {name: {} for name in contenders}
     for _ in range(bench.rounds):
         for name, command in contenders.items():
+            served = redis_seconds() if name == IN_REDIS else 0.0
             processor, wall, printed = measured(command())
-            values[name].append(1e6 * processor / bench.count)
+            served = redis_seconds() - served if name == IN_REDIS else 0.0
+            values[name].append(1e6 * (processor + served) / bench.count)
             facts[name] = {"wall s": wall}
-            if name != "text-dedup":  # it writes its output in a format of its own
+            if name not in ("text-dedup", "es_simhash in SQLite"):  # they print something else
                 facts[name]["lines kept"] = printed
                 if copies is not None:
                     facts[name]["share of the copies found"] = (bench.count - printed) / copies
@@ -107,6 +117,13 @@ def ours(file: Path, workers: int) -> list[str]:
     return [sys.executable, "-m", "es_simhash", "dedupe", str(file), "--quiet", "--workers", str(workers)]
 
 
+def ingest(file: Path, store: Path) -> list[str]:
+    for each in store.parent.glob(f"{store.name}*"):
+        each.unlink()
+    options = ["--on-duplicate", "skip", "--quiet", "--store", f"sqlite:///{store}"]
+    return [sys.executable, "-m", "es_simhash", "ingest", str(file), *options]
+
+
 def text_dedup(file: Path, output: Path, workers: int) -> list[str]:
     return [
         *(sys.executable, "-m", "text_dedup.minhash", "--path", "json", "--data_files", str(file), "--split", "train"),
@@ -147,6 +164,19 @@ class Datasketch:
         self._lsh.insert(number, self._sketch, check_duplication=False)
 
 
+class DatasketchInRedis(Datasketch):
+    """MinHashLSH whose tables are in Redis."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        import datasketch
+
+        redis_server().flushdb()
+        where = urlsplit(os.environ[REDIS])
+        storage = {"type": "redis", "redis": {"host": where.hostname, "port": where.port or 6379}}
+        self._lsh = datasketch.MinHashLSH(threshold=SIMILARITY - 0.15, num_perm=128, storage_config=storage)
+
+
 class Rensa:
     """RMinHashLSH, 32 bands of 4 rows."""
 
@@ -183,8 +213,20 @@ class Gaoya:
         self._index.insert_document(number, self._text)
 
 
-INDICES = {"datasketch": Datasketch, "rensa": Rensa, "gaoya": Gaoya}
-"""Indices in memory of other libraries. An exact check makes sure of what they find."""
+INDICES = {"datasketch": Datasketch, IN_REDIS: DatasketchInRedis, "rensa": Rensa, "gaoya": Gaoya}
+"""Indices of other libraries. An exact check makes sure of what they find."""
+
+
+def redis_server() -> Any:
+    import redis
+
+    return redis.Redis.from_url(os.environ[REDIS])
+
+
+def redis_seconds() -> float:
+    """Return the seconds of processor time that the Redis has taken."""
+    found = redis_server().info("cpu")
+    return float(found["used_cpu_user"] + found["used_cpu_sys"])
 
 
 def print_distinct(name: str, file: str) -> None:
