@@ -23,6 +23,7 @@ from es_simhash.deciding.rule import check_time
 from es_simhash.errors import InputError, count_of, saying_what_is_done
 from es_simhash.groups.links import ConfirmedLinks, GroupInput, links
 from es_simhash.groups.time_window import Times
+from es_simhash.search.key_table import KeyTable, most_texts_held
 from es_simhash.search.keys import LONGEST_WITH_GRAMS, KeyIndex, TextKeys
 from es_simhash.similarity.confirm import MOST_TEXTS
 from es_simhash.similarity.rule import DIGESTS_ALONE
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_simhash.contract import Link, Store
+    from es_simhash.contract import Link, Probe, Row, Store
     from es_simhash.deciding.pool import Pool
     from es_simhash.deciding.rule import ResolvedRule
     from es_simhash.deciding.texts import StoredText, Texts
@@ -49,7 +50,7 @@ The mean of ten million documents with ids of 13 characters is 206 bytes (docs/m
 BATCH = 1_000
 """Documents whose links are written together, and whose Rows are fetched together."""
 LOOK_UPS = 100
-"""Documents whose keys are looked up together."""
+"""Documents that are looked up by their keys together."""
 LARGEST = 10
 """The number of largest groups that are always reported."""
 GIANT = 1_000
@@ -102,6 +103,7 @@ def group(
     :param head: the rule that names a group after one of its members; :mod:`es_simhash.groups.links` has the rules.
     :param progress: is called with ``read``, ``compared`` or ``written``, and a number of documents.
     :param free_memory: in bytes; None if it is not known. If it is too little, a warning says so before the reading.
+        Keys are held in a part of it.
     :param batch: documents whose links are written together.
     :param giant: a group with this many members or more is reported too.
     :raises InputError: if texts confirm and a document has no text; if times count and a document has no time. The
@@ -114,7 +116,7 @@ def group(
         without = np.flatnonzero(pool.times == NO_TIME)
         check_time(store, pool.id(int(without[0])) if len(without) else None, rule.window.field)
     with saying_what_is_done(lambda: "no links were written: group again"):
-        heads, originals, left_out = _links(store, pool, rule, filter, head, progress)
+        heads, originals, left_out = _links(store, pool, rule, filter, head, progress, free_memory)
     positions = pool.changed(heads, originals)
     changed, conflicts = _write(store, pool.links(positions, heads, originals), len(positions), batch, progress)
     named = np.zeros(len(pool), dtype=np.bool_)
@@ -192,7 +194,13 @@ def _write(
 
 
 def _links(
-    store: Store, pool: Pool, rule: ResolvedRule, filter: Mapping[str, Any] | None, head: Head, progress: Progress
+    store: Store,
+    pool: Pool,
+    rule: ResolvedRule,
+    filter: Mapping[str, Any] | None,
+    head: Head,
+    progress: Progress,
+    free_memory: int | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return for each document the position of the head of its group, and of its original or -1: two arrays (n,).
 
@@ -210,7 +218,8 @@ def _links(
         found, left_out = links(documents, rule.max_distance, head)
         return *found, left_out
     if rule.keys:
-        *near, left_out = _pairs_by_keys(store, pool, rule, filter, progress)
+        table = _key_table(store, pool) if len(pool) <= most_texts_held(free_memory) else None
+        *near, left_out = _pairs_by_keys(store, pool, rule, filter, progress, table)
         confirmed = ConfirmedLinks(documents, rule.max_distance, (near[0], near[1]))
     else:
         confirmed = ConfirmedLinks(documents, rule.max_distance, most=MOST_TEXTS)
@@ -236,45 +245,82 @@ def _agree(texts: Texts, features: Mapping[int, StoredText], one: int, other: in
     return texts.is_enough(texts.similarity(features[one], features[other]))
 
 
+def _key_table(store: Store, pool: Pool) -> KeyTable:
+    """Return the keys of the documents, in their order. They tell of most documents that they share keys with none."""
+    table = KeyTable()
+    for start in range(0, len(pool), BATCH):
+        ids = [pool.id(position) for position in range(start, min(start + BATCH, len(pool)))]
+        stored = store.fetch(tuple(ids))
+        rows = [stored.get(id) for id in ids]
+        table.add([row.keys if row else () for row in rows], [row.length if row else None for row in rows])
+    return table
+
+
 def _pairs_by_keys(
-    store: Store, pool: Pool, rule: ResolvedRule, filter: Mapping[str, Any] | None, progress: Progress
+    store: Store,
+    pool: Pool,
+    rule: ResolvedRule,
+    filter: Mapping[str, Any] | None,
+    progress: Progress,
+    table: KeyTable | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return the pairs of documents that share keys, their distances, and how many pairs were left out.
 
-    The store is asked for each document, as a search for its text would ask.
+    The store is asked for a document as a search for its text would ask.
 
+    :param table: the keys of all documents; None if they would take too much memory. Then the store is asked for each.
     :returns: positions, shape (n, 2), the lower one first; distances in bits, shape (n,).
     """
     assert rule.texts is not None
     found_pairs = array("q")  # one position, the other one, and the distance
     left_out = 0
-    for start in range(0, len(pool), LOOK_UPS):
-        some = range(start, min(start + LOOK_UPS, len(pool)))
+    for start in range(0, len(pool), BATCH):
+        some = range(start, min(start + BATCH, len(pool)))
         keys = _stored_keys(store, [pool.id(position) for position in some], rule.texts)
-        asking = [position for position in some if pool.id(position) in keys]
-        found_by = [rule.probe(None, None, keys[pool.id(position)], pool.time(position)) for position in asking]
-        queries = [probe.queries for probe in found_by]
-        probes = tuple(replace(probe, most=(probe.most or 0) + 1) for probe in found_by)  # each finds itself, too
-        request = Candidates(probes, DIGESTS_ALONE, rule.bits, filter, time_field=rule.time_field)
-        found = store.candidates(request)
-        index_of_keys = KeyIndex([row.keys for row in found.rows], [row.length for row in found.rows], queries)
-        for position, some_queries in zip(asking, queries, strict=True):
-            others = index_of_keys.sharing(some_queries)[0].tolist()
-            for index, distance in rule.allowed(pool.fingerprint(position), found.rows, others):
-                row = found.rows[index]
-                if rule.window is not None and (
-                    pool.has_digest(position, row.digest) or not rule.in_window(pool.time(position), row.time)
-                ):
-                    continue
-                other = pool.position(row.id)
-                if other is not None and other != position:
-                    bits = rule.bits + 1 if distance is None else distance
-                    found_pairs.extend((min(position, other), max(position, other), bits))
-        left_out += sum(found.left_out.values())
+        found_by = {
+            position: rule.probe(None, None, keys[id], pool.time(position))
+            for position in some
+            if (id := pool.id(position)) in keys
+        }
+        asking = list(found_by.items())
+        if table is not None:
+            queries = [found_by[position].queries if position in found_by else () for position in some]
+            sharing = table.may_share(queries, own=start)
+            asking = [(position, probe) for position, probe in asking if sharing[position - start]]
+        for first in range(0, len(asking), LOOK_UPS):
+            look_ups = asking[first : first + LOOK_UPS]
+            # Each finds itself, too.
+            probes = tuple(replace(probe, most=(probe.most or 0) + 1) for _, probe in look_ups)
+            request = Candidates(probes, DIGESTS_ALONE, rule.bits, filter, time_field=rule.time_field)
+            found = store.candidates(request)
+            found_pairs.extend(_pairs_of(pool, rule, look_ups, found.rows))
+            left_out += sum(found.left_out.values())
         progress("compared", len(some))
     every = np.frombuffer(found_pairs, dtype=np.int64).reshape(-1, 3)
     pairs, last = np.unique(every[::-1, :2], axis=0, return_index=True)
     return pairs, every[::-1][last, 2], left_out
+
+
+def _pairs_of(
+    pool: Pool, rule: ResolvedRule, look_ups: Sequence[tuple[int, Probe]], rows: Sequence[Row]
+) -> Iterator[int]:
+    """Yield of each pair that some documents form with Rows: the lower position, the higher one, the distance in bits.
+
+    :param look_ups: the documents, by position, and their Probes.
+    """
+    queries = [probe.queries for _, probe in look_ups]
+    index_of_keys = KeyIndex([row.keys for row in rows], [row.length for row in rows], queries)
+    for (position, _), some_queries in zip(look_ups, queries, strict=True):
+        others = index_of_keys.sharing(some_queries)[0].tolist()
+        for index, distance in rule.allowed(pool.fingerprint(position), rows, others):
+            row = rows[index]
+            if rule.window is not None and (
+                pool.has_digest(position, row.digest) or not rule.in_window(pool.time(position), row.time)
+            ):
+                continue
+            other = pool.position(row.id)
+            if other is not None and other != position:
+                yield from (min(position, other), max(position, other), rule.bits + 1 if distance is None else distance)
 
 
 def _stored_keys(store: Store, ids: Sequence[str], texts: Texts) -> dict[str, TextKeys]:

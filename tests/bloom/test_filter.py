@@ -45,6 +45,7 @@ def test_an_added_item_is_always_found(capacity: int, rate: float, seed: int, it
 
 
 @settings(deadline=None)
+@example(1, 0.05, 0, [[1], [2], [3]])  # a layer that is full before a batch
 @given(CAPACITIES, RATES, SEEDS, BATCHES)
 def test_single_adds_and_batches_set_the_bits_of_the_reference(
     capacity: int, rate: float, seed: int, batches: list[list[Item]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,11 +14,13 @@ from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT
 from tests.contract import LinearStore
 from tests.contract.documents import entry, put, scan, write
-from tests.contract.watched import Meanwhile
+from tests.contract.watched import Meanwhile, WatchedStore
 from tests.limited import resolved
 
 if TYPE_CHECKING:
     from es_simhash.contract import Store
+
+LETTERS = [chr(code) for code in range(0x4E00, 0x5200)]
 
 
 def groups(store: Store) -> dict[str, str]:
@@ -123,3 +127,35 @@ def test_nothing_is_linked_to_what_others_changed_or_removed_meanwhile(store: St
     write(store, entry("a", 0), entry("b", 1), entry("c", 3))
     Documents(Meanwhile(store, "relink", lambda: meanwhile(store))).group(rule="fingerprint")
     assert {row.id: (row.group, row.duplicate_of) for row in scan(store)} == left
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [{"rule": "copy"}, {"rule": "contained"}, {"rule": "copy", "within": timedelta(days=9), "time_field": "at"}],
+    ids=str,
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_keys_in_memory_save_look_ups_and_change_nothing(seed: int, rule: dict[str, Any]) -> None:
+    rng = random.Random(seed)
+    texts = ["".join(rng.choices(LETTERS, k=rng.choice([12, 40, 120]))) for _ in range(150)]
+    for _ in range(50):
+        old = rng.choice(texts)
+        at = rng.randrange(len(old))
+        changed = old[:at] + "的" + old[at + 1 :]
+        texts.append(rng.choice([old, changed, changed, old + "".join(rng.choices(LETTERS, k=60))]))
+    store = WatchedStore(LinearStore())
+    documents = Documents(store)
+    documents.setup(keys=True)
+    given = ({"id": n, "text": text, "at": f"2024-05-{rng.randint(1, 28):02}"} for n, text in enumerate(texts))
+    list(documents.ingest(given, rule="fingerprint"))
+    reports, links, look_ups = [], [], []
+    for free in (0, None):
+        store.asked.clear()
+        reports.append(group(store, resolved(documents, **rule), free_memory=free))
+        links.append([(row.id, row.group, row.duplicate_of) for row in scan(store)])
+        look_ups.append(sum(len(call.probes) for call in store.asked if call.method == "candidates"))
+    assert links[0] == links[1]
+    assert reports[0].groups == reports[1].groups > 10
+    assert reports[1].changed == 0
+    assert look_ups[0] == 200
+    assert look_ups[1] < 140
