@@ -51,6 +51,8 @@ BATCH = 1_000
 """Documents whose links are written together, and whose Rows are fetched together."""
 LOOK_UPS = 100
 """Documents that are looked up by their keys together."""
+FEW = MOST_TEXTS
+"""Documents that may share keys with one and are fetched. If there are more, a look-up takes no longer."""
 LARGEST = 10
 """The number of largest groups that are always reported."""
 GIANT = 1_000
@@ -246,7 +248,7 @@ def _agree(texts: Texts, features: Mapping[int, StoredText], one: int, other: in
 
 
 def _key_table(store: Store, pool: Pool) -> KeyTable:
-    """Return the keys of the documents, in their order. They tell of most documents that they share keys with none."""
+    """Return the keys of the documents, in their order."""
     table = KeyTable()
     for start in range(0, len(pool), BATCH):
         ids = [pool.id(position) for position in range(start, min(start + BATCH, len(pool)))]
@@ -266,7 +268,8 @@ def _pairs_by_keys(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return the pairs of documents that share keys, their distances, and how many pairs were left out.
 
-    The store is asked for a document as a search for its text would ask.
+    The keys in memory say which documents may share some. Where these are many, the store is asked as a search for the
+    text of the document would ask: it knows which of them come first.
 
     :param table: the keys of all documents; None if they would take too much memory. Then the store is asked for each.
     :returns: positions, shape (n, 2), the lower one first; distances in bits, shape (n,).
@@ -285,8 +288,12 @@ def _pairs_by_keys(
         asking = list(found_by.items())
         if table is not None:
             queries = [found_by[position].queries if position in found_by else () for position in some]
-            sharing = table.may_share(queries, own=start)
-            asking = [(position, probe) for position, probe in asking if sharing[position - start]]
+            sharing = dict(zip(some, table.sharing(queries, start, FEW), strict=True))
+            near = [(position, probe) for position, probe in asking if sharing[position]]
+            asking = [(position, probe) for position, probe in asking if sharing[position] is None]
+            others = {other for position, _ in near for other in sharing[position] or ()}
+            rows = store.fetch(tuple(map(pool.id, sorted(others))), rule.time_field).values()
+            found_pairs.extend(_pairs_of(pool, rule, near, [row for row in rows if not row.damaged]))
         for first in range(0, len(asking), LOOK_UPS):
             look_ups = asking[first : first + LOOK_UPS]
             # Each finds itself, too.

@@ -15,7 +15,7 @@ entries become a level; levels of similar size are merged, as in :mod:`es_simhas
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -146,10 +146,7 @@ class KeyTable:
     def _may_share(self, queries: Sequence[Sequence[KeyQuery]], own: Integers | None) -> NDArray[np.bool_]:
         """:meth:`may_share`, with the position of the text of each asker."""
         least = 1 if own is None else 2
-        with_numbers = self._having(_numbers_of(queries), len(queries), least)
-        queries = [
-            some if with_numbers[asker] or not _asks_for_numbers(some) else () for asker, some in enumerate(queries)
-        ]
+        queries = self._with_numbers(queries, least)
         found = self._having(_bands_of(queries), len(queries), least)
         grams = _Grams.of(queries, self._grams)
         found[grams.asker[grams.sizes > self._crowded]] = True
@@ -157,6 +154,42 @@ class KeyTable:
             askers = grams.asker[some]
             found[askers if own is None else askers[positions != own[askers]]] = True
         return found
+
+    def sharing(self, queries: Sequence[Sequence[KeyQuery]], own: int, most: int) -> list[list[int] | None]:
+        """Return for each asker the positions of the other texts that may fulfil one of its queries, ascending.
+
+        :param queries: of each asker. Its text is here, too.
+        :param own: the position of the first asker's text. Those of the others follow it.
+        :param most: None stands for more texts than this, and for keys that very many texts have.
+        """
+        queries = self._with_numbers(queries, 2)
+        bands, grams = _bands_of(queries), _Grams.of(queries, self._grams)
+        runs = [_runs(level, bands) for level in self._bands]
+        sizes = sum((counts for _, counts in runs), np.zeros(len(bands.query), dtype=np.int64))
+        too_many = np.bincount(bands.query, sizes, len(queries)) > self._crowded
+        too_many[grams.asker[grams.sizes > self._crowded]] = True
+        found = [np.zeros((2, 0), dtype=np.int64)]
+        kept = ~too_many[bands.query]
+        for level, (starts, counts) in zip(self._bands, runs, strict=True):
+            positions = _positions(level[run_positions(starts[kept], counts[kept])])
+            found.append(np.stack([np.repeat(bands.query[kept], counts[kept]), positions]))
+        for some, positions in grams.fulfilled(~too_many[grams.asker], self._at_once):
+            found.append(np.stack([grams.asker[some], positions]))
+        askers, positions = np.concatenate(found, axis=1)
+        others = positions != askers + own
+        pairs = np.unique(askers[others] * self._count + positions[others])
+        askers, positions = np.divmod(pairs, max(1, self._count))
+        ends = np.cumsum(np.bincount(askers, minlength=len(queries))).tolist()
+        every = positions.tolist()
+        return [
+            None if crowded or end - start > most else every[start:end]
+            for crowded, (start, end) in zip(too_many.tolist(), pairwise([0, *ends]), strict=True)
+        ]
+
+    def _with_numbers(self, queries: Sequence[Sequence[KeyQuery]], least: int) -> list[Sequence[KeyQuery]]:
+        """Return the queries of each asker; none if fewer texts than ``least`` have the numbers that it asks for."""
+        found = self._having(_numbers_of(queries), len(queries), least)
+        return [some if found[asker] or not _asks_for_numbers(some) else () for asker, some in enumerate(queries)]
 
     def _having(self, bands: _Asked, askers: int, least: int) -> NDArray[np.bool_]:
         """Return for each asker whether one of its bands has ``least`` entries, shape (askers,)."""

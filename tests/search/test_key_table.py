@@ -58,6 +58,11 @@ def test_no_text_that_fulfils_a_query_is_missed(seed: int, numbers: bool, crowde
     )
     every = table.may_share(queries).tolist()
     assert all(found or not theirs for found, theirs in zip(every, expected, strict=True))
+    shared = table.sharing(queries, 0, 10**6)
+    assert crowded < 10_000 or None not in shared
+    for number, (some, theirs) in enumerate(zip(shared, expected, strict=True)):
+        assert some is None or (theirs - {number} <= set(some) and number not in some)
+    assert [None if some is None or len(some) > 2 else some for some in shared] == table.sharing(queries, 0, 2)
     for number in range(0, len(keys), 10):
         assert expected[number] <= set(table.sharing_any([queries[number]]).tolist())
     together = set(table.sharing_any(queries[:20]).tolist())
