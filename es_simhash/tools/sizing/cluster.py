@@ -6,12 +6,16 @@ from dataclasses import asdict, dataclass, replace
 from math import ceil, log10
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.search.key_table import most_texts_held
 from es_simhash.search.look_up import UNION
 from es_simhash.search.near_index import LARGEST_DISTANCE, most_held
 from es_simhash.tools.sizing.costs import (
     GROUP,
     GROUP_CANDIDATE,
+    GROUP_KEYS,
+    GROUP_KEYS_MEMORY,
     GROUP_MEMORY,
+    GROUP_PAIR,
     HELD,
     INGEST,
     INGEST_BY_TEXTS,
@@ -70,7 +74,7 @@ class Size:
     :param nodes: the most of ``nodes_for``, and one more than the replicas at least.
     :param nodes_for: the nodes that the disk, the memory for files and the rate need, each by itself.
     :param load_seconds: of an ingest of all documents by one process into an empty index.
-    :param group_seconds: of ``group`` of all documents, without the time to compare texts.
+    :param group_seconds: of ``group`` of all documents; with keys it includes the comparison of texts.
     :param ingest_bytes: memory of an ingest with two worker processes.
     :param group_bytes: memory of ``group``; with keys it includes the candidates by chance.
     """
@@ -132,7 +136,9 @@ def size_of(
         "rate": ceil(rate * a_document / 1e6 / (CORES * BUSY)),
     }
     nodes = max(copies, *nodes_for.values())
-    keys_us, pairs = _group_by_keys(look_up, lucene, shards, nodes * CORES) if keys else (0.0, 0.0)
+    keys_us, keys_bytes = (0.0, 0.0)
+    if keys:
+        keys_us, keys_bytes = _group_by_keys(collection.documents, look_up, lucene, shards, nodes * CORES)
     return Size(
         documents=collection.documents,
         way=way,
@@ -151,7 +157,7 @@ def size_of(
         load_seconds=_load_seconds(collection, way, shards, document, write, nodes * CORES),
         group_seconds=collection.documents * (GROUP + LINKED * LINK + keys_us) / 1e6,
         ingest_bytes=(INGEST_MEGABYTES + 2 * WORKER_MEGABYTES) * 1e6 + _held(collection, way) * collection.bits / 2,
-        group_bytes=collection.documents * (GROUP_MEMORY + pairs),
+        group_bytes=collection.documents * (GROUP_MEMORY + keys_bytes),
     )
 
 
@@ -178,14 +184,19 @@ def _shards(collection: Collection, keys: bool, source_bytes: float) -> tuple[in
         shards = needed
 
 
-def _group_by_keys(look_up: Work, lucene: float, shards: int, cores: int) -> tuple[float, float]:
-    """Return what ``group`` takes for a document whose keys it looks up: µs, and bytes of the pairs that it finds.
+def _group_by_keys(documents: int, look_up: Work, lucene: float, shards: int, cores: int) -> tuple[float, float]:
+    """Return what ``group`` takes in addition for a document with keys: µs, and bytes of the keys and of the pairs.
 
-    One request reads the keys of 100 documents, and one looks them up. The document itself is no candidate.
+    If the keys of all documents are too many for the memory, each document is looked up, a hundred in a request. The
+    document itself is no candidate. Each pair is found twice, and its texts are compared once.
     """
+    others = min(look_up.candidates, MOST_RETURNED - 1)
+    compare, pairs = GROUP_PAIR * others / 2, GROUP_CANDIDATE * others
+    if documents <= most_texts_held(MEMORY):
+        return GROUP_KEYS + compare, GROUP_KEYS_MEMORY + pairs
     at_once = min(cores, GROUPED_AT_ONCE * shards)
     found = look_up_us(look_up, lucene, batch=GROUPED_AT_ONCE, shards=shards, at_once=at_once)
-    return ROUND_TRIP / GROUPED_AT_ONCE + found, GROUP_CANDIDATE * min(look_up.candidates, MOST_RETURNED - 1)
+    return ROUND_TRIP / GROUPED_AT_ONCE + found + compare, pairs
 
 
 def _held(collection: Collection, way: Way) -> int:

@@ -218,9 +218,7 @@ def _caveats(*, keys: bool) -> list[str]:
     """Return what takes several times as long as the figures say."""
     caveats = ["not counted: many near-equal documents, as of one template (--texts templated and --hot count some)"]
     if keys:
-        caveats.append(
-            f"not counted: texts of at most {LONGEST_WITH_GRAMS} characters, and the comparison of texts by group"
-        )
+        caveats.append(f"not counted: texts of at most {LONGEST_WITH_GRAMS} characters")
     return [*caveats, "measure the ingest of a part of your documents before you decide"]
 
 

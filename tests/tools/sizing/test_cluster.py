@@ -77,7 +77,7 @@ def test_the_default_is_that_of_a_new_store_with_keys() -> None:
     assert "without keys" in found("--no-keys")
 
 
-def test_group_asks_the_store_for_each_document_if_the_index_has_keys() -> None:
+def test_group_takes_more_time_and_memory_if_the_index_has_keys() -> None:
     collection = Collection(10**7, texts=TEXTS["newswire"])
     alone, keys = size_of(collection, 100), size_of(collection, 100, keys=True)
     assert keys.group_seconds > 2 * alone.group_seconds
