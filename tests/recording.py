@@ -157,6 +157,8 @@ class Wire:
                 return {"count": len(self.documents), "_shards": SHARDS}
             case "_pit" | "point_in_time":
                 return {"id": "pit", "pit_id": "pit", "_shards": SHARDS}
+            case "index.uuid":
+                return {INDEX: {"settings": {"index": {"uuid": "kR3n"}}}}
         return {INDEX: {"settings": {}}} if "/_settings" in sent.path else {"_shards": SHARDS}
 
     def search(self, search: dict[str, Any]) -> dict[str, Any]:

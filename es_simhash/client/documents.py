@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, closing
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from es_simhash.client.adding import Adding, AddRequest, raise_for_duplicate
@@ -20,6 +19,7 @@ from es_simhash.client.arguments import (
 from es_simhash.client.clients import AsyncClient, Results, SyncClient, async_iterator, async_method
 from es_simhash.client.near_query import check_near, checked_fingerprint, near_query
 from es_simhash.client.opening import Opening, kept_rule, new_store_has_keys
+from es_simhash.client.run_check import RunCheck
 from es_simhash.client.runs import Runs
 from es_simhash.contract import KeysState, Scan, does_not_exist, pages
 from es_simhash.deciding.duplicates import duplicates_of_heads, remove_duplicates
@@ -338,9 +338,10 @@ class Documents(SyncClient):
             if checkpoint is not None:  # a run that is resumed knows its address
                 self._patience.answered = True
             opening = self._opening
+            place = opening.notice()
             chosen, name = opening.rule_to_write(rule), opening.id_field(id_field)
             resolved = opening.resolve(chosen, makes_file=True)
-            check = partial(opening.check_run, resolved, name)
+            check = RunCheck(opening, resolved, name, place)
             yield from ingest(
                 self._store, source, resolved, name, options, deadline=self._patience.deadline, check=check
             )
@@ -391,13 +392,14 @@ class Documents(SyncClient):
         def batches() -> Iterator[Sequence[Outcome]]:
             if text_field is None and self._opening.stored_rule().text_field is None and not is_whole(rule):
                 raise InputError(f"{self.name} does not know the field with the text: name it (text_field)")
+            place = self._opening.notice()
             resolved = self._opening.resolve_for_backfill(self._opening.rule_to_write(chosen))
             yield from backfill(
                 self._store,
                 resolved,
                 options,
                 deadline=self._patience.deadline,
-                check=partial(self._opening.check_run, resolved, None),
+                check=RunCheck(self._opening, resolved, None, place),
                 again=again,
                 slice=part,
                 stop=stop,

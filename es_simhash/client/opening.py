@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from dataclasses import replace
@@ -32,6 +33,8 @@ ID_FIELD = "id"
 
 KNOWN = 10.0
 """Seconds for which it is known how a store was set up. Its alias may lead to another index then."""
+NOTICED = 1.0
+"""Seconds after which a call that writes looks whether the same index or file is at the address."""
 
 
 def new_store_has_keys(rule: DuplicateRule) -> bool:
@@ -43,10 +46,12 @@ class _Said:
     """What a store said about itself since it was asked first.
 
     :param until: it is asked again from this time of the monotonic clock on.
+    :param place: what was at the address; None if nobody has looked.
     """
 
-    def __init__(self, until: float) -> None:
+    def __init__(self, until: float, place: frozenset[tuple[str, str]] | None) -> None:
         self.until = until
+        self.place = place
         self.scheme: Scheme | None = None
         self.rule: StoredRule | None = None
         self.keys: KeysState | None = None
@@ -91,7 +96,8 @@ class Opening:
             default = Fingerprinter(scheme or DEFAULT, segmenter)  # raises for an unknown segmenter
             self.known = default if scheme is not None else None
         self._known_for = known_for
-        self._said = _Said(0.0)
+        self._said = _Said(0.0, None)
+        self._noticed = -math.inf
         self._lock = threading.Lock()
         self._warned = False
 
@@ -137,13 +143,27 @@ class Opening:
         """Return what the store has said in the last ``known_for`` seconds."""
         with self._lock:
             if time.monotonic() >= self._said.until:
-                self._said = _Said(time.monotonic() + self._known_for)
+                self._said = _Said(time.monotonic() + self._known_for, self._said.place)
             return self._said
+
+    def notice(self) -> frozenset[tuple[str, str]]:
+        """Forget what the store said if another index or file is at its address since. Return what is there."""
+        place = self._store.identify()
+        with self._lock:
+            self._noticed = time.monotonic()
+            if place != self._said.place or not place:  # a file that was not there may have been made, and deleted
+                self._said = _Said(time.monotonic() + self._known_for, place)
+        return place
+
+    def notice_soon(self) -> None:
+        """:meth:`notice`, if that was more than ``NOTICED`` seconds ago."""
+        if time.monotonic() - self._noticed > NOTICED:
+            self.notice()
 
     def forget(self) -> None:
         """Ask the store again, because it was set up in another way."""
         with self._lock:
-            self._said = _Said(0.0)
+            self._said = _Said(0.0, self._said.place)
 
     def stored_rule(self) -> StoredRule:
         """Return the rule and the names of fields that the store keeps."""
@@ -281,22 +301,6 @@ class Opening:
         if keys is None:
             keys = said.keys = self._store.describe_keys()
         return keys
-
-    def check_run(self, rule: ResolvedRule, id_field: str | None, writes: bool) -> None:
-        """Check that a store is as it was when a run began. It is asked again after ``KNOWN`` seconds.
-
-        :param writes: documents are about to be written, so the store is to keep the rule. A run in which all lines are
-            rejected leaves it open.
-        :raises SchemeMismatch: if it has another Scheme.
-        :raises InputError: if it keeps another rule, and documents are about to be written.
-        :raises NotSetUp: if it is not set up any more, or its keys are not what they were.
-        """
-        self.check(rule.fingerprinter)
-        if writes:
-            self.keep(rule.chosen, id_field)
-        now, before = self.keys(), rule.stored_keys
-        if now is not before and (before, now) != (KeysState.INCOMPLETE, KeysState.COMPLETE):
-            raise NotSetUp(f"the keys of {self.name} were changed while documents were written: start again")
 
     def _keys_for(self, rule: DuplicateRule) -> KeysState:
         """Return which keys the store has, for a run by this rule.

@@ -45,6 +45,12 @@ class Store(Protocol):
 
     # --- set up ----------------------------------------------------------------------------------------------------
 
+    def identify(self) -> frozenset[tuple[str, str]]:
+        """Return what is at the address now: the name of each index, or of the file, with an id that no other has.
+
+        If it is deleted and made again, it has another id. Empty if there is none.
+        """
+
     def describe(self) -> Scheme | None:
         """Return the Scheme that the store was set up with; None if it was not set up."""
 

@@ -78,8 +78,8 @@ class Pipeline:
     :param read_ahead: batches that are fingerprinted ahead, beside the one that is looked up. With 0 each batch is
         written, and its outcomes are returned, before the next is read.
     :param checkpoint: where to resume, and where to record progress.
-    :param check: is called before each batch is looked up, and before it is written, with whether documents are about
-        to be written. It may raise.
+    :param check: is called before each batch is looked up, before it is written, and before its outcomes are returned,
+        with whether documents are written. It may raise.
     """
 
     def __init__(
@@ -140,6 +140,7 @@ class Pipeline:
                     claims = [(item.id, item.place) for item in batch.items if isinstance(item, Document)]
                     self._checkpoint.decided(batch.count, batch.mark, claims, decisions)
                 outcomes = self._ingest.write(looked_up, decisions)
+                self._check(bool(decisions))
                 self._looking_up.popleft()
                 _log.info("written: a batch of %s", batch.count)
                 yield from self._taken(outcomes)

@@ -81,8 +81,8 @@ def ingest(
 
     :param id_field: name of the field with the id.
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
-    :param check: is called before each batch is looked up, and before it is written, with whether documents are about
-        to be written. It raises if the store is not what it was at the start.
+    :param check: is called before each batch is looked up, before it is written, and before its outcomes are returned,
+        with whether documents are written. It raises if the store is not what it was at the start.
     :param limits: of what is held in memory.
     :param ahead: how many batches are fingerprinted ahead; by default enough that no worker waits for its next batch.
     """

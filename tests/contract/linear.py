@@ -86,6 +86,9 @@ class LinearStore:
 
     # --- set-up ----------------------------------------------------------------------------------------------------
 
+    def identify(self) -> frozenset[tuple[str, str]]:
+        return frozenset({(self.name, "")})
+
     @_locked
     def describe(self) -> Scheme | None:
         return self._scheme

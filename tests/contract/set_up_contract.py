@@ -37,6 +37,15 @@ class SetUpContract(Suite):
     def test_a_new_store_has_no_scheme(self) -> None:
         assert self.make_store().describe() is None
 
+    def test_a_store_has_one_identity_while_documents_are_written(self) -> None:
+        store = self.make_store()
+        store.set_up(DEFAULT)
+        place = store.identify()
+        assert len(place) == 1
+        write(store, entry("a", 0))
+        store.refresh()
+        assert store.identify() == place
+
     def test_a_store_keeps_its_scheme_and_a_second_set_up_changes_nothing(self) -> None:
         store = self.make_store()
         scheme = Scheme(weights="tf", digest="sha256")

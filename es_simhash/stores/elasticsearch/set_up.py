@@ -100,10 +100,7 @@ def set_up_part(part: Part[C], config: C, index: Index, new: Mapping[str, Any] =
 
 def read_mappings(index: Index) -> dict[str, Any] | None:
     """Return the mapping of the index, or of each index behind the alias, by name; None if there is no index."""
-    # Most programs send this request first. So another server is noticed here.
-    if not index.server.checked:
-        index.dialect.check_server(index)
-        index.server.checked = True
+    _check_server(index)
     try:
         body = index.send("GET", "_mapping")
     except NotSetUp:
@@ -114,6 +111,24 @@ def read_mappings(index: Index) -> dict[str, Any] | None:
         raise WrongServer(f"the server at {index.name} is not {index.dialect.product}: check the address")
     index.members.set(body)
     return {existing: each["mappings"] for existing, each in body.items()}
+
+
+def identify(index: Index) -> frozenset[tuple[str, str]]:
+    _check_server(index)
+    try:
+        body = index.send("GET", "_settings/index.uuid")
+    except NotSetUp:
+        return frozenset()
+    except WrongServer as error:
+        raise _identified(error, index) from error
+    return frozenset((name, each["settings"]["index"]["uuid"]) for name, each in body.items())
+
+
+def _check_server(index: Index) -> None:
+    """Notice that the server is another product. Most programs send one of these requests first."""
+    if not index.server.checked:
+        index.dialect.check_server(index)
+        index.server.checked = True
 
 
 def _has_mappings(body: Any) -> bool:

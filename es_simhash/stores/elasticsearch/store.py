@@ -13,6 +13,7 @@ from es_simhash.stores.elasticsearch import (
     health,
     keys_state,
     search,
+    set_up,
     stored_rule,
     times,
 )
@@ -49,6 +50,7 @@ class IndexStore(Retrying):
 
     # --- set up ----------------------------------------------------------------------------------------------------
 
+    identify = requested(set_up.identify)
     describe = requested(documents.describe)
     set_up = requested(documents.set_up)
     describe_keys = requested(keys_state.describe_keys)

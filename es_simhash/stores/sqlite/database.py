@@ -60,12 +60,25 @@ class Database:
         """By the number of a key, about how many documents have it. It chooses which keys are read first."""
         self.known_keys = KnownKeys()
         self._connection: sqlite3.Connection | None = None
+        self._opened: frozenset[tuple[str, str]] = frozenset()
+        """What was at the path when the connection was opened."""
         self._lock = threading.RLock()
 
     @property
     def exists(self) -> bool:
         """True if the file exists, or if the database is in memory."""
         return self.path == ":memory:" or Path(self.path).exists()
+
+    def identify(self) -> frozenset[tuple[str, str]]:
+        """Return the path, with what tells the file from another one at this path. Empty if there is none.
+
+        If it is another file than before, that is closed: nobody would find what is written to it.
+        """
+        place = _file_at(self.path)
+        with self._lock:
+            if self._connection is not None and place != self._opened:
+                self.close()
+        return place
 
     @contextmanager
     def use(self) -> Iterator[sqlite3.Connection]:
@@ -76,6 +89,7 @@ class Database:
         with self._lock, self._errors():
             if self._connection is None:
                 self._connection = self._connect()
+                self._opened = _file_at(self.path)
             yield self._connection
 
     @contextmanager
@@ -196,6 +210,16 @@ def read_meta(connection: sqlite3.Connection) -> dict[str, str]:
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
         return {}
     return dict(connection.execute("SELECT key, value FROM meta"))
+
+
+def _file_at(path: str) -> frozenset[tuple[str, str]]:
+    if path == ":memory:":
+        return frozenset({(path, "")})
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return frozenset()
+    return frozenset({(path, f"{found.st_dev}:{found.st_ino}")} if found.st_size else ())
 
 
 def _cannot_change(path: str) -> bool:

@@ -66,6 +66,9 @@ class SqliteStore(Retrying):
 
     # --- set up ----------------------------------------------------------------------------------------------------
 
+    def identify(self) -> frozenset[tuple[str, str]]:
+        return self._database.identify()
+
     describe = _of_file(documents.describe)
     set_up = _of_file(documents.set_up)
     describe_keys = _of_file(documents.describe_keys)

@@ -27,6 +27,7 @@ FOUND_NOTHING = {"timed_out": False, "_shards": SHARDS, "hits": {"total": {"valu
 USUAL: dict[str, Any] = {
     "/": {"version": {"number": "9.0.0"}, "tagline": "You Know, for Search"},
     "_mapping": {},
+    "index.uuid": {"news": {"settings": {"index": {"uuid": "kR3n"}}}},
     "_settings": {"news": {"settings": {}}},
     "_alias": {"news": {"aliases": {}}},
     "_search": FOUND_NOTHING,

@@ -175,11 +175,16 @@ def test_ingest_is_one_read_one_search_and_one_write_for_a_batch_and_a_refresh_a
     (_, outcomes), sent = played(product, "documents", call("similar", STORM), call("ingest", documents))
     assert [outcome.outcome for outcome in outcomes] == ["new", "new"]
     assert [action for action in actions(sent) if action not in ("GET _mapping", "POST _count")] == [
+        "GET index.uuid",
+        "POST _search",  # no document has custom routing
+        "GET index.uuid",
         "GET health",
         "POST _mget",
         "POST _msearch",
+        "GET index.uuid",  # it is the same index before a batch is written, and before its outcomes are returned
         "PUT _mapping",  # the first write lets the index keep the rule
         "POST _bulk",
+        "GET index.uuid",
         "POST _refresh",
     ]
     read = only(sent, "POST _mget")

@@ -167,9 +167,10 @@ def test_an_error_of_spark_is_one_line_and_its_checkpoints_are_deleted(spark: An
 def test_more_near_documents_than_are_compared_end_with_exit_code_3_and_their_count(spark: Any, tmp_path: Path) -> None:
     from es_simhash.tools.spark.__main__ import group as job
 
-    text = "concat('市气象台', id, '时发布暴雨橙色预警信号，请有关单位和人员做好防范准备') AS text"
+    warning = "时发布暴雨橙色预警信号，请有关单位和人员做好防范准备，城区道路可能积水，学校停课，居民转移，市民减少外出"
+    text = f"concat('市气象台', id, '{warning}') AS text"
     spark.range(64).selectExpr("string(id) AS id", "id AS written", text).write.parquet(f"{tmp_path}/in.parquet")
-    result = CliRunner().invoke(job, [f"{tmp_path}/in.parquet", f"{tmp_path}/out", "--max-distance", "15"])
+    result = CliRunner().invoke(job, [f"{tmp_path}/in.parquet", f"{tmp_path}/out", "--max-distance", "7"])
     assert result.exit_code == 3
     assert result.stdout.startswith("64 documents, ")
     assert re.search(
