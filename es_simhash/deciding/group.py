@@ -253,7 +253,7 @@ def _key_table(store: Store, pool: Pool) -> KeyTable:
     for start in range(0, len(pool), BATCH):
         ids = [pool.id(position) for position in range(start, min(start + BATCH, len(pool)))]
         stored = store.fetch(tuple(ids))
-        rows = [stored.get(id) for id in ids]
+        rows = [None if id not in stored or stored[id].damaged else stored[id] for id in ids]
         table.add([row.keys if row else () for row in rows], [row.length if row else None for row in rows])
     return table
 

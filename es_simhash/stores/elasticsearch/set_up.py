@@ -119,6 +119,13 @@ def identify(index: Index) -> frozenset[tuple[str, str]]:
         body = index.send("GET", "_settings/index.uuid")
     except NotSetUp:
         return frozenset()
+    except AccessDenied:
+        index.warn_once(
+            "settings",
+            f"{index.name}: nobody will notice if the index is deleted and made again during a run, because this user may "
+            "not read its settings: grant view_index_metadata",
+        )
+        return frozenset({(index.index, "")})
     except WrongServer as error:
         raise _identified(error, index) from error
     return frozenset((name, each["settings"]["index"]["uuid"]) for name, each in body.items())

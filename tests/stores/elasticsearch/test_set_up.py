@@ -9,6 +9,7 @@ import pytest
 from es_simhash import Scheme
 from es_simhash.bloom.seen import SeenConfig
 from es_simhash.errors import (
+    AccessDenied,
     FilterMismatch,
     IncompleteAnswer,
     NotSetUp,
@@ -19,6 +20,7 @@ from es_simhash.errors import (
 from es_simhash.stores.elasticsearch.documents import set_up
 from es_simhash.stores.elasticsearch.keys_state import set_up_keys
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, META, SEEN
+from es_simhash.stores.elasticsearch.set_up import identify
 from es_simhash.stores.elasticsearch.users import set_up_seen
 from tests.stores.elasticsearch.answered import SHARDS, index_with
 
@@ -114,3 +116,17 @@ def test_keys_that_another_program_replaced_are_set_up_again() -> None:
     first, second = (call.body["_meta"][META] for call in index.client.calls if call.method == "PUT")
     assert first == {**mapping["_meta"][META], "keys": "incomplete"}
     assert second == both["_meta"][META]
+
+
+def test_a_user_who_may_not_read_settings_is_warned_once_that_a_new_index_goes_unnoticed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    denied = AccessDenied("action [indices:monitor/settings/get] is unauthorized")
+    index = index_with(denied, denied)
+    assert identify(index) == identify(index) == {("news", "")}
+    [said] = [record.getMessage() for record in caplog.records]
+    assert said.endswith("grant view_index_metadata")
+
+
+def test_nothing_is_at_the_address_of_an_index_that_does_not_exist() -> None:
+    assert identify(index_with(NotSetUp("no such index [news]"))) == frozenset()
