@@ -122,8 +122,8 @@ def identify(index: Index) -> frozenset[tuple[str, str]]:
     except AccessDenied:
         index.warn_once(
             "settings",
-            f"{index.name}: this user may not read the settings, so a run does not notice that the index was deleted and "
-            "made again: grant view_index_metadata",
+            f"{index.name}: this user may not read the settings, so a run does not notice that the index was deleted "
+            "and made again: grant view_index_metadata",
         )
         return frozenset({(index.index, "")})
     except WrongServer as error:
