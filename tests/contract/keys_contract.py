@@ -196,12 +196,13 @@ class KeysContract(Suite):
 
     def test_a_probe_finds_by_its_digest_its_fingerprint_and_its_keys(self) -> None:
         store = self.ready()
+        far = 0x1111_1111_1111_1111  # every segment differs from that of the Probe
         write(
             store,
             entry("digest", None, digest="d"),
             entry("fingerprint", 7, keys=("m9",), length=1),
-            *(entry(f"keys{n}", 1 << 40, keys=("m0",), length=1) for n in range(3)),
-            entry("nothing", 1 << 40, keys=("m9",), length=1),
+            *(entry(f"keys{n}", far, keys=("m0",), length=1) for n in range(3)),
+            entry("nothing", far, keys=("m9",), length=1),
         )
         probe = Probe(6, "d", (KeyQuery(("m0",), 1),))
         found = find_by_keys(store, probe, max_distance=0, most=2)

@@ -59,7 +59,15 @@ def change_users(index: Index, states: Mapping[str, UserState]) -> Changed:
     return Changed(frozenset(conflicts), refused)
 
 
-def remove_users(index: Index, users: tuple[str, ...], deadline: float = REMOVAL_DEADLINE) -> set[str]:
+def remove_users(index: Index, users: tuple[str, ...]) -> set[str]:
+    return removed_users(index, users, REMOVAL_DEADLINE)
+
+
+def removed_users(index: Index, users: tuple[str, ...], deadline: float) -> set[str]:
+    """Remove the seen items of users, and return the users that had some.
+
+    :param deadline: seconds after which it gives up, if other programs keep writing the same documents.
+    """
     left, removed = users, set[str]()
     waits = Waits.after_conflict(deadline)
     while True:
