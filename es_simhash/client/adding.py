@@ -107,7 +107,7 @@ class Adding:
 
         :raises DuplicateFound: under ``fail``, if one of them is a duplicate.
         """
-        self._opening.notice_soon()
+        self._opening.notice_if_due()
         rule = self._opening.resolve(request.rule, makes_file=True)
         reader = Reader.of(rule, request.id_field, request.max_text, keep_fields=request.keep_fields)
         items = reader.read_all(lines)

@@ -390,9 +390,9 @@ class Documents(SyncClient):
         part = checked_slice(slice)
 
         def batches() -> Iterator[Sequence[Outcome]]:
+            place = self._opening.notice()
             if text_field is None and self._opening.stored_rule().text_field is None and not is_whole(rule):
                 raise InputError(f"{self.name} does not know the field with the text: name it (text_field)")
-            place = self._opening.notice()
             resolved = self._opening.resolve_for_backfill(self._opening.rule_to_write(chosen))
             yield from backfill(
                 self._store,

@@ -21,7 +21,7 @@ from es_simhash.similarity.text_fields import field_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from es_simhash.contract import Store
+    from es_simhash.contract import Place, Store
     from es_simhash.deciding.rule import ResolvedRule
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.similarity.rule import MatchOptions, RuleOptions
@@ -34,7 +34,7 @@ ID_FIELD = "id"
 KNOWN = 10.0
 """Seconds for which it is known how a store was set up. Its alias may lead to another index then."""
 NOTICED = 1.0
-"""Seconds after which a call that writes looks whether the same index or file is at the address."""
+"""Seconds after which ``add`` checks again that the same index or file is at the address."""
 
 
 def new_store_has_keys(rule: DuplicateRule) -> bool:
@@ -49,7 +49,7 @@ class _Said:
     :param place: what was at the address; None if nobody has looked.
     """
 
-    def __init__(self, until: float, place: frozenset[tuple[str, str]] | None) -> None:
+    def __init__(self, until: float, place: Place | None) -> None:
         self.until = until
         self.place = place
         self.scheme: Scheme | None = None
@@ -146,8 +146,8 @@ class Opening:
                 self._said = _Said(time.monotonic() + self._known_for, self._said.place)
             return self._said
 
-    def notice(self) -> frozenset[tuple[str, str]]:
-        """Forget what the store said if another index or file is at its address since. Return what is there."""
+    def notice(self) -> Place:
+        """Return what is at the address. If that has changed, forget what the store said before."""
         place = self._store.identify()
         with self._lock:
             self._noticed = time.monotonic()
@@ -155,8 +155,8 @@ class Opening:
                 self._said = _Said(time.monotonic() + self._known_for, place)
         return place
 
-    def notice_soon(self) -> None:
-        """:meth:`notice`, if that was more than ``NOTICED`` seconds ago."""
+    def notice_if_due(self) -> None:
+        """Call :meth:`notice` if the last call was more than ``NOTICED`` seconds ago."""
         if time.monotonic() - self._noticed > NOTICED:
             self.notice()
 

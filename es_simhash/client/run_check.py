@@ -9,10 +9,8 @@ from es_simhash.errors import NotSetUp
 
 if TYPE_CHECKING:
     from es_simhash.client.opening import Opening
+    from es_simhash.contract import Place
     from es_simhash.deciding.rule import ResolvedRule
-
-Place = frozenset[tuple[str, str]]
-"""What :meth:`es_simhash.contract.Store.identify` returns."""
 
 
 class RunCheck:

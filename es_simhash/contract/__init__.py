@@ -6,7 +6,7 @@ from es_simhash.contract.fingerprints import FingerprintPage
 from es_simhash.contract.health import Check, Location, Space, Status, does_not_exist, similar_first
 from es_simhash.contract.rows import Entry, Link, Probe, Row
 from es_simhash.contract.seen import Changed, UserState, seen_mismatch
-from es_simhash.contract.setup import KeysState, StoredRule, scheme_mismatch
+from es_simhash.contract.setup import KeysState, Place, StoredRule, scheme_mismatch
 from es_simhash.contract.store import Store
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "KeysState",
     "Link",
     "Location",
+    "Place",
     "Probe",
     "Row",
     "Scan",

@@ -28,6 +28,10 @@ def scheme_mismatch(stored: Scheme, scheme: Scheme, name: str) -> SchemeMismatch
     )
 
 
+Place = frozenset[tuple[str, str]]
+"""What is at the address of a store: the name of each index, or of the file, with an id that no other has."""
+
+
 class KeysState(Enum):
     """The keys of a store: no document has any; some lack theirs; or every fingerprinted document has its keys.
 

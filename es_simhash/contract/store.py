@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from es_simhash.contract.health import Check, Location, Space
     from es_simhash.contract.rows import Entry, Link, Row
     from es_simhash.contract.seen import Changed, UserState
-    from es_simhash.contract.setup import KeysState, StoredRule
+    from es_simhash.contract.setup import KeysState, Place, StoredRule
     from es_simhash.fingerprinting.scheme import Scheme
 
 NO_VERSIONS: Mapping[str, Any] = MappingProxyType({})
@@ -45,10 +45,10 @@ class Store(Protocol):
 
     # --- set up ----------------------------------------------------------------------------------------------------
 
-    def identify(self) -> frozenset[tuple[str, str]]:
-        """Return what is at the address now: the name of each index, or of the file, with an id that no other has.
+    def identify(self) -> Place:
+        """Return what is at the address now; empty if nothing is.
 
-        If it is deleted and made again, it has another id. Empty if there is none.
+        What is deleted and made again has another id.
         """
 
     def describe(self) -> Scheme | None:

@@ -20,8 +20,8 @@ class Limits:
     :param fresh: seconds. If fingerprints were read longer ago, what other programs have written is read.
     :param named: the most fingerprints in memory among which the nearest to a document is searched. That takes 1 ms.
     :param nearest: the nearest neighbours of each document whose texts are fetched for a whole batch at once.
-    :param texts: further neighbours of a document whose texts are fetched together.
-    :param links: documents whose links are written together, when their originals change.
+    :param texts: documents whose texts are fetched together.
+    :param links: documents whose links are read, or written, together when their originals change.
     """
 
     window: int = 20_000

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.contract import Link
 from es_simhash.deciding.candidates import candidates_query
+from es_simhash.deciding.limits import LIMITS
 from es_simhash.deciding.memory import Memory, candidates_without_stale
 from es_simhash.deciding.original import Neighbours
 from es_simhash.similarity.confirm import TextFeatures
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 
-BATCH = 500
-"""Documents whose links are written, or read, together."""
 REPAIRED = 1_000
 """Documents that a repair looks at together."""
 
@@ -41,7 +40,7 @@ def relink(
     gone: Collection[str] = (),
     heads: Collection[str] | None = None,
     filter: Mapping[str, Any] | None = None,
-    batch: int = BATCH,
+    batch: int = LIMITS.links,
 ) -> int:
     """Change the links to these documents, and the links to documents whose group changes as a consequence.
 
@@ -100,8 +99,8 @@ class _Plan:
             found |= {row.id for row in known if _depends(row, originals, heads)}
             ids = sorted(found - self.gone)
             regrouped: set[str] = set()
-            for start in range(0, len(ids), BATCH):
-                rows = self.store.fetch(tuple(ids[start : start + BATCH]), self.rule.time_field)
+            for start in range(0, len(ids), LIMITS.links):
+                rows = self.store.fetch(tuple(ids[start : start + LIMITS.links]), self.rule.time_field)
                 rows = {id: planned.get(id, row) for id, row in rows.items()}
                 dependent = [row for row in rows.values() if _depends(row, originals, heads)]
                 decided = self._decide(dependent, planned)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Scan
+from es_simhash.deciding.limits import LIMITS
 from es_simhash.deciding.memory import Memory
 from es_simhash.deciding.relink import relink
 from es_simhash.errors import ConflictError, InputError, count_of, saying_what_is_done
@@ -56,7 +57,7 @@ def remove_some(
     versions: Mapping[str, Any],
     filter: Mapping[str, Any] | None,
     removed: set[str],
-    batch: int = BATCH,
+    batch: int = LIMITS.links,
 ) -> None:
     """Remove some documents, and add their ids to ``removed``.
 

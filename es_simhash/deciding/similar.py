@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Candidates
+from es_simhash.deciding.limits import LIMITS
 from es_simhash.deciding.rule import check_time
-from es_simhash.deciding.texts import BATCH
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.encoding import to_array
 from es_simhash.portal import compute
@@ -142,8 +142,8 @@ def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Mapping
 def _confirmed(store: Store, matches: Matches, own: StoredText, texts: Texts) -> Matches:
     """Return the Matches with similar texts. Some texts are fetched at a time, since there may be many Matches."""
     confirmed = Matches((), matches.left_out, matches.by_keys)
-    for start in range(0, len(matches), BATCH):
-        some = matches[start : start + BATCH]
+    for start in range(0, len(matches), LIMITS.texts):
+        some = matches[start : start + LIMITS.texts]
         stored = texts.stored(store, (match.id for match in some if not match.exact))
         compare = partial(_similarities, some, own, stored, texts)
         size = sum(len(each.normalised) for each in (own, *stored.values()) if isinstance(each, TextFeatures))

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.deciding.limits import LIMITS
 from es_simhash.errors import InputError
 from es_simhash.similarity.text_fields import text_of
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
     StoredText: TypeAlias = "TextFeatures | InputError | None"
     """The features of a stored text; the error if the document has no text; None if there is no such document."""
-
-BATCH = 100
-"""Documents whose texts are fetched in one request."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +46,8 @@ class Texts:
         """
         every = sorted(set(ids))
         found: dict[str, TextFeatures | InputError] = {}
-        for start in range(0, len(every), BATCH):
-            sources = store.fetch_fields(tuple(every[start : start + BATCH]), self.fields)
+        for start in range(0, len(every), LIMITS.texts):
+            sources = store.fetch_fields(tuple(every[start : start + LIMITS.texts]), self.fields)
             found |= {id: self.of_hit(id, source) for id, source in sources.items()}
         return found
 

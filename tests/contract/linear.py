@@ -19,6 +19,7 @@ from es_simhash.contract import (
     Found,
     KeysState,
     Location,
+    Place,
     Row,
     ScanPage,
     Space,
@@ -86,7 +87,7 @@ class LinearStore:
 
     # --- set-up ----------------------------------------------------------------------------------------------------
 
-    def identify(self) -> frozenset[tuple[str, str]]:
+    def identify(self) -> Place:
         return frozenset({(self.name, "")})
 
     @_locked

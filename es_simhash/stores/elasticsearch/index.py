@@ -23,8 +23,8 @@ _log = logging.getLogger("es_simhash")
 
 COUNT_AGE = 10.0
 """Seconds for which a number of documents is used. A fast ingest writes less than 100,000 documents in that time."""
-COUNT_AGE_OF_ONE = 300.0
-"""The same for a search that looks one fingerprint up: then the number makes a difference of half a millisecond."""
+COUNT_AGE_FOR_ONE = 300.0
+"""The same for a search for one fingerprint. A wrong number costs it half a millisecond."""
 
 MEMBERS_AGE = 1.0
 """Seconds for which the names of the indices behind an alias are used."""

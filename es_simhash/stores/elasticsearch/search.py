@@ -18,7 +18,7 @@ from es_simhash.search.look_up import LookUp, choose
 from es_simhash.search.nearest import Crowd
 from es_simhash.stores.elasticsearch.by_id import chunks, with_ids
 from es_simhash.stores.elasticsearch.failures import check_complete, check_count, error_from_body
-from es_simhash.stores.elasticsearch.index import COUNT_AGE, COUNT_AGE_OF_ONE
+from es_simhash.stores.elasticsearch.index import COUNT_AGE, COUNT_AGE_FOR_ONE
 from es_simhash.stores.elasticsearch.keys import sharing_clause
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.rows import (
@@ -287,7 +287,7 @@ def _probe_batches(request: Candidates, index: Index) -> tuple[LookUp, list[Sequ
     fingerprints = len(request.fingerprints(probes))
     look_up = LookUp("plan", DIGESTS)
     if fingerprints:
-        if index.count.old(COUNT_AGE if fingerprints > 1 else COUNT_AGE_OF_ONE):
+        if index.count.old(COUNT_AGE if fingerprints > 1 else COUNT_AGE_FOR_ONE):
             index.count.set(index.send("POST", "_count")["count"])
         look_up = choose(fingerprints, request.max_distance, request.bits, index.count.value)
     if request.time_field is None:

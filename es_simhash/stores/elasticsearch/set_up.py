@@ -18,6 +18,7 @@ from es_simhash.stores.elasticsearch.routing import custom_routing
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from es_simhash.contract import Place
     from es_simhash.stores.elasticsearch.index import Index
     from es_simhash.stores.elasticsearch.mapping import C, Part
 
@@ -113,7 +114,7 @@ def read_mappings(index: Index) -> dict[str, Any] | None:
     return {existing: each["mappings"] for existing, each in body.items()}
 
 
-def identify(index: Index) -> frozenset[tuple[str, str]]:
+def identify(index: Index) -> Place:
     _check_server(index)
     try:
         body = index.send("GET", "_settings/index.uuid")

@@ -60,10 +60,10 @@ def change_users(index: Index, states: Mapping[str, UserState]) -> Changed:
 
 
 def remove_users(index: Index, users: tuple[str, ...]) -> set[str]:
-    return removed_users(index, users, REMOVAL_DEADLINE)
+    return remove_users_within(index, users, REMOVAL_DEADLINE)
 
 
-def removed_users(index: Index, users: tuple[str, ...], deadline: float) -> set[str]:
+def remove_users_within(index: Index, users: tuple[str, ...], deadline: float) -> set[str]:
     """Remove the seen items of users, and return the users that had some.
 
     :param deadline: seconds after which it gives up, if other programs keep writing the same documents.

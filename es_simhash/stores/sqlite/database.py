@@ -21,6 +21,8 @@ from es_simhash.stores.sqlite.schema import entries_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from es_simhash.contract import Place
+
 BUSY_SECONDS = 60
 """Seconds for which a write waits for the write of another process."""
 CACHE_KIB = 65_536
@@ -60,7 +62,7 @@ class Database:
         """By the number of a key, about how many documents have it. It chooses which keys are read first."""
         self.known_keys = KnownKeys()
         self._connection: sqlite3.Connection | None = None
-        self._opened: frozenset[tuple[str, str]] = frozenset()
+        self._opened: Place = frozenset()
         """What was at the path when the connection was opened."""
         self._lock = threading.RLock()
 
@@ -69,7 +71,7 @@ class Database:
         """True if the file exists, or if the database is in memory."""
         return self.path == ":memory:" or Path(self.path).exists()
 
-    def identify(self) -> frozenset[tuple[str, str]]:
+    def identify(self) -> Place:
         """Return the path, with what tells the file from another one at this path. Empty if there is none.
 
         If it is another file than before, that is closed: nobody would find what is written to it.
@@ -212,7 +214,7 @@ def read_meta(connection: sqlite3.Connection) -> dict[str, str]:
     return dict(connection.execute("SELECT key, value FROM meta"))
 
 
-def _file_at(path: str) -> frozenset[tuple[str, str]]:
+def _file_at(path: str) -> Place:
     if path == ":memory:":
         return frozenset({(path, "")})
     try:

@@ -15,7 +15,7 @@ from es_simhash.stores.sqlite.database import BUSY_SECONDS, Database, SourceNotJ
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from es_simhash.contract import FingerprintPage
+    from es_simhash.contract import FingerprintPage, Place
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -66,7 +66,7 @@ class SqliteStore(Retrying):
 
     # --- set up ----------------------------------------------------------------------------------------------------
 
-    def identify(self) -> frozenset[tuple[str, str]]:
+    def identify(self) -> Place:
         return self._database.identify()
 
     describe = _of_file(documents.describe)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash.errors import ConflictError
-from es_simhash.stores.elasticsearch.users import fetch_users, remove_users, removed_users
+from es_simhash.stores.elasticsearch.users import fetch_users, remove_users, remove_users_within
 from tests.stores.elasticsearch.answered import index_with
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def test_after_a_conflict_a_removal_reads_only_the_remaining_users_again() -> No
 def test_a_removal_with_lasting_conflicts_gives_up_at_the_deadline() -> None:
     both = {**found("ann", seen={"newest": 1}), **done("delete", ann=409)}  # the response to either Call
     with pytest.raises(ConflictError, match="seen items of users ann were not removed"):
-        removed_users(index_of_users(both), ("ann",), 0.05)
+        remove_users_within(index_of_users(both), ("ann",), 0.05)
 
 
 @pytest.mark.parametrize("user", ["..", ".a", "a/b", "a b", "安妮", "https://a.cn/1?b=2#c", "%2e", "a\n", 513 * "a"])
