@@ -52,7 +52,7 @@ BATCH = 1_000
 LOOK_UPS = 100
 """Documents that are looked up by their keys together."""
 FEW = MOST_TEXTS
-"""Documents that may share keys with one and are fetched. If there are more, a look-up takes no longer."""
+"""The most documents that are fetched because they may share keys with one. If there are more, a look-up is as fast."""
 LARGEST = 10
 """The number of largest groups that are always reported."""
 GIANT = 1_000
@@ -268,8 +268,8 @@ def _pairs_by_keys(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return the pairs of documents that share keys, their distances, and how many pairs were left out.
 
-    The keys in memory say which documents may share some. Where these are many, the store is asked as a search for the
-    text of the document would ask: it knows which of them come first.
+    The keys in memory say which documents may share keys with a document. If these are many, the store searches for the
+    keys of the document: it ranks what it finds.
 
     :param table: the keys of all documents; None if they would take too much memory. Then the store is asked for each.
     :returns: positions, shape (n, 2), the lower one first; distances in bits, shape (n,).

@@ -160,7 +160,7 @@ class KeyTable:
 
         :param queries: of each asker. Its text is here, too.
         :param own: the position of the first asker's text. Those of the others follow it.
-        :param most: None stands for more texts than this, and for keys that very many texts have.
+        :param most: an asker with more texts than this gets None. So does one whose keys very many texts have.
         """
         queries = self._with_numbers(queries, 2)
         bands, grams = _bands_of(queries), _Grams.of(queries, self._grams)

@@ -74,7 +74,7 @@ class Database:
     def identify(self) -> Place:
         """Return the path, with what tells the file from another one at this path. Empty if there is none.
 
-        If it is another file than before, that is closed: nobody would find what is written to it.
+        If the open file is no longer at the path, it is closed: what is written to it would be lost.
         """
         place = _file_at(self.path)
         with self._lock:

@@ -216,7 +216,7 @@ def _show_work(work: Work, indent: int = 2) -> None:
 
 def _caveats(*, keys: bool) -> list[str]:
     """Return what takes several times as long as the figures say."""
-    caveats = ["not counted: many near-equal documents, as of one template (--texts templated and --hot count some)"]
+    caveats = ["not counted: many near-equal documents, such as pages of one template (but see --texts and --hot)"]
     if keys:
         caveats.append(f"not counted: texts of at most {LONGEST_WITH_GRAMS} characters")
     return [*caveats, "measure the ingest of a part of your documents before you decide"]
