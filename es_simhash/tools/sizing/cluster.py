@@ -187,16 +187,17 @@ def _shards(collection: Collection, keys: bool, source_bytes: float) -> tuple[in
 def _group_by_keys(documents: int, look_up: Work, lucene: float, shards: int, cores: int) -> tuple[float, float]:
     """Return what ``group`` takes in addition for a document with keys: µs, and bytes of the keys and of the pairs.
 
-    If the keys of all documents are too many for the memory, each document is looked up, a hundred in a request. The
-    document itself is no candidate. Each pair is found twice, and its texts are compared once.
+    If the keys of all documents are too many for the memory, each document is looked up, a hundred in a request. That
+    takes the client at least as long as a search in its memory. The document itself is no candidate. Each pair is found
+    twice, and its texts are compared once.
     """
     others = min(look_up.candidates, MOST_RETURNED - 1)
-    compare, pairs = GROUP_PAIR * others / 2, GROUP_CANDIDATE * others
+    client, pairs = GROUP_KEYS + GROUP_PAIR * others / 2, GROUP_CANDIDATE * others
     if documents <= most_texts_held(MEMORY):
-        return GROUP_KEYS + compare, GROUP_KEYS_MEMORY + pairs
+        return client, GROUP_KEYS_MEMORY + pairs
     at_once = min(cores, GROUPED_AT_ONCE * shards)
     found = look_up_us(look_up, lucene, batch=GROUPED_AT_ONCE, shards=shards, at_once=at_once)
-    return ROUND_TRIP / GROUPED_AT_ONCE + found + compare, pairs
+    return client + ROUND_TRIP / GROUPED_AT_ONCE + found, pairs
 
 
 def _held(collection: Collection, way: Way) -> int:
