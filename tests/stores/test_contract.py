@@ -10,11 +10,15 @@ import pytest
 from es_simhash.portal import Portal
 from es_simhash.retries import Patience
 from es_simhash.stores.address import open_store
+from es_simhash.stores.sqlite import SqliteStore
 from tests.contract import LinearStore, StoreContract
 from tests.contract.documents_contract import DocumentsContract
+from tests.contract.health_contract import HealthContract
+from tests.contract.keys_contract import KeysContract
 from tests.contract.search_contract import SearchContract
 from tests.contract.seen_contract import SeenContract
 from tests.contract.suite import Suite
+from tests.contract.times_contract import TimesContract
 from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
@@ -88,6 +92,17 @@ class TestSqlite(AtAddress, StoreContract):
     @pytest.fixture(autouse=True)
     def _address(self, tmp_path: Path) -> None:
         self.address = f"sqlite:///{tmp_path / 'store.db'}"
+
+
+class TestSqliteWithSmallTablesOfKeys(AtAddress, DocumentsContract, KeysContract, TimesContract, HealthContract):
+    """The entries of keys move to the next table after each few."""
+
+    @pytest.fixture(autouse=True)
+    def _path(self, tmp_path: Path) -> None:
+        self.path = tmp_path / "store.db"
+
+    def open(self) -> Store:
+        return SqliteStore(str(self.path), rooms=(2, 5))
 
 
 class TestSqliteInMemory(AtAddress, StoreContract):

@@ -16,7 +16,7 @@ from es_simhash.files import create_for_owner
 from es_simhash.search.times import stored_time
 from es_simhash.stores.sqlite.filters import add_function
 from es_simhash.stores.sqlite.known_keys import KnownKeys
-from es_simhash.stores.sqlite.schema import entries_of
+from es_simhash.stores.sqlite.schema import ROOMS, entries_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,10 +46,12 @@ class Database:
 
     :param path: path of the file; ``:memory:`` for a database in memory. The file is opened at the first use.
     :param busy: seconds for which a write waits for the write of another process.
+    :param rooms: entries for which the tables of the keys have room, but the last one.
     """
 
-    def __init__(self, path: str, busy: float = BUSY_SECONDS) -> None:
+    def __init__(self, path: str, busy: float = BUSY_SECONDS, rooms: tuple[int, ...] = ROOMS) -> None:
         self.path = path
+        self.rooms = rooms
         self._busy = busy
         self.name = f"sqlite:///{path}"
         self.bits: int | None = None
@@ -61,6 +63,8 @@ class Database:
         self.key_sizes: dict[int, int] = {}
         """By the number of a key, about how many documents have it. It chooses which keys are read first."""
         self.known_keys = KnownKeys()
+        self.recent_entries: int | None = None
+        """The entries of the first table of the keys, without what other programs add; None if they are not known."""
         self._connection: sqlite3.Connection | None = None
         self._opened: Place = frozenset()
         """What was at the path when the connection was opened."""
@@ -110,6 +114,7 @@ class Database:
                 self._connection.close()
                 self._connection = None
                 self.known_keys = KnownKeys()
+                self.recent_entries = None
 
     def _connect(self) -> sqlite3.Connection:
         folder = Path(self.path).parent

@@ -6,6 +6,7 @@ import json
 import logging
 import time
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from es_simhash.stores.sqlite.filters import marked, to_sql
 from es_simhash.stores.sqlite.schema import (
     FORMAT,
     LENGTHS,
+    LEVELS,
     SAME_VERSION,
     WRITTEN,
     entries_of,
@@ -314,9 +316,10 @@ def restore(database: Database, whole: Mapping[str, str]) -> Written:
         database.known_keys.forget()
         for row in (json.loads(text) for id, text in whole.items() if id not in conflicts):
             order = _free_write_order(row["written"], connection)
-            connection.execute(statement, [order, *(row[name] for name in names[1:])])
+            order = connection.execute(statement, [order, *(row[name] for name in names[1:])]).lastrowid
+            assert order is not None
             entries = json.loads(entries_of(row["keys"] or "[]", row["length"]))
-            connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", ((entry, order) for entry in entries))
+            _insert_entries([(entry, order) for entry in entries], database, connection)
     return Written(refused={}, searchable=True, conflicts=conflicts)
 
 
@@ -339,7 +342,7 @@ def annotate(database: Database, rows: tuple[Row, ...], bits: int) -> Written:
 
 
 def _insert_keys(rows: Sequence[Row], written: Sequence[int], database: Database, connection: Connection) -> None:
-    """Write the keys of Rows that were inserted, in the order of the table.
+    """Write the keys of Rows that were inserted, in the order of their entries: that takes a third of the time.
 
     :param written: their write orders.
     """
@@ -348,13 +351,38 @@ def _insert_keys(rows: Sequence[Row], written: Sequence[int], database: Database
     entries = key_entries([key for row in rows for key in row.keys], lengths)
     orders = np.repeat(np.array(written, dtype=np.int64), counts)
     order = np.lexsort((orders, entries))
-    found = zip(entries[order].tolist(), orders[order].tolist(), strict=True)
-    connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", found)
+    found = list(zip(entries[order].tolist(), orders[order].tolist(), strict=True))
+    _insert_entries(found, database, connection)
     database.known_keys.add(rows)
     sizes = database.key_sizes
     for number in (entries & -LENGTHS).tolist():
         if number in sizes:
             sizes[number] += 1
+
+
+def _insert_entries(entries: Sequence[tuple[int, int]], database: Database, connection: Connection) -> None:
+    """Write entries of keys to the first table; move what a table has no room for to the next one.
+
+    :param entries: pairs of an entry and the write order of its document.
+    """
+    connection.executemany(f"INSERT OR IGNORE INTO {LEVELS[0]} VALUES (?, ?)", entries)
+    if database.recent_entries is None:
+        database.recent_entries = _count(LEVELS[0], connection)
+    else:
+        database.recent_entries += len(entries)
+    count = database.recent_entries
+    for room, (level, next_level) in zip(database.rooms, pairwise(LEVELS), strict=True):
+        if count <= room:
+            return
+        connection.execute(f"INSERT OR IGNORE INTO {next_level} SELECT key, written FROM {level} ORDER BY key, written")
+        connection.execute(f"DELETE FROM {level}")
+        database.recent_entries = 0
+        count = _count(next_level, connection)
+
+
+def _count(table: str, connection: Connection) -> int:
+    count: int = connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+    return count
 
 
 def _insert_new(entries: Sequence[Entry], bits: int, connection: Connection) -> list[int] | None:

@@ -6,12 +6,13 @@ import json
 import os
 import shutil
 import sqlite3
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import Check, Location, Space, similar_first
 from es_simhash.errors import SimhashError
-from es_simhash.stores.sqlite.schema import LENGTHS, key_entries
+from es_simhash.stores.sqlite.schema import LENGTHS, LEVELS, key_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,11 +140,15 @@ def measure_space(database: Database) -> Space:
             rows = connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name").fetchall()
         except sqlite3.OperationalError:
             return Space(pages * size, reason="this SQLite has no table dbstat")
-    return Space(pages * size, {name: count for name, count in rows if not name.startswith("sqlite_")})
+    sizes: Counter[str] = Counter()
+    for name, count in rows:
+        if not name.startswith("sqlite_"):
+            sizes["keys" if name in LEVELS else name] += count
+    return Space(pages * size, dict(sizes))
 
 
 def count_keys(database: Database, most: int) -> tuple[tuple[str, int], ...]:
-    # The table has numbers. A document that has the number has the key.
+    # The view has numbers. A document that has the number has the key.
     sql = f"SELECT key & {-LENGTHS}, count(*), min(written) FROM keys GROUP BY 1 ORDER BY 2 DESC"
     found: list[tuple[str, int]] = []
     with database.use() as connection:

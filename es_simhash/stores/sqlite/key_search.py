@@ -1,4 +1,4 @@
-"""Documents that share keys, in SQLite: the table ``keys`` has the documents of each key.
+"""Documents that share keys, in SQLite: the view ``keys`` has the documents of each key.
 
 The documents themselves are read where a filter or a length needs them, and for the Rows that are returned.
 """
@@ -15,7 +15,15 @@ import numpy as np
 
 from es_simhash.search.keys import ROUNDED_TO, rarity
 from es_simhash.stores.sqlite.filters import to_sql
-from es_simhash.stores.sqlite.schema import LENGTHS, id_list, key_entries, row_columns, time_expression, to_row
+from es_simhash.stores.sqlite.schema import (
+    LENGTHS,
+    id_list,
+    key_entries,
+    of_each_level,
+    row_columns,
+    time_expression,
+    to_row,
+)
 from es_simhash.stores.stored_row import without_damaged
 
 if TYPE_CHECKING:
@@ -42,15 +50,19 @@ _SIZES = 500_000
 
 _NO_DOCUMENTS = np.zeros(0, dtype=np.int64)
 
-_WITH_ENTRIES = """
-    SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM keys WHERE key BETWEEN value AND value + ?)
-"""
-_ENTRIES = """
-    SELECT keys.key, written FROM json_each(?) CROSS JOIN keys ON keys.key BETWEEN value AND value + ?
-    WHERE typeof(written) = 'integer'
-"""
+_WITH_ENTRIES = "SELECT value FROM json_each(?1) WHERE " + " OR ".join(
+    of_each_level("EXISTS (SELECT 1 FROM {keys} WHERE key BETWEEN value AND value + ?2)")
+)
+_ENTRIES = " UNION ALL ".join(
+    of_each_level(
+        "SELECT {keys}.key, written FROM json_each(?1) CROSS JOIN {keys} ON {keys}.key BETWEEN value AND value + ?2 "
+        "WHERE typeof(written) = 'integer'"
+    )
+)
+"""The entries of each table are in their order."""
 _FIRST_ENTRIES = """
-    SELECT written FROM keys WHERE key BETWEEN ? AND ? AND typeof(written) = 'integer' ORDER BY key, written LIMIT ?
+    SELECT key, written FROM keys WHERE key BETWEEN ? AND ? AND typeof(written) = 'integer'
+    ORDER BY key, written LIMIT ?
 """
 
 
@@ -150,16 +162,16 @@ class KeySearch:
         :param numbers: of the keys of each query.
         """
         sizes = self._sizes
-        sql = f"""
-            SELECT value, (SELECT count(*) FROM
-                (SELECT 1 FROM keys WHERE key BETWEEN value AND value + {LENGTHS - 1} LIMIT ?))
-            FROM json_each(?)
-        """
+        counts = of_each_level(
+            "(SELECT count(*) FROM (SELECT 1 FROM {keys} WHERE key BETWEEN value AND value + {longest} LIMIT ?2))",
+            longest=str(LENGTHS - 1),
+        )
+        sql = f"SELECT value, min(?2, {' + '.join(counts)}) FROM json_each(?1)"
         most = _COUNTED
         unknown = {number for some in numbers.values() for number in some if number not in sizes}
         while unknown and most < _READ:
             with self._database.use() as connection:
-                sizes.update(connection.execute(sql, [most, json.dumps(sorted(unknown))]).fetchall())
+                sizes.update(connection.execute(sql, [json.dumps(sorted(unknown)), most]).fetchall())
             # Where too few keys are rare, the others are told from each other.
             unknown = {
                 number
@@ -181,7 +193,7 @@ class KeySearch:
         with self._database.use() as connection:
             for first, last in large:
                 if some := connection.execute(_FIRST_ENTRIES, [first, last, most]).fetchall():
-                    self._entries[(first, last), most] = np.array(some, dtype=np.int64).reshape(-1)
+                    self._entries[(first, last), most] = np.array(some, dtype=np.int64)[:, 1]
 
     def _with_entries(self, asked: Iterable[Range]) -> Iterator[Range]:
         """Yield the ranges that have an entry."""
@@ -200,12 +212,17 @@ class KeySearch:
             with self._database.use() as connection:
                 found = connection.execute(_ENTRIES, [json.dumps(sorted(firsts)), width]).fetchall()
             entries, written = np.fromiter(chain.from_iterable(found), np.int64, 2 * len(found)).reshape(-1, 2).T
+            order = np.argsort(entries, kind="stable")  # it merges what comes in order
+            entries, written = entries[order], written[order]
             some = [each for first in firsts for each in together[first, first + width]]
             starts = np.searchsorted(entries, [first for first, _ in some])
             ends = np.searchsorted(entries, [last for _, last in some], side="right")
             for each, start, end in zip(some, starts.tolist(), ends.tolist(), strict=True):
-                if start < end:
-                    self._entries[each, most] = written[start : min(end, start + most)]
+                if end - start > most:
+                    first_ones = start + np.lexsort((written[start:end], entries[start:end]))[:most]
+                    self._entries[each, most] = written[first_ones]
+                elif start < end:
+                    self._entries[each, most] = written[start:end]
 
     def sharing(self, queries: Sequence[KeyQuery], times: Times | None, most: int) -> tuple[list[Row], int]:
         """Return the Rows of at most ``most`` documents that fulfil a query, and how many others there are.
@@ -299,13 +316,15 @@ class KeySearch:
     def _entries_in_times(self, entries: Range, most: int, times: Times) -> NDArray[np.int64]:
         """Return the write orders of the first documents in some times with a key."""
         assert self._request.time_field is not None
-        sql = (
-            "SELECT written FROM keys CROSS JOIN documents USING (written) "
-            f"WHERE key BETWEEN ? AND ? AND {time_expression(self._request.time_field)} BETWEEN ? AND ? "
-            "ORDER BY key, written LIMIT ?"
+        selects = of_each_level(
+            "SELECT key, written FROM {keys} CROSS JOIN documents USING (written) "
+            "WHERE key BETWEEN ?1 AND ?2 AND {time} BETWEEN ?3 AND ?4",
+            time=time_expression(self._request.time_field),
         )
+        sql = f"{' UNION ALL '.join(selects)} ORDER BY key, written LIMIT ?5"
         with self._database.use() as connection:
-            return np.array(connection.execute(sql, [*entries, *times, most]).fetchall(), dtype=np.int64).reshape(-1)
+            found = connection.execute(sql, [*entries, *times, most]).fetchall()
+        return np.array(found, dtype=np.int64).reshape(-1, 2)[:, 1]
 
     @cached_property
     def _total(self) -> int:

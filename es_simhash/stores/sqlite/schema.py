@@ -5,10 +5,15 @@ The row number of a document is its write order. An index serves each pair of ne
 fingerprint by an expression, so the pairs take no columns. The index holds the fingerprint too, so no document is read
 to see which fingerprints a pair finds.
 
-A document has its keys twice: as a JSON array in its row, and one by one in the table ``keys``, which search reads.
+A document has its keys twice: as a JSON array in its row, and one by one in the view ``keys``, which search reads.
 There a number stands for a key and the length of the text (:func:`key_entries`): numbers take half of the time of
-strings. A write adds those of all its documents in their order, which takes a third of the time of one document after
-another. Triggers remove them.
+strings. Triggers remove them.
+
+The entries of a batch belong on as many pages of a B-tree as it has entries. So ``keys`` is three tables, as in a
+log-structured merge-tree (O'Neil, Cheng, Gawlick and O'Neil, 1996). A write adds its entries to the first one, which is
+small. When a table has more entries than its room, all of them move to the next one, in their order. Measured on
+100,000 documents of 39 keys: the last fifth takes 0.4 times the processor time of one table, and the file is written to
+with a sixth of the bytes.
 """
 
 from __future__ import annotations
@@ -37,33 +42,46 @@ FORMAT = "1"
 SAME_VERSION = 'written = ? AND digest = ? AND "group" = ? AND duplicate_of IS ? AND length IS ? AND content IS ?'
 """The condition that a row still has a version. A version is all values of a row that we ever change. The keys change
 only together with the digest or the length."""
-_KEYS = [
-    """CREATE TABLE IF NOT EXISTS keys (
-        key INTEGER,
-        written INTEGER,
-        PRIMARY KEY (key, written)
-    ) WITHOUT ROWID""",
-    """CREATE TRIGGER IF NOT EXISTS keys_removed AFTER DELETE ON documents
-        WHEN OLD.keys IS NOT NULL AND json_valid(OLD.keys) BEGIN
-        DELETE FROM keys WHERE written = OLD.written
-            AND key IN (SELECT value FROM json_each(entries_of(OLD.keys, OLD.length)));
-    END""",
-    # An array that was damaged does not say which rows of the table keys belong to it: all of them are read.
-    """CREATE TRIGGER IF NOT EXISTS damaged_keys_removed AFTER DELETE ON documents
-        WHEN OLD.keys IS NOT NULL AND NOT json_valid(OLD.keys) BEGIN
-        DELETE FROM keys WHERE written = OLD.written;
-    END""",
-]
-
-
+LEVELS = ("keys_1", "keys_2", "keys_3")
+"""The tables of the view ``keys``, the smallest first."""
+ROOMS = (400_000, 4_000_000)
+"""Entries for which the first and the second table have room. To move as many takes about 0.4 s and 4 s."""
 LENGTHS = 128
-"""An entry of the table ``keys`` tells so many lengths apart. Longer texts have the last of them."""
+"""An entry of ``keys`` tells so many lengths apart. Longer texts have the last of them."""
+
+
+def of_each_level(sql: str, **parts: str) -> list[str]:
+    """Return a statement for each table of the view ``keys``: ``{keys}`` stands for its name."""
+    return [sql.format(keys=level, **parts) for level in LEVELS]
+
+
+def _keys() -> list[str]:
+    """Return the statements that make the view ``keys``, its tables and their triggers."""
+    remove = """
+        DELETE FROM {keys} WHERE written = OLD.written
+            AND key IN (SELECT value FROM json_each(entries_of(OLD.keys, OLD.length)));
+    """
+    return [
+        *of_each_level(
+            "CREATE TABLE IF NOT EXISTS {keys} (key INTEGER, written INTEGER, PRIMARY KEY (key, written)) WITHOUT ROWID"
+        ),
+        f"CREATE VIEW IF NOT EXISTS keys AS {' UNION ALL '.join(of_each_level('SELECT key, written FROM {keys}'))}",
+        f"""CREATE TRIGGER IF NOT EXISTS keys_removed AFTER DELETE ON documents
+            WHEN OLD.keys IS NOT NULL AND json_valid(OLD.keys) BEGIN
+            {" ".join(of_each_level(remove))}
+        END""",
+        # An array that was damaged does not say which entries belong to it: all of them are read.
+        f"""CREATE TRIGGER IF NOT EXISTS damaged_keys_removed AFTER DELETE ON documents
+            WHEN OLD.keys IS NOT NULL AND NOT json_valid(OLD.keys) BEGIN
+            {" ".join(of_each_level("DELETE FROM {keys} WHERE written = OLD.written;"))}
+        END""",
+    ]
 
 
 def key_entries(keys: Sequence[str], length: int | NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """Return the entry of each key in the table ``keys``: the upper 57 bits of its number, then 7 bits of the length.
+    """Return the entry of each key in ``keys``: the upper 57 bits of its number, then 7 bits of the length.
 
-    So the documents of some lengths that have a key are one range of the table.
+    So the documents of some lengths that have a key are one range of entries.
 
     :param length: of the text, or of that of each key, in word characters.
     """
@@ -122,7 +140,7 @@ def tables(bits: int) -> list[str]:
             "WHERE fp IS NOT NULL"
             for i, pair in enumerate(pair_expressions(bits))
         ),
-        *_KEYS,
+        *_keys(),
     ]
 
 

@@ -11,6 +11,7 @@ from es_simhash.stores.sqlite import documents, search
 from es_simhash.stores.sqlite import examine as health
 from es_simhash.stores.sqlite import users as seen
 from es_simhash.stores.sqlite.database import BUSY_SECONDS, Database, SourceNotJson
+from es_simhash.stores.sqlite.schema import ROOMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,14 +51,15 @@ class SqliteStore(Retrying):
 
     :param path: path of the file; ``:memory:`` for a store in memory.
     :param busy: seconds for which a write waits for the write of another process.
+    :param rooms: entries for which the tables of the keys have room (:mod:`es_simhash.stores.sqlite.schema`).
     """
 
     embedded = True
     is_async = False
 
-    def __init__(self, path: str, busy: float = BUSY_SECONDS) -> None:
+    def __init__(self, path: str, busy: float = BUSY_SECONDS, rooms: tuple[int, ...] = ROOMS) -> None:
         super().__init__()
-        self._database = Database(path, busy)
+        self._database = Database(path, busy, rooms)
         self.name = self._database.name
 
     def close(self) -> None:

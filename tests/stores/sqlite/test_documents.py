@@ -12,19 +12,20 @@ from es_simhash import Documents
 from es_simhash.contract import Candidates, Probe
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.sqlite import SqliteStore
-from es_simhash.stores.sqlite.schema import key_entries
+from es_simhash.stores.sqlite.schema import LEVELS, ROOMS, key_entries
 from tests.contract import LinearStore
 from tests.contract.documents import entry, scan, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from es_simhash.contract import Entry, Store
 
 
-@pytest.fixture
-def store() -> Iterator[Store]:
-    store = SqliteStore(":memory:")
+@pytest.fixture(params=[ROOMS, (1, 2)], ids=["large tables", "small tables"])
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    store = SqliteStore(":memory:", rooms=request.param)
     store.set_up(DEFAULT)
     yield store
     store.close()
@@ -74,6 +75,27 @@ def test_the_table_of_keys_holds_the_keys_of_stored_documents_and_nothing_else(s
     assert keys() == {("m3", 2, 3_000)}
     store.remove(("a", "b"))
     assert keys() == set()
+
+
+def test_entries_of_keys_move_to_the_next_table_when_one_has_more_than_its_room(tmp_path: Path) -> None:
+    path = str(tmp_path / "docs.db")
+
+    def written(start: int, count: int) -> list[int]:
+        """Write some documents of two keys each by a new program; return how many entries each table has."""
+        store = SqliteStore(path, rooms=(10, 30))
+        store.set_up(DEFAULT, keys=True)
+        for number in range(start, start + count):
+            write(store, entry(str(number), number, keys=(f"m{number}", "m"), length=9))
+        with store._database.use() as connection:
+            sizes = [connection.execute(f"SELECT count(*) FROM {level}").fetchone()[0] for level in LEVELS]
+            assert connection.execute("SELECT count(DISTINCT written) FROM keys").fetchone()[0] == start + count
+        store.close()
+        return sizes
+
+    assert written(0, 5) == [10, 0, 0]
+    assert written(5, 1) == [0, 12, 0], "a program counts what others wrote before it"
+    assert written(6, 11) == [10, 24, 0]
+    assert written(17, 1) == [0, 0, 36]
 
 
 @pytest.mark.parametrize("many", [20, 12_000])

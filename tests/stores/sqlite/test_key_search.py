@@ -14,6 +14,7 @@ from es_simhash.contract import Candidates, Probe
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.search.keys import KeyIndex, key_queries, text_keys
 from es_simhash.stores.sqlite import SqliteStore
+from es_simhash.stores.sqlite.schema import ROOMS
 from tests.contract.documents import entry, write
 
 if TYPE_CHECKING:
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 LETTERS = "天地玄黄宇宙洪荒日月盈昃" * 5 + "辰宿列张寒来暑往秋收冬藏闰余成岁律吕调阳"
 
 
-@pytest.fixture
-def store() -> Iterator[SqliteStore]:
-    store = SqliteStore(":memory:")
+@pytest.fixture(params=[ROOMS, (100, 500)], ids=["large tables", "small tables"])
+def store(request: pytest.FixtureRequest) -> Iterator[SqliteStore]:
+    store = SqliteStore(":memory:", rooms=request.param)
     store.set_up(DEFAULT)
     yield store
     store.close()
