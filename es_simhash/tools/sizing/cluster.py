@@ -19,6 +19,7 @@ from es_simhash.tools.sizing.costs import (
     HELD,
     INGEST,
     INGEST_BY_TEXTS,
+    INGEST_KEYS_MEMORY,
     INGEST_MEGABYTES,
     LINK,
     LINKED,
@@ -156,7 +157,7 @@ def size_of(
         nodes_for=nodes_for,
         load_seconds=_load_seconds(collection, way, shards, document, write, nodes * CORES),
         group_seconds=collection.documents * (GROUP + LINKED * LINK + keys_us) / 1e6,
-        ingest_bytes=(INGEST_MEGABYTES + 2 * WORKER_MEGABYTES) * 1e6 + _held(collection, way) * collection.bits / 2,
+        ingest_bytes=(INGEST_MEGABYTES + 2 * WORKER_MEGABYTES) * 1e6 + _held_bytes(collection, way),
         group_bytes=collection.documents * (GROUP_MEMORY + keys_bytes),
     )
 
@@ -205,6 +206,13 @@ def _held(collection: Collection, way: Way) -> int:
     if way == "shingles" or collection.max_distance > LARGEST_DISTANCE:
         return 0
     return min(collection.documents, most_held(MEMORY, collection.bits))
+
+
+def _held_bytes(collection: Collection, way: Way) -> float:
+    """Return the bytes of the fingerprints, or of the keys, that an ingest on a machine with ``MEMORY`` holds."""
+    if way == "shingles":
+        return min(collection.documents, most_texts_held(MEMORY)) * INGEST_KEYS_MEMORY
+    return _held(collection, way) * collection.bits / 2
 
 
 def _load_seconds(collection: Collection, way: Way, shards: int, document: float, write: float, cores: int) -> float:

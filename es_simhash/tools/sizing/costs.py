@@ -56,6 +56,8 @@ GROUP_KEYS_MEMORY = 400.0
 GROUP_CANDIDATE = 105.0
 """Bytes of the memory of ``group`` for a candidate that it finds by keys of the text: 24 in its list of pairs, the rest
 while equal pairs are dropped. Measured on 400,000 random pairs."""
+INGEST_KEYS_MEMORY = 1_050.0
+"""Bytes of the memory of an ingest for the keys of a document that it holds: 1,530 MB for a million of 25 keys."""
 INGEST_MEGABYTES, WORKER_MEGABYTES = 260, 110
 """Memory of an ingest, without the fingerprints that it holds, and of each worker process: docs/measurements.md,
 "Ingest and group"."""
