@@ -171,8 +171,7 @@ class BatchLookUp:
         try:
             found = candidates_without_stale(self.store, query, hidden, keep_stale=keep_stale)
             left_out = {documents[index].id: n for index, n in found.left_out.items()}
-            # Where no text confirms, the nearest is the original, so nothing is lost with the others.
-            return _Candidates(found.rows, left_out if self.rule.texts is not None else {}, {})
+            return _Candidates(found.rows, left_out if query.counted else {}, {})
         except TooLarge as error:
             if len(documents) == 1:
                 return _Candidates([], {}, {documents[0].id: str(error)})
@@ -201,6 +200,7 @@ def candidates_query(
         one_per_digest=True,
         per_fingerprint=rule.per_fingerprint,
         nearest=rule.nearest(new=new),
+        counted=rule.texts is not None,  # else the nearest is the original, so nothing is lost with the others
         time_field=rule.time_field,
     )
 

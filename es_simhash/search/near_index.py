@@ -16,6 +16,8 @@ is compared with each: this reads memory in order, so it is fast.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -35,6 +37,8 @@ _MERGE = 4
 _SEGMENT_BITS = 16
 _SHIFTS = np.arange(48, -1, -_SEGMENT_BITS, dtype=np.uint64)
 _NO_POSITIONS = np.zeros(0, dtype=np.uint32)
+_CHANGED_BITS = 2
+"""Fingerprints of 64 bits are looked up with up to so many bits changed: that is 2,081 values."""
 LARGEST_DISTANCE = 3
 """In bits. An index of all fingerprints of a store has at most so large a distance."""
 PART = 4
@@ -63,6 +67,7 @@ class Limits:
     :param worthwhile: fingerprints with a common segment are compared one by one if they are less than one of so many
         of all pairs.
     :param few: up to so many pairs are all compared: this takes less time than to look segments up.
+    :param search: to search a value among sorted ones takes as long as so many comparisons.
     """
 
     crowded: int = 10_000
@@ -70,6 +75,7 @@ class Limits:
     at_once: int = 1_000_000
     worthwhile: int = 16
     few: int = 20_000
+    search: int = 50
 
 
 LIMITS = Limits()
@@ -200,17 +206,46 @@ class NearIndex:
         """
         asked = to_array(fingerprints, self._bits)
         levels, tail = self._parts
-        every = (
-            (numbers, values[others], distances)
-            for values in (*(level.fingerprints for level in levels), tail.values)
-            for numbers, others, distances in near_of_all(asked, values, self._max_distance, only_nearest=True)
-        )
+        left, every = self._at_small_distances(asked, levels)
+        places = [(left, level.fingerprints) for level in levels]
+        every += [
+            (some[numbers], values[others], distances)
+            for some, values in (*places, (np.arange(len(asked)), tail.values))
+            for numbers, others, distances in near_of_all(asked[some], values, self._max_distance, only_nearest=True)
+        ]
         nearest: list[set[int]] = [set() for _ in fingerprints]
         for numbers, values in _nearest(every, len(asked)):
             words = [column.tolist() for column in columns(values)]
             for number, value in zip(numbers.tolist(), zip(*words, strict=True), strict=True):
                 nearest[number].add(value[0] if len(value) == 1 else value[0] << 64 | value[1])
         return [sorted(some) for some in nearest]
+
+    def _at_small_distances(
+        self, asked: NDArray[np.uint64], levels: Sequence[_Level]
+    ) -> tuple[NDArray[np.int64], list[tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint8]]]]:
+        """Look fingerprints of 64 bits up in the levels with 0, 1 and 2 bits changed, while this is faster than to
+        compare each with each.
+
+        :returns: the positions in the question of those that were not found, and the pairs that were: positions in the
+            question, fingerprints of the index, distances in bits.
+        """
+        left = np.arange(len(asked))
+        found = []
+        for distance in range(min(self._max_distance, _CHANGED_BITS) + 1):
+            masks = _changes(distance)
+            if self._bits != 64 or sum(map(len, levels)) < self._limits.search * len(masks):
+                break
+            hit = np.zeros(len(left), dtype=np.bool_)
+            step = max(1, self._limits.at_once // len(masks))
+            for start in range(0, len(left), step):
+                changed = asked[left[start : start + step]][:, None] ^ masks
+                for level in levels:
+                    numbers, kinds = np.nonzero(level.has(changed))
+                    hit[start + numbers] = True
+                    distances = np.full(len(numbers), distance, dtype=np.uint8)
+                    found.append((left[start + numbers], changed[numbers, kinds], distances))
+            left = left[~hit]
+        return left, found
 
     def _values_of(self, fingerprints: Sequence[int | None]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         """Return the positions of those that are not None, and their values."""
@@ -322,6 +357,17 @@ class _Level:
     def fingerprints(self) -> NDArray[np.uint64]:
         return self.values[: len(self)]
 
+    @cached_property
+    def _sorted(self) -> NDArray[np.uint64]:
+        """The fingerprints of 64 bits as numbers in their order."""
+        return np.sort(self.fingerprints)
+
+    def has(self, values: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Return for each of some fingerprints of 64 bits whether it is in the level, in their shape."""
+        where = np.searchsorted(self._sorted, values)
+        there: NDArray[np.bool_] = self._sorted[np.minimum(where, len(self) - 1)] == values
+        return there
+
     def runs(self, asked: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return where the values begin that may share each segment with each of m fingerprints, and how many they are.
 
@@ -330,6 +376,12 @@ class _Level:
         keys = _beginnings(asked, self.segments, self.beginning) + (np.arange(self.segments) << self.beginning)
         starts = self.starts[keys]
         return starts, self.starts[keys + 1] - starts
+
+
+@cache
+def _changes(changed: int) -> NDArray[np.uint64]:
+    """Return the numbers of 64 bits of which so many are set, shape (n,)."""
+    return np.array([sum(1 << bit for bit in some) for some in combinations(range(64), changed)], dtype=np.uint64)
 
 
 def _nearest(

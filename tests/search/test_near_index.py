@@ -34,7 +34,8 @@ def fingerprints(draw: st.DrawFn, bits: int) -> list[list[int | None]]:
 def test_what_is_near_is_what_a_comparison_of_each_with_each_finds(
     bits: int, tail: int, worthwhile: int, data: st.DataObject
 ) -> None:
-    limits = Limits(tail=tail, worthwhile=worthwhile, at_once=20, few=0 if tail == 0 else LIMITS.few)
+    few, search = 0 if tail == 0 else LIMITS.few, 0 if worthwhile == 0 else LIMITS.search
+    limits = Limits(tail=tail, worthwhile=worthwhile, at_once=20, few=few, search=search)
     *added, asked = data.draw(fingerprints(bits))
     max_distance = data.draw(st.integers(-1, bits // 8 - 1))
     index = NearIndex(bits, max_distance, limits=limits)

@@ -15,7 +15,7 @@ from es_simhash.errors import InputError, StoreError, StoreUnavailable, not_set_
 from es_simhash.files import create_for_owner
 from es_simhash.search.times import stored_time
 from es_simhash.stores.sqlite.filters import add_function
-from es_simhash.stores.sqlite.known_keys import KnownKeys
+from es_simhash.stores.sqlite.known import KnownFingerprints, KnownKeys
 from es_simhash.stores.sqlite.schema import ROOMS, entries_of
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class Database:
         self.key_sizes: dict[int, int] = {}
         """By the number of a key, about how many documents have it. It chooses which keys are read first."""
         self.known_keys = KnownKeys()
+        self.known_fingerprints = KnownFingerprints()
         self.recent_entries: int | None = None
         """The entries of the first table of the keys, without what other programs add; None if they are not known."""
         self._connection: sqlite3.Connection | None = None
@@ -114,6 +115,7 @@ class Database:
                 self._connection.close()
                 self._connection = None
                 self.known_keys = KnownKeys()
+                self.known_fingerprints = KnownFingerprints()
                 self.recent_entries = None
 
     def _connect(self) -> sqlite3.Connection:

@@ -314,6 +314,7 @@ def restore(database: Database, whole: Mapping[str, str]) -> Written:
     with database.transaction() as connection:
         conflicts = stored_ids(frozenset(whole), connection)
         database.known_keys.forget()
+        database.known_fingerprints.forget()
         for row in (json.loads(text) for id, text in whole.items() if id not in conflicts):
             order = _free_write_order(row["written"], connection)
             order = connection.execute(statement, [order, *(row[name] for name in names[1:])]).lastrowid
@@ -354,6 +355,7 @@ def _insert_keys(rows: Sequence[Row], written: Sequence[int], database: Database
     found = list(zip(entries[order].tolist(), orders[order].tolist(), strict=True))
     _insert_entries(found, database, connection)
     database.known_keys.add(rows)
+    database.known_fingerprints.add(rows)
     sizes = database.key_sizes
     for number in (entries & -LENGTHS).tolist():
         if number in sizes:

@@ -20,14 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_simhash.fingerprinting.encoding import from_longs, segment_count, to_array
+from es_simhash.fingerprinting.encoding import from_longs, segment_count, to_array, to_longs
 from es_simhash.search.hamming import near_of_all
+from es_simhash.search.near_index import LARGEST_DISTANCE
 from es_simhash.search.nearest import Crowd
 from es_simhash.search.pair_plan import pair_ranges, pairs
 from es_simhash.stores.sqlite.schema import long_columns, pair_expressions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -48,7 +49,9 @@ For fewer, this costs more than it saves."""
 def near_crowds(request: Candidates, database: Database) -> dict[Longs, Crowd]:
     """Return the fingerprints that may be near those of the Probes, as signed longs, each with its documents."""
     fingerprints = list(dict.fromkeys(request.fingerprints(request.probes)))
-    crowds: dict[Longs, Crowd] = {}
+    crowds, fingerprints = _known_crowds(fingerprints, request, database)
+    if not fingerprints:
+        return crowds
     if request.max_distance < segment_count(request.bits):
         for some in _by_pairs(fingerprints, request, database):
             if len(some) > _FEW:
@@ -63,12 +66,55 @@ def near_crowds(request: Candidates, database: Database) -> dict[Longs, Crowd]:
     return crowds
 
 
+def _known_crowds(
+    fingerprints: list[int], request: Candidates, database: Database
+) -> tuple[dict[Longs, Crowd], list[int]]:
+    """Return what memory knows to be nearest in a large load, and the fingerprints that must be looked up.
+
+    Among near-equal documents nearly every one is near another, and an index of pairs finds much of the file. So where
+    one document is enough and the others need not be counted, only the fingerprints that are nearest are read.
+    """
+    if request.max_distance > LARGEST_DISTANCE:
+        return {}, fingerprints
+    with database.use() as connection:
+        known = database.known_fingerprints.of_width(request.bits, len(fingerprints), connection)
+    if known is None:
+        return {}, fingerprints
+    may_be_near = known.may_be_near(fingerprints).tolist()
+    fingerprints = [value for value, near in zip(fingerprints, may_be_near, strict=True) if near]
+    if request.counted or request.nearest != 1 or _excludes(request):
+        return {}, fingerprints
+    nearest = known.nearest(fingerprints)
+    crowds = _same({value for some in nearest for value in some}, request, database)
+    there = {from_longs(longs) for longs in crowds}
+    # What was nearest may have been removed, or changed. Then the next ones are needed.
+    return crowds, [value for value, some in zip(fingerprints, nearest, strict=True) if some and there.isdisjoint(some)]
+
+
+def _excludes(request: Candidates) -> bool:
+    """Return whether some documents do not count. The indexes of fingerprints do not know which."""
+    return request.filter is not None or bool(request.without) or request.time_field is not None
+
+
+def _same(fingerprints: Iterable[int], request: Candidates, database: Database) -> dict[Longs, Crowd]:
+    """Return those of the fingerprints that documents have, as signed longs, each with its documents."""
+    names, pair = long_columns(request.bits), pair_expressions(request.bits)[0]
+    values = [f"json_extract(value, '$[{number}]')" for number in range(len(names))]
+    same = " AND ".join(f"{name} = {value}" for name, value in zip(names, values, strict=True))
+    sql = (
+        f"SELECT count(*), min(written), {', '.join(names)} FROM json_each(?) CROSS JOIN documents "
+        f"WHERE fp IS NOT NULL AND {pair} = {pair.replace('fp', values[0])} AND {same} GROUP BY {', '.join(names)}"
+    )
+    asked = [to_longs(value, request.bits) for value in fingerprints]
+    return {tuple(longs): Crowd(count, first) for page in _pages(sql, asked, database) for count, first, *longs in page}
+
+
 def nearest_crowds(
     crowds: dict[Longs, Crowd], request: Candidates, database: Database
 ) -> tuple[dict[Longs, Crowd], dict[int, int]]:
     """Return the fingerprints whose documents are read, and how many documents the others have by that of the Probe."""
     # The indexes know nothing of the filter and of the ids to leave out, so then all are read.
-    if request.nearest is None or request.filter is not None or request.without or request.time_field is not None:
+    if request.nearest is None or _excludes(request):
         return crowds, {}
     if not all(type(value) is int for longs in crowds for value in longs):  # one is damaged
         return crowds, {}

@@ -37,8 +37,10 @@ def _find(database: Database, request: Candidates) -> Found:
     keys = KeySearch(request, database)
     searches = list(request.key_searches().items())
     with database.use() as connection:
-        may_share = database.known_keys.may_share([queries for (queries, _, _), _ in searches], connection)
-    searches = [search for search, some in zip(searches, may_share, strict=True) if some]
+        known = database.known_keys.table(len(searches), connection)
+        if known is not None:
+            may_share = known.may_share([queries for (queries, _, _), _ in searches]).tolist()
+            searches = [search for search, some in zip(searches, may_share, strict=True) if some]
     for start in range(0, len(searches), _KEYS_TOGETHER):
         some = searches[start : start + _KEYS_TOGETHER]
         keys.read({query for (queries, _, _), _ in some for query in queries})

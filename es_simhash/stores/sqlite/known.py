@@ -1,0 +1,150 @@
+"""The keys, or the fingerprints, of all documents of the file in memory, during a large load.
+
+A search in the file costs more, the more documents share keys or segments. In a large load nearly all searches find
+nothing, or documents that are near-equal. So once a load has looked up many documents in comparison with those of the
+file, their keys (:class:`es_simhash.search.key_table.KeyTable`) or fingerprints
+(:class:`es_simhash.search.near_index.NearIndex`) are read. Then only what may share enough keys, or is near, is
+searched. What this program writes is added. ``PRAGMA data_version`` says whether another program has written: then they
+are dropped, and read again later.
+
+Methods are called while the caller has the connection (:meth:`Database.use`), so no other thread of the program writes
+meanwhile.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from itertools import chain
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from es_simhash.fingerprinting.encoding import from_longs
+from es_simhash.free_memory import free_memory
+from es_simhash.search.key_table import KeyTable, most_texts_held
+from es_simhash.search.near_index import LARGEST_DISTANCE, NearIndex, most_held
+from es_simhash.stores.sqlite.schema import long_columns, read_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from sqlite3 import Connection
+
+    from es_simhash.contract import Row
+
+_Table = TypeVar("_Table", KeyTable, NearIndex)
+
+LEAST = 100
+"""Searches of a request from which on it belongs to a load."""
+WORTHWHILE = 8
+"""The table is read if the file has at most so many documents for each one that was looked up. To read the keys of one
+takes less than an eighth of the time of a search."""
+_PAGE = 10_000
+"""Documents that are added together."""
+_IF_UNKNOWN = 25_000_000
+"""The largest number of fingerprints, if the free memory is not known."""
+
+
+class _Known(ABC, Generic[_Table]):
+    """What is known of the documents of one file."""
+
+    def __init__(self) -> None:
+        self._table: _Table | None = None
+        self._version = -1
+        """``PRAGMA data_version`` when the table was read."""
+        self._most = 0
+        self._looked_up = 0
+        self._enough = 0
+        """Documents are counted again when so many were looked up."""
+
+    def table(self, looked_up: int, connection: Connection) -> _Table | None:
+        """Return what is known of all documents of the file; None if it is not known.
+
+        :param looked_up: how many documents the request looks up.
+        """
+        if looked_up < LEAST:
+            return None
+        version: int = connection.execute("PRAGMA data_version").fetchone()[0]
+        if self._table is not None and version != self._version:
+            self.forget()
+        self._looked_up += looked_up
+        if self._table is None and self._looked_up >= self._enough:
+            documents: int = connection.execute("SELECT count(*) FROM documents").fetchone()[0]
+            self._enough = max(2 * self._looked_up, documents // WORTHWHILE)
+            self._most = self._most_held()
+            if documents <= min(self._most, WORTHWHILE * self._looked_up):
+                self._table, self._version = self._read(connection), version
+        return self._table
+
+    def forget(self) -> None:
+        """Read the documents again before they are used, because some were written without :meth:`add`."""
+        self._table, self._looked_up, self._enough = None, 0, 0
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Add Rows that are being written. If they are not written after all, some more are searched."""
+        if self._table is not None:
+            self._add(self._table, rows)
+            if len(self._table) > self._most:
+                self._table = None
+
+    @abstractmethod
+    def _most_held(self) -> int:
+        """Return how many documents a table may have."""
+
+    @abstractmethod
+    def _read(self, connection: Connection) -> _Table | None:
+        """Return the table of all documents; None if some are damaged, which a search must find."""
+
+    @abstractmethod
+    def _add(self, table: _Table, rows: Sequence[Row]) -> None:
+        """Add Rows to a table."""
+
+
+class KnownKeys(_Known[KeyTable]):
+    """The keys of the documents of one file, as far as they are known."""
+
+    def _most_held(self) -> int:
+        return most_texts_held(free_memory())
+
+    def _read(self, connection: Connection) -> KeyTable | None:
+        table = KeyTable()
+        found = connection.execute("SELECT keys, length FROM documents WHERE keys IS NOT NULL")
+        while page := found.fetchmany(_PAGE):
+            every = [read_keys(keys) for keys, _ in page]
+            lengths = [length for _, length in page]
+            lists = all(isinstance(keys, list) for keys in every)
+            if not lists or not all(isinstance(each, str) for each in chain(*every)):
+                return None
+            if not all(isinstance(length, int) for length in lengths):
+                return None
+            table.add(every, lengths)
+        return table
+
+    def _add(self, table: KeyTable, rows: Sequence[Row]) -> None:
+        table.add([row.keys for row in rows], [row.length for row in rows])
+
+
+class KnownFingerprints(_Known[NearIndex]):
+    """The fingerprints of the documents of one file, as far as they are known."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bits = 64
+
+    def of_width(self, bits: int, looked_up: int, connection: Connection) -> NearIndex | None:
+        """:meth:`table`, of fingerprints of a width, which a file never changes."""
+        self._bits = bits
+        return self.table(looked_up, connection)
+
+    def _most_held(self) -> int:
+        free = free_memory()
+        return _IF_UNKNOWN if free is None else most_held(free, self._bits)
+
+    def _read(self, connection: Connection) -> NearIndex | None:
+        table = NearIndex(self._bits, LARGEST_DISTANCE, positions=False)
+        found = connection.execute(f"SELECT {', '.join(long_columns(self._bits))} FROM documents WHERE fp IS NOT NULL")
+        while page := found.fetchmany(_PAGE):
+            if not all(type(value) is int for longs in page for value in longs):
+                return None
+            table.add([from_longs(longs) for longs in page])
+        return table
+
+    def _add(self, table: NearIndex, rows: Sequence[Row]) -> None:
+        table.add([row.fingerprint for row in rows])
