@@ -13,7 +13,6 @@ from es_simhash.stores.address import open_store
 from es_simhash.stores.sqlite import SqliteStore
 from tests.contract import LinearStore, StoreContract
 from tests.contract.documents_contract import DocumentsContract
-from tests.contract.health_contract import HealthContract
 from tests.contract.keys_contract import KeysContract
 from tests.contract.search_contract import SearchContract
 from tests.contract.seen_contract import SeenContract
@@ -94,7 +93,7 @@ class TestSqlite(AtAddress, StoreContract):
         self.address = f"sqlite:///{tmp_path / 'store.db'}"
 
 
-class TestSqliteWithSmallTablesOfKeys(AtAddress, DocumentsContract, KeysContract, TimesContract, HealthContract):
+class TestSqliteWithSmallTablesOfKeys(AtAddress, KeysContract, TimesContract):
     """The entries of keys move to the next table after each few."""
 
     @pytest.fixture(autouse=True)
