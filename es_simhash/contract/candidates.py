@@ -52,18 +52,17 @@ class Candidates:
         so the same fingerprint and the same keys. If Probes have times: of the documents with one digest in the times
         of one Probe, return at least the one that was written first.
     :param most: of the documents that fulfil the queries of one Probe, return at most so many, unless the Probe says
-        another number: those whose shared keys
-        have the largest sum of :func:`~es_simhash.search.keys.rarity` (the largest one over the queries that the
-        document fulfils), then those written first. Where these are equal too, the store chooses. Documents with one
-        digest count once if ``one_per_digest``. A store may know the rarity only roughly, and it may read only the
-        first 500 documents of a key.
+        another number: those whose shared keys have the largest sum of :func:`~es_simhash.search.keys.rarity`
+        (the largest one over the queries that the document fulfils), then those written first. Where these are equal
+        too, the store chooses. Documents with one digest count once if ``one_per_digest``. A store may know the rarity
+        only roughly, and it may read only the first 500 documents of a key.
     :param per_fingerprint: of the documents with one fingerprint, return at most so many that only their fingerprint
         finds: those written first. None for all. ``left_out`` counts the others, unless it is 1: then the first stands
         for all of them. Digests are not limited. None if Probes have times.
     :param nearest: of the documents near one Probe's fingerprint, return the nearest so many; those of one distance by
         their write order. Documents with one fingerprint count as at most ``per_fingerprint``, as one if
         ``one_per_digest``. None for all. ``left_out`` counts the others. A store may return more.
-    :param counted: False: nobody needs ``left_out``, so a store need not count what is left out.
+    :param counted: False: ``left_out`` need not count. It may be 1 for any Probe.
     :param time_field: the field with the time, for Rows with their times. A Probe with times needs it.
     :param ids: say which of these ids a document has. Its filter and fingerprint do not matter. As a search, this does
         not see what was just written.

@@ -233,7 +233,7 @@ def candidates_without_stale(
         kept = [*stale, *(store.candidates(every)).rows]
     without |= others
     excluded = (*request.without, *sorted(without))
-    limited = request.nearest is not None and (found.left_out or not request.counted)
+    limited = request.nearest is not None and found.left_out
     if limited or any(probe.queries or probe.times for probe in request.probes):
         # The stale documents may have kept others out of the limited number, too, or stood for others in the times of
         # some Probes. So everything is asked again.

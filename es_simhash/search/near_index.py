@@ -45,15 +45,18 @@ PART = 4
 """An index may take 1 / PART of the free memory."""
 
 
-def most_held(free: float, bits: int) -> int:
+_IF_UNKNOWN = 25_000_000
+
+
+def most_held(free: float | None, bits: int) -> int:
     """Return how many fingerprints an index without positions may have, at ``LARGEST_DISTANCE``.
 
-    Each takes ``bits`` / 2 bytes, and twice that in a merge.
+    Each takes ``bits`` / 2 bytes, and twice that in a merge. ``nearest`` takes 8 bytes more for each of 64 bits.
 
-    :param free: bytes of memory.
+    :param free: bytes of memory; None if it is not known.
     :param bits: width of the fingerprints.
     """
-    return int(free) // PART // bits
+    return _IF_UNKNOWN if free is None else int(free) // PART // bits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +102,8 @@ class NearIndex:
 
     :param bits: width of the fingerprints.
     :param max_distance: in bits, how far two near fingerprints are apart at most; below 0 nothing is near.
-    :param positions: False if only :meth:`may_be_near` will be called. Positions take half of the memory again.
+    :param positions: False if only :meth:`may_be_near` and :meth:`nearest` will be called. Positions take half of the
+        memory again.
     """
 
     def __init__(self, bits: int, max_distance: int, *, positions: bool = True, limits: Limits = LIMITS) -> None:

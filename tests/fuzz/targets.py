@@ -285,6 +285,10 @@ def _whole(folder: Path) -> Path:
         assert all(outcome.stored for outcome in documents.ingest(given))
         seen.add_many({"ann": ["a", "b"], "bob": ["c"]})
         seen.forget("ann", ["a"])
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for number in (2, 3):
+            connection.execute(f"INSERT INTO keys_{number} SELECT * FROM keys_1 WHERE key % 3 = {number - 2}")
+            connection.execute(f"DELETE FROM keys_1 WHERE key % 3 = {number - 2}")
     _into_one_file(path)
     return path
 
@@ -338,7 +342,9 @@ def _sqlite_files(rng: random.Random, folder: Path) -> None:
 _TABLES = {
     "documents": ["written", "id", "fp", "digest", '"group"', "duplicate_of", "length", "keys", "source"],
     "meta": ["key", "value"],
-    "keys": ["key", "written"],
+    "keys_1": ["key", "written"],
+    "keys_2": ["key", "written"],
+    "keys_3": ["key", "written"],
     "users": ["user", "version", "newest", "forgotten"],
     "filters": ["user", "position", "value"],
 }
@@ -376,7 +382,7 @@ def _sqlite_rows(rng: random.Random, folder: Path) -> None:
                 else:
                     kind = "?"
                 where = "" if rng.random() < 0.2 else f"WHERE rowid % 3 = {rng.randrange(3)}"
-                if table in ("keys", "meta", "users"):
+                if table in ("keys_1", "keys_2", "keys_3", "meta", "users"):
                     where = ""
                 with suppress(sqlite3.Error):
                     connection.execute(f"UPDATE OR IGNORE {table} SET {column} = {kind} {where}", [cell])

@@ -46,10 +46,10 @@ class Database:
 
     :param path: path of the file; ``:memory:`` for a database in memory. The file is opened at the first use.
     :param busy: seconds for which a write waits for the write of another process.
-    :param rooms: entries for which the tables of the keys have room, but the last one.
+    :param rooms: entries for which the first and the second table of the keys have room.
     """
 
-    def __init__(self, path: str, busy: float = BUSY_SECONDS, rooms: tuple[int, ...] = ROOMS) -> None:
+    def __init__(self, path: str, busy: float = BUSY_SECONDS, rooms: tuple[int, int] = ROOMS) -> None:
         self.path = path
         self.rooms = rooms
         self._busy = busy
@@ -105,8 +105,13 @@ class Database:
 
         :param write: False for a transaction that only reads. It sees one state of the file.
         """
-        with self.use() as connection, _transaction(connection, write=write):
-            yield connection
+        with self.use() as connection:
+            try:
+                with _transaction(connection, write=write):
+                    yield connection
+            except BaseException:
+                self.recent_entries = None  # they may have been moved, and the move was undone
+                raise
 
     def close(self) -> None:
         """Close the file. A second call does nothing. The next use opens the file again."""

@@ -6,7 +6,6 @@ import json
 import logging
 import time
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -319,7 +318,7 @@ def restore(database: Database, whole: Mapping[str, str]) -> Written:
             order = _free_write_order(row["written"], connection)
             order = connection.execute(statement, [order, *(row[name] for name in names[1:])]).lastrowid
             assert order is not None
-            entries = json.loads(entries_of(row["keys"] or "[]", row["length"]))
+            entries = json.loads(entries_of(row["keys"] or "[]", row["length"]) or "[]")
             _insert_entries([(entry, order) for entry in entries], database, connection)
     return Written(refused={}, searchable=True, conflicts=conflicts)
 
@@ -372,14 +371,17 @@ def _insert_entries(entries: Sequence[tuple[int, int]], database: Database, conn
         database.recent_entries = _count(LEVELS[0], connection)
     else:
         database.recent_entries += len(entries)
-    count = database.recent_entries
-    for room, (level, next_level) in zip(database.rooms, pairwise(LEVELS), strict=True):
-        if count <= room:
-            return
-        connection.execute(f"INSERT OR IGNORE INTO {next_level} SELECT key, written FROM {level} ORDER BY key, written")
-        connection.execute(f"DELETE FROM {level}")
-        database.recent_entries = 0
-        count = _count(next_level, connection)
+    if database.recent_entries <= database.rooms[0]:
+        return
+    _move(LEVELS[0], LEVELS[1], connection)
+    database.recent_entries = 0
+    if _count(LEVELS[1], connection) > database.rooms[1]:
+        _move(LEVELS[1], LEVELS[2], connection)
+
+
+def _move(level: str, next_level: str, connection: Connection) -> None:
+    connection.execute(f"INSERT OR IGNORE INTO {next_level} SELECT key, written FROM {level} ORDER BY key, written")
+    connection.execute(f"DELETE FROM {level}")
 
 
 def _count(table: str, connection: Connection) -> int:

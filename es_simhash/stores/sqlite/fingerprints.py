@@ -18,7 +18,7 @@ and how many documents each of them has. There may be very many of one: only the
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 _BATCH = 16
 """Fingerprints whose ranges are read together. Each is compared with the rows of all of them."""
+_NAMED = 2_000_000
+"""The most fingerprints in memory among which the nearest are searched: the comparison of some takes 128 bytes each."""
 _MANY = 10_000
 """Fingerprints that are read from an index at once."""
 _FEW = 20
@@ -48,10 +50,19 @@ _FEW = 20
 For fewer, this costs more than it saves."""
 
 
-def near_crowds(request: Candidates, database: Database) -> dict[Longs, Crowd]:
-    """Return the fingerprints that may be near those of the Probes, as signed longs, each with its documents."""
+def near_crowds(request: Candidates, database: Database) -> tuple[dict[Longs, Crowd], list[int]]:
+    """Return the fingerprints that may be near those of the Probes, as signed longs, each with its documents.
+
+    The second value has the fingerprints of Probes for which only the nearest were read.
+    """
     fingerprints = list(dict.fromkeys(request.fingerprints(request.probes)))
-    crowds, fingerprints = _known_crowds(fingerprints, request, database)
+    known = _known_crowds(fingerprints, request, database)
+    return known.crowds | _crowds(known.unknown, request, database), known.done
+
+
+def _crowds(fingerprints: list[int], request: Candidates, database: Database) -> dict[Longs, Crowd]:
+    """Return the fingerprints that the indexes of pairs find."""
+    crowds: dict[Longs, Crowd] = {}
     if not fingerprints:
         return crowds
     if request.max_distance < segment_count(request.bits):
@@ -68,29 +79,43 @@ def near_crowds(request: Candidates, database: Database) -> dict[Longs, Crowd]:
     return crowds
 
 
-def _known_crowds(
-    fingerprints: list[int], request: Candidates, database: Database
-) -> tuple[dict[Longs, Crowd], list[int]]:
-    """Return what memory knows to be nearest in a large load, and the fingerprints that must be looked up.
+class _KnownCrowds(NamedTuple):
+    """What memory knows in a large load.
+
+    :param crowds: the fingerprints that are nearest, each with its documents.
+    :param done: the fingerprints of Probes to which these are nearest.
+    :param unknown: the fingerprints that must be looked up.
+    """
+
+    crowds: dict[Longs, Crowd]
+    done: list[int]
+    unknown: list[int]
+
+
+def _known_crowds(fingerprints: list[int], request: Candidates, database: Database) -> _KnownCrowds:
+    """Drop what is near nothing, and find what is nearest, as far as memory knows it.
 
     Among near-equal documents nearly every one is near another, and an index of pairs finds much of the file. So where
     one document is enough and the others need not be counted, only the fingerprints that are nearest are read.
+
+    The caller has the connection, so nothing is written meanwhile.
     """
     if request.max_distance > LARGEST_DISTANCE:
-        return {}, fingerprints
+        return _KnownCrowds({}, [], fingerprints)
     with database.use() as connection:
-        known = database.known_fingerprints.of_width(request.bits, len(fingerprints), connection)
+        known = database.known_fingerprints.table(len(fingerprints), connection, request.bits)
     if known is None:
-        return {}, fingerprints
+        return _KnownCrowds({}, [], fingerprints)
     may_be_near = known.may_be_near(fingerprints).tolist()
     fingerprints = [value for value, near in zip(fingerprints, may_be_near, strict=True) if near]
-    if request.counted or request.nearest != 1 or _excludes(request):
-        return {}, fingerprints
+    if request.counted or request.nearest != 1 or _excludes(request) or len(known) > _NAMED:
+        return _KnownCrowds({}, [], fingerprints)
     nearest = known.nearest(fingerprints)
     crowds = _same({value for some in nearest for value in some}, request, database)
     there = {from_longs(longs) for longs in crowds}
+    near = [(value, not there.isdisjoint(some)) for value, some in zip(fingerprints, nearest, strict=True) if some]
     # What was nearest may have been removed, or changed. Then the next ones are needed.
-    return crowds, [value for value, some in zip(fingerprints, nearest, strict=True) if some and there.isdisjoint(some)]
+    return _KnownCrowds(crowds, [value for value, done in near if done], [value for value, done in near if not done])
 
 
 def _excludes(request: Candidates) -> bool:

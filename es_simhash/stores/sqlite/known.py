@@ -34,12 +34,10 @@ _Table = TypeVar("_Table", KeyTable, NearIndex)
 LEAST = 100
 """Searches of a request from which on it belongs to a load."""
 WORTHWHILE = 8
-"""The table is read if the file has at most so many documents for each one that was looked up. To read the keys of one
+"""The table is read if the file has at most so many documents for each one that was looked up. To read one document
 takes less than an eighth of the time of a search."""
 _PAGE = 10_000
 """Documents that are added together."""
-_IF_UNKNOWN = 25_000_000
-"""The largest number of fingerprints, if the free memory is not known."""
 
 
 class _Known(ABC, Generic[_Table]):
@@ -54,10 +52,11 @@ class _Known(ABC, Generic[_Table]):
         self._enough = 0
         """Documents are counted again when so many were looked up."""
 
-    def table(self, looked_up: int, connection: Connection) -> _Table | None:
+    def table(self, looked_up: int, connection: Connection, bits: int) -> _Table | None:
         """Return what is known of all documents of the file; None if it is not known.
 
         :param looked_up: how many documents the request looks up.
+        :param bits: width of the fingerprints.
         """
         if looked_up < LEAST:
             return None
@@ -68,9 +67,9 @@ class _Known(ABC, Generic[_Table]):
         if self._table is None and self._looked_up >= self._enough:
             documents: int = connection.execute("SELECT count(*) FROM documents").fetchone()[0]
             self._enough = max(2 * self._looked_up, documents // WORTHWHILE)
-            self._most = self._most_held()
+            self._most = self._most_held(bits)
             if documents <= min(self._most, WORTHWHILE * self._looked_up):
-                self._table, self._version = self._read(connection), version
+                self._table, self._version = self._read(connection, bits), version
         return self._table
 
     def forget(self) -> None:
@@ -78,18 +77,18 @@ class _Known(ABC, Generic[_Table]):
         self._table, self._looked_up, self._enough = None, 0, 0
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Add Rows that are being written. If they are not written after all, some more are searched."""
+        """Add Rows that are being written. If the transaction is rolled back, a few more documents are searched."""
         if self._table is not None:
             self._add(self._table, rows)
             if len(self._table) > self._most:
                 self._table = None
 
     @abstractmethod
-    def _most_held(self) -> int:
+    def _most_held(self, bits: int) -> int:
         """Return how many documents a table may have."""
 
     @abstractmethod
-    def _read(self, connection: Connection) -> _Table | None:
+    def _read(self, connection: Connection, bits: int) -> _Table | None:
         """Return the table of all documents; None if some are damaged, which a search must find."""
 
     @abstractmethod
@@ -100,10 +99,10 @@ class _Known(ABC, Generic[_Table]):
 class KnownKeys(_Known[KeyTable]):
     """The keys of the documents of one file, as far as they are known."""
 
-    def _most_held(self) -> int:
+    def _most_held(self, bits: int) -> int:
         return most_texts_held(free_memory())
 
-    def _read(self, connection: Connection) -> KeyTable | None:
+    def _read(self, connection: Connection, bits: int) -> KeyTable | None:
         table = KeyTable()
         found = connection.execute("SELECT keys, length FROM documents WHERE keys IS NOT NULL")
         while page := found.fetchmany(_PAGE):
@@ -124,22 +123,12 @@ class KnownKeys(_Known[KeyTable]):
 class KnownFingerprints(_Known[NearIndex]):
     """The fingerprints of the documents of one file, as far as they are known."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._bits = 64
+    def _most_held(self, bits: int) -> int:
+        return most_held(free_memory(), bits)
 
-    def of_width(self, bits: int, looked_up: int, connection: Connection) -> NearIndex | None:
-        """:meth:`table`, of fingerprints of a width, which a file never changes."""
-        self._bits = bits
-        return self.table(looked_up, connection)
-
-    def _most_held(self) -> int:
-        free = free_memory()
-        return _IF_UNKNOWN if free is None else most_held(free, self._bits)
-
-    def _read(self, connection: Connection) -> NearIndex | None:
-        table = NearIndex(self._bits, LARGEST_DISTANCE, positions=False)
-        found = connection.execute(f"SELECT {', '.join(long_columns(self._bits))} FROM documents WHERE fp IS NOT NULL")
+    def _read(self, connection: Connection, bits: int) -> NearIndex | None:
+        table = NearIndex(bits, LARGEST_DISTANCE, positions=False)
+        found = connection.execute(f"SELECT {', '.join(long_columns(bits))} FROM documents WHERE fp IS NOT NULL")
         while page := found.fetchmany(_PAGE):
             if not all(type(value) is int for longs in page for value in longs):
                 return None

@@ -37,7 +37,7 @@ def _find(database: Database, request: Candidates) -> Found:
     keys = KeySearch(request, database)
     searches = list(request.key_searches().items())
     with database.use() as connection:
-        known = database.known_keys.table(len(searches), connection)
+        known = database.known_keys.table(len(searches), connection, request.bits)
         if known is not None:
             may_share = known.may_share([queries for (queries, _, _), _ in searches]).tolist()
             searches = [search for search, some in zip(searches, may_share, strict=True) if some]
@@ -60,7 +60,9 @@ def _near(request: Candidates, database: Database) -> tuple[list[Row], dict[int,
     rows = _with_digests(request, database)
     if not request.fingerprints(request.probes):
         return rows, {}
-    crowds, far = nearest_crowds(near_crowds(request, database), request, database)
+    crowds, done = near_crowds(request, database)
+    crowds, far = nearest_crowds(crowds, request, database)
+    far = dict.fromkeys(done, 1) | far  # what else is near these was not counted
     singles = [crowd.first for crowd in crowds.values() if crowd.count == 1]
     several = {longs: crowd for longs, crowd in crowds.items() if crowd.count > 1}
     most = request.per_fingerprint

@@ -57,7 +57,7 @@ class SqliteStore(Retrying):
     embedded = True
     is_async = False
 
-    def __init__(self, path: str, busy: float = BUSY_SECONDS, rooms: tuple[int, ...] = ROOMS) -> None:
+    def __init__(self, path: str, busy: float = BUSY_SECONDS, rooms: tuple[int, int] = ROOMS) -> None:
         super().__init__()
         self._database = Database(path, busy, rooms)
         self.name = self._database.name

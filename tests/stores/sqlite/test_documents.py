@@ -10,8 +10,10 @@ import pytest
 
 from es_simhash import Documents
 from es_simhash.contract import Candidates, Probe
+from es_simhash.errors import StoreError
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.sqlite import SqliteStore
+from es_simhash.stores.sqlite.documents import _insert_entries
 from es_simhash.stores.sqlite.schema import LEVELS, ROOMS, key_entries
 from tests.contract import LinearStore
 from tests.contract.documents import entry, scan, write
@@ -96,6 +98,36 @@ def test_entries_of_keys_move_to_the_next_table_when_one_has_more_than_its_room(
     assert written(5, 1) == [0, 12, 0], "a program counts what others wrote before it"
     assert written(6, 11) == [10, 24, 0]
     assert written(17, 1) == [0, 0, 36]
+
+
+def test_entries_that_a_failed_write_has_moved_are_counted_again() -> None:
+    store = SqliteStore(":memory:", rooms=(10, 30))
+    store.set_up(DEFAULT, keys=True)
+    write(store, entry("a", 1, keys=tuple("abcdefgh"), length=9))
+
+    def write_and_fail() -> None:
+        with store._database.transaction() as connection:
+            _insert_entries([(number, 1) for number in range(5)], store._database, connection)
+            connection.execute("SELECT no_such_function()")
+
+    with pytest.raises(StoreError):
+        write_and_fail()
+    write(store, entry("b", 2, keys=tuple("abc"), length=9))
+    with store._database.use() as connection:
+        sizes = [connection.execute(f"SELECT count(*) FROM {level}").fetchone()[0] for level in LEVELS]
+    assert sizes == [0, 11, 0]
+
+
+@pytest.mark.parametrize("keys", ["[1]", "[", "7"])
+def test_a_document_with_damaged_keys_leaves_no_entry_when_it_goes(store: Store, keys: str) -> None:
+    for number in range(6):
+        write(store, entry(str(number), number, keys=(f"m{number}", "m"), length=9))
+    database = store._database  # type: ignore[attr-defined]
+    with database.transaction() as connection:
+        connection.execute("UPDATE documents SET keys = ? WHERE id = '2'", [keys])
+    assert store.remove(("2",)) == {"2"}
+    with database.use() as connection:
+        assert connection.execute("SELECT count(*), count(DISTINCT written) FROM keys").fetchone() == (10, 5)
 
 
 @pytest.mark.parametrize("many", [20, 12_000])

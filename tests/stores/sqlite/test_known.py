@@ -205,9 +205,16 @@ def test_a_fingerprint_that_another_program_writes_is_found_at_once(store: Sqlit
     assert nearest_found(store, values, 3) == [None] * 400
 
 
-def test_a_damaged_fingerprint_is_seen_by_a_load(
-    store: SqliteStore, file: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_load_goes_on_without_a_fingerprint_that_is_no_number(store: SqliteStore, file: Path) -> None:
+    values = near_equal(11, 300)
+    write(store, *(entry(str(n), value, digest=str(n)) for n, value in enumerate(values)))
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE documents SET fp = 'x' WHERE id = '7'")
+    expected = nearest_of(values, [value for n, value in enumerate(values) if n != 7], 3)
+    assert nearest_found(store, values, 3) == expected
+
+
+def test_a_damaged_document_is_seen_by_a_load(store: SqliteStore, file: Path, caplog: pytest.LogCaptureFixture) -> None:
     values = near_equal(10, 300)
     write(store, *(entry(str(n), value, digest=str(n)) for n, value in enumerate(values)))
     with closing(sqlite3.connect(file)) as connection, connection:
