@@ -14,6 +14,7 @@ from es_simhash.tools.sizing.costs import (
     GROUP_CANDIDATE,
     GROUP_KEYS,
     GROUP_KEYS_MEMORY,
+    GROUP_MEGABYTES,
     GROUP_MEMORY,
     GROUP_PAIR,
     HELD,
@@ -158,7 +159,7 @@ def size_of(
         load_seconds=_load_seconds(collection, way, shards, document, write, nodes * CORES),
         group_seconds=collection.documents * (GROUP + LINKED * LINK + keys_us) / 1e6,
         ingest_bytes=(INGEST_MEGABYTES + 2 * WORKER_MEGABYTES) * 1e6 + _held_bytes(collection, way),
-        group_bytes=collection.documents * (GROUP_MEMORY + keys_bytes),
+        group_bytes=GROUP_MEGABYTES * 1e6 + collection.documents * (GROUP_MEMORY + keys_bytes),
     )
 
 
