@@ -22,6 +22,9 @@ documents    what                         plain  plan
 
 So the plan is used, except for one fingerprint in a small index: there the fewer values of the plain clause weigh more
 than its few chance candidates.
+
+Near-equal documents are not random: many of them have a segment in common. Once a search for one fingerprint has found
+a whole page of documents, the next ones use :func:`~es_simhash.search.candidates.narrow_clause`.
 """
 
 from __future__ import annotations
@@ -53,10 +56,12 @@ class LookUp:
 
     :param clause: the clause of a query.
     :param together: the largest number of fingerprints in one query.
+    :param narrow: for one fingerprint among near-equal documents.
     """
 
     clause: Clause
     together: int
+    narrow: bool = False
 
 
 def choose(fingerprints: int, max_distance: int, bits: int, documents: int | None) -> LookUp:

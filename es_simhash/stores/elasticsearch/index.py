@@ -183,6 +183,7 @@ class Index:
     :param client: an official client.
     :param is_async: the client is async, so the event loop of the running call sends the requests.
     :param count: an estimate of the number of documents, for the planner; None if it is not known yet.
+    :param crowded: a search has found a whole page of documents near one fingerprint.
     :param server: what is known about the server.
     :param members: the indices behind the name.
     :param clock: by how many microseconds the clock of the server is ahead of that of this machine.
@@ -197,6 +198,7 @@ class Index:
     is_async: bool = False
     routing: Routing | None = None
     count: Remembered[int | None] = field(default_factory=lambda: Remembered(None), compare=False)
+    crowded: Remembered[bool] = field(default_factory=lambda: Remembered(False), compare=False)
     server: Server = field(default_factory=Server, compare=False)
     members: Members = field(default_factory=Members, compare=False)
     clock: Remembered[int] = field(default_factory=lambda: Remembered(0), compare=False)

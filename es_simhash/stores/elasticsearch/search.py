@@ -12,7 +12,7 @@ import numpy as np
 from es_simhash.contract import Candidates, Found
 from es_simhash.errors import SimhashError, StoreError
 from es_simhash.fingerprinting.encoding import from_longs, to_array
-from es_simhash.search.candidates import candidates_clause, plain_clause, same_clause
+from es_simhash.search.candidates import candidates_clause, narrow_clause, plain_clause, same_clause
 from es_simhash.search.hamming import near_of_all
 from es_simhash.search.look_up import LookUp, choose
 from es_simhash.search.nearest import Crowd
@@ -113,6 +113,7 @@ def _find(index: Index, request: Candidates) -> Found:
             hits = hits[: size - 1]
         elif len(hits) == size:
             crowded.append(look)
+            index.crowded.set(True)
             continue
         rows |= {row.id: row for row in hit_rows(hits, index, request.time_field)}
     for probes, clauses in _crowds(crowded):
@@ -184,6 +185,7 @@ def _count_fingerprints(
 ) -> dict[int, Crowd]:
     """Return the fingerprints near those of some Probes, each with its documents that match the request."""
     asked = list(dict.fromkeys(request.fingerprints(probes)))
+    look_up = replace(look_up, narrow=len(asked) == 1)
     every = to_array(asked, request.bits)
     names = FINGERPRINT_FIELDS[: request.bits // 64]
     kinds: dict[str, Any] = {
@@ -290,6 +292,8 @@ def _probe_batches(request: Candidates, index: Index) -> tuple[LookUp, list[Sequ
         if index.count.old(COUNT_AGE if fingerprints > 1 else COUNT_AGE_FOR_ONE):
             index.count.set(index.send("POST", "_count")["count"])
         look_up = choose(fingerprints, request.max_distance, request.bits, index.count.value)
+    if fingerprints == 1 and not index.crowded.old(COUNT_AGE):
+        look_up = LookUp("plan", 1, narrow=True)
     if request.time_field is None:
         return look_up, list(chunks(probes, look_up.together))
     return look_up, [batch for some in by_times(probes) for batch in chunks(some, look_up.together)]
@@ -352,6 +356,8 @@ def _near(fingerprints: Sequence[int], request: Candidates, look_up: LookUp) -> 
     """Return the clause that looks fingerprints up."""
     if request.max_distance == 0 and len(fingerprints) > 1:  # segments of different ones would find others
         return same_clause(fingerprints, request.bits)
+    if look_up.narrow:
+        return narrow_clause(fingerprints[0], request.max_distance, bits=request.bits)
     if look_up.clause == "plain":
         return plain_clause(fingerprints[0], bits=request.bits)
     return candidates_clause(fingerprints, request.max_distance, bits=request.bits)
