@@ -196,12 +196,14 @@ def draw(file: Path, curves: dict[str, list[float]], every: float) -> None:
     :param curves: of each ingest, the rate of each part of it.
     :param every: documents of a part.
     """
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    axes = (figure := Figure(figsize=(8, 4), layout="constrained")).subplots()
+    axes = (figure := Figure(figsize=(10, 4), layout="constrained")).subplots()
     for name, rates in curves.items():
         axes.plot([every * (number + 1) for number in range(len(rates))], rates, label=name)
     axes.set(xlabel="documents", ylabel="documents a second", ylim=(0, None))
     axes.ticklabel_format(style="plain", axis="x")
-    axes.legend(fontsize="small")
-    figure.savefig(file)
+    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    with rc_context({"svg.fonttype": "none"}):
+        figure.savefig(file)
