@@ -62,7 +62,7 @@ class Candidates:
     :param nearest: of the documents near one Probe's fingerprint, return the nearest so many; those of one distance by
         their write order. Documents with one fingerprint count as at most ``per_fingerprint``, as one if
         ``one_per_digest``. None for all. ``left_out`` counts the others. A store may return more.
-    :param counted: False: ``left_out`` need not count. It may be 1 for any Probe.
+    :param counted: False if the caller needs no numbers: then ``left_out`` may be 1 for any Probe.
     :param time_field: the field with the time, for Rows with their times. A Probe with times needs it.
     :param ids: say which of these ids a document has. Its filter and fingerprint do not matter. As a search, this does
         not see what was just written.

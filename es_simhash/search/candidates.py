@@ -57,13 +57,7 @@ def candidates_clause(
     columns = segment_columns(values, bits)
 
     def terms(segment: int, masks: NDArray[np.uint16]) -> dict[str, Any]:
-        asked: NDArray[Any]
-        if len(values) == 1:
-            asked = np.sort(columns[segment] ^ masks)
-        else:
-            asked = np.zeros(1 << 16, dtype=np.bool_)
-            asked[columns[segment][:, None] ^ masks] = True
-        return {"terms": {f"{field}.s{segment}": _hex()[asked].tolist()}}
+        return _terms(f"{field}.s{segment}", columns[segment], masks)
 
     plan = query_plan(max_distance, bits // 16)
     near = [terms(segment, ball(plan.radius)) for segment in range(bits // 16)]
@@ -85,10 +79,8 @@ def narrow_clause(fingerprint: int, max_distance: int = 3, field: str = "simhash
     """
     plan = query_plan(max_distance, bits // 16)
     radius = plan.radius + 1
-    terms = [
-        {"terms": {f"{field}.s{number}": _hex()[np.sort(column ^ ball(radius))].tolist()}}
-        for number, column in enumerate(segment_columns([fingerprint], bits))
-    ]
+    columns = segment_columns([fingerprint], bits)
+    terms = [_terms(f"{field}.s{segment}", column, ball(radius)) for segment, column in enumerate(columns)]
     minimum = len(terms) - max_distance // (radius + 1)
     within = {"bool": {"should": terms, "minimum_should_match": minimum}}
     return {"bool": {"filter": [candidates_clause(fingerprint, max_distance, field, bits), within]}}
@@ -106,6 +98,17 @@ def same_clause(fingerprints: Sequence[int], bits: int = 64, field: str = "simha
         segments = enumerate(hex_segments(value, bits))
         same.append({"bool": {"filter": [{"term": {f"{field}.s{number}": segment}} for number, segment in segments]}})
     return {"bool": {"should": same, "minimum_should_match": 1}}
+
+
+def _terms(name: str, segments: NDArray[np.uint16], masks: NDArray[np.uint16]) -> dict[str, Any]:
+    """Return a clause for the values of a segment that differ from one of these by one of the masks."""
+    asked: NDArray[Any]
+    if len(segments) == 1:
+        asked = np.sort(segments ^ masks)
+    else:
+        asked = np.zeros(1 << 16, dtype=np.bool_)
+        asked[segments[:, None] ^ masks] = True
+    return {"terms": {name: _hex()[asked].tolist()}}
 
 
 @cache

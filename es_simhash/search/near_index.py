@@ -46,6 +46,7 @@ PART = 4
 
 
 _IF_UNKNOWN = 25_000_000
+"""The largest number of fingerprints, if the free memory is not known."""
 
 
 def most_held(free: float | None, bits: int) -> int:
@@ -227,8 +228,8 @@ class NearIndex:
     def _at_small_distances(
         self, asked: NDArray[np.uint64], levels: Sequence[_Level]
     ) -> tuple[NDArray[np.int64], list[tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint8]]]]:
-        """Look fingerprints of 64 bits up in the levels with 0, 1 and 2 bits changed, while this is faster than to
-        compare each with each.
+        """Look fingerprints of 64 bits up in the levels with 0, 1 and 2 bits changed, as long as this is faster than
+        comparing each with each.
 
         :returns: the positions in the question of those that were not found, and the pairs that were: positions in the
             question, fingerprints of the index, distances in bits.

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _BATCH = 16
 """Fingerprints whose ranges are read together. Each is compared with the rows of all of them."""
 _NAMED = 2_000_000
-"""The most fingerprints in memory among which the nearest are searched: the comparison of some takes 128 bytes each."""
+"""The most fingerprints in memory among which the nearest are searched. For each of them the search takes 128 bytes."""
 _MANY = 10_000
 """Fingerprints that are read from an index at once."""
 _FEW = 20
