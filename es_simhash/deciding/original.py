@@ -9,11 +9,11 @@ with its text. It keeps the write order while its text changes within max_distan
 
 from __future__ import annotations
 
-from collections import ChainMap, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 from heapq import nsmallest
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +21,6 @@ import numpy as np
 
 from es_simhash.deciding.limits import LIMITS, Limits
 from es_simhash.deciding.memory import RecentSources
-from es_simhash.errors import InputError
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.key_table import KeyTable
 from es_simhash.search.keys import KeyIndex
@@ -49,9 +48,6 @@ large batch that they are near none, takes 0.3 ms: four times as long as the com
 
 FEW_NEAR = 100
 """A document's neighbours by keys are kept if there are at most so many. With ``confirm`` they are needed twice."""
-
-Rank = tuple[bool, int, int, str]
-"""Not an exact duplicate, distance in bits, write order, id. The smallest is the original."""
 
 
 @dataclass(frozen=True)
@@ -105,11 +101,10 @@ class _Counted(NamedTuple):
         ranked = np.lexsort((self.written, self.order))
         last = ranked[min(most, len(ranked)) - 1]
         tied = (self.order[ranked] == self.order[last]) & (self.written[ranked] == self.written[last])
-        end = int(np.flatnonzero(tied)[-1]) + 1
-        found = [
-            (self.order[i], int(self.written[i]), rows[self.indices[i]].id, int(self.indices[i])) for i in ranked[:end]
-        ]
-        return [(index, written) for _, written, _, index in sorted(found)[:most]]
+        some = ranked[: int(np.flatnonzero(tied)[-1]) + 1]
+        columns = self.order[some].tolist(), self.written[some].tolist(), self.indices[some].tolist()
+        found = sorted((order, written, rows[index].id, index) for order, written, index in zip(*columns, strict=True))
+        return [(index, written) for _, written, _, index in found[:most]]
 
 
 class Neighbours:
@@ -296,53 +291,45 @@ class Neighbours:
         :param strict: a neighbour without a text raises; else it does not count.
         :raises InputError: if ``strict``, naming a neighbour whose text is not in the store.
         """
-        ranked = self._ranked(id, decided_rows, before)
-        if self._texts is None:
-            best = min(ranked, default=None, key=itemgetter(0))
-            return self._original(*best, None, decided_rows) if best else None
-        position = self._position[id]
-        digest = self._rows[self._stored_count + position].digest
-        ranked.sort(key=itemgetter(0))
-        # The texts of the nearest are here already. The texts of others are fetched now, and not kept.
-        for start in range(0, len(ranked), self._limits.texts):
-            some = ranked[start : start + self._limits.texts]
-            others = [i for _, i in some if i < self._stored_count and self._rows[i].digest != digest]
-            fetched = self._fetch(store, [index for index in others if index not in self._stored_texts])
-            stored_texts = ChainMap(fetched, self._stored_texts)
-            for rank, index in some:
-                try:
-                    similarity = self._similarity(self._texts, position, index, stored_texts)
-                except InputError:
-                    if strict:
-                        raise
-                    continue
-                if self._texts.is_enough(similarity):
-                    return self._original(rank, index, similarity, decided_rows)
-        return None
-
-    def _ranked(self, id: str, decided_rows: Mapping[str, Row], before: int | None) -> list[tuple[Rank, int]]:
-        """Return the neighbours that count, in the order of comparison, each with its rank and its index.
-
-        Where texts confirm, there are not too many. Else only the first can be the original.
-        """
         position = self._position[id]
         digest = self._rows[self._stored_count + position].digest
         same = self._copies[digest] if digest else []
         copies = np.array(same, dtype=np.intp)
         in_window = self._in_window(_Near(copies, np.zeros_like(copies)), position)
         exact = self._counted(in_window, id, decided_rows, before)
-        if len(exact.indices):  # the first of them is the original, and no text needs to be compared
-            return [
-                (self._rank(index, order, position, exact=True), index) for index, order in exact.first(self._rows, 1)
-            ]
+        for index, _ in exact.first(self._rows, 1):  # no text needs to be compared
+            return Original(self._present(index, decided_rows), 0, None if self._texts is None else 1.0)
         near = self._near(position)
         if not len(near.indices) and not self._not_returned:
-            return []
+            return None
         others = self._counted(near.without(copies), id, decided_rows, before)
-        most = 1 if self._texts is None else most_texts(self._rows[self._stored_count + position].length)
-        if self._texts is not None:
-            self._count_left_out(id, others, most)
-        return [(self._rank(index, order, position), index) for index, order in others.first(self._rows, most)]
+        if self._texts is None:
+            for index, _ in others.first(self._rows, 1):
+                return Original(self._present(index, decided_rows), self._distance(position, index), None)
+            return None
+        most = most_texts(self._rows[self._stored_count + position].length)
+        self._count_left_out(id, others, most)
+        ranked = self._nearest_first(position, others.first(self._rows, most))
+        # The texts of the nearest are here already. The texts of others are fetched now, and not kept.
+        for start in range(0, len(ranked), self._limits.texts):
+            some = ranked[start : start + self._limits.texts]
+            texts = self._texts_of(store, some)
+            for number, similarity in self._texts.similar_among(self._batch_text(position), texts, strict=strict):
+                index = some[number]
+                return Original(self._present(index, decided_rows), self._distance(position, index), similarity)
+        return None
+
+    def _nearest_first(self, position: int, neighbours: Iterable[tuple[int, int]]) -> list[int]:
+        """Return the indices of neighbours in the order of comparison.
+
+        :param neighbours: pairs (index, write order).
+        """
+        ranks = []
+        for index, written in neighbours:
+            distance = self._distance(position, index)
+            # Where there is no distance, the document comes after all that have one.
+            ranks.append((self._rule.bits + 1 if distance is None else distance, written, self._rows[index].id, index))
+        return [index for *_, index in sorted(ranks)]
 
     def _counted(self, near: _Near, id: str, decided_rows: Mapping[str, Row], before: int | None) -> _Counted:
         """Return those that count, each with its write order."""
@@ -367,25 +354,25 @@ class Neighbours:
         elif len(others.indices) > most:
             self.left_out[id] = len(others.indices) - most
 
-    def _rank(self, index: int, order: int, position: int, *, exact: bool = False) -> Rank:
-        ours, theirs = self._rows[self._stored_count + position], self._rows[index]
-        distance = 0 if exact else hamming_distance(ours.fingerprint, theirs.fingerprint)
-        # Where there is no distance, the document comes after all that have one.
-        return not exact, self._rule.bits + 1 if distance is None else distance, order, theirs.id
+    def _distance(self, position: int, index: int) -> int | None:
+        """Return the distance of a Row from one of the batch, in bits; None if one has no fingerprint."""
+        return hamming_distance(self._rows[self._stored_count + position].fingerprint, self._rows[index].fingerprint)
 
-    def _original(self, rank: Rank, index: int, similarity: float | None, decided_rows: Mapping[str, Row]) -> Original:
+    def _present(self, index: int, decided_rows: Mapping[str, Row]) -> Row:
+        """Return a Row; of the batch as it is decided."""
         row = self._rows[index]
-        distance = None if rank[1] > self._rule.bits else rank[1]
-        return Original(decided_rows[row.id] if index >= self._stored_count else row, distance, similarity)
+        return decided_rows[row.id] if index >= self._stored_count else row
 
-    def _similarity(
-        self, texts: Texts, position: int, index: int, stored_texts: Mapping[int, StoredText]
-    ) -> float | None:
-        row = self._rows[index]
-        if row.digest and row.digest == self._rows[self._stored_count + position].digest:
-            return 1.0
-        other = self._batch_text(index - self._stored_count) if index >= self._stored_count else stored_texts.get(index)
-        return texts.similarity(self._batch_text(position), other)
+    def _texts_of(self, store: Store, indices: Sequence[int]) -> list[StoredText]:
+        """Return the features of Rows' texts."""
+        stored = [index for index in indices if index < self._stored_count]
+        fetched = self._fetch(store, [index for index in stored if index not in self._stored_texts])
+        return [
+            self._batch_text(index - self._stored_count)
+            if index >= self._stored_count
+            else fetched.get(index, self._stored_texts.get(index))
+            for index in indices
+        ]
 
 
 def _first_of_copies(

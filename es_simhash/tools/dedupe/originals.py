@@ -298,11 +298,11 @@ class Originals:
             distance = distances.get(original)
             return distance is None, distance or 0, original
 
-        for original in sorted(ordered[:most], key=nearest_first):
-            other = self._original(original)
-            similarity = self._confirm.similarity(own.features, other.features)
-            if similarity >= self._confirm.least:
-                return Decision(other.about, False, similarity, distances.get(original), left_out)
+        ordered = sorted(ordered[:most], key=nearest_first)
+        texts = (self._original(original).features for original in ordered)
+        for number, similarity in self._confirm.similar_among(own.features, texts):
+            original = ordered[number]
+            return Decision(self._original(original).about, False, similarity, distances.get(original), left_out)
         return Decision(left_out=left_out)
 
     def _ranked(self, queries: Sequence[KeyQuery], keys: Integers, originals: Integers, *, skip: bool) -> list[int]:
