@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,6 +100,8 @@ def _find(index: Index, request: Candidates) -> Found:
     ranges = ranges_of(request, index)
     page = min(index.limits.page, max(1, HITS // max(1, min(SEARCHES, len(batches)))))
     looks = [look for probes in batches for look in _searches(request, probes, ranges, look_up, page)]
+    if look_up.narrow:
+        crowded, looks = looks, []  # most likely it finds very many documents, too
     by_keys = request.key_searches().items()
     looks += [_Look(_key_search(request, *some, ranges), sharing=numbers) for some, numbers in by_keys]
     looks += [_Look(_search_of_ids(some), ids=True) for some in chunks(request.ids, TERMS)]
@@ -163,17 +166,18 @@ def _nearest_hits(
 
     The server counts the documents of each fingerprint. Only the nearest documents are read.
     """
-    hits: list[dict[str, Any]] = []
     digests = replace(request, max_distance=-1)
-    for some in chunks([probe for probe in probes if probe.digest is not None], DIGESTS):
-        search = _search(digests, some, look_up, index.limits.page, ranges, collapse=False if ranges else None)
-        hits += _every_hit(request, search, index)
+    searches = [
+        _search(digests, some, look_up, index.limits.page, ranges, collapse=False if ranges else None)
+        for some in chunks([probe for probe in probes if probe.digest is not None], DIGESTS)
+    ]
     if not request.fingerprints(probes):
-        return hits, {}
+        return list(chain(*_every_hit(request, searches, index))), {}
     counted = _count_fingerprints(request, probes, ranges, look_up, index)
     found = request.nearest_of(counted, probes)
-    more, crowds = _hits_of_fingerprints(request, {each: counted[each] for each in found.fingerprints}, ranges, index)
-    return hits + more, request.left_out_of(crowds, found.left_out)
+    named = {each: counted[each] for each in found.fingerprints}
+    hits, crowds = _hits_of_fingerprints(request, named, searches, ranges, index)
+    return hits, request.left_out_of(crowds, found.left_out)
 
 
 def _count_fingerprints(
@@ -216,39 +220,46 @@ def _count_fingerprints(
 
 
 def _hits_of_fingerprints(
-    request: Candidates, crowds: Mapping[int, Crowd], ranges: tuple[dict[str, Any], ...], index: Index
+    request: Candidates,
+    crowds: Mapping[int, Crowd],
+    others: Sequence[dict[str, Any]],
+    ranges: tuple[dict[str, Any], ...],
+    index: Index,
 ) -> tuple[list[dict[str, Any]], dict[int, int]]:
-    """Return the hits with some fingerprints, ``per_fingerprint`` of each, and how many others each of them has."""
+    """Return the hits with some fingerprints, ``per_fingerprint`` of each, and how many others each of them has.
+
+    :param others: searches whose hits are returned, too.
+    """
     most, page = request.per_fingerprint, index.limits.page
     if most is None:
-        every: list[dict[str, Any]] = []
-        not_read: dict[int, int] = {}
-        for some in chunks(list(crowds), DIGESTS):
-            found = _every_hit(request, _search_of_fingerprints(request, some, page, ranges), index)
-            if len(found) >= index.limits.most_hits:
-                not_read[some[-1]] = sum(crowds[value].count for value in some) - len(found)
-            every += found
-        return every, not_read
+        every = list(chunks(list(crowds), DIGESTS))
+        searches = [_search_of_fingerprints(request, some, page, ranges) for some in every]
+        found = _every_hit(request, [*others, *searches], index)
+        not_read = {
+            some[-1]: sum(crowds[value].count for value in some) - len(hits)
+            for some, hits in zip(every, found[len(others) :], strict=True)
+            if len(hits) >= index.limits.most_hits
+        }
+        return list(chain(*found)), not_read
     if most == 1 and request.bits == 64:
         first = {"collapse": {"field": "simhash.fp"}}
         searches = [_search_of_fingerprints(request, some, len(some)) | first for some in chunks(list(crowds), DIGESTS)]
-        return [hit for body in _bodies(searches, index) for hit in body["hits"]["hits"]], {}
+        hits = [hit for body in _bodies(searches, index) for hit in body["hits"]["hits"]]
+        return [*chain(*_every_hit(request, others, index)), *hits], {}
     left_out = {value: crowd.count - most for value, crowd in crowds.items() if crowd.count > most}
     searches = [_search_of_fingerprints(request, [value], most) for value in left_out]
     hits = [hit for body in _bodies(searches, index) for hit in body["hits"]["hits"]]
-    few: list[int] = []
-    count = 0
+    parts, count = list[list[int]](), page
     for value, crowd in crowds.items():
         if value in left_out:
             continue
         count += crowd.count
-        if len(few) == DIGESTS or count >= page:
-            hits += _every_hit(request, _search_of_fingerprints(request, few, page), index)
-            few, count = [], crowd.count
-        few.append(value)
-    if few:
-        hits += _every_hit(request, _search_of_fingerprints(request, few, page), index)
-    return hits, left_out
+        if count >= page or len(parts[-1]) == DIGESTS:
+            parts.append([])
+            count = crowd.count
+        parts[-1].append(value)
+    searches = [_search_of_fingerprints(request, some, page) for some in parts]
+    return [*chain(*_every_hit(request, [*others, *searches], index)), *hits], left_out
 
 
 def _search_of_fingerprints(
@@ -264,15 +275,14 @@ def _search_of_fingerprints(
     return search | {"collapse": {"field": "simhash.digest"}} if request.one_per_digest and not ranges else search
 
 
-def _every_hit(request: Candidates, search: dict[str, Any], index: Index) -> list[dict[str, Any]]:
-    """Return the hits of a search; all hits of its query, if it may have more."""
-    [body] = _bodies([search], index)
-    hits: list[dict[str, Any]] = body["hits"]["hits"]
-    if len(hits) < search["size"]:
-        return hits
-    return _all_hits(
-        search["query"], index, row_options(request.time_field, keys=request.with_keys), index.limits.most_hits
-    )
+def _every_hit(request: Candidates, searches: Sequence[dict[str, Any]], index: Index) -> list[list[dict[str, Any]]]:
+    """Return the hits of each search; all hits of its query, if it may have more."""
+    options = row_options(request.time_field, keys=request.with_keys)
+    found: list[list[dict[str, Any]]] = [body["hits"]["hits"] for body in _bodies(searches, index)]
+    return [
+        hits if len(hits) < search["size"] else _all_hits(search["query"], index, options, index.limits.most_hits)
+        for search, hits in zip(searches, found, strict=True)
+    ]
 
 
 def _probe_batches(request: Candidates, index: Index) -> tuple[LookUp, list[Sequence[Probe]]]:
