@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.encoding import hex_segments, segment_columns
+from es_simhash.fingerprinting.encoding import hex_segments, segment_columns, to_longs, to_signed
 from es_simhash.search.query_plan import ball, query_plan, sphere
 
 if TYPE_CHECKING:
@@ -93,10 +93,11 @@ def same_clause(fingerprints: Sequence[int], bits: int = 64, field: str = "simha
     :param bits: the fingerprint width, 64 or 128.
     :param field: the object field that holds the segments.
     """
-    same = []
-    for value in fingerprints:
-        segments = enumerate(hex_segments(value, bits))
-        same.append({"bool": {"filter": [{"term": {f"{field}.s{number}": segment}} for number, segment in segments]}})
+    if bits == 64:
+        return {"terms": {f"{field}.fp": [to_signed(value) for value in fingerprints]}}
+    names = [f"{field}.fp", f"{field}.fp1"]
+    pairs = [zip(names, to_longs(value, bits), strict=True) for value in fingerprints]
+    same = [{"bool": {"filter": [{"term": {name: long}} for name, long in pair]}} for pair in pairs]
     return {"bool": {"should": same, "minimum_should_match": 1}}
 
 

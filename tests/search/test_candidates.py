@@ -8,27 +8,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.fingerprinting.encoding import hex_segments
+from es_simhash.fingerprinting.encoding import hex_segments, to_longs
 from es_simhash.search.candidates import candidates_clause, narrow_clause, plain_clause, same_clause
 from tests.contract.documents import flip
 
 
-def matches(clause: dict[str, Any], segments: dict[str, str]) -> bool:
-    """Return what a server says of a document with these segments."""
+def matches(clause: dict[str, Any], fields: dict[str, str | int]) -> bool:
+    """Return what a server says of a document with these fields."""
     ((kind, body),) = clause.items()
     if kind == "bool":
-        count = sum(matches(each, segments) for each in body.get("should", ()))
+        count = sum(matches(each, fields) for each in body.get("should", ()))
         return count >= body.get("minimum_should_match", 0) and all(
-            matches(each, segments) for each in body.get("filter", ())
+            matches(each, fields) for each in body.get("filter", ())
         )
     ((field, values),) = body.items()
-    return segments[field] in values if kind == "terms" else segments[field] == values
+    return fields[field] in values if kind == "terms" else fields[field] == values
 
 
 def found(clause: dict[str, Any], value: int, bits: int) -> bool:
     """Return whether a clause finds the document with a fingerprint."""
     segments = {f"simhash.s{number}": segment for number, segment in enumerate(hex_segments(value, bits))}
-    return matches(clause, segments)
+    return matches(
+        clause, {**segments, **dict(zip(("simhash.fp", "simhash.fp1"), to_longs(value, bits), strict=False))}
+    )
 
 
 @pytest.mark.parametrize("bits", [64, 128])

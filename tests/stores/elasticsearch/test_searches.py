@@ -37,9 +37,20 @@ def test_very_many_hits_are_counted_by_fingerprint_and_only_the_nearest_document
     assert [row.id for row in reply.rows] == ["first"], "of the two at one bit the first written"
     assert reply.left_out == {0: 5 + 9}
     [_, search] = index.client.calls[2].body
-    [same] = search["query"]["bool"]["filter"][0]["bool"]["should"]
-    segments = [{"term": {f"simhash.s{n}": "0002" if n == 3 else "0000"}} for n in range(4)]
-    assert same == {"bool": {"filter": segments}}
+    assert search["query"]["bool"]["filter"][0] == {"terms": {"simhash.fp": [0b10]}}
+
+
+def test_after_a_search_with_very_many_hits_the_next_one_does_not_read_a_page_of_them() -> None:
+    fields = {"simhash.fp": [0b11111], "simhash.digest": ["d"], "simhash.group": ["d"], "simhash.written": [1]}
+    hit = {"_index": "news", "_id": "d", "_seq_no": 1, "_primary_term": 1, "fields": fields}
+    full = {"timed_out": False, "_shards": SHARDS, "status": 200, "hits": {"hits": [hit] * 1_000}}
+    nothing = {"timed_out": False, "_shards": SHARDS, "status": 200, "hits": {"hits": []}}
+    counted = nothing | {"aggregations": {"kinds": {"buckets": []}}}
+    index = index_with({"responses": [full]}, {"responses": [counted]}, {"responses": [counted]})
+    index.count.set(10_000_000)
+    for _ in range(2):
+        assert candidates(index, Candidates((Probe(0, None),), 3, 64, per_fingerprint=1_000, nearest=1_000)).rows == []
+    assert [bool(call.body[1].get("aggs")) for call in index.client.calls] == [False, True, True]
 
 
 def test_a_multi_search_asks_for_a_limited_number_of_hits() -> None:
