@@ -18,7 +18,7 @@ from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import compared_characters, digest
 from es_simhash.fingerprinting.numbers import numbers_agree, numbers_of_normalised, numbers_of_words
 from es_simhash.fingerprinting.shingles import distinct, in_common_with_each, shingle_numbers, shingles_of_texts
-from es_simhash.search.keys import text_keys
+from es_simhash.search.keys import SHORT, text_keys
 from es_simhash.similarity.edits import levenshtein, may_be_similar
 from es_simhash.similarity.measures import check_measure, containment, cosine, jaccard
 
@@ -36,8 +36,9 @@ MOST_TEXTS = 20
 """The number of texts that are compared with a long document: of the documents that share the most and rarest keys, or
 that are nearest."""
 _CHARACTERS = 20_000
-_MOST_OF_SHORT = 1_000
-_SHORT = 1_000
+_MOST_WITH_BANDS = 50
+_MOST_WITH_GRAMS = 1_000
+_COMPARED_AT_ONCE = 1_000
 """Word characters of the longest text that is compared with many at once."""
 _ROUNDING = 1e-9
 
@@ -45,14 +46,19 @@ _ROUNDING = 1e-9
 def most_texts(length: int | None) -> int:
     """Return how many texts are compared with a document.
 
-    Work is limited, and not the number of texts: a title takes 2 µs, and very many titles resemble each other.
+    Work is limited, and not the number of texts: a title takes 1 µs, and very many titles resemble each other. The
+    number of shared q-grams tells little of how similar titles are. The number of shared bands tells more, so fewer
+    longer texts are enough (``scripts/study/keys.md``).
 
     >>> most_texts(None), most_texts(5_000), most_texts(100), most_texts(40), most_texts(12)
-    (20, 20, 200, 500, 1000)
+    (20, 20, 50, 500, 1000)
 
     :param length: word characters of its text; None if they are not known.
     """
-    return MOST_TEXTS if not length else min(_MOST_OF_SHORT, max(MOST_TEXTS, _CHARACTERS // length))
+    if not length:
+        return MOST_TEXTS
+    most = _MOST_WITH_GRAMS if length <= SHORT else _MOST_WITH_BANDS
+    return min(most, max(MOST_TEXTS, _CHARACTERS // length))
 
 
 def check_similarity(confirm: object) -> None:
@@ -220,7 +226,7 @@ class Confirm:
 
         Many short texts are compared at once. A long text is compared with few, each alone.
         """
-        alone = len(others) == 1 or not 0 < len(text.words) <= _SHORT
+        alone = len(others) == 1 or not 0 < len(text.words) <= _COMPARED_AT_ONCE
         if alone or self.measure == "cosine":
             return range(len(others))
         found = np.zeros(len(others), dtype=np.bool_)
