@@ -7,6 +7,7 @@
     python scripts/study/keys.py time --folder DIR
     python scripts/study/keys.py grams --folder DIR
     python scripts/study/keys.py boundary --folder DIR
+    python scripts/study/keys.py limit --folder DIR [--corpus NAME=FILE ...]
     python scripts/study/keys.py contained --folder DIR
     python scripts/study/keys.py numbers --folder DIR
 
@@ -19,7 +20,8 @@ found it.
 *rules*: the same for minhash.py, with a filter by size and the best ranked alone. *template*: 100,000 pages of one
 template in memory: how many pages share a key, and whether the original of a copy is among the 20 best ranked. *time*:
 processor time in µs beside the fingerprint. *contained*: copies that were cut or framed. *grams*: candidates of short
-texts. *boundary*: from which length on bands serve. *numbers*: another day's text against one with wrong characters.
+texts. *boundary*: from which length on bands serve. *limit*: how many texts must be compared so that a copy is among
+them. *numbers*: another day's text against one with wrong characters.
 template and grams take some 5 minutes each, the others one or two.
 """
 
@@ -44,7 +46,9 @@ from es_simhash.fingerprinting.numbers import numbers_agree
 from es_simhash.fingerprinting.shingles import shingle_numbers
 from es_simhash.search import minhash
 from es_simhash.search.encoding import mixed
+from es_simhash.search.keys import KeyIndex, key_queries, keys_of_texts
 from es_simhash.search.qgrams import gram_keys, gram_query
+from es_simhash.similarity.confirm import Confirm
 from es_simhash.similarity.measures import containment
 from truth import join
 
@@ -478,6 +482,43 @@ def boundary(arguments):
         print(f"| {low}–{high - 1} ({len(texts)}) | " + " | ".join(cells) + " |", flush=True)
 
 
+LIMITS = (5, 10, 20, 30, 50, 100, 200)
+LENGTHS = ((20, 60), (61, 150), (151, 400), (401, 1000))
+CROWDED = 5
+
+
+def limit(arguments, most=20_000):
+    """Of the texts with more than CROWDED candidates and with a copy: of how many no copy is among the first ones.
+
+    Truth is the rule itself, applied to all candidates: the limit alone is measured here.
+    """
+    confirm = Confirm(0.8, "either", Fingerprinter(), numbers_agree=True)
+    lost_by = [f"lost by {number}" for number in LIMITS]
+    header("texts", "word characters", f"more than {CROWDED} candidates", "candidates", "with a copy", *lost_by)
+    for name, texts in corpora(arguments, shortest=LENGTHS[0][0]):
+        for low, high in LENGTHS:
+            some = [words for words in texts if low <= len(words) <= high]
+            some = random.Random(1).sample(some, min(most, len(some)))
+            features, keys = [confirm.features(words) for words in some], keys_of_texts(some)
+            queries = [key_queries(each, confirm.least, numbers=True) for each in keys]
+            index = KeyIndex([each.values for each in keys], [each.length for each in keys], queries)
+            candidates, first = [], []
+            for number, asked in enumerate(queries):
+                indices, scores = index.sharing(asked)
+                ranked = indices[np.lexsort((indices, -scores))]
+                ranked = ranked[ranked != number].tolist()
+                if len(ranked) > CROWDED:
+                    candidates.append(len(ranked))
+                    copies = (
+                        n for n, i in enumerate(ranked) if confirm.similarity(features[number], features[i]) >= 0.8
+                    )
+                    first += [next(copies, None)]
+            found = [place for place in first if place is not None]
+            cells = [f"{len(some):,} {name}", f"{low}–{high}", len(candidates), f"{np.mean(candidates or [0]):.1f}"]
+            cells += [len(found), *(sum(place >= number for place in found) for number in LIMITS)]
+            print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
 MEASUREMENTS = {
     "fetch": lambda arguments: fetch(arguments.folder),
     "bands": bands,
@@ -487,6 +528,7 @@ MEASUREMENTS = {
     "contained": contained,
     "grams": grams,
     "boundary": boundary,
+    "limit": limit,
     "numbers": numbers,
 }
 

@@ -34,7 +34,8 @@ SOURCE_BAND = 8.6
 SEQUENCE, WRITTEN = 5.0, 2.5
 """Bytes of _seq_no and of simhash.written."""
 LONG = 8.0 + 9.0
-"""Bytes of 64 bits of a fingerprint: its doc values and its points. All of these constants: Elasticsearch 9.5.3, 20,000 random documents."""
+"""Bytes of 64 bits of a fingerprint: its doc values and its points. All of these constants: Elasticsearch 9.5.3, 20,000
+random documents."""
 ALL_DIFFERENT = 2.0**128
 """So many values that no two documents have the same one."""
 BAND_VALUES = 2.0**36
