@@ -97,7 +97,7 @@ def distinct(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def in_common_with_each(a: NDArray[np.uint64], others: Sequence[NDArray[np.uint64]]) -> NDArray[np.int64]:
     """Return :func:`in_common` of an array and each of n others, shape (n,).
 
-    For many short texts this takes a quarter of the time.
+    For 200 texts of 100 characters this takes a third of the time.
     """
     ends = np.cumsum([0, *map(len, others)])
     every = np.concatenate(others)
