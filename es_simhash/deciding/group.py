@@ -25,6 +25,7 @@ from es_simhash.groups.links import ConfirmedLinks, GroupInput, links
 from es_simhash.groups.time_window import Times
 from es_simhash.search.key_table import KeyTable, most_texts_held
 from es_simhash.search.keys import LONGEST_WITH_GRAMS, KeyIndex, TextKeys
+from es_simhash.search.minhash import is_band
 from es_simhash.similarity.confirm import MOST_TEXTS
 from es_simhash.similarity.rule import DIGESTS_ALONE
 
@@ -339,7 +340,7 @@ def _stored_keys(store: Store, ids: Sequence[str], texts: Texts) -> dict[str, Te
     """
     rows = store.fetch(tuple(ids))
     keys = {
-        id: TextKeys(tuple(sorted(row.keys)), row.length)
+        id: TextKeys(tuple(sorted(filter(is_band, row.keys))), row.length)  # which numbers may agree, the text knows
         for id, row in rows.items()
         if row.length is not None and row.length > LONGEST_WITH_GRAMS
     }

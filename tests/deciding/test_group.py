@@ -159,3 +159,12 @@ def test_the_keys_in_memory_save_look_ups_and_change_nothing(seed: int, rule: di
     assert reports[1].changed == 0
     assert look_ups[0] == 200
     assert look_ups[1] < 20
+
+
+def test_texts_that_have_only_a_number_in_common_are_no_candidates() -> None:
+    rng = random.Random(5)
+    texts = ["".join(chr(rng.randint(0x4E00, 0x9FA5)) for _ in range(100)) + "第3号" for _ in range(80)]
+    with Documents("sqlite:///:memory:") as documents:
+        documents.setup(keys=True)
+        list(documents.ingest([{"id": str(number), "text": text} for number, text in enumerate(texts)]))
+        assert documents.group().left_out == 0
