@@ -334,13 +334,14 @@ def _pairs_of(
 def _stored_keys(store: Store, ids: Sequence[str], texts: Texts) -> dict[str, TextKeys]:
     """Return the keys of stored documents. Documents that do not exist (any more) are left out.
 
-    The store has the keys. Only the count filter of a short text needs the text itself.
+    The store has the keys. Only the count filter of a short text needs the text itself. The keys of numbers are left
+    out: which of them a copy must have, only the text tells.
 
     :raises InputError: if a text is needed and the document has none; the message names the document.
     """
     rows = store.fetch(tuple(ids))
     keys = {
-        id: TextKeys(tuple(sorted(filter(is_band, row.keys))), row.length)  # which numbers may agree, the text knows
+        id: TextKeys(tuple(sorted(filter(is_band, row.keys))), row.length)
         for id, row in rows.items()
         if row.length is not None and row.length > LONGEST_WITH_GRAMS
     }

@@ -37,10 +37,13 @@ MOST_TEXTS = 20
 that are nearest."""
 _CHARACTERS = 20_000
 _MOST_WITH_BANDS = 50
+"""The most texts that are compared with one of more than ``SHORT`` word characters, which has bands."""
 _MOST_WITH_GRAMS = 1_000
+"""The most texts that are compared with a shorter one, which has only q-grams."""
 _COMPARED_AT_ONCE = 1_000
 """Word characters of the longest text that is compared with many at once."""
 _ROUNDING = 1e-9
+"""More than the error of a similarity, which is computed in floating point."""
 
 
 def most_texts(length: int | None) -> int:

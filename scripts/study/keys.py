@@ -32,7 +32,7 @@ import random
 import re
 import time
 from collections import Counter
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -502,18 +502,15 @@ def limit(arguments, most=20_000):
             features, keys = [confirm.features(words) for words in some], keys_of_texts(some)
             queries = [key_queries(each, confirm.least, numbers=True) for each in keys]
             index = KeyIndex([each.values for each in keys], [each.length for each in keys], queries)
-            candidates, first = [], []
+            candidates, found = [], []
             for number, asked in enumerate(queries):
                 indices, scores = index.sharing(asked)
                 ranked = indices[np.lexsort((indices, -scores))]
                 ranked = ranked[ranked != number].tolist()
                 if len(ranked) > CROWDED:
                     candidates.append(len(ranked))
-                    copies = (
-                        n for n, i in enumerate(ranked) if confirm.similarity(features[number], features[i]) >= 0.8
-                    )
-                    first += [next(copies, None)]
-            found = [place for place in first if place is not None]
+                    copies = confirm.similar_among(features[number], (features[i] for i in ranked))
+                    found += [place for place, _ in islice(copies, 1)]
             cells = [f"{len(some):,} {name}", f"{low}–{high}", len(candidates), f"{np.mean(candidates or [0]):.1f}"]
             cells += [len(found), *(sum(place >= number for place in found) for number in LIMITS)]
             print("| " + " | ".join(map(str, cells)) + " |", flush=True)

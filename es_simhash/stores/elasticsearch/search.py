@@ -101,7 +101,7 @@ def _find(index: Index, request: Candidates) -> Found:
     page = min(index.limits.page, max(1, HITS // max(1, min(SEARCHES, len(batches)))))
     looks = [look for probes in batches for look in _searches(request, probes, ranges, look_up, page)]
     if look_up.narrow:
-        crowded, looks = looks, []  # most likely it finds very many documents, too
+        crowded, looks = looks, []  # a search found very many documents a moment ago, so this one probably does, too
     by_keys = request.key_searches().items()
     looks += [_Look(_key_search(request, *some, ranges), sharing=numbers) for some, numbers in by_keys]
     looks += [_Look(_search_of_ids(some), ids=True) for some in chunks(request.ids, TERMS)]
@@ -249,7 +249,7 @@ def _hits_of_fingerprints(
     left_out = {value: crowd.count - most for value, crowd in crowds.items() if crowd.count > most}
     searches = [_search_of_fingerprints(request, [value], most) for value in left_out]
     hits = [hit for body in _bodies(searches, index) for hit in body["hits"]["hits"]]
-    parts, count = list[list[int]](), page
+    parts, count = list[list[int]](), page  # so the first fingerprint opens a part
     for value, crowd in crowds.items():
         if value in left_out:
             continue
