@@ -27,8 +27,9 @@ from es_simhash.fingerprinting.numbers import numbers_of_normalised, numbers_of_
 from es_simhash.fingerprinting.tokens import tokenize
 from es_simhash.fingerprinting.weights import weigh
 from es_simhash.fingerprinting.word_segmenters import segmenter
+from es_simhash.search.encoding import HASH_BITS, LONGER, NUMBERS, PAIRS, encoded
 from es_simhash.search.keys import text_keys
-from tests.search.test_minhash import plain_bands
+from tests.search.test_minhash import ALL, plain_bands, plain_mixed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,7 +77,7 @@ def line_of(text: str, scheme: Scheme) -> dict[str, Any]:
         "numbers": [
             sorted(found.elements()) for found in (numbers_of_normalised(normalised), numbers_of_words(normalised))
         ],
-        "keys": list(keys.values),
+        "keys": encoded(keys.values),
     }
 
 
@@ -117,26 +118,35 @@ def plain_fingerprint(features: dict[str, int], bits: int) -> str | None:
     return f"{value:0{bits // 4}x}"
 
 
-def plain_grams(words: str) -> list[str]:
+def plain_grams(words: str) -> list[int]:
     padded = "^" + words + "$$"
-    keys: list[str] = []
+    grams: list[str] = []
+    keys: list[int] = []
     for start in range(len(words) + 1):
         first = words[max(start - 1, 0)]
         width = 2 if re.match("[\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]", first) else 3
-        gram = "g" + padded[start : start + width]
-        before = sum(key == gram or key.startswith(gram + "#") for key in keys)
-        keys.append(f"{gram}#{before}" if before else gram)
+        grams.append(padded[start : start + width])
+        factors = (0x6A09E667F3BCC909, 0xBB67AE8584CAA73B, 0x3C6EF372FE94F82B)
+        number = sum(ord(letter) * factor for letter, factor in zip(grams[-1], factors, strict=False))
+        number += (grams.count(grams[-1]) - 1) * 0xA54FF53A5F1D36F1
+        keys.append(plain_mixed(number & ALL) >> 64 - HASH_BITS)
     return keys
 
 
+def plain_number_key(numbers: str) -> int:
+    return mmh3.hash64(numbers.encode(), seed=0, signed=False)[0] >> 64 - HASH_BITS | NUMBERS << HASH_BITS
+
+
 def plain_text_keys(words: str, numbers: list[list[str]]) -> list[str]:
-    of_numbers = ["n" + ",".join(found) for found in numbers if 1 <= len(found) <= 3]
-    return [
-        *(plain_grams(words) if len(words) <= 75 else []),
-        *(plain_bands(words, "p") if 60 < len(words) <= 225 else []),
-        *(plain_bands(words, "m") if len(words) > 150 else []),
-        *(key for key in dict.fromkeys(of_numbers) if len(key) <= 64),
+    of_numbers = [",".join(found) for found in numbers if 1 <= len(found) <= 3]
+    keys = [
+        *(plain_grams(words) if 1 <= len(words) <= 75 else []),
+        *(plain_bands(words, PAIRS) if 60 < len(words) <= 225 else []),
+        *(plain_bands(words, LONGER) if len(words) > 150 else []),
+        *(plain_number_key(found) for found in dict.fromkeys(of_numbers) if len(found) <= 64),
     ]
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
+    return ["".join(digits[key >> shift & 63] for shift in range(30, -1, -6)) for key in keys]
 
 
 def plain_contains(data: bytes, item: str | int) -> bool:
@@ -208,7 +218,8 @@ def test_an_sqlite_file_holds_these_values(line: dict[str, Any], tmp_path: Path)
     assert {name: row[name] for name in expected if name in row} == {
         name: value for name, value in expected.items() if not re.fullmatch(r"s\d", name)
     }
-    assert (row["length"], sorted(json.loads(row["keys"]))) == (line["length"], sorted(line["keys"]))
+    stored = [int.from_bytes(row["keys"][at : at + 5], "little") for at in range(0, len(row["keys"]), 5)]
+    assert (row["length"], sorted(encoded(stored))) == (line["length"], sorted(line["keys"]))
     assert row["content"] == content(line["text"])
     assert (row["group"], row["duplicate_of"]) == ("a", None)
     assert ":".join(map(str, json.loads(values["scheme"]).values())) == line["scheme"]

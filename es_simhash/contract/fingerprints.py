@@ -24,4 +24,4 @@ class FingerprintPage:
     after: Any
     more: bool
     others: int = 0
-    keys: Sequence[tuple[Sequence[str], int]] = ()
+    keys: Sequence[tuple[Sequence[int], int]] = ()

@@ -24,7 +24,7 @@ class Row:
         A small change of the text (a near-duplicate of the former text) keeps it. A change of the links keeps it.
     :param version: version of the stored document, in a form of the store's own; None if it is not stored. Every write
         changes it.
-    :param keys: keyword keys of the document (:mod:`es_simhash.search.keys`), all different, in any order. A Row that
+    :param keys: keys of the document (:mod:`es_simhash.search.keys`), all different, in any order. A Row that
         is written replaces the former keys of its document; if it has none, it removes them.
     :param length: word characters of the text; None if the Row comes without keys of the text.
     :param damaged: None; or why the stored document cannot be used, where another program wrote our values: what is
@@ -42,7 +42,7 @@ class Row:
     duplicate_of: str | None
     written: int
     version: Any = field(default=None, compare=False)
-    keys: tuple[str, ...] = field(default=(), compare=False)
+    keys: tuple[int, ...] = field(default=(), compare=False)
     length: int | None = field(default=None, compare=False)
     damaged: str | None = field(default=None, compare=False)
     time: int | None = field(default=None, compare=False)

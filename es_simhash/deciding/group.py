@@ -289,7 +289,7 @@ def _pairs_by_keys(
         asking = list(found_by.items())
         if table is not None:
             queries = [found_by[position].queries if position in found_by else () for position in some]
-            sharing = dict(zip(some, table.sharing(queries, start, FEW), strict=True))
+            sharing = dict(zip(some, table.sharing(queries, FEW, start), strict=True))
             near = [(position, probe) for position, probe in asking if sharing[position]]
             asking = [(position, probe) for position, probe in asking if sharing[position] is None]
             others = {other for position, _ in near for other in sharing[position] or ()}

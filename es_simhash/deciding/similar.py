@@ -13,7 +13,7 @@ from es_simhash.errors import InputError
 from es_simhash.fingerprinting.encoding import to_array
 from es_simhash.portal import compute
 from es_simhash.search.hamming import near_of_all
-from es_simhash.search.keys import KeyIndex
+from es_simhash.search.keys import KeyIndex, keys_of_texts
 from es_simhash.similarity.confirm import TextFeatures
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from es_simhash.contract import Probe, Row, Store
     from es_simhash.deciding.rule import ResolvedRule
     from es_simhash.deciding.texts import StoredText, Texts
+    from es_simhash.search.keys import TextKeys
 
 
 MOST_MATCHES = 1_000
@@ -82,10 +83,12 @@ def similar(
     time_of: Sequence[int | None] = times or [None] * len(texts)
     # A text is normalised once, for its fingerprint and for what is compared of it.
     features = [TextFeatures(text, rule.fingerprinter) for text in texts]
-    fingerprints = [rule.fingerprinter.fingerprint_normalised(own.normalised) for own in features]
+    normalised = [own.normalised for own in features]
+    fingerprints = rule.fingerprinter.fingerprints_normalised(normalised)
+    keys: Sequence[TextKeys | None] = keys_of_texts(normalised) if rule.keys else [None] * len(texts)
     probes = tuple(
-        rule.probe(fingerprint.value, fingerprint.copy_digest, own.keys if rule.keys else None, time)
-        for fingerprint, own, time in zip(fingerprints, features, time_of, strict=True)
+        rule.probe(fingerprint.value, fingerprint.copy_digest, own, time)
+        for fingerprint, own, time in zip(fingerprints, keys, time_of, strict=True)
     )
     matches = _near(store, probes, rule, filter, most=most)
     if rule.texts is None:

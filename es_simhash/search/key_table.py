@@ -1,27 +1,31 @@
-"""Keys of very many texts in memory, as sorted numbers: which texts may share enough keys with some others?
+"""The keys of very many texts as sorted numbers: which texts may share enough keys with some others?
 
-Most texts share enough keys with none. This table tells which, for a whole batch at once and in little time. It may say
-yes for a few texts too many, never for one too few.
+Most texts share enough keys with none. The table tells which, for a whole batch at once and in little time. It may name
+a few texts too many, never one too few.
 
-A query without lengths looks for bands, one with lengths for q-grams. For bands one common key is enough, so a text is
-found if another one has one of its bands. Q-grams are counted. Only the rarest of them are looked up
-(:meth:`es_simhash.search.keys.KeyQuery.rarest`). Keys of numbers stand among the bands. If a query asks for some and no
-text has them, its other keys are not looked up.
+An entry is one number of 64 bits: a key of 36 bits, then the position of a text that has it, 28 bits. In the entry of a
+q-gram, the lowest 7 bits of the key are replaced by the length of the text. So the texts that have a key, or a q-gram
+and a length in a range, are one run of the sorted entries.
 
-An entry is one number of 64 bits: for a band 37 bits of the key's hash, for a q-gram 30 bits and the length of the
-text, and then the position of the text. So the texts of some lengths with a key are one run of the sorted numbers. New
-entries become a level; levels of similar size are merged, as in :mod:`es_simhash.search.near_index`.
+Where one common key is enough, a text is found if it has one of the keys. Q-grams are counted, and only the rarest of
+them are looked up (:meth:`es_simhash.search.keys.KeyQuery.rarest`). If a query asks for numbers that no text has, its
+other keys are not looked up.
+
+Entries come in levels, as in a log-structured merge-tree (O'Neil, Cheng, Gawlick and O'Neil, 1996): new ones become a
+level, and levels of similar size are merged. A level may be an array in memory, or pages of a file that are read where
+they are needed.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from es_simhash.search import qgrams
-from es_simhash.search.encoding import key_numbers
+from es_simhash.search.encoding import GRAM, HASH_BITS
+from es_simhash.search.keys import ROUNDED_TO, rarity
 from es_simhash.search.near_index import PART
 from es_simhash.search.runs import run_positions
 
@@ -35,71 +39,191 @@ if TYPE_CHECKING:
     Words = NDArray[np.uint64]
     Integers = NDArray[np.int64]
 
-_POSITION_BITS = np.uint64(27)
+POSITION_BITS = 28
+MOST = 1 << POSITION_BITS
+"""The largest number of texts."""
+_SHIFT = np.uint64(POSITION_BITS)
+_POSITION = np.uint64(MOST - 1)
 _LONGEST = (1 << 7) - 1
 """The greatest length that an entry tells from others. No text with q-grams is so long."""
-_POSITION = np.uint64((1 << 27) - 1)
-_GRAM = ~np.uint64((1 << 34) - 1)
-MOST = 1 << 27
-"""The largest number of texts."""
+_LENGTH = np.uint64(_LONGEST)
 _BYTES = 1_024
 """What the keys of a text take, twice that in a merge included."""
+_OF_ENTRY = 16
+"""What an entry takes, the same included."""
 _IF_UNKNOWN = 1_500_000
 AT_ONCE = 1_000_000
 """Entries of q-grams that are compared at once, so that memory does not grow with them."""
 CROWDED = 10_000
 """Entries of the q-grams of one query. If there are more, they are not counted: all their texts may fulfil it."""
+READ_IF_ONE_IS_ENOUGH = 500
+"""Entries of one key that are read to rank texts, if one common key is enough. A template may have many more."""
+READ = 20_000
+"""Entries of one key that are read to rank texts, if several common keys are needed."""
 _MERGE = 4
 """A level is merged with the one before it, until that one has at least so many times its entries."""
 
 
 def most_texts_held(free: float | None) -> int:
-    """Return how many texts a table may have.
+    """Return how many texts a table in memory may have.
 
     :param free: bytes of memory; None if it is not known.
     """
     return min(MOST, _IF_UNKNOWN if free is None else int(free) // PART // _BYTES)
 
 
+def most_entries_held(free: float | None) -> int:
+    """Return how many entries may be held in memory.
+
+    :param free: bytes of memory; None if it is not known.
+    """
+    return most_texts_held(free) * _BYTES // _OF_ENTRY
+
+
+class Level(Protocol):
+    """Sorted entries. The ranges that are asked for are sorted too: a search for numbers in their order is faster."""
+
+    def __len__(self) -> int: ...
+
+    def sizes(self, lowest: Words, highest: Words) -> Integers:
+        """Return about how many entries are in each of n ranges, shape (n,). 0 and the small numbers are exact.
+
+        :param lowest: the smallest number in each range, shape (n,).
+        :param highest: the largest one, shape (n,).
+        """
+
+    def entries(
+        self, lowest: Words, highest: Words, most: int | None = None, *, last: bool = False
+    ) -> tuple[Words, Integers]:
+        """Return the entries of n ranges, one range after the other, and how many each has, shape (n,).
+
+        :param most: the first so many of each range; None for all.
+        :param last: the last so many, not the first.
+        """
+
+
+class Array:
+    """A Level in memory.
+
+    :param values: sorted.
+    """
+
+    def __init__(self, values: Words) -> None:
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def sizes(self, lowest: Words, highest: Words) -> Integers:
+        starts, ends = self._bounds(lowest, highest)
+        return ends - starts
+
+    def entries(
+        self, lowest: Words, highest: Words, most: int | None = None, *, last: bool = False
+    ) -> tuple[Words, Integers]:
+        starts, ends = self._bounds(lowest, highest)
+        counts = ends - starts if most is None else np.minimum(ends - starts, most)
+        return self.values[run_positions(ends - counts if last else starts, counts)], counts
+
+    def _bounds(self, lowest: Words, highest: Words) -> tuple[Integers, Integers]:
+        return np.searchsorted(self.values, lowest), np.searchsorted(self.values, highest, side="right")
+
+
 class _Asked(NamedTuple):
     """Keys that are looked up, in arrays of one length.
 
-    :param first: the smallest number that an entry of the key can have.
-    :param end: the first number behind those.
+    :param lowest: the smallest number that an entry of the key can have.
+    :param highest: the largest one.
     :param query: the index of the query that the key belongs to.
     """
 
-    first: Words
-    end: Words
+    lowest: Words
+    highest: Words
     query: Integers
 
     def chosen(self, which: NDArray[Any]) -> _Asked:
         """Return some of them."""
-        return _Asked(self.first[which], self.end[which], self.query[which])
+        return _Asked(self.lowest[which], self.highest[which], self.query[which])
+
+    def in_order(self) -> _Asked:
+        """Return them sorted by their entries."""
+        return self.chosen(np.argsort(self.lowest))
+
+    def sizes(self, levels: Sequence[Level]) -> Integers:
+        """Return about how many entries each has in some levels. 0 and the small numbers are exact."""
+        order = np.argsort(self.lowest)
+        lowest, highest = self.lowest[order], self.highest[order]
+        sizes = np.zeros(len(order), dtype=np.int64)
+        for level in levels:
+            sizes[order] += level.sizes(lowest, highest)
+        return sizes
 
     def distinct(self) -> _Asked:
-        """Return each range of entries once."""
-        order = np.lexsort((self.end, self.first))
-        first, end = self.first[order], self.end[order]
+        """Return each range of entries once, sorted."""
+        order = np.lexsort((self.highest, self.lowest))
+        lowest, highest = self.lowest[order], self.highest[order]
         new = np.ones(len(order), dtype=np.bool_)
-        new[1:] = (first[1:] != first[:-1]) | (end[1:] != end[:-1])
+        new[1:] = (lowest[1:] != lowest[:-1]) | (highest[1:] != highest[:-1])
         return self.chosen(order[new])
 
 
-class KeyTable:
-    """Keys of texts in memory. Texts are added at the end, and have positions in this order.
+@dataclass(frozen=True)
+class Ranked:
+    """The texts that may fulfil a query, with their scores.
 
+    :param positions: shape (n,), ascending.
+    :param scores: shape (n,): the sum of the rarities of the keys that they share.
+    :param was_cut: a key has more entries, which were not read.
+    """
+
+    positions: Integers
+    scores: NDArray[np.float64]
+    was_cut: bool
+
+
+def without_length(keys: Words) -> Words:
+    """Return keys as an entry has them, without the length that the entry of a q-gram has."""
+    return np.where(keys >> np.uint64(HASH_BITS) == GRAM, keys & ~_LENGTH, keys)
+
+
+def entries_of(keys: Sequence[Sequence[int]], lengths: Sequence[int | None], positions: Integers) -> Words:
+    """Return the sorted entries of texts.
+
+    :param keys: of each of n texts.
+    :param lengths: of each text, in word characters; None for a text without keys.
+    :param positions: of each text, shape (n,).
+    """
+    numbers, of_text = _flat(keys)
+    sizes = np.array([length or 0 for length in lengths], dtype=np.int64)
+    entries = _smallest(numbers, sizes[of_text]) | positions[of_text].astype(np.uint64)
+    entries.sort()
+    return entries
+
+
+def merged(levels: Sequence[Level], entries: Words) -> int:
+    """Return how many of the levels stay as they are when these entries are added. The others are merged with them."""
+    kept, size = len(levels), len(entries)
+    while kept and len(levels[kept - 1]) < _MERGE * size:
+        kept -= 1
+        size += len(levels[kept])
+    return kept
+
+
+class KeyTable:
+    """Keys of texts. Texts are added at the end, and have positions in this order.
+
+    :param levels: that there are already, the largest first, and ``count`` texts in them.
     :param at_once: entries of q-grams that are compared at once.
     :param crowded: entries of the q-grams of one query. If there are more, they are not counted.
     """
 
-    def __init__(self, at_once: int = AT_ONCE, crowded: int = CROWDED) -> None:
+    def __init__(
+        self, levels: Sequence[Level] = (), count: int = 0, *, at_once: int = AT_ONCE, crowded: int = CROWDED
+    ) -> None:
         self._at_once = at_once
         self._crowded = crowded
-        # Replaced at once, so that another thread sees whole levels.
-        self._bands: tuple[Words, ...] = ()
-        self._grams: tuple[Words, ...] = ()
-        self._count = 0
+        self._levels = tuple(levels)  # replaced at once, so that another thread sees whole levels
+        self._count = count
 
     def __len__(self) -> int:
         return self._count
@@ -107,21 +231,21 @@ class KeyTable:
     @property
     def entries(self) -> int:
         """The number of keys of all texts. Each takes 8 bytes, and twice that in a merge."""
-        return sum(map(len, (*self._bands, *self._grams)))
+        return sum(map(len, self._levels))
 
-    def add(self, keys: Sequence[Sequence[str]], lengths: Sequence[int | None]) -> None:
-        """Add texts.
+    def add(self, keys: Sequence[Sequence[int]], lengths: Sequence[int | None]) -> None:
+        """Add texts, to levels in memory.
 
         :param keys: of each text.
         :param lengths: of each text, in word characters; None for a text without keys.
         """
-        numbers, of_text, grams = _flat(keys)
-        positions = (of_text + self._count).astype(np.uint64)
+        entries = entries_of(keys, lengths, np.arange(self._count, self._count + len(keys)))
         self._count += len(keys)
-        sizes = np.array([length or 0 for length in lengths], dtype=np.int64).clip(0, _LONGEST).astype(np.uint64)
-        bands = _band_numbers(numbers[~grams]) | positions[~grams]
-        grams_of = _gram_numbers(numbers[grams], sizes[of_text[grams]]) | positions[grams]
-        self._bands, self._grams = _with_more(self._bands, bands), _with_more(self._grams, grams_of)
+        if not len(entries):
+            return
+        kept = merged(self._levels, entries)
+        values = [level.values for level in self._levels[kept:] if isinstance(level, Array)]
+        self._levels = (*self._levels[:kept], Array(np.sort(np.concatenate([*values, entries]), kind="stable")))
 
     def may_share(self, queries: Sequence[Sequence[KeyQuery]], own: int | None = None) -> NDArray[np.bool_]:
         """Return for each of n askers whether another text may fulfil one of its queries, shape (n,).
@@ -147,38 +271,47 @@ class KeyTable:
         """:meth:`may_share`, with the position of the text of each asker."""
         least = 1 if own is None else 2
         queries = self._with_numbers(queries, least)
-        found = self._having(_bands_of(queries), len(queries), least)
-        grams = _Grams.of(queries, self._grams)
-        found[grams.asker[grams.sizes > self._crowded]] = True
-        for some, positions in grams.fulfilled(grams.sizes <= self._crowded, self._at_once):
-            askers = grams.asker[some]
+        found = self._having(_single_of(queries), len(queries), least)
+        counted = _Counted.of(queries, self._levels)
+        found[counted.asker[counted.sizes > self._crowded]] = True
+        for some, positions in counted.fulfilled(counted.sizes <= self._crowded, self._at_once):
+            askers = counted.asker[some]
             found[askers if own is None else askers[positions != own[askers]]] = True
         return found
 
-    def sharing(self, queries: Sequence[Sequence[KeyQuery]], own: int, most: int) -> list[list[int] | None]:
-        """Return for each asker the positions of the other texts that may fulfil one of its queries, ascending.
+    def sharing(
+        self, queries: Sequence[Sequence[KeyQuery]], most: int, own: int | None = None
+    ) -> list[list[int] | None]:
+        """Return for each asker the positions of the texts that may fulfil one of its queries, ascending.
 
-        :param queries: of each asker. Its text is here, too.
-        :param own: the position of the first asker's text. Those of the others follow it.
+        :param queries: of each asker.
         :param most: an asker with more texts than this gets None. So does one whose keys very many texts have.
+        :param own: the position of the first asker's text, if the texts of the askers are here, one after the other.
+            Its own text is not returned.
         """
-        queries = self._with_numbers(queries, 2)
-        bands, grams = _bands_of(queries), _Grams.of(queries, self._grams)
-        runs = [_runs(level, bands) for level in self._bands]
-        sizes = sum((counts for _, counts in runs), np.zeros(len(bands.query), dtype=np.int64))
-        too_many = np.bincount(bands.query, sizes, len(queries)) > self._crowded
-        too_many[grams.asker[grams.sizes > self._crowded]] = True
+        queries = self._with_numbers(queries, 1 if own is None else 2)
+        single, counted = _single_of(queries), _Counted.of(queries, self._levels)
+        sizes = single.sizes(self._levels)
+        too_many = np.bincount(single.query, sizes, len(queries)) > self._crowded
+        too_many[counted.asker[counted.sizes > self._crowded]] = True
         found = [np.zeros((2, 0), dtype=np.int64)]
-        kept = ~too_many[bands.query]
-        for level, (starts, counts) in zip(self._bands, runs, strict=True):
-            positions = _positions(level[run_positions(starts[kept], counts[kept])])
-            found.append(np.stack([np.repeat(bands.query[kept], counts[kept]), positions]))
-        for some, positions in grams.fulfilled(~too_many[grams.asker], self._at_once):
-            found.append(np.stack([grams.asker[some], positions]))
+        kept = single.chosen(~too_many[single.query] & (sizes > 0)).in_order()
+        for level in self._levels:
+            values, counts = level.entries(kept.lowest, kept.highest)
+            found.append(np.stack([np.repeat(kept.query, counts), _positions(values)]))
+        for some, positions in counted.fulfilled(~too_many[counted.asker], self._at_once):
+            found.append(np.stack([counted.asker[some], positions]))
         askers, positions = np.concatenate(found, axis=1)
-        others = positions != askers + own
-        pairs = np.unique(askers[others] * self._count + positions[others])
-        askers, positions = np.divmod(pairs, max(1, self._count))
+        pairs = np.unique(askers << POSITION_BITS | positions)
+        # Where few texts have the numbers that are asked for, no others count, and these need not share other keys.
+        has_few, with_few = self._with_few_numbers(queries)
+        pairs = pairs[~has_few[pairs >> POSITION_BITS] | np.isin(pairs, with_few)]
+        instead = too_many & has_few
+        pairs = np.union1d(pairs, with_few[instead[with_few >> POSITION_BITS]])
+        too_many &= ~has_few
+        if own is not None:
+            pairs = pairs[pairs & (MOST - 1) != (pairs >> POSITION_BITS) + own]
+        askers, positions = pairs >> POSITION_BITS, pairs & (MOST - 1)
         ends = np.cumsum(np.bincount(askers, minlength=len(queries))).tolist()
         every = positions.tolist()
         return [
@@ -186,16 +319,65 @@ class KeyTable:
             for crowded, (start, end) in zip(too_many.tolist(), pairwise([0, *ends]), strict=True)
         ]
 
+    def ranked(self, query: KeyQuery, total: int, *, last: bool = False) -> Ranked:
+        """Return the texts that may fulfil a query, with their scores. All of its keys are looked up.
+
+        :param total: texts with keys.
+        :param last: of very many texts that have a key, take those that were added last, not first.
+        """
+        asked = _asked([query.keys], [query]).in_order()
+        most = READ_IF_ONE_IS_ENOUGH if query.minimum <= 1 else READ
+        sizes = asked.sizes(self._levels)
+        found = [np.zeros((2, 0), dtype=np.int64)]
+        was_cut = False
+        for level in self._levels:
+            values, counts = level.entries(asked.lowest, asked.highest, most, last=last)
+            was_cut |= bool((counts == most).any())
+            found.append(np.stack([np.repeat(np.arange(len(counts)), counts), _positions(values)]))
+        of_key, positions = np.concatenate(found, axis=1)
+        if not len(positions):
+            return Ranked(positions, np.zeros(0), was_cut)
+        rarities = np.array([rarity(size, total) for size in sizes.tolist()])
+        start = positions.min()
+        shared = np.bincount(positions - start)
+        scores = np.bincount(positions - start, rarities[of_key]).round(ROUNDED_TO).astype(np.float64)
+        fulfils = np.flatnonzero(shared >= max(1, query.minimum))
+        kept = fulfils + start
+        if query.numbers:
+            kept = np.intersect1d(kept, self.with_numbers(query))
+            fulfils = kept - start
+        return Ranked(kept, scores[fulfils], was_cut)
+
+    def with_numbers(self, query: KeyQuery) -> Integers:
+        """Return the positions of the texts that have the numbers which a query asks for, ascending."""
+        asked = _asked([query.numbers], [query]).in_order()
+        every = [_positions(level.entries(asked.lowest, asked.highest)[0]) for level in self._levels]
+        return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *every]))
+
     def _with_numbers(self, queries: Sequence[Sequence[KeyQuery]], least: int) -> list[Sequence[KeyQuery]]:
         """Return the queries of each asker; none if fewer texts than ``least`` have the numbers that it asks for."""
         found = self._having(_numbers_of(queries), len(queries), least)
         return [some if found[asker] or not _asks_for_numbers(some) else () for asker, some in enumerate(queries)]
 
-    def _having(self, bands: _Asked, askers: int, least: int) -> NDArray[np.bool_]:
-        """Return for each asker whether one of its bands has ``least`` entries, shape (askers,)."""
-        counts = sum((_runs(level, bands)[1] for level in self._bands), np.zeros(len(bands.query), dtype=np.int64))
+    def _with_few_numbers(self, queries: Sequence[Sequence[KeyQuery]]) -> tuple[NDArray[np.bool_], Integers]:
+        """Return which askers ask for numbers that few texts have, shape (n,), and these texts: the index of the asker
+        above ``POSITION_BITS`` bits, the position below.
+        """
+        numbers = _numbers_of(queries)
+        texts = np.bincount(numbers.query, numbers.sizes(self._levels), len(queries))
+        asks = np.array([_asks_for_numbers(some) for some in queries], dtype=np.bool_)
+        has_few = asks & (texts <= READ_IF_ONE_IS_ENOUGH)
+        few = numbers.chosen(has_few[numbers.query]).in_order()
+        pairs = [np.zeros(0, dtype=np.int64)]
+        for level in self._levels:
+            values, counts = level.entries(few.lowest, few.highest)
+            pairs.append(np.repeat(few.query << POSITION_BITS, counts) | _positions(values))
+        return has_few, np.concatenate(pairs)
+
+    def _having(self, asked: _Asked, askers: int, least: int) -> NDArray[np.bool_]:
+        """Return for each asker whether one of its keys has ``least`` entries, shape (askers,)."""
         having = np.zeros(askers, dtype=np.bool_)
-        having[bands.query[counts >= least]] = True
+        having[asked.query[asked.sizes(self._levels) >= least]] = True
         return having
 
     def sharing_any(self, queries: Sequence[Sequence[KeyQuery]]) -> Integers:
@@ -208,62 +390,52 @@ class KeyTable:
             found |= has_numbers & self._sharing(with_numbers)
         return np.flatnonzero(found)
 
-    def _mark(self, found: NDArray[np.bool_], bands: _Asked) -> None:
-        """Set what is found to True for the texts with one of these bands."""
-        bands = bands.distinct()
-        for level in self._bands:
-            found[_positions(level[run_positions(*_runs(level, bands))])] = True
+    def _mark(self, found: NDArray[np.bool_], asked: _Asked) -> None:
+        """Set what is found to True for the texts with one of these keys."""
+        asked = asked.distinct()
+        for level in self._levels:
+            found[_positions(level.entries(asked.lowest, asked.highest)[0])] = True
 
     def _sharing(self, queries: Sequence[Sequence[KeyQuery]]) -> NDArray[np.bool_]:
         """Return for each text whether it may fulfil a query of one of the askers, whatever its numbers."""
         found = np.zeros(self._count, dtype=np.bool_)
-        self._mark(found, _bands_of(queries))
-        grams = _Grams.of(queries, self._grams)
-        crowded = grams.asked.chosen(grams.sizes[grams.asked.query] > self._crowded).distinct()
-        for level in self._grams:
-            found[_positions(level[run_positions(*_runs(level, crowded))])] = True
-        for _, positions in grams.fulfilled(grams.sizes <= self._crowded, self._at_once):
+        self._mark(found, _single_of(queries))
+        counted = _Counted.of(queries, self._levels)
+        self._mark(found, counted.asked.chosen(counted.sizes[counted.asked.query] > self._crowded))
+        for _, positions in counted.fulfilled(counted.sizes <= self._crowded, self._at_once):
             found[positions] = True
         return found
 
 
-class _Grams(NamedTuple):
-    """The q-grams of n queries that are looked up: the rarest of each.
+class _Counted(NamedTuple):
+    """The keys of n queries for several common keys: the rarest of each.
 
-    :param asked: the q-grams; the queries in their order.
+    :param asked: the keys that are looked up; the queries in their order.
     :param levels: of the table.
-    :param runs: for each level where the entries of each q-gram start, and how many there are.
-    :param sizes: how many entries the q-grams of each query have, shape (n,).
+    :param sizes: about how many entries the keys of each query have, shape (n,).
     :param asker: of each query, shape (n,).
-    :param needed: how many of the q-grams a text must have, shape (n,).
+    :param needed: how many of the keys a text must have, shape (n,).
     """
 
     asked: _Asked
-    levels: tuple[Words, ...]
-    runs: list[tuple[Integers, Integers]]
+    levels: Sequence[Level]
     sizes: Integers
     asker: Integers
     needed: Integers
 
     @classmethod
-    def of(cls, queries: Sequence[Sequence[KeyQuery]], levels: tuple[Words, ...]) -> _Grams:
-        every = [(asker, query) for asker, some in enumerate(queries) for query in some if query.lengths is not None]
-        every = [(asker, query) for asker, query in every if len(query.keys) >= max(1, query.minimum)]
-        numbers, of_query, _ = _flat([query.keys for _, query in every])
-        ranges = np.array([query.lengths for _, query in every], dtype=np.int64).reshape(-1, 2).clip(0, _LONGEST)
-        shortest, longest = ranges.astype(np.uint64).T
-        end = _gram_numbers(numbers, longest[of_query]) + _POSITION + np.uint64(1)
-        asked = _Asked(_gram_numbers(numbers, shortest[of_query]), end, of_query)
-        runs = [_runs(level, asked) for level in levels]
-        counts = sum((counts for _, counts in runs), np.zeros(len(numbers), dtype=np.int64))
+    def of(cls, queries: Sequence[Sequence[KeyQuery]], levels: Sequence[Level]) -> _Counted:
+        every = [(asker, query) for asker, some in enumerate(queries) for query in some if not _is_single(query)]
+        every = [(asker, query) for asker, query in every if len(query.keys) >= query.minimum]
+        asked = _asked([query.keys for _, query in every], [query for _, query in every])
+        counts = asked.sizes(levels)
         looked_up, needed = np.array([query.rarest() for _, query in every], dtype=np.int64).reshape(-1, 2).T
-        ranked = np.lexsort((counts, of_query))
-        rank = np.arange(len(ranked)) - np.searchsorted(of_query, of_query)
-        kept = ranked[rank < looked_up[of_query]]
-        sizes = np.bincount(of_query[kept], counts[kept], len(every)).astype(np.int64)
-        asker = np.array([asker for asker, _ in every], dtype=np.int64)
-        runs = [(starts[kept], counts[kept]) for starts, counts in runs]
-        return cls(asked.chosen(kept), levels, runs, sizes, asker, needed)
+        ranked = np.lexsort((counts, asked.query))
+        rank = np.arange(len(ranked)) - np.searchsorted(asked.query, asked.query)
+        kept = ranked[rank < looked_up[asked.query]]
+        sizes = np.bincount(asked.query[kept], counts[kept], len(every)).astype(np.int64)
+        kept = kept[counts[kept] > 0]
+        return cls(asked.chosen(kept), levels, sizes, np.array([asker for asker, _ in every], dtype=np.int64), needed)
 
     def fulfilled(self, queries: NDArray[np.bool_], at_once: int) -> Iterator[tuple[Integers, Integers]]:
         """Yield pairs of a query and the position of a text that may fulfil it, as two arrays of one length.
@@ -274,13 +446,14 @@ class _Grams(NamedTuple):
         sizes = np.where(queries, self.sizes, 0)
         for first, end in _pieces(sizes, at_once):
             some = np.arange(*np.searchsorted(self.asked.query, [first, end]))
-            some = some[queries[self.asked.query[some]]]
+            asked = self.asked.chosen(some[queries[self.asked.query[some]]]).in_order()
             found = [np.zeros(0, dtype=np.uint64)]
-            for level, (starts, counts) in zip(self.levels, self.runs, strict=True):
-                query = np.repeat(self.asked.query[some].astype(np.uint64) << _POSITION_BITS, counts[some])
-                found.append(query | level[run_positions(starts[some], counts[some])] & _POSITION)
+            for level in self.levels:
+                values, counts = level.entries(asked.lowest, asked.highest)
+                query = np.repeat(asked.query.astype(np.uint64) << _SHIFT, counts)
+                found.append(query | values & _POSITION)
             pairs, shared = np.unique(np.concatenate(found), return_counts=True)
-            query = (pairs >> _POSITION_BITS).astype(np.int64)
+            query = (pairs >> _SHIFT).astype(np.int64)
             enough = shared >= self.needed[query]
             yield query[enough], _positions(pairs[enough])
 
@@ -300,50 +473,37 @@ def _pieces(sizes: Integers, most: int) -> Iterator[tuple[int, int]]:
     yield first, len(sizes)
 
 
-def _runs(level: Words, asked: _Asked) -> tuple[Integers, Integers]:
-    """Return where the run of each key starts in a level, and how many entries it has."""
-    order = np.argsort(asked.first)  # to look numbers up in their order is several times as fast
-    starts, ends = np.empty(len(order), dtype=np.int64), np.empty(len(order), dtype=np.int64)
-    starts[order] = np.searchsorted(level, asked.first[order])
-    ends[order] = np.searchsorted(level, asked.end[order])
-    return starts, ends - starts
+def _smallest(keys: Words, lengths: Integers) -> Words:
+    """Return the smallest entry of each key of a text with a length."""
+    short = lengths.clip(0, _LONGEST).astype(np.uint64)
+    is_gram = keys >> np.uint64(HASH_BITS) == GRAM
+    return np.where(is_gram, keys & ~_LENGTH | short, keys) << _SHIFT
 
 
-def _with_more(levels: tuple[Words, ...], entries: Words) -> tuple[Words, ...]:
-    if not len(entries):
-        return levels
-    smaller = len(levels)
-    while smaller and len(levels[smaller - 1]) < _MERGE * len(entries):
-        smaller -= 1
-        entries = np.concatenate([levels[smaller], entries])
-    return (*levels[:smaller], np.sort(entries, kind="stable"))
+def _flat(keys: Sequence[Sequence[int]]) -> tuple[Words, Integers]:
+    """Return all keys, and the index of the text of each."""
+    counts = [len(some) for some in keys]
+    every = np.fromiter(chain.from_iterable(keys), dtype=np.uint64, count=sum(counts))
+    return every, np.repeat(np.arange(len(keys)), counts)
 
 
-def _band_numbers(numbers: Words) -> Words:
-    """Return the smallest entry of each band."""
-    return numbers & ~_POSITION
+def _is_single(query: KeyQuery) -> bool:
+    """Return whether one common key is enough for a query, whatever the length of the text."""
+    return query.minimum <= 1 and query.lengths is None
 
 
-def _gram_numbers(numbers: Words, lengths: Words) -> Words:
-    """Return the smallest entry of each q-gram of a text with a length."""
-    return numbers & _GRAM | lengths << _POSITION_BITS
-
-
-def _flat(keys: Sequence[Sequence[str]]) -> tuple[Words, Integers, NDArray[np.bool_]]:
-    """Return the number of each key, the index of its text, and whether it is a q-gram."""
-    every = list(chain.from_iterable(keys))
-    of_text = np.repeat(np.arange(len(keys)), [len(some) for some in keys])
-    return key_numbers(every), of_text, np.array([key[:1] == qgrams.KIND for key in every], dtype=np.bool_)
-
-
-def _bands_of(queries: Sequence[Sequence[KeyQuery]]) -> _Asked:
+def _single_of(queries: Sequence[Sequence[KeyQuery]]) -> _Asked:
     """Return the keys of the queries that one common key fulfils. In place of its query, each has the asker."""
-    return _asked([[key for query in some if query.lengths is None for key in query.keys] for some in queries])
+    every = [(asker, query) for asker, some in enumerate(queries) for query in some if _is_single(query)]
+    asked = _asked([query.keys for _, query in every], [query for _, query in every])
+    return asked._replace(query=np.array([asker for asker, _ in every], dtype=np.int64)[asked.query])
 
 
 def _numbers_of(queries: Sequence[Sequence[KeyQuery]]) -> _Asked:
     """Return the keys of numbers that the queries ask for. In place of its query, each has the asker."""
-    return _asked([some[0].numbers if some else () for some in queries])
+    numbers, askers = _flat([some[0].numbers if some else () for some in queries])
+    lowest = numbers << _SHIFT
+    return _Asked(lowest, lowest | _POSITION, askers)
 
 
 def _asks_for_numbers(queries: Sequence[KeyQuery]) -> bool:
@@ -351,7 +511,9 @@ def _asks_for_numbers(queries: Sequence[KeyQuery]) -> bool:
     return bool(queries and queries[0].numbers)
 
 
-def _asked(keys: Sequence[Sequence[str]]) -> _Asked:
-    numbers, askers, _ = _flat(keys)
-    first = _band_numbers(numbers)
-    return _Asked(first, first + _POSITION + np.uint64(1), askers)
+def _asked(keys: Sequence[Sequence[int]], queries: Sequence[KeyQuery]) -> _Asked:
+    """Return keys of queries as ranges of entries: those with the lengths of the query."""
+    numbers, of_query = _flat(keys)
+    lengths = np.array([query.lengths or (0, _LONGEST) for query in queries], dtype=np.int64).reshape(-1, 2)
+    shortest, longest = lengths[of_query].T
+    return _Asked(_smallest(numbers, shortest), _smallest(numbers, longest) | _POSITION, of_query)

@@ -1,15 +1,15 @@
-"""Keyword keys of a text: documents with enough keys in common are candidates.
+"""Keys of a text: documents with enough keys in common are candidates.
 
 They are MinHash bands (:mod:`es_simhash.search.minhash`), and q-grams (:mod:`es_simhash.search.qgrams`) for short
-texts. One more key stands for the numbers of a text (:mod:`es_simhash.search.number_keys`). A store keeps the keys of a
-document in one multi-valued keyword field, and beside them the number of its word characters. That number decides which
-shingles are its keys:
+texts. One more key stands for the numbers of a text (:mod:`es_simhash.search.number_keys`). Each is an integer of 36
+bits (:mod:`es_simhash.search.encoding`). A store keeps the keys of a document, in Elasticsearch in one multi-valued
+keyword field, and beside them the number of its word characters. That number decides which shingles are its keys:
 
 | word characters | keys |
 |---|---|
 | up to ``SHORT`` | q-grams |
-| more, up to ``MEDIUM`` | bands of short shingles (``minhash.PAIRS``) |
-| more | bands of longer shingles (``minhash.LONGER``) |
+| more, up to ``MEDIUM`` | bands of short shingles (``PAIRS``) |
+| more | bands of longer shingles (``LONGER``) |
 
 Two similar texts may stand on two sides of a boundary. So the longer one has the keys of the side below, too:
 
@@ -31,6 +31,7 @@ import numpy as np
 
 from es_simhash.fingerprinting.normalisation import compared_characters
 from es_simhash.search import minhash, qgrams
+from es_simhash.search.encoding import LONGER, PAIRS
 from es_simhash.search.number_keys import NO_NUMBERS, NumberKeys, number_keys
 
 if TYPE_CHECKING:
@@ -65,13 +66,13 @@ class TextKeys:
     :param numbers: the keys of its numbers.
     """
 
-    shingles: tuple[str, ...]
+    shingles: tuple[int, ...]
     length: int
     words: str = ""
     numbers: NumberKeys = NO_NUMBERS
 
     @property
-    def values(self) -> tuple[str, ...]:
+    def values(self) -> tuple[int, ...]:
         """All keys that are stored."""
         return self.shingles + self.numbers.stored
 
@@ -84,12 +85,12 @@ class KeyQuery:
     :param numbers: keys of numbers, of which a document must have one; none for documents with any numbers.
     """
 
-    keys: tuple[str, ...]
+    keys: tuple[int, ...]
     minimum: int
     lengths: tuple[int, int] | None = None
-    numbers: tuple[str, ...] = ()
+    numbers: tuple[int, ...] = ()
 
-    def is_fulfilled_by(self, keys: Collection[str], length: int | None) -> bool:
+    def is_fulfilled_by(self, keys: Collection[int], length: int | None) -> bool:
         """Return whether a document with these keys and so many word characters fulfils the query."""
         if self.lengths is not None and (length is None or not self.lengths[0] <= length <= self.lengths[1]):
             return False
@@ -121,12 +122,14 @@ def keys_of_texts(normalised: Sequence[str]) -> list[TextKeys]:
     lengths = [len(words) for words in texts]
     pairs = [words for words, length in zip(texts, lengths, strict=True) if SHORT < length <= LONGEST_WITH_PAIRS]
     longer = [words for words, length in zip(texts, lengths, strict=True) if length > MEDIUM]
-    bands_of_pairs = iter(minhash.bands_of_texts(pairs, minhash.PAIRS))
-    bands_of_longer = iter(minhash.bands_of_texts(longer, minhash.LONGER))
+    short = [words for words, length in zip(texts, lengths, strict=True) if length <= LONGEST_WITH_GRAMS]
+    grams = iter(qgrams.grams_of_texts(short))
+    bands_of_pairs = iter(minhash.bands_of_texts(pairs, PAIRS))
+    bands_of_longer = iter(minhash.bands_of_texts(longer, LONGER))
     made = []
     for text, words, length in zip(normalised, texts, lengths, strict=True):
         with_grams = length <= LONGEST_WITH_GRAMS
-        values = qgrams.gram_keys(words) if with_grams else []
+        values = next(grams) if with_grams else []
         if SHORT < length <= LONGEST_WITH_PAIRS:
             values += next(bands_of_pairs)
         if length > MEDIUM:
@@ -165,17 +168,17 @@ class KeyIndex:
 
     def __init__(
         self,
-        keys: Sequence[Sequence[str]],
+        keys: Sequence[Sequence[int]],
         lengths: Sequence[int | None],
         queries: Iterable[Sequence[KeyQuery]],
     ) -> None:
         asked = {key for some in queries for query in some for key in (*query.keys, *query.numbers)}
-        entries: defaultdict[str, list[int]] = defaultdict(list)
+        entries: defaultdict[int, list[int]] = defaultdict(list)
         for index, theirs in enumerate(keys):
             for key in asked.intersection(theirs):
                 entries[key].append(index)
         self._entries = dict(entries)
-        self._arrays: dict[str, NDArray[np.intp]] = {}
+        self._arrays: dict[int, NDArray[np.intp]] = {}
         self._count = len(keys)
         self._with_keys = sum(1 for theirs in keys if theirs)
         self._lengths = np.array([-1 if length is None else length for length in lengths], dtype=np.int64)
@@ -210,7 +213,7 @@ class KeyIndex:
         return indices, best[indices]
 
     def _sharing_few(
-        self, queries: Sequence[KeyQuery], found: Sequence[Sequence[str]]
+        self, queries: Sequence[KeyQuery], found: Sequence[Sequence[int]]
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """:meth:`sharing` where few documents share keys: arrays for all documents would take most of the time.
 
@@ -236,7 +239,7 @@ class KeyIndex:
         indices = sorted(best)
         return np.array(indices, dtype=np.intp), np.array([best[index] for index in indices], dtype=np.float64)
 
-    def _documents(self, key: str) -> NDArray[np.intp]:
+    def _documents(self, key: int) -> NDArray[np.intp]:
         if (array := self._arrays.get(key)) is None:
             array = self._arrays[key] = np.array(self._entries.get(key, ()), dtype=np.intp)
         return array

@@ -1,4 +1,4 @@
-"""MinHash bands: keyword keys that similar texts share.
+"""MinHash bands: keys that similar texts share.
 
 Two texts with a Jaccard similarity J of their shingles agree in each row of their MinHash signatures with the chance J
 (Broder, "On the resemblance and containment of documents", 1997). ``ROWS`` rows make a band. A band of one text equals
@@ -15,7 +15,7 @@ each row; a short text needs a few. Unlike in one-permutation hashing no row is 
 There are two kinds of bands, by the shingles that they are made of. The shorter a text, the shorter its shingles have
 to be: a few edits leave few of the longer ones (``scripts/study/keys.md``).
 
-The keys of a text are part of the format. They never change: ``tests/vectors/minhash-2.jsonl`` holds examples.
+The keys of a text are part of the format. They never change: ``tests/vectors/minhash-3.jsonl`` holds examples.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.fingerprinting.shingles import Widths, distinct, shingles_of_texts
-from es_simhash.search.encoding import LETTERS, encoded, mixed, shifts
+from es_simhash.search.encoding import LONGER, PAIRS, key_of_hash, kind_of, mixed
 from es_simhash.search.runs import run_positions
 
 if TYPE_CHECKING:
@@ -34,19 +34,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-PAIRS = "p"
-"""The first character of the keys that are bands of short shingles."""
-LONGER = "m"
-"""The first character of the keys that are bands of longer shingles."""
 WIDTHS = {PAIRS: Widths(2, 3), LONGER: Widths(3, 5)}
 """The widths of the shingles of each kind of bands, in characters. A letter says less than a Han character does."""
 BANDS = 25
 ROWS = 5
 """A text at a Jaccard similarity of 0.8 shares a key with a chance of 0.99995, at 0.65 of 0.95, at 0.3 of 0.06, at 0.1
 of 0.0002; ``scripts/study/keys.py`` measures other choices."""
-
-_DIGITS = 6
-"""Base-64 digits of a band's hash. Of 10**8 documents 0.04 share a key with a text by accident."""
 
 _AT_ONCE = 32_768
 _ROW_BITS = 7  # 2**7 rows, of which the bands use 125
@@ -57,17 +50,17 @@ _FACTORS = np.array(
     [0x9B05688C2B3E6C1F, 0x1F83D9ABFB41BD6B, 0x5BE0CD19137E2179, 0xCBBB9D5DC1059ED9, 0x629A292A367CD507],
     dtype=np.uint64,
 )
-_PREFIXES = {kind: np.stack([np.full(BANDS, ord(kind), dtype=np.uint8), LETTERS[:BANDS]], axis=1) for kind in WIDTHS}
-_SHIFTS = shifts(_DIGITS, lowest=64 - 6 * _DIGITS)
+_NUMBERS = np.arange(BANDS, dtype=np.uint64) * _STEP
 
 
-def bands(words: str, kind: str) -> list[str]:
+def bands(words: str, kind: int) -> list[int]:
     """Return the keys of a text: ``BANDS`` of them, or none if the text has no word character.
 
-    A key is the kind, the band as one character of ``ALPHABET`` and 36 bits of its hash as six of them.
+    A key is the kind, and 34 bits of a hash of the band: of its number and its rows.
 
-    >>> bands("市气象台今晨发布暴雨橙色预警城区部分路段已经出现积水", PAIRS)[:3]
-    ['p0bX54F3', 'p1LaP6TN', 'p2JvH4zB']
+    >>> from es_simhash.search.encoding import encoded
+    >>> encoded(bands("市气象台今晨发布暴雨橙色预警城区部分路段已经出现积水", PAIRS)[:3])
+    ['POHH3m', 'Pz1v06', 'MYUxWi']
 
     :param words: the word characters of the text.
     :param kind: one of ``WIDTHS``.
@@ -75,22 +68,22 @@ def bands(words: str, kind: str) -> list[str]:
     return bands_of_texts([words], kind)[0]
 
 
-def bands_of_texts(texts: Sequence[str], kind: str) -> list[list[str]]:
+def bands_of_texts(texts: Sequence[str], kind: int) -> list[list[int]]:
     """Return :func:`bands` of each text. For many texts together this takes a third of the time."""
     return _keys(*shingles_of_texts(texts, WIDTHS[kind]), kind)
 
 
-def is_band(key: str) -> bool:
+def is_band(key: int) -> bool:
     """Return whether a key is a band, of either kind."""
-    return key[0] in WIDTHS
+    return kind_of(key) in WIDTHS
 
 
-def keys(shingles: NDArray[np.uint64], kind: str) -> list[str]:
+def keys(shingles: NDArray[np.uint64], kind: int) -> list[int]:
     """Return the keys of a text whose shingles have these numbers; repeated and reordered numbers change nothing."""
     return _keys(shingles, np.array([shingles.size]), kind)[0]
 
 
-def _keys(shingles: NDArray[np.uint64], counts: NDArray[np.int64], kind: str) -> list[list[str]]:
+def _keys(shingles: NDArray[np.uint64], counts: NDArray[np.int64], kind: int) -> list[list[int]]:
     """Return :func:`keys` of each text.
 
     :param shingles: the numbers, one text after the other.
@@ -100,11 +93,10 @@ def _keys(shingles: NDArray[np.uint64], counts: NDArray[np.int64], kind: str) ->
         return [[] for _ in counts]
     some = np.flatnonzero(counts)
     rows = _signatures(shingles, counts[some], _ROW_BITS)[:, : BANDS * ROWS].reshape(-1, BANDS, ROWS)
-    hashes = mixed((rows * _FACTORS).sum(axis=2, dtype=np.uint64))
-    every = encoded(hashes, _SHIFTS, _PREFIXES[kind])
-    made: list[list[str]] = [[] for _ in counts]
-    for number, end in zip(some.tolist(), range(BANDS, len(every) + 1, BANDS), strict=True):
-        made[number] = every[end - BANDS : end]
+    hashes = mixed((rows * _FACTORS).sum(axis=2, dtype=np.uint64) + _NUMBERS)
+    made: list[list[int]] = [[] for _ in counts]
+    for number, own in zip(some.tolist(), key_of_hash(kind, hashes).tolist(), strict=True):
+        made[number] = own
     return made
 
 

@@ -1,4 +1,4 @@
-"""Q-grams: keyword keys by which every similar short text is found.
+"""Q-grams: keys by which every similar short text is found.
 
 A short text has too few shingles for MinHash bands: one edit changes most of them. Its keys are its *q-grams*, short
 pieces of its word characters, and the *count filter* chooses the candidates: a few edits destroy a few q-grams, so
@@ -7,8 +7,8 @@ Gravano et al., "Approximate string joins in a database (almost) for free", VLDB
 
 **The q-grams of a text** of L word characters, L >= 1. Put ``^`` before the text and ``$$`` behind it; neither is a
 word character. One q-gram starts at ``^``, one at each word character. A q-gram has 2 characters if the first word
-character in it is a Han character, and 3 otherwise. So there are L + 1. The second ``天天`` of a text is ``天天#1``,
-the third ``天天#2``: texts share as many of these keys as the multisets of their q-grams have in common.
+character in it is a Han character, and 3 otherwise. So there are L + 1. A key is a hash of a q-gram and of how many
+equal ones stand before it: texts share as many keys as the multisets of their q-grams have in common.
 
 **The lemma.** Let b be a text of l word characters with a Levenshtein similarity to a of s or more: d edits make b of
 a, and d <= D = floor((1 - s) max(L, l)). Let x = max(0, l - L). Then a and b share at least ::
@@ -42,15 +42,22 @@ from math import ceil, floor
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from es_simhash.errors import InputError
+from es_simhash.fingerprinting.characters import HAN, codes_of, kinds
+from es_simhash.search.encoding import GRAM, key_of_hash, mixed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-KIND = "g"
-"""The first character of each key, which tells q-grams from other keys."""
+    from collections.abc import Iterable, Mapping, Sequence
 
 _FIRST, _LAST = "^", "$"
+_FACTORS = np.array(
+    # Odd, of random bits: the fractional digits of the square roots of 2, 3 and 5, the last bit set.
+    [0x6A09E667F3BCC909, 0xBB67AE8584CAA73B, 0x3C6EF372FE94F82B],
+    dtype=np.uint64,
+)
+_STEP = np.uint64(0xA54FF53A5F1D36F1)
 _HAN = re.compile("[\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]")
 _ALL_HAN = re.compile(f"{_HAN.pattern}+")
 _ROUNDING = 1e-9  # 1 - 0.8 is a little less than 0.2: a bound that is too wide costs time, one too narrow loses pairs
@@ -71,28 +78,46 @@ class GramQuery:
     least: int
 
 
-def gram_keys(words: str) -> list[str]:
+def gram_keys(words: str) -> list[int]:
     """Return the keys of a text: one more than it has word characters, all different; none of an empty text.
 
-    >>> gram_keys("天天天F35")
-    ['g^天', 'g天天', 'g天天#1', 'g天F', 'gF35', 'g35$', 'g5$$']
+    >>> from es_simhash.search.encoding import encoded
+    >>> encoded(gram_keys("天天天F35"))
+    ['8BC_ae', '1usirI', 'FZTg1Q', 'DoQMNG', 'Dh-aLF', '0a9MXT', '7osTgo']
 
     :param words: the word characters of the text.
     """
-    if not words:
-        return []
-    padded = words + _LAST * 2
-    widths = _widths(words)
-    grams = [_FIRST + padded[: widths[0] - 1], *(padded[at : at + width] for at, width in enumerate(widths))]
-    if len(set(grams)) == len(grams):
-        return [KIND + gram for gram in grams]
-    seen: dict[str, int] = {}
-    keys = []
-    for gram in grams:
-        number = seen.get(gram, 0)
-        seen[gram] = number + 1
-        keys.append(f"{KIND}{gram}#{number}" if number else KIND + gram)
-    return keys
+    return grams_of_texts([words])[0]
+
+
+def grams_of_texts(texts: Sequence[str]) -> list[list[int]]:
+    """Return :func:`gram_keys` of each text. For many texts together this takes a tenth of the time.
+
+    The number of a q-gram is the sum of its code points times ``_FACTORS``. The hash is of this number and of how many
+    equal ones stand before it.
+    """
+    lengths = np.array([len(text) for text in texts], dtype=np.int64)
+    sizes = np.where(lengths > 0, lengths + 1, 0)
+    # Each text as ^text$$: a q-gram starts at each character but the last two.
+    codes = codes_of("".join([_FIRST + text + _LAST * 2 for text in texts])).astype(np.uint64)
+    of_text = np.repeat(np.arange(len(texts)), sizes)
+    starts = np.cumsum(lengths + 3) - (lengths + 3)
+    at = np.arange(len(of_text)) + (starts - (np.cumsum(sizes) - sizes))[of_text]
+    first_word = np.maximum(at, starts[of_text] + 1)
+    is_short = kinds().take(codes[first_word].view(np.int64)) & HAN != 0
+    numbers = codes[at] * _FACTORS[0] + codes[at + 1] * _FACTORS[1]
+    numbers += np.where(is_short, np.uint64(0), codes[at + 2] * _FACTORS[2])
+    order = np.lexsort((numbers, of_text))
+    ordered, owners = numbers[order], of_text[order]
+    again = np.zeros(len(order), dtype=np.bool_)
+    again[1:] = (ordered[1:] == ordered[:-1]) & (owners[1:] == owners[:-1])
+    if again.any():
+        place = np.arange(len(order))
+        before = place - np.maximum.accumulate(np.where(again, 0, place))
+        numbers[order] += before.astype(np.uint64) * _STEP
+    keys = key_of_hash(GRAM, mixed(numbers)).tolist()
+    ends = np.cumsum(sizes).tolist()
+    return [keys[end - size : end] for end, size in zip(ends, sizes.tolist(), strict=True)]
 
 
 def gram_query(words: str, similarity: float, longest: int | None = None) -> GramQuery | None:
@@ -107,7 +132,13 @@ def gram_query(words: str, similarity: float, longest: int | None = None) -> Gra
     :returns: None if no text of up to ``longest`` word characters can be that similar.
     :raises InputError: if there is no such similarity, or no word character.
     """
-    least = shared_at_least(words, similarity)
+    _check(words, similarity)
+    return _gram_query(_widths(words), similarity, longest)
+
+
+@lru_cache(maxsize=1024)  # texts of Han characters alone have the same widths if they have the same length
+def _gram_query(widths: tuple[int, ...], similarity: float, longest: int | None) -> GramQuery | None:
+    least = _shared_at_least(widths, similarity)
     if longest is not None:
         least = {length: shared for length, shared in least.items() if length <= longest}
     if not least:
@@ -122,11 +153,15 @@ def shared_at_least(words: str, similarity: float) -> Mapping[int, int]:
     :param similarity: above 0, up to 1.
     :raises InputError: if there is no such similarity, or no word character.
     """
+    _check(words, similarity)
+    return _shared_at_least(_widths(words), similarity)
+
+
+def _check(words: str, similarity: float) -> None:
     if not 0 < similarity <= 1:
         raise InputError(f"the similarity {similarity!r}: use a number above 0, up to 1, such as 0.8")
     if not words:
         raise InputError("the text has no word character: q-grams find nothing for it")
-    return _shared_at_least(_widths(words), similarity)
 
 
 @lru_cache(maxsize=256)  # texts of Han characters alone have the same widths if they have the same length

@@ -30,15 +30,13 @@ def stored_row(id: str, values: Mapping[str, Any], version: Any, time: int | Non
     """Return the Row of a document.
 
     :param values: ``fp``, ``fp1``, ``digest``, ``group``, ``duplicate_of``, ``written``, ``keys``, ``length`` and
-        ``content`` as the store holds them. Each may be missing or None.
+        ``content`` as the store holds them, the keys as integers. Each may be missing or None.
     :returns: if the values are not what this library writes: a Row that is like that of a document which was never
         fingerprinted, and says why in ``damaged``.
     """
     get = values.get
     fp, fp1, digest, group, duplicate_of = map(get, (*LONGS, "digest", "group", "duplicate_of"))
     written, keys, length, content = get("written") or 0, get("keys") or (), get("length"), get("content")
-    if isinstance(keys, str):  # an index with synthetic _source returns a list of one value as the value
-        keys = (keys,)
     longs: tuple[Any, ...] = (fp,) if fp1 is None else (fp, fp1)
     row = usual_row(id, longs, digest, group, duplicate_of, written, version, time, content, keys, length)
     if row is not None:
@@ -96,7 +94,7 @@ def usual_row(
         and _LEAST <= written <= _MOST
         and (length is None or (type(length) is int and 0 <= length <= _MOST))
         and isinstance(keys, list | tuple)
-        and {str}.issuperset(map(type, keys))
+        and {int}.issuperset(map(type, keys))
     ):
         group = id if group == id else group
         content = content if type(content) is int else None
@@ -128,8 +126,8 @@ def _not_fitting(
 ) -> str | None:
     if length is not None and length < 0:
         return "a negative length"
-    if keys and not (isinstance(keys, list | tuple) and all(type(key) is str for key in keys)):
-        return "keys that are not a list of strings"
+    if keys and not (isinstance(keys, list | tuple) and all(type(key) is int for key in keys)):
+        return "keys that are not those of a text"
     if fp is None and fp1 is not None:
         return "half a fingerprint"
     if fp is not None and not digest:

@@ -137,9 +137,9 @@ SQLITE_DAMAGES: dict[str, tuple[str, str]] = {
     "a link to itself": ("duplicate_of = id", "a link to itself"),
     "length as a string": ("length = 'x'", "length that is not an integer"),
     "a negative length": ("length = -5", "a negative length"),
-    "keys that are no JSON": ("keys = '['", "keys that are not a list"),
-    "keys that are an object": ("keys = '{\"a\": 1}'", "keys that are not a list"),
-    "keys that are numbers": ("keys = '[1]'", "keys that are not a list"),
+    "keys as a string": ("keys = 'x'", "keys that are not those of a text"),
+    "keys of four bytes": ("keys = x'01020304'", "keys that are not those of a text"),
+    "keys as a number": ("keys = 7", "keys that are not those of a text"),
 }
 
 

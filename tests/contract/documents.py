@@ -6,6 +6,7 @@ import itertools
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from es_simhash.contract import (
     Candidates,
@@ -18,6 +19,7 @@ from es_simhash.contract import (
     Written,
 )
 from es_simhash.fingerprinting.scheme import DEFAULT
+from es_simhash.search.encoding import GRAM, HASH_BITS, LONGER, NUMBERS, PAIRS
 from tests.contract.linear import is_near
 
 if TYPE_CHECKING:
@@ -26,6 +28,13 @@ if TYPE_CHECKING:
     from es_simhash.search.keys import KeyQuery
 
 _write_orders = itertools.count(1)
+_KINDS = {"g": GRAM, "p": PAIRS, "m": LONGER, "n": NUMBERS}
+
+
+def keys(*names: str) -> tuple[int, ...]:
+    """Return a key for each name: of the kind that the first letter says (g, p, m or n); other names are bands."""
+    of_names = [(_KINDS.get(name[:1], PAIRS), crc32(name.encode())) for name in names]
+    return tuple(kind << HASH_BITS | number << HASH_BITS - 32 for kind, number in of_names)
 
 
 def entry(
@@ -35,7 +44,7 @@ def entry(
     digest: str | None = None,
     group: str | None = None,
     duplicate_of: str | None = None,
-    keys: Sequence[str] | None = None,
+    keys: Sequence[int] | None = None,
     length: int = 0,
     **fields: Any,
 ) -> Entry:
@@ -112,9 +121,9 @@ def fingerprints(
 
 def keys_of(
     store: Store, after: Any = None, own: int | None = None, most: int | None = None
-) -> tuple[set[tuple[frozenset[str], int]], Any]:
+) -> tuple[set[tuple[frozenset[int], int]], Any]:
     """:func:`fingerprints` for the keys and the lengths of texts."""
-    found: set[tuple[frozenset[str], int]] = set()
+    found: set[tuple[frozenset[int], int]] = set()
     page = store.read_fingerprints(after, own, most, keys=True)
     while page is not None:
         found.update((frozenset(keys), length) for keys, length in page.keys)

@@ -13,8 +13,9 @@ from es_simhash.bloom.seen import SeenConfig
 from es_simhash.contract import KeysState, Link, Probe
 from es_simhash.errors import InputError, NotSetUp
 from es_simhash.fingerprinting.scheme import DEFAULT
+from es_simhash.search.encoding import KEY_BITS
 from es_simhash.search.keys import KeyQuery
-from tests.contract.documents import candidates, entry, find_by_keys, plain, scan, write
+from tests.contract.documents import candidates, entry, find_by_keys, keys, plain, scan, write
 from tests.contract.linear import LinearStore
 from tests.contract.set_up_contract import at_the_same_moment
 from tests.contract.suite import Suite
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from es_simhash.contract import Entry, Found, Row, Store
 
-SOME = tuple(f"m{n}" for n in range(6))
+SOME = keys(*(f"m{n}" for n in range(6)))
 """Keys for the tests."""
 
 
@@ -35,11 +36,11 @@ class KeysContract(Suite):
 
     def test_keys_and_length_come_back_as_they_were_written(self) -> None:
         store = self.ready()
-        written = {"a": ("m1", "m0"), "b": ("g暴雨", 'g"\\ ', "💡", "m-_"), "empty": ()}
-        write(store, *(entry(id, 1, keys=keys, length=len(id)) for id, keys in written.items()), entry("none", 1))
+        written = {"a": keys("m1", "m0"), "b": (*keys("g1", "p1", "m8", "n1"), 0, (1 << KEY_BITS) - 1), "empty": ()}
+        write(store, *(entry(id, 1, keys=some, length=len(id)) for id, some in written.items()), entry("none", 1))
         rows = store.fetch((*written, "none"))
         assert {id: (set(row.keys), row.length) for id, row in rows.items()} == {
-            **{id: (set(keys), len(id)) for id, keys in written.items()},
+            **{id: (set(some), len(id)) for id, some in written.items()},
             "none": (set(), None),
         }
         for key in written["b"]:
@@ -61,27 +62,27 @@ class KeysContract(Suite):
             expected = {str(n) for n in range(minimum, 7)}
             assert ids(find_by_keys(store, KeyQuery(SOME, minimum))) == expected
         assert ids(find_by_keys(store, KeyQuery(SOME, 7))) == set(), "there are not so many keys"
-        assert ids(find_by_keys(store, KeyQuery(("m7", "m5"), 1))) == {"6"}
+        assert ids(find_by_keys(store, KeyQuery(keys("m7", "m5"), 1))) == {"6"}
         assert ids(find_by_keys(store, KeyQuery((), 1))) == set()
-        assert ids(find_by_keys(store, KeyQuery(("m7",), 1))) == set()
+        assert ids(find_by_keys(store, KeyQuery(keys("m7"), 1))) == set()
 
     def test_documents_with_a_length_in_the_range_are_found(self) -> None:
         store = self.ready()
-        write(store, *(entry(f"{n}", None, keys=("m0",), length=n) for n in range(6)))
+        write(store, *(entry(f"{n}", None, keys=keys("m0"), length=n) for n in range(6)))
         for lengths, expected in [((2, 4), "234"), ((0, 0), "0"), ((5, 9), "5"), ((6, 9), ""), (None, "012345")]:
-            assert ids(find_by_keys(store, KeyQuery(("m0",), 1, lengths))) == set(expected)
+            assert ids(find_by_keys(store, KeyQuery(keys("m0"), 1, lengths))) == set(expected)
 
     def test_a_document_that_fulfils_one_of_several_queries_is_found(self) -> None:
         store = self.ready()
         write(
             store,
-            entry("first", None, keys=("m0", "m1"), length=5),
-            entry("second", None, keys=("m3", "m4"), length=50),
-            entry("both", None, keys=("m0", "m1", "m3"), length=50),
-            entry("half and half", None, keys=("m0", "m3"), length=50),
-            entry("too short", None, keys=("m3",), length=5),
+            entry("first", None, keys=keys("m0", "m1"), length=5),
+            entry("second", None, keys=keys("m3", "m4"), length=50),
+            entry("both", None, keys=keys("m0", "m1", "m3"), length=50),
+            entry("half and half", None, keys=keys("m0", "m3"), length=50),
+            entry("too short", None, keys=keys("m3"), length=5),
         )
-        queries = (KeyQuery(("m0", "m1", "m2"), 2), KeyQuery(("m3", "m4"), 1, (10, 60)))
+        queries = (KeyQuery(keys("m0", "m1", "m2"), 2), KeyQuery(keys("m3", "m4"), 1, (10, 60)))
         found = find_by_keys(store, Probe(None, None, queries))
         assert ids(found) == {"first", "second", "both", "half and half"}
         assert ids(find_by_keys(store, *queries)) == ids(found)
@@ -90,11 +91,11 @@ class KeysContract(Suite):
         store = self.ready()
         write(
             store,
-            *(entry(f"template {n}", None, keys=("m0", "m1", "m2"), length=1) for n in range(30)),
-            entry("copy", None, keys=("m3", "m4"), length=1),
-            entry("copy of the template", None, keys=("m0", "m3"), length=1),
+            *(entry(f"template {n}", None, keys=keys("m0", "m1", "m2"), length=1) for n in range(30)),
+            entry("copy", None, keys=keys("m3", "m4"), length=1),
+            entry("copy of the template", None, keys=keys("m0", "m3"), length=1),
         )
-        query = KeyQuery(("m0", "m1", "m2", "m3", "m4"), 1)
+        query = KeyQuery(keys("m0", "m1", "m2", "m3", "m4"), 1)
         for most, expected in [(1, {"copy"}), (2, {"copy", "copy of the template"})]:
             found = find_by_keys(store, query, most=most)
             assert ids(found) == expected
@@ -103,7 +104,7 @@ class KeysContract(Suite):
     def test_the_documents_that_share_the_most_keys_come_first_then_those_written_first(self) -> None:
         store = self.ready()
         shared = [2, 5, 1, 5, 3, 2, 6, 0]
-        write(store, *(entry(f"{i}", None, keys=(*SOME[:n], f"x{i}"), length=1) for i, n in enumerate(shared)))
+        write(store, *(entry(f"{i}", None, keys=(*SOME[:n], *keys(f"x{i}")), length=1) for i, n in enumerate(shared)))
         ranking = "6134052"
         for most in range(1, 9):
             found = find_by_keys(store, KeyQuery(SOME, 1), most=most)
@@ -114,19 +115,23 @@ class KeysContract(Suite):
         store = self.ready()
         write(
             store,
-            entry("2 and 2", None, keys=("m0", "m1", "m3", "m4"), length=1),
-            entry("3 of a query that it does not fulfil", None, keys=("m0", "m5", "m6", "m7"), length=1),
-            entry("3", None, keys=("m3", "m4", "m5"), length=1),
-            entry("1", None, keys=("m1",), length=1),
+            entry("2 and 2", None, keys=keys("m0", "m1", "m3", "m4"), length=1),
+            entry("3 of a query that it does not fulfil", None, keys=keys("m0", "m5", "m6", "m7"), length=1),
+            entry("3", None, keys=keys("m3", "m4", "m5"), length=1),
+            entry("1", None, keys=keys("m1"), length=1),
         )
-        queries = (KeyQuery(("m0", "m1", "m2"), 1), KeyQuery(("m3", "m4", "m5"), 2), KeyQuery(("m5", "m6", "m7"), 4))
+        queries = (
+            KeyQuery(keys("m0", "m1", "m2"), 1),
+            KeyQuery(keys("m3", "m4", "m5"), 2),
+            KeyQuery(keys("m5", "m6", "m7"), 4),
+        )
         assert ids(find_by_keys(store, Probe(None, None, queries), most=1)) == {"3"}
         assert ids(find_by_keys(store, Probe(None, None, queries), most=2)) == {"3", "2 and 2"}
 
     def test_each_probe_has_its_own_limit(self) -> None:
         store = self.ready()
-        write(store, *(entry(f"{key}{n}", None, keys=(f"m{key}",), length=1) for key in "abc" for n in range(3)))
-        probes = [KeyQuery((f"m{key}",), 1) for key in "abzba"]
+        write(store, *(entry(f"{key}{n}", None, keys=keys(f"m{key}"), length=1) for key in "abc" for n in range(3)))
+        probes = [KeyQuery(keys(f"m{key}"), 1) for key in "abzba"]
         found = find_by_keys(store, *probes, most=2)
         assert ids(found) == {"a0", "a1", "b0", "b1"}
         assert found.left_out == dict.fromkeys((0, 1, 3, 4), 1)
@@ -135,7 +140,7 @@ class KeysContract(Suite):
     def test_a_probe_may_have_a_limit_of_its_own(self) -> None:
         store = self.ready()
         shared = [2, 5, 1, 5, 3, 2, 6, 0]
-        write(store, *(entry(f"{i}", None, keys=(*SOME[:n], f"x{i}"), length=1) for i, n in enumerate(shared)))
+        write(store, *(entry(f"{i}", None, keys=(*SOME[:n], *keys(f"x{i}")), length=1) for i, n in enumerate(shared)))
         ranking, queries = "6134052", (KeyQuery(SOME, 1),)
         for most in range(1, 9):
             found = find_by_keys(store, Probe(None, None, queries, most=most), most=3)
@@ -153,8 +158,8 @@ class KeysContract(Suite):
     def test_the_limit_of_a_probe_counts_of_one_digest_one_document(self) -> None:
         store = self.ready()
         for n in range(3):
-            write(store, *(entry(f"{key}{n}", 1, digest=key, keys=(f"m{key}", "m"), length=1) for key in "abc"))
-        probes = [Probe(None, None, (KeyQuery(("m",), 1),), most=most) for most in (3, 1)]
+            write(store, *(entry(f"{key}{n}", 1, digest=key, keys=keys(f"m{key}", "m"), length=1) for key in "abc"))
+        probes = [Probe(None, None, (KeyQuery(keys("m"), 1),), most=most) for most in (3, 1)]
         found = find_by_keys(store, *probes, one_per_digest=True, most=2)
         assert ids(found) == {"a0", "b0", "c0"}
         assert found.left_out.keys() == {1}
@@ -163,8 +168,8 @@ class KeysContract(Suite):
 
     def test_more_probes_than_a_store_takes_at_once_are_all_looked_up(self) -> None:
         store = self.ready()
-        write(store, *(entry(f"{n}", n << 20, keys=(f"m{n}", "m"), length=1) for n in range(250)))
-        found = find_by_keys(store, *(KeyQuery((f"m{n}",), 1) for n in range(250)))
+        write(store, *(entry(f"{n}", n << 20, keys=keys(f"m{n}", "m"), length=1) for n in range(250)))
+        found = find_by_keys(store, *(KeyQuery(keys(f"m{n}"), 1) for n in range(250)))
         assert ids(found) == {str(n) for n in range(250)}
 
     def test_candidates_by_keys_match_the_filter_and_leave_ids_out(self) -> None:
@@ -183,15 +188,15 @@ class KeysContract(Suite):
     def test_documents_with_one_digest_count_once(self) -> None:
         store = self.ready()
         for n in range(3):
-            write(store, *(entry(f"{key}{n}", 1, digest=key, keys=(f"m{key}", "m"), length=1) for key in "abc"))
-        found = find_by_keys(store, KeyQuery(("m",), 1), one_per_digest=True, most=3)
+            write(store, *(entry(f"{key}{n}", 1, digest=key, keys=keys(f"m{key}", "m"), length=1) for key in "abc"))
+        found = find_by_keys(store, KeyQuery(keys("m"), 1), one_per_digest=True, most=3)
         assert (ids(found), found.left_out) == ({"a0", "b0", "c0"}, {})
-        found = find_by_keys(store, KeyQuery(("m", "mb"), 1), one_per_digest=True, most=2, without=("a0", "b0"))
+        found = find_by_keys(store, KeyQuery(keys("m", "mb"), 1), one_per_digest=True, most=2, without=("a0", "b0"))
         assert ids(found) == {"b1", "c0"}
         # A store may count all documents of the digests that were left out.
         assert found.left_out.keys() == {0}
         assert 1 <= found.left_out[0] <= 5
-        found = find_by_keys(store, KeyQuery(("m",), 1), most=3)
+        found = find_by_keys(store, KeyQuery(keys("m"), 1), most=3)
         assert (ids(found), found.left_out) == ({"a0", "b0", "c0"}, {0: 6})
 
     def test_a_probe_finds_by_its_digest_its_fingerprint_and_its_keys(self) -> None:
@@ -200,53 +205,53 @@ class KeysContract(Suite):
         write(
             store,
             entry("digest", None, digest="d"),
-            entry("fingerprint", 7, keys=("m9",), length=1),
-            *(entry(f"keys{n}", far, keys=("m0",), length=1) for n in range(3)),
-            entry("nothing", far, keys=("m9",), length=1),
+            entry("fingerprint", 7, keys=keys("m9"), length=1),
+            *(entry(f"keys{n}", far, keys=keys("m0"), length=1) for n in range(3)),
+            entry("nothing", far, keys=keys("m9"), length=1),
         )
-        probe = Probe(6, "d", (KeyQuery(("m0",), 1),))
+        probe = Probe(6, "d", (KeyQuery(keys("m0"), 1),))
         found = find_by_keys(store, probe, max_distance=0, most=2)
         assert ids(found) >= {"digest", "keys0", "keys1"}
         assert not ids(found) & {"keys2", "nothing"}
         assert found.left_out == {0: 1}
-        found = find_by_keys(store, probe, Probe(None, None, (KeyQuery(("m8",), 1),)), max_distance=1)
+        found = find_by_keys(store, probe, Probe(None, None, (KeyQuery(keys("m8"), 1),)), max_distance=1)
         assert {"digest", "fingerprint", "keys0", "keys1", "keys2"} <= ids(found)
-        assert {row.id: set(row.keys) for row in found.rows}["fingerprint"] == {"m9"}
+        assert {row.id: set(row.keys) for row in found.rows}["fingerprint"] == {*keys("m9")}
         assert ids(find_by_keys(store, probe, max_distance=-1, most=1)) == {"digest", "keys0"}
 
     # --- changes of documents --------------------------------------------------------------------------------------
 
     def test_a_document_has_the_keys_of_its_last_text(self) -> None:
         store = self.ready()
-        write(store, entry("a", 1, keys=("m0", "m1"), length=2), entry("b", 1, keys=("m0",), length=1))
-        write(store, entry("a", 1, keys=("m1", "m2"), length=3))
+        write(store, entry("a", 1, keys=keys("m0", "m1"), length=2), entry("b", 1, keys=keys("m0"), length=1))
+        write(store, entry("a", 1, keys=keys("m1", "m2"), length=3))
         assert [ids(find_by_keys(store, KeyQuery((key,), 1))) for key in SOME[:3]] == [{"b"}, {"a"}, {"a"}]
-        assert ids(find_by_keys(store, KeyQuery(("m1",), 1, (2, 2)))) == set()
+        assert ids(find_by_keys(store, KeyQuery(keys("m1"), 1, (2, 2)))) == set()
         write(store, entry("a", 1))
         assert ids(find_by_keys(store, KeyQuery(SOME, 1))) == {"b"}
-        write(store, entry("a", 1, keys=("m5",), length=1))
+        write(store, entry("a", 1, keys=keys("m5"), length=1))
         assert store.remove(("a", "b")) == {"a", "b"}
         write(store, entry("c", 1))
         assert ids(find_by_keys(store, KeyQuery(SOME, 1))) == set()
 
     def test_annotate_replaces_the_keys_and_changes_the_version(self) -> None:
         store = self.ready()
-        write(store, entry("a", 1, lang="zh"), entry("b", 1, keys=("m0",), length=1), entry("c", 1))
+        write(store, entry("a", 1, lang="zh"), entry("b", 1, keys=keys("m0"), length=1), entry("c", 1))
         before = store.fetch(("a", "b"))
         changed = (
-            replace(before["a"], keys=("m1", "m2"), length=2),
-            replace(before["b"], keys=("m2", "m3"), length=3),
+            replace(before["a"], keys=keys("m1", "m2"), length=2),
+            replace(before["b"], keys=keys("m2", "m3"), length=3),
         )
         assert store.annotate(changed, DEFAULT.bits).conflicts == frozenset()
         store.refresh()
         found = find_by_keys(store, *(KeyQuery((key,), 1) for key in SOME))
         assert {row.id: (set(row.keys), row.length) for row in found.rows} == {
-            "a": ({"m1", "m2"}, 2),
-            "b": ({"m2", "m3"}, 3),
+            "a": ({*keys("m1", "m2")}, 2),
+            "b": ({*keys("m2", "m3")}, 3),
         }
-        assert ids(find_by_keys(store, KeyQuery(("m0",), 1))) == set()
-        assert ids(find_by_keys(store, KeyQuery(("m2",), 1), filter={"term": {"lang": "zh"}})) == {"a"}
-        again = replace(before["a"], keys=("m5",), length=1)
+        assert ids(find_by_keys(store, KeyQuery(keys("m0"), 1))) == set()
+        assert ids(find_by_keys(store, KeyQuery(keys("m2"), 1), filter={"term": {"lang": "zh"}})) == {"a"}
+        again = replace(before["a"], keys=keys("m5"), length=1)
         assert store.annotate((again,), DEFAULT.bits).conflicts == {"a"}
         after = store.fetch(("b",))["b"]
         without = replace(after, keys=(), length=None)
@@ -258,12 +263,12 @@ class KeysContract(Suite):
 
     def test_a_change_of_the_links_keeps_the_keys(self) -> None:
         store = self.ready()
-        write(store, entry("a", 1, keys=("m0", "m1"), length=2))
+        write(store, entry("a", 1, keys=keys("m0", "m1"), length=2))
         version = scan(store)[0].version
         assert store.relink({"a": Link("g", "o", version)}) == set()
         store.refresh()
-        [row] = find_by_keys(store, KeyQuery(("m1",), 1, (2, 2))).rows
-        assert (row.group, row.duplicate_of, set(row.keys), row.length) == ("g", "o", {"m0", "m1"}, 2)
+        [row] = find_by_keys(store, KeyQuery(keys("m1"), 1, (2, 2))).rows
+        assert (row.group, row.duplicate_of, set(row.keys), row.length) == ("g", "o", {*keys("m0", "m1")}, 2)
 
     def test_random_requests_by_keys_have_the_replies_of_the_reference_implementation(self) -> None:
         store, reference = self.ready(), LinearStore()
@@ -407,7 +412,7 @@ def _values(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
 
 
 def _random_probe(rng: random.Random) -> Probe:
-    numbers = rng.choice([(), (), ("n1",), ("n1", "n2"), ("n3",)])
+    numbers = rng.choice([(), (), keys("n1"), keys("n1", "n2"), keys("n3")])
     queries = tuple(
         KeyQuery(
             tuple(rng.sample(SOME, rng.randint(1, 6))),
@@ -425,6 +430,8 @@ def _random_entry(id: str, rng: random.Random) -> Entry:
     text = random.Random(number)  # documents with one digest have one fingerprint and the same keys
     # The last one is so far from those of the Probes that no store returns it by chance.
     value = text.choice([None, 0, 1 << 20, (1 << 64) - 1])
-    keys = text.choice([None, [*text.sample(SOME, text.randint(0, 6)), *text.choice([(), ("n1",), ("n2", "n4")])]])
+    own = text.choice(
+        [None, [*text.sample(SOME, text.randint(0, 6)), *text.choice([(), keys("n1"), keys("n2", "n4")])]]
+    )
     fields: dict[str, Any] = rng.choice([{}, {"lang": "zh"}])
-    return entry(id, value, digest=f"digest{number}", keys=keys, length=text.randint(0, 6), **fields)
+    return entry(id, value, digest=f"digest{number}", keys=own, length=text.randint(0, 6), **fields)

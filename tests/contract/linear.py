@@ -30,6 +30,7 @@ from es_simhash.contract import (
 )
 from es_simhash.contract.store import NO_VERSIONS
 from es_simhash.errors import NotSetUp, Unsupported
+from es_simhash.search.encoding import encoded
 from es_simhash.search.filters import matches, parse_filter
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.keys import KeyIndex
@@ -396,7 +397,7 @@ class LinearStore:
 
     @_locked
     def count_keys(self, most: int) -> tuple[tuple[str, int], ...]:
-        counts = Counter(key for row, _ in self.searchable.values() for key in row.keys)
+        counts = Counter(key for row, _ in self.searchable.values() for key in encoded(row.keys))
         return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:most])
 
 

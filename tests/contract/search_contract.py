@@ -12,7 +12,7 @@ from es_simhash.contract import (
     Scan,
 )
 from es_simhash.fingerprinting.scheme import Scheme
-from tests.contract.documents import candidates, entry, fingerprints, flip, keys_of, near, plain, scan, write
+from tests.contract.documents import candidates, entry, fingerprints, flip, keys, keys_of, near, plain, scan, write
 from tests.contract.linear import LinearStore, is_near
 from tests.contract.suite import Suite
 
@@ -238,19 +238,19 @@ class SearchContract(Suite):
 
     def test_keys_are_those_that_search_finds_since_the_former_reply(self) -> None:
         store = self.ready()
-        written = {str(n): (f"m{n}", "m") for n in range(30)}
-        write(store, *(entry(id, None, keys=keys, length=5) for id, keys in written.items()), entry("none", 1))
+        written = {str(n): keys(f"m{n}", "m") for n in range(30)}
+        write(store, *(entry(id, None, keys=own, length=5) for id, own in written.items()), entry("none", 1))
         found, after = keys_of(store, most=31)
         if after is None:
             return  # a store need not support it
         assert found == {(frozenset(keys), 5) for keys in written.values()}
-        write(store, entry("new", None, keys=("m",), length=7))
-        assert (frozenset(["m"]), 7) in keys_of(store, after)[0]
+        write(store, entry("new", None, keys=keys("m"), length=7))
+        assert (frozenset(keys("m")), 7) in keys_of(store, after)[0]
         found, after = keys_of(store, after, own=1)
-        assert found <= {*((frozenset(keys), 5) for keys in written.values()), (frozenset(["m"]), 7)}  # again
-        write(store, entry("newer", None, keys=("m",), length=8))
+        assert found <= {*((frozenset(own), 5) for own in written.values()), (frozenset(keys("m")), 7)}  # again
+        write(store, entry("newer", None, keys=keys("m"), length=8))
         assert keys_of(store, after, own=1)[0] == set()
-        assert (frozenset(["m"]), 8) in keys_of(store, after)[0]
+        assert (frozenset(keys("m")), 8) in keys_of(store, after)[0]
 
     def test_a_scan_returns_every_document_once(self) -> None:
         store = self.ready()

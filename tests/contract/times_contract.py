@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Probe, Scan
 from es_simhash.search.keys import KeyQuery
-from tests.contract.documents import candidates, entry, find_by_keys, write
+from tests.contract.documents import candidates, entry, find_by_keys, keys, write
 from tests.contract.linear import LinearStore
 from tests.contract.suite import Suite
 
@@ -25,10 +25,10 @@ class TimesContract(Suite):
 
     def test_rows_come_with_their_times_if_a_field_is_named(self) -> None:
         store = self.ready()
-        write(store, _on_day("a", 1, 5), entry("none", 5), _on_day("c", 2, 5, keys=("k",), length=3))
+        write(store, _on_day("a", 1, 5), entry("none", 5), _on_day("c", 2, 5, keys=keys("k"), length=3))
         store.check_time_field(FIELD)
         expected = {"a": FIRST, "none": None, "c": FIRST + DAY}
-        query = Probe(None, None, (KeyQuery(("k",), 1),))
+        query = Probe(None, None, (KeyQuery(keys("k"), 1),))
         for field, times in ((FIELD, expected), (None, dict.fromkeys(expected))):
             fetched = store.fetch(tuple(expected), field)
             assert {id: row.time for id, row in fetched.items()} == times
@@ -72,8 +72,8 @@ class TimesContract(Suite):
 
     def test_keys_find_and_count_what_is_in_the_times(self) -> None:
         store = self.ready()
-        write(store, *(_on_day(f"d{day}", day, None, keys=("k", f"k{day}"), length=2) for day in range(1, 10)))
-        query = KeyQuery(("k", "k3"), 1)
+        write(store, *(_on_day(f"d{day}", day, None, keys=keys("k", f"k{day}"), length=2) for day in range(1, 10)))
+        query = KeyQuery(keys("k", "k3"), 1)
         probes = [Probe(None, None, (query,), _days(2, 6)), Probe(None, None, (query,), _days(8, 9))]
         found = find_by_keys(store, *probes, most=2, time_field=FIELD)
         assert {row.id for row in found.rows} == {"d3", "d2", "d8", "d9"}
@@ -112,7 +112,8 @@ class TimesContract(Suite):
                 find_by_keys(each, *probes, **options, one_per_digest=one_per_digest) for each in (store, reference)
             )
             found = {row.id: row for row in ours.rows}
-            assert found.keys() >= {row.id for row in expected.rows}
+            # Stores know the rarity of a key only roughly, so of more than ``most`` documents they may choose others.
+            assert expected.left_out or found.keys() >= {row.id for row in expected.rows}
             assert len(found) == len(ours.rows)
             for row in ours.rows:
                 assert row.time == every[row.id].time
@@ -141,7 +142,7 @@ def _in_times(row: Row, probe: Probe) -> bool:
 def _random_probe(rng: random.Random) -> Probe:
     first = rng.randint(1, 9)
     times = rng.choice([None, *[_days(first, first + rng.randint(0, 4))] * 3])
-    queries = (KeyQuery(("k0", "k1", "k2"), rng.randint(1, 2)),) if rng.random() < 0.5 else ()
+    queries = (KeyQuery(keys("k0", "k1", "k2"), rng.randint(1, 2)),) if rng.random() < 0.5 else ()
     return Probe(rng.choice([None, 0, 1 << 20]), rng.choice([None, f"digest{rng.randint(0, 9)}"]), queries, times)
 
 
@@ -149,8 +150,8 @@ def _random_entry(id: str, rng: random.Random) -> Entry:
     number = rng.randint(0, 9)
     text = random.Random(number)  # documents with one digest have one fingerprint and the same keys
     value = text.choice([None, 0, 1 << 20, (1 << 64) - 1])
-    keys = text.choice([None, text.sample(["k0", "k1", "k2", "k3"], text.randint(0, 4))])
+    own = text.choice([None, text.sample(keys("k0", "k1", "k2", "k3"), text.randint(0, 4))])
     fields: dict[str, Any] = rng.choice([{}, {"lang": "zh"}])
     if rng.random() < 0.9:
         fields = {**fields, "meta": {"date": f"2024-05-{rng.randint(1, 12):02d}"}}
-    return entry(id, value, digest=f"digest{number}", keys=keys, length=2, **fields)
+    return entry(id, value, digest=f"digest{number}", keys=own, length=2, **fields)

@@ -93,15 +93,15 @@ class TestSqlite(AtAddress, StoreContract):
         self.address = f"sqlite:///{tmp_path / 'store.db'}"
 
 
-class TestSqliteWithSmallTablesOfKeys(AtAddress, KeysContract, TimesContract):
-    """The entries of keys move to the next table after each few."""
+class TestSqliteWithSmallPagesOfKeys(AtAddress, KeysContract, TimesContract):
+    """A page has few entries, so that a level has many pages."""
 
     @pytest.fixture(autouse=True)
     def _path(self, tmp_path: Path) -> None:
         self.path = tmp_path / "store.db"
 
     def open(self) -> Store:
-        return SqliteStore(str(self.path), rooms=(2, 5))
+        return SqliteStore(str(self.path), key_page=3)
 
 
 class TestSqliteInMemory(AtAddress, StoreContract):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import FingerprintPage
 from es_simhash.fingerprinting.encoding import from_longs
+from es_simhash.search.encoding import decoded
 from es_simhash.stores.elasticsearch.rows import FINGERPRINT_FIELDS, KEY_FIELDS
 from es_simhash.stores.elasticsearch.search import multi_search
 
@@ -126,10 +127,10 @@ def _fingerprints(hits: Iterable[Mapping[str, Any]]) -> Iterable[int]:
         yield from map(from_longs, zip(*longs, strict=False))  # a damaged document has several values
 
 
-def _keys(hits: Iterable[Mapping[str, Any]]) -> Iterator[tuple[list[str], int]]:
+def _keys(hits: Iterable[Mapping[str, Any]]) -> Iterator[tuple[tuple[int, ...], int]]:
     for hit in hits:
         keys, lengths = (hit["fields"].get(field, []) for field in KEY_FIELDS)
-        yield from ((keys, length) for length in lengths)  # a damaged document has several, or none
+        yield from ((decoded(keys) or (), length) for length in lengths)  # a damaged document has several, or none
 
 
 def _numbers(*, above: int, to: int | None = None) -> dict[str, Any]:

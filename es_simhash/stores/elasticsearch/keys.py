@@ -1,4 +1,5 @@
-"""Keys in a query: the clause that finds documents with common keys, and the scores by which rare keys come first.
+"""Keys in their text form: in a document, and in the clause that finds documents with common keys. The scores by which
+rare keys come first.
 
 In OpenSearch 3 each term of a keyword field has the score 1, unless the mapping of the field says ``use_similarity``.
 Other servers do not know this parameter, and score by the rarity of the term. Source: OpenSearch, issue 17823.
@@ -8,12 +9,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.search.encoding import decoded, encoded
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from es_simhash.search.keys import KeyQuery
     from es_simhash.stores.elasticsearch.index import Index
     from es_simhash.stores.elasticsearch.mapping import Part
+
+
+def stored_keys(values: Any) -> Any:
+    """Return the keys of a document as integers; what is no list of keys comes back as it is."""
+    if isinstance(values, str):  # an index with synthetic _source returns a list of one value as the value
+        values = [values]
+    if not values or not isinstance(values, list) or not {str}.issuperset(map(type, values)):
+        return values
+    keys = decoded(values)
+    return values if keys is None else keys
 
 
 def sharing_clause(queries: Sequence[KeyQuery]) -> dict[str, Any]:
@@ -28,14 +41,14 @@ def sharing_clause(queries: Sequence[KeyQuery]) -> dict[str, Any]:
 
 
 def _clause(query: KeyQuery) -> dict[str, Any]:
-    terms = [{"term": {"simhash.keys": key}} for key in query.keys]
+    terms = [{"term": {"simhash.keys": key}} for key in encoded(query.keys)]
     clause: dict[str, Any] = {"should": terms, "minimum_should_match": max(1, query.minimum)}
     filters: list[dict[str, Any]] = []
     if query.lengths is not None:
         shortest, longest = query.lengths
         filters.append({"range": {"simhash.length": {"gte": shortest, "lte": longest}}})
     if query.numbers:
-        filters.append({"terms": {"simhash.keys": list(query.numbers)}})
+        filters.append({"terms": {"simhash.keys": encoded(query.numbers)}})
     if filters:
         clause["filter"] = filters
     return {"bool": clause}

@@ -7,8 +7,10 @@ from json.encoder import encode_basestring as _quoted
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.fingerprinting.encoding import hex_segments, segment_count, to_longs
+from es_simhash.search.encoding import encoded
 from es_simhash.search.times import time_or_none
 from es_simhash.stores.elasticsearch.by_id import if_version, version_of
+from es_simhash.stores.elasticsearch.keys import stored_keys
 from es_simhash.stores.elasticsearch.routing import check_routing_of
 from es_simhash.stores.elasticsearch.times import time_from_doc_values
 from es_simhash.stores.stored_row import LONGS, stored_row, usual_row, without_damaged
@@ -62,6 +64,8 @@ def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
             simhash = {"digest": simhash}  # not a string, so the Row is damaged
         if time_field is not None:
             time = time_or_none(source, time_field)
+    if "keys" in simhash:
+        simhash = {**simhash, "keys": stored_keys(simhash["keys"])}
     return stored_row(document["_id"], simhash, version_of(document), time)
 
 
@@ -74,7 +78,7 @@ def _usual_row(document: dict[str, Any], fields: Mapping[str, list[Any]], time: 
         [duplicate_of], [length] = get("simhash.duplicate_of", _NOTHING), get("simhash.length", _NOTHING)
     except (KeyError, ValueError):
         return None
-    id, version, keys = document["_id"], version_of(document), get("simhash.keys", ())
+    id, version, keys = document["_id"], version_of(document), stored_keys(get("simhash.keys", ()))
     longs = (fp,) if fp1 is None else (fp, fp1)
     return usual_row(id, longs, digest, group, duplicate_of, written, version, time, None, keys, length)
 
@@ -153,7 +157,8 @@ def _simhash(row: Row, bits: int) -> str:
     if row.length is not None:
         text += f',"length":{row.length}'
     if row.keys:
-        text += f',"keys":[{",".join(map(_quoted, row.keys))}]'
+        keys = '","'.join(encoded(row.keys))
+        text += f',"keys":["{keys}"]'
     return text + "}"
 
 

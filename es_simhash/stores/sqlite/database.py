@@ -15,8 +15,8 @@ from es_simhash.errors import InputError, StoreError, StoreUnavailable, not_set_
 from es_simhash.files import create_for_owner
 from es_simhash.search.times import stored_time
 from es_simhash.stores.sqlite.filters import add_function
-from es_simhash.stores.sqlite.known import KnownFingerprints, KnownKeys
-from es_simhash.stores.sqlite.schema import ROOMS, entries_of
+from es_simhash.stores.sqlite.keys import PAGE, StoredKeys
+from es_simhash.stores.sqlite.known import KnownFingerprints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,12 +46,12 @@ class Database:
 
     :param path: path of the file; ``:memory:`` for a database in memory. The file is opened at the first use.
     :param busy: seconds for which a write waits for the write of another process.
-    :param rooms: entries for which the first and the second table of the keys have room.
+    :param key_page: entries in a page of keys that is written.
     """
 
-    def __init__(self, path: str, busy: float = BUSY_SECONDS, rooms: tuple[int, int] = ROOMS) -> None:
+    def __init__(self, path: str, busy: float = BUSY_SECONDS, key_page: int = PAGE) -> None:
         self.path = path
-        self.rooms = rooms
+        self._key_page = key_page
         self._busy = busy
         self.name = f"sqlite:///{path}"
         self.bits: int | None = None
@@ -60,12 +60,8 @@ class Database:
         """Every stored document that was read is JSON. Filters are faster then."""
         self.clock_checked = False
         """The time of the newest document was compared with the clock of this machine."""
-        self.key_sizes: dict[int, int] = {}
-        """By the number of a key, about how many documents have it. It chooses which keys are read first."""
-        self.known_keys = KnownKeys()
+        self.keys = StoredKeys(self.name, key_page)
         self.known_fingerprints = KnownFingerprints()
-        self.recent_entries: int | None = None
-        """The entries of the first table of the keys, without what other programs add; None if they are not known."""
         self._connection: sqlite3.Connection | None = None
         self._opened: Place = frozenset()
         """What was at the path when the connection was opened."""
@@ -110,7 +106,7 @@ class Database:
                 with _transaction(connection, write=write):
                     yield connection
             except BaseException:
-                self.recent_entries = None  # they may have been moved, and the move was undone
+                self.keys.forget()  # levels that it has made are not there
                 raise
 
     def close(self) -> None:
@@ -119,9 +115,8 @@ class Database:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
-                self.known_keys = KnownKeys()
+                self.keys = StoredKeys(self.name, self._key_page)
                 self.known_fingerprints = KnownFingerprints()
-                self.recent_entries = None
 
     def _connect(self) -> sqlite3.Connection:
         folder = Path(self.path).parent
@@ -146,7 +141,6 @@ class Database:
                             connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 _use_write_ahead_log(connection, self._busy)
             connection.create_function("time_of", 2, stored_time, deterministic=True)
-            connection.create_function("entries_of", 2, entries_of, deterministic=True)
             connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             add_function(connection)
         except BaseException:

@@ -10,9 +10,13 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from es_simhash.contract import Check, Location, Space, similar_first
 from es_simhash.errors import SimhashError
-from es_simhash.stores.sqlite.schema import LENGTHS, LEVELS, key_entries
+from es_simhash.search.encoding import encoded
+from es_simhash.search.key_table import without_length
+from es_simhash.stores.sqlite.schema import read_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,20 +147,19 @@ def measure_space(database: Database) -> Space:
     sizes: Counter[str] = Counter()
     for name, count in rows:
         if not name.startswith("sqlite_"):
-            sizes["keys" if name in LEVELS else name] += count
+            sizes["keys" if name in ("key_levels", "key_pages") else name] += count
     return Space(pages * size, dict(sizes))
 
 
 def count_keys(database: Database, most: int) -> tuple[tuple[str, int], ...]:
-    # The view has numbers. A document that has the number has the key.
-    sql = f"SELECT key & {-LENGTHS}, count(*), min(written) FROM keys GROUP BY 1 ORDER BY 2 DESC"
-    found: list[tuple[str, int]] = []
-    with database.use() as connection:
-        for number, count, written in connection.execute(sql):
-            if len(found) >= most and count < found[-1][1]:
-                break
-            (text,) = connection.execute("SELECT keys FROM documents WHERE written = ?", [written]).fetchone()
-            keys = json.loads(text)
-            entries = key_entries(keys, 0).tolist()
-            found += [(key, count) for key, entry in zip(keys, entries, strict=True) if entry == number]
+    # The table has no whole q-grams. A document that has the number has the key.
+    with database.transaction(write=False) as connection:
+        frequent = database.keys.most_frequent(most, connection)
+        sql = "SELECT keys FROM documents WHERE number IN (SELECT value FROM json_each(?))"
+        found: list[tuple[str, int]] = []
+        for key, count, numbers in frequent:
+            stored = [read_keys(keys) for (keys,) in connection.execute(sql, [json.dumps(numbers)])]
+            every = np.array([key for keys in stored if isinstance(keys, tuple) for key in keys], dtype=np.uint64)
+            whole = every[without_length(every) == key]
+            found += [(each, count) for each in encoded(whole[:1].tolist())]
     return tuple(sorted(found, key=lambda each: (-each[1], each[0]))[:most])

@@ -1,11 +1,10 @@
-"""The keys, or the fingerprints, of all documents of the file in memory, during a large load.
+"""The fingerprints of all documents of the file in memory, during a large load.
 
-A search in the file costs more, the more documents share keys or segments. In a large load nearly all searches find
-nothing, or documents that are near-equal. So once a load has looked up many documents in comparison with those of the
-file, their keys (:class:`es_simhash.search.key_table.KeyTable`) or fingerprints
-(:class:`es_simhash.search.near_index.NearIndex`) are read. Then only what may share enough keys, or is near, is
-searched. What this program writes is added. ``PRAGMA data_version`` says whether another program has written: then they
-are dropped, and read again later.
+A search in the file costs more, the more documents share segments. In a large load nearly all searches find nothing, or
+documents that are near-equal. So once a load has looked up many documents in comparison with those of the file, their
+fingerprints (:class:`es_simhash.search.near_index.NearIndex`) are read. Then only what is near is searched. What this
+program writes is added. ``PRAGMA data_version`` says whether another program has written: then they are dropped, and
+read again later.
 
 Methods are called while the caller has the connection (:meth:`Database.use`), so no other thread of the program writes
 meanwhile.
@@ -13,15 +12,12 @@ meanwhile.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from itertools import chain
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from es_simhash.fingerprinting.encoding import from_longs
 from es_simhash.free_memory import free_memory
-from es_simhash.search.key_table import KeyTable, most_texts_held
 from es_simhash.search.near_index import LARGEST_DISTANCE, NearIndex, most_held
-from es_simhash.stores.sqlite.schema import long_columns, read_keys
+from es_simhash.stores.sqlite.schema import long_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,22 +25,20 @@ if TYPE_CHECKING:
 
     from es_simhash.contract import Row
 
-_Table = TypeVar("_Table", KeyTable, NearIndex)
-
 LEAST = 100
 """Searches of a request from which on it belongs to a load."""
 WORTHWHILE = 8
-"""The table is read if the file has at most so many documents for each one that was looked up. To read one document
-takes less than an eighth of the time of a search."""
+"""They are read if the file has at most so many documents for each one that was looked up. To read one document takes
+less than an eighth of the time of a search."""
 _PAGE = 10_000
 """Documents that are added together."""
 
 
-class _Known(ABC, Generic[_Table]):
-    """What is known of the documents of one file."""
+class KnownFingerprints:
+    """The fingerprints of the documents of one file, as far as they are known."""
 
     def __init__(self) -> None:
-        self._table: _Table | None = None
+        self._table: NearIndex | None = None
         self._version = -1
         """``PRAGMA data_version`` when the table was read."""
         self._most = 0
@@ -52,8 +46,8 @@ class _Known(ABC, Generic[_Table]):
         self._enough = 0
         """Documents are counted again when so many were looked up."""
 
-    def table(self, looked_up: int, connection: Connection, bits: int) -> _Table | None:
-        """Return what is known of all documents of the file; None if it is not known.
+    def table(self, looked_up: int, connection: Connection, bits: int) -> NearIndex | None:
+        """Return the fingerprints of all documents of the file; None if they are not known.
 
         :param looked_up: how many documents the request looks up.
         :param bits: width of the fingerprints.
@@ -67,9 +61,9 @@ class _Known(ABC, Generic[_Table]):
         if self._table is None and self._looked_up >= self._enough:
             documents: int = connection.execute("SELECT count(*) FROM documents").fetchone()[0]
             self._enough = max(2 * self._looked_up, documents // WORTHWHILE)
-            self._most = self._most_held(bits)
+            self._most = most_held(free_memory(), bits)
             if documents <= min(self._most, WORTHWHILE * self._looked_up):
-                self._table, self._version = self._read(connection, bits), version
+                self._table, self._version = _read(connection, bits), version
         return self._table
 
     def forget(self) -> None:
@@ -79,61 +73,17 @@ class _Known(ABC, Generic[_Table]):
     def add(self, rows: Sequence[Row]) -> None:
         """Add Rows that are being written. If the transaction is rolled back, a few more documents are searched."""
         if self._table is not None:
-            self._add(self._table, rows)
+            self._table.add([row.fingerprint for row in rows])
             if len(self._table) > self._most:
                 self._table = None
 
-    @abstractmethod
-    def _most_held(self, bits: int) -> int:
-        """Return how many documents a table may have."""
 
-    @abstractmethod
-    def _read(self, connection: Connection, bits: int) -> _Table | None:
-        """Return the table of all documents; None if some are damaged, which a search must find."""
-
-    @abstractmethod
-    def _add(self, table: _Table, rows: Sequence[Row]) -> None:
-        """Add Rows to a table."""
-
-
-class KnownKeys(_Known[KeyTable]):
-    """The keys of the documents of one file, as far as they are known."""
-
-    def _most_held(self, bits: int) -> int:
-        return most_texts_held(free_memory())
-
-    def _read(self, connection: Connection, bits: int) -> KeyTable | None:
-        table = KeyTable()
-        found = connection.execute("SELECT keys, length FROM documents WHERE keys IS NOT NULL")
-        while page := found.fetchmany(_PAGE):
-            every = [read_keys(keys) for keys, _ in page]
-            lengths = [length for _, length in page]
-            lists = all(isinstance(keys, list) for keys in every)
-            if not lists or not all(isinstance(each, str) for each in chain(*every)):
-                return None
-            if not all(isinstance(length, int) for length in lengths):
-                return None
-            table.add(every, lengths)
-        return table
-
-    def _add(self, table: KeyTable, rows: Sequence[Row]) -> None:
-        table.add([row.keys for row in rows], [row.length for row in rows])
-
-
-class KnownFingerprints(_Known[NearIndex]):
-    """The fingerprints of the documents of one file, as far as they are known."""
-
-    def _most_held(self, bits: int) -> int:
-        return most_held(free_memory(), bits)
-
-    def _read(self, connection: Connection, bits: int) -> NearIndex | None:
-        table = NearIndex(bits, LARGEST_DISTANCE, positions=False)
-        found = connection.execute(f"SELECT {', '.join(long_columns(bits))} FROM documents WHERE fp IS NOT NULL")
-        while page := found.fetchmany(_PAGE):
-            if not all(type(value) is int for longs in page for value in longs):
-                return None
-            table.add([from_longs(longs) for longs in page])
-        return table
-
-    def _add(self, table: NearIndex, rows: Sequence[Row]) -> None:
-        table.add([row.fingerprint for row in rows])
+def _read(connection: Connection, bits: int) -> NearIndex | None:
+    """Return the fingerprints of all documents; None if some are damaged, which a search must find."""
+    table = NearIndex(bits, LARGEST_DISTANCE, positions=False)
+    found = connection.execute(f"SELECT {', '.join(long_columns(bits))} FROM documents WHERE fp IS NOT NULL")
+    while page := found.fetchmany(_PAGE):
+        if not all(type(value) is int for longs in page for value in longs):
+            return None
+        table.add([from_longs(longs) for longs in page])
+    return table

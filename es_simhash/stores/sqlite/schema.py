@@ -5,35 +5,25 @@ The row number of a document is its write order. An index serves each pair of ne
 fingerprint by an expression, so the pairs take no columns. The index holds the fingerprint too, so no document is read
 to see which fingerprints a pair finds.
 
-A document has its keys twice: as a JSON array in its row, and one by one in the view ``keys``, which search reads.
-There a number stands for a key and the length of the text (:func:`key_entries`): numbers take half of the time of
-strings. Triggers remove them.
-
-In a large B-tree, nearly each entry of a batch belongs to another page. So ``keys`` is three tables, as in a
-log-structured merge-tree (O'Neil, Cheng, Gawlick and O'Neil, 1996). A write adds its entries to the first one, which is
-small. When a table has more entries than its room, all of them move to the next one, in their order. Measured on
-100,000 documents of 39 keys, the keys alone: the last fifth takes 0.4 times the processor time of one table, and a
-sixth of the bytes are written.
+A document has its keys twice: in its row, five bytes each, and in the table of all keys, which search reads
+(:mod:`es_simhash.stores.sqlite.keys`).
 """
 
 from __future__ import annotations
 
 import json
-from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from es_simhash.errors import StoreError
-from es_simhash.search.encoding import key_numbers
+from es_simhash.stores.sqlite.keys import TABLES
 from es_simhash.stores.stored_row import LONGS, stored_row, usual_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from sqlite3 import Connection
-
-    from numpy.typing import NDArray
 
     from es_simhash.contract import Row
 
@@ -43,66 +33,22 @@ FORMAT = "1"
 SAME_VERSION = 'written = ? AND digest = ? AND "group" = ? AND duplicate_of IS ? AND length IS ? AND content IS ?'
 """The condition that a row still has a version. A version is all values of a row that we ever change. The keys change
 only together with the digest or the length."""
-LEVELS = ("keys_1", "keys_2", "keys_3")
-"""The tables of the view ``keys``, the smallest first."""
-ROOMS = (400_000, 4_000_000)
-"""Entries for which the first and the second table have room: those of 16,000 and 160,000 documents of 25 keys. To move
-as many into a table of ten times the size takes about 0.4 s and 4 s."""
-LENGTHS = 128
-"""An entry of ``keys`` tells so many lengths apart. Longer texts have the last of them."""
+KEY_BYTES = 5
+"""Bytes of a key in the row of a document, the lowest first."""
 
 
-def of_each_level(sql: str, **parts: str) -> list[str]:
-    """Return a statement for each table of the view ``keys``: ``{keys}`` stands for its name."""
-    return [sql.format(keys=level, **parts) for level in LEVELS]
+def keys_as_bytes(keys: Sequence[int]) -> bytes:
+    """Return keys as the row of a document has them."""
+    return np.array(keys, dtype="<u8").view(np.uint8).reshape(-1, 8)[:, :KEY_BYTES].tobytes()
 
 
-def _keys() -> list[str]:
-    """Return the statements that make the view ``keys``, its tables and their triggers."""
-    remove = """
-        DELETE FROM {keys} WHERE written = OLD.written
-            AND key IN (SELECT value FROM json_each(entries_of(OLD.keys, OLD.length)));
-    """
-    return [
-        *of_each_level(
-            "CREATE TABLE IF NOT EXISTS {keys} (key INTEGER, written INTEGER, PRIMARY KEY (key, written)) WITHOUT ROWID"
-        ),
-        f"CREATE VIEW IF NOT EXISTS keys AS {' UNION ALL '.join(of_each_level('SELECT key, written FROM {keys}'))}",
-        f"""CREATE TRIGGER IF NOT EXISTS keys_removed AFTER DELETE ON documents
-            WHEN OLD.keys IS NOT NULL AND entries_of(OLD.keys, OLD.length) IS NOT NULL BEGIN
-            {" ".join(of_each_level(remove))}
-        END""",
-        # An array that was damaged does not say which entries belong to it: all of them are read.
-        f"""CREATE TRIGGER IF NOT EXISTS damaged_keys_removed AFTER DELETE ON documents
-            WHEN OLD.keys IS NOT NULL AND entries_of(OLD.keys, OLD.length) IS NULL BEGIN
-            {" ".join(of_each_level("DELETE FROM {keys} WHERE written = OLD.written;"))}
-        END""",
-    ]
-
-
-def key_entries(keys: Sequence[str], length: int | NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """Return the entry of each key in ``keys``: the upper 57 bits of its number, then 7 bits of the length.
-
-    So the documents of some lengths that have a key are one range of entries.
-
-    :param length: of the text, or of that of each key, in word characters.
-    """
-    numbers = key_numbers(keys).view(np.int64) & -LENGTHS
-    return numbers | np.minimum(length or 0 if length is None or isinstance(length, int) else length, LENGTHS - 1)
-
-
-@lru_cache(1)  # triggers ask for those of one document several times
-def entries_of(keys: Any, length: Any) -> str | None:
-    """Return the entries of the keys of a document as JSON; None if they are damaged. Triggers call this function.
-
-    :param keys: as JSON.
-    """
-    every = read_keys(keys)
-    if not isinstance(every, list) or not all(isinstance(key, str) for key in every):
-        return None
-    if not isinstance(length, int | None):
-        return None
-    return json.dumps(key_entries(every, length).tolist())
+def read_keys(keys: Any) -> Any:
+    """Return the keys of a row as integers; what is none of :func:`keys_as_bytes` comes back as it is."""
+    if type(keys) is not bytes or len(keys) % KEY_BYTES:
+        return keys
+    padded = np.zeros((len(keys) // KEY_BYTES, 8), dtype=np.uint8)
+    padded[:, :KEY_BYTES] = np.frombuffer(keys, dtype=np.uint8).reshape(-1, KEY_BYTES)
+    return tuple(padded.view("<u8")[:, 0].tolist())
 
 
 def long_columns(bits: int) -> tuple[str, ...]:
@@ -135,7 +81,8 @@ def tables(bits: int) -> list[str]:
         duplicate_of TEXT,
         length INTEGER,
         content INTEGER,
-        keys TEXT,
+        number INTEGER,
+        keys BLOB,
         source TEXT NOT NULL
     )""",
         "CREATE INDEX IF NOT EXISTS digests ON documents (digest)",
@@ -146,7 +93,8 @@ def tables(bits: int) -> list[str]:
             "WHERE fp IS NOT NULL"
             for i, pair in enumerate(pair_expressions(bits))
         ),
-        *_keys(),
+        "CREATE INDEX IF NOT EXISTS numbers ON documents (number) WHERE number IS NOT NULL",
+        *TABLES,
     ]
 
 
@@ -190,14 +138,6 @@ def to_row(values: Sequence[Any]) -> Row:
         **dict(zip(LONGS, longs, strict=False)),
     }
     return stored_row(id, stored, version, time)
-
-
-def read_keys(keys: Any) -> Any:
-    """Return the keys of a row; if they are not JSON, a list that is none of strings."""
-    try:
-        return json.loads(keys)
-    except (TypeError, ValueError, RecursionError):
-        return [None]
 
 
 def stored_ids(ids: Iterable[str], connection: Connection) -> frozenset[str]:

@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.contract import Found
 from es_simhash.search.times import TimeRanges
 from es_simhash.stores.sqlite.fingerprints import near_crowds, nearest_crowds, same_fingerprint
-from es_simhash.stores.sqlite.key_search import KeySearch, condition_of
+from es_simhash.stores.sqlite.key_search import condition_of, with_keys
 from es_simhash.stores.sqlite.schema import row_columns, stored_ids, to_row
 from es_simhash.stores.stored_row import find_usable
 
 if TYPE_CHECKING:
     from es_simhash.contract import Candidates, Row
     from es_simhash.stores.sqlite.database import Database
-
-_KEYS_TOGETHER = 500
-"""Probes whose keys are read together."""
 
 
 def candidates(database: Database, query: Candidates) -> Found:
@@ -29,26 +26,13 @@ def candidates(database: Database, query: Candidates) -> Found:
 
 def _find(database: Database, request: Candidates) -> Found:
     """Return the reply to Candidates, with the Rows of damaged documents."""
-    with database.transaction(write=False):
+    with database.transaction(write=False) as connection:
         near, left_out = _near(request, database)
+        sharing, others = with_keys(request, database, connection)
     if request.time_field is not None:
         near = _in_times(near, request)
-    rows = {row.id: row for row in near}
-    keys = KeySearch(request, database)
-    searches = list(request.key_searches().items())
-    with database.use() as connection:
-        known = database.known_keys.table(len(searches), connection, request.bits)
-        if known is not None:
-            may_share = known.may_share([queries for (queries, _, _), _ in searches]).tolist()
-            searches = [search for search, some in zip(searches, may_share, strict=True) if some]
-    for start in range(0, len(searches), _KEYS_TOGETHER):
-        some = searches[start : start + _KEYS_TOGETHER]
-        keys.read({query for (queries, _, _), _ in some for query in queries})
-        for (queries, times, most), probes in some:
-            sharing, more = keys.sharing(queries, times, most)
-            rows |= {row.id: row for row in sharing}
-            if more:
-                left_out |= {probe: left_out.get(probe, 0) + more for probe in probes}
+    rows = {row.id: row for row in near} | sharing
+    left_out = {probe: left_out.get(probe, 0) + others.get(probe, 0) for probe in left_out.keys() | others.keys()}
     if not request.ids:
         return Found(list(rows.values()), left_out)
     with database.use() as connection:

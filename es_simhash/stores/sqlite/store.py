@@ -11,7 +11,7 @@ from es_simhash.stores.sqlite import documents, search
 from es_simhash.stores.sqlite import examine as health
 from es_simhash.stores.sqlite import users as seen
 from es_simhash.stores.sqlite.database import BUSY_SECONDS, Database, SourceNotJson
-from es_simhash.stores.sqlite.schema import ROOMS
+from es_simhash.stores.sqlite.keys import PAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,15 +51,15 @@ class SqliteStore(Retrying):
 
     :param path: path of the file; ``:memory:`` for a store in memory.
     :param busy: seconds for which a write waits for the write of another process.
-    :param rooms: entries for which the tables of the keys have room (:mod:`es_simhash.stores.sqlite.schema`).
+    :param key_page: entries in a page of keys that is written.
     """
 
     embedded = True
     is_async = False
 
-    def __init__(self, path: str, busy: float = BUSY_SECONDS, rooms: tuple[int, int] = ROOMS) -> None:
+    def __init__(self, path: str, busy: float = BUSY_SECONDS, key_page: int = PAGE) -> None:
         super().__init__()
-        self._database = Database(path, busy, rooms)
+        self._database = Database(path, busy, key_page)
         self.name = self._database.name
 
     def close(self) -> None:

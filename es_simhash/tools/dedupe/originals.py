@@ -203,7 +203,7 @@ class Originals:
         fingerprints: list[int | None] = []
         decisions = []
         for (text, each), asked, shared, close in zip(texts, queries, self._sharing(queries), near, strict=True):
-            hashes = enumerate(hash(key) for query in asked for key in query.keys)
+            hashes = enumerate(key for query in asked for key in query.keys)
             here = [(position, other) for position, key in hashes if key in of_key for other in of_key[key]]
             close = [pair for pair in close if pair[1] < first or fingerprints[pair[1] - first] is not None]
             decision = Decision()
@@ -225,7 +225,7 @@ class Originals:
 
     def _queries(self, text: Prepared) -> list[KeyQuery]:
         """Return the conditions of which an original fulfils one. The first one finds exact duplicates."""
-        queries = [] if text.digest is None else [KeyQuery((text.digest,), 1)]
+        queries = [] if text.digest is None else [KeyQuery((hash(text.digest),), 1)]
         if text.keys is not None and self._confirm is not None:
             queries += key_queries(text.keys, self._confirm.least, numbers=self._confirm.same_numbers)
         return queries
@@ -236,7 +236,7 @@ class Originals:
         :returns: positions of keys in all queries of the text, originals that have them, and whether some are missing.
         """
         every = [query for some in queries for query in some]
-        keys = [hash(key) for query in every for key in query.keys]
+        keys = [key for query in every for key in query.keys]
         of_query = np.repeat(np.arange(len(every)), np.array([len(query.keys) for query in every], dtype=np.int64))
         minimum = np.array([query.minimum for query in every], dtype=np.int64)
         found = self._by_key.sharing(_as_array(keys), of_query, minimum)
@@ -326,11 +326,11 @@ class Originals:
             scores = np.bincount(inverse, rarities[keys[mine]])
             if query.minimum > 1:
                 earlier = found < len(self._by_key)  # those of the batch are complete
-                shared[earlier] = self._by_key.in_common(found[earlier], _as_array([*map(hash, query.keys)]))
+                shared[earlier] = self._by_key.in_common(found[earlier], _as_array(query.keys))
             fulfils = shared >= query.minimum
             if query.numbers:
                 earlier = (found < len(self._by_key)) & fulfils
-                numbers = _as_array([*map(hash, query.numbers)])
+                numbers = _as_array(query.numbers)
                 fulfils[earlier] = self._by_key.in_common(found[earlier], numbers) > 0
             if query.lengths is not None:
                 lengths = np.frombuffer(self._lengths, dtype=np.int32)[found]
@@ -372,8 +372,8 @@ class Originals:
 
 def _keys(text: Prepared) -> list[int]:
     """Return what an original is found by: its digest, and its keys."""
-    keys = () if text.keys is None else text.keys.values
-    return [hash(key) for key in (text.digest, *keys) if key is not None]
+    keys = [] if text.digest is None else [hash(text.digest)]
+    return keys if text.keys is None else [*keys, *text.keys.values]
 
 
 def _as_array(keys: Sequence[int]) -> NDArray[np.uint64]:

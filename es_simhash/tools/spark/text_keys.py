@@ -35,9 +35,9 @@ COMMON = 100
 MOST_COMMON = 100_000
 """Common q-grams whose numbers of texts are known to every task: the most common ones."""
 _KEYS = {
-    "bands": "array<string>",
+    "bands": "array<long>",
     "characters": "string",
-    "grams": "array<string>",
+    "grams": "array<long>",
     "prefix": "int",
     "most": "long",
 }
@@ -63,7 +63,7 @@ def pairs_by_keys(rows: DataFrame, source: Input, rule: PairRule) -> tuple[DataF
         keyed.where("prefix > 0").select(*columns, "most", "characters", "grams", "prefix"), _common(keyed)
     )
     exploded = with_grams.selectExpr(*columns, "most", "characters", "0 AS number", "explode(grams) AS gram")
-    short = exploded.withColumn("key", f.xxhash64("gram")).drop("gram")
+    short = exploded.withColumnRenamed("gram", "key")
     grams, grams_left_out = near_pairs(short, _search(rule, rule.confirm.least), rule.salting)
     found = checkpointed(bands.union(grams))
     left_out = bands_left_out + grams_left_out + int(found.agg(f.sum("left_out")).first()[0] or 0)
@@ -81,7 +81,7 @@ def _keyed(texts: DataFrame, rule: PairRule) -> DataFrame:
     """Compute the keys of each text once.
 
     :param texts: ``position``, the words of the fingerprint, and ``text``.
-    :returns: in place of ``text``: ``bands``, as numbers; of a text with q-grams its ``characters`` and ``grams``, and
+    :returns: in place of ``text``: ``bands``; of a text with q-grams its ``characters`` and ``grams``, and
         how many of its q-grams are enough (``prefix``), 0 if it looks for no other text; with how many earlier texts it
         is compared (``most``). They are null without a text.
     """
@@ -91,7 +91,7 @@ def _keyed(texts: DataFrame, rule: PairRule) -> DataFrame:
     def keys_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        kinds = (pa.list_(pa.string()), pa.string(), pa.list_(pa.string()), pa.int32(), pa.int64())
+        kinds = (pa.list_(pa.int64()), pa.string(), pa.list_(pa.int64()), pa.int32(), pa.int64())
         for batch in batches:
             texts = batch.column("text").to_pylist()
             values = [(None,) * len(kinds) if text is None else _values(features(text).keys, rule) for text in texts]
@@ -101,12 +101,10 @@ def _keyed(texts: DataFrame, rule: PairRule) -> DataFrame:
 
     names = [name for name in texts.columns if name != "text"]
     schema = ", ".join([*(f"{name} long" for name in names), *(f"{name} {type}" for name, type in _KEYS.items())])
-    made = texts.select(*names, "text").mapInArrow(keys_of, schema)
-    numbers = "transform(bands, band -> xxhash64(band)) AS bands"
-    return checkpointed(made.selectExpr(*names, numbers, *(name for name in _KEYS if name != "bands")))
+    return checkpointed(texts.select(*names, "text").mapInArrow(keys_of, schema))
 
 
-def _values(keys: TextKeys, rule: PairRule) -> tuple[list[str], str, list[str], int, int]:
+def _values(keys: TextKeys, rule: PairRule) -> tuple[list[int], str, list[int], int, int]:
     """Return the values of the columns ``_KEYS``."""
     bands, most = list(filter(minhash.is_band, keys.shingles)), most_texts(keys.length)
     if not keys.words:
@@ -118,7 +116,7 @@ def _values(keys: TextKeys, rule: PairRule) -> tuple[list[str], str, list[str], 
     return bands, keys.words, qgrams.gram_keys(keys.words), prefix, most
 
 
-def _common(keyed: DataFrame) -> dict[str, int]:
+def _common(keyed: DataFrame) -> dict[int, int]:
     """Return of the most common q-grams the numbers of texts that have them."""
     from pyspark.sql import functions as f
 
@@ -126,7 +124,7 @@ def _common(keyed: DataFrame) -> dict[str, int]:
     return dict(counts.orderBy(f.desc("count"), "gram").limit(MOST_COMMON).collect())
 
 
-def _first_grams(keyed: DataFrame, common: Mapping[str, int]) -> DataFrame:
+def _first_grams(keyed: DataFrame, common: Mapping[int, int]) -> DataFrame:
     """Keep of the ``grams`` of each text the first ones, as many as ``prefix`` says. The rarest come first."""
 
     def first(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -136,10 +134,10 @@ def _first_grams(keyed: DataFrame, common: Mapping[str, int]) -> DataFrame:
             rows = zip(batch.column("grams").to_pylist(), batch.column("prefix").to_pylist(), strict=True)
             grams = [sorted(every, key=lambda gram: (common.get(gram, 0), gram))[:prefix] for every, prefix in rows]
             kept = batch.drop_columns(["grams", "prefix"])
-            made = pa.array(grams, pa.list_(pa.string()))
+            made = pa.array(grams, pa.list_(pa.int64()))
             yield pa.RecordBatch.from_arrays([*kept.columns, made], names=[*kept.schema.names, "grams"])
 
-    types = {"characters": "string", "grams": "array<string>"}
+    types = {"characters": "string", "grams": "array<long>"}
     names = [name for name in keyed.columns if name not in ("grams", "prefix")]
     schema = ", ".join(f"{name} {types.get(name, 'long')}" for name in [*names, "grams"])
     return keyed.mapInArrow(first, schema)

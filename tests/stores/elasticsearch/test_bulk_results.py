@@ -10,7 +10,7 @@ from es_simhash.contract import Link, UserState
 from es_simhash.errors import IncompleteAnswer, StoreUnavailable
 from es_simhash.stores.elasticsearch.documents import annotate, refresh, relink, remove, write
 from es_simhash.stores.elasticsearch.users import change_users, remove_users
-from tests.contract.documents import entry
+from tests.contract.documents import entry, keys
 from tests.stores.elasticsearch.answered import RETRYABLE, SHARDS, index_with, item
 
 
@@ -59,7 +59,7 @@ def test_a_row_with_a_retryable_error_is_busy_and_neither_refused_nor_a_conflict
 
 def test_a_row_that_is_stored_already_is_no_conflict() -> None:
     """The response to the first request got lost, and the request was sent again."""
-    row = replace(entry("a", 1).row, version=(1, 1), keys=("sb", "sc", "sa"), length=9)
+    row = replace(entry("a", 1).row, version=(1, 1), keys=keys("sb", "sc", "sa"), length=9)
     index = index_with({"items": [item("update", "a", 200)]})
     annotate(index, (row,), 64)
     simhash = index.client.calls[0].body[1]["doc"]["simhash"]

@@ -15,7 +15,7 @@ from es_simhash.contract import KeysState
 from es_simhash.errors import IncompleteAnswer, InputError, NotSetUp, SchemeMismatch, StoreError
 from es_simhash.search.keys import KeyQuery
 from es_simhash.stores.elasticsearch.failures import check_complete
-from tests.contract.documents import entry, find_by_keys, flip, near, write
+from tests.contract.documents import entry, find_by_keys, flip, keys, near, write
 from tests.limited import limit_reading
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ def test_an_index_without_the_fields_of_keys_gets_them(client: Elasticsearch, in
     client.indices.create(index=index_name, mappings=mappings)
     store = Documents(client, index=index_name)._store
     assert [store.set_up(Scheme()), store.set_up_keys()] == ["added", "added"]
-    write(store, entry("a", 1, keys=("m0",), length=1))
-    assert [row.id for row in find_by_keys(store, KeyQuery(("m0",), 1, (1, 1))).rows] == ["a"]
+    write(store, entry("a", 1, keys=keys("m0"), length=1))
+    assert [row.id for row in find_by_keys(store, KeyQuery(keys("m0"), 1, (1, 1))).rows] == ["a"]
 
 
 def test_the_indices_of_an_alias_have_the_same_keys(client: Elasticsearch, make_index: Any) -> None:
@@ -125,9 +125,9 @@ def test_documents_with_the_most_keys_are_found_on_several_shards(client: Elasti
     mappings = json.loads(SHIPPED.read_text(encoding="utf-8"))["mappings"]
     client.indices.create(index=index_name, mappings=mappings, settings={"number_of_shards": 3})
     store = Documents(client, index=index_name)._store
-    keys = tuple(f"m{n}" for n in range(25))
-    write(store, *(entry(f"{n}", None, keys=keys[: n % 25 + 1], length=1) for n in range(12_000)))
-    found = find_by_keys(store, KeyQuery(keys, 1), most=20)
+    every = keys(*(f"m{n}" for n in range(25)))
+    write(store, *(entry(f"{n}", None, keys=every[: n % 25 + 1], length=1) for n in range(12_000)))
+    found = find_by_keys(store, KeyQuery(every, 1), most=20)
     assert {row.id for row in found.rows} == {str(24 + 25 * n) for n in range(20)}
     assert found.left_out == {0: 10_000 - 20}, "no more than 10,000 documents are counted"
 

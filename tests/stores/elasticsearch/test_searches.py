@@ -11,6 +11,7 @@ from es_simhash.errors import StoreError
 from es_simhash.search.candidates import plain_clause
 from es_simhash.search.keys import KeyQuery
 from es_simhash.stores.elasticsearch.search import candidates
+from tests.contract.documents import keys
 from tests.stores.elasticsearch.answered import SHARDS, index_with
 
 NOTHING = {"timed_out": False, "_shards": SHARDS, "hits": {"hits": []}}
@@ -61,7 +62,7 @@ def test_a_multi_search_asks_for_a_limited_number_of_hits() -> None:
     bodies = index.client.calls[0].body[1::2]
     assert len(bodies) == 100
     assert sum(body["size"] for body in bodies) <= 20_000
-    query = tuple(Probe(None, None, (KeyQuery((f"m{n}",), 1),), most=1_000) for n in range(100))
+    query = tuple(Probe(None, None, (KeyQuery(keys(f"m{n}"), 1),), most=1_000) for n in range(100))
     index = index_with(StoreError("the searches are what this test needs"))
     with pytest.raises(StoreError):
         candidates(index, Candidates(query, -1, 64))
@@ -69,22 +70,22 @@ def test_a_multi_search_asks_for_a_limited_number_of_hits() -> None:
 
 
 def test_equal_queries_of_several_probes_take_one_search() -> None:
-    query = KeyQuery(("m0", "m1"), 1, (2, 9))
-    probes = (Probe(None, None, (query,)), Probe(None, "d", (query,)), Probe(None, None, (KeyQuery(("m2",), 2),)))
+    query = KeyQuery(keys("m0", "m1"), 1, (2, 9))
+    probes = (Probe(None, None, (query,)), Probe(None, "d", (query,)), Probe(None, None, (KeyQuery(keys("m2"), 2),)))
     hits = [{"_index": "news", "_id": str(n), "_seq_no": 1, "_primary_term": 1} for n in range(3)]
     found = {"timed_out": False, "_shards": SHARDS, "hits": {"hits": hits, "total": {"value": 9}}}
     index = index_with({"responses": [NOTHING, found]})
     reply = candidates(index, Candidates(probes, -1, 64, most=2))
-    [digests, keys] = index.client.calls[0].body[1::2]
+    [digests, by_keys] = index.client.calls[0].body[1::2]
     by_digest = {"bool": {"should": [{"terms": {"simhash.digest": ["d"]}}], "minimum_should_match": 1}}
     assert digests["query"] == {"bool": {"filter": [by_digest]}}
-    assert keys["size"] == 3
+    assert by_keys["size"] == 3
     assert reply.left_out == {0: 7, 1: 7}
     assert [row.id for row in reply.rows] == ["0", "1"]
 
 
 def test_probes_with_equal_queries_and_other_limits_take_one_search_for_each_limit() -> None:
-    queries = (KeyQuery(("m0", "m1"), 1),)
+    queries = (KeyQuery(keys("m0", "m1"), 1),)
     probes = tuple(Probe(7, "d", queries, most=most) for most in (3, None, 1, 3, 2))
     hits = [{"_index": "news", "_id": str(n), "_seq_no": 1, "_primary_term": 1} for n in range(4)]
     bodies = [
@@ -93,10 +94,10 @@ def test_probes_with_equal_queries_and_other_limits_take_one_search_for_each_lim
     ]
     index = index_with({"responses": [NOTHING, *bodies]})
     reply = candidates(index, Candidates(probes, -1, 64, most=2))
-    [digests, *keys] = index.client.calls[0].body[1::2]
+    [digests, *by_keys] = index.client.calls[0].body[1::2]
     [of_digests] = digests["query"]["bool"]["filter"]
     assert of_digests["bool"]["should"] == [{"terms": {"simhash.digest": ["d"]}}], "copies are looked up once"
-    assert [search["size"] for search in keys] == [4, 3, 2]
+    assert [search["size"] for search in by_keys] == [4, 3, 2]
     assert reply.left_out == {0: 6, 1: 7, 2: 8, 3: 6, 4: 7}
     assert [row.id for row in reply.rows] == ["0", "1", "2"]
 

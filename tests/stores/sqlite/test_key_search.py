@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -14,7 +12,7 @@ from es_simhash.contract import Candidates, Probe
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.search.keys import KeyIndex, key_queries, text_keys
 from es_simhash.stores.sqlite import SqliteStore
-from es_simhash.stores.sqlite.schema import ROOMS
+from es_simhash.stores.sqlite.keys import PAGE
 from tests.contract.documents import entry, write
 
 if TYPE_CHECKING:
@@ -23,9 +21,9 @@ if TYPE_CHECKING:
 LETTERS = "天地玄黄宇宙洪荒日月盈昃" * 5 + "辰宿列张寒来暑往秋收冬藏闰余成岁律吕调阳"
 
 
-@pytest.fixture(params=[ROOMS, (100, 500)], ids=["large tables", "small tables"])
+@pytest.fixture(params=[PAGE, 7], ids=["large pages", "small pages"])
 def store(request: pytest.FixtureRequest) -> Iterator[SqliteStore]:
-    store = SqliteStore(":memory:", rooms=request.param)
+    store = SqliteStore(":memory:", key_page=request.param)
     store.set_up(DEFAULT)
     yield store
     store.close()
@@ -60,22 +58,3 @@ def test_very_many_documents_with_the_same_keys_are_left_out_and_counted(store: 
     write(store, *(entry(str(n), None, keys=keys.values, length=keys.length) for n in range(30)))
     found = store.candidates(Candidates((Probe(None, None, key_queries(keys, 0.8), None, 10),), -1, 64))
     assert [len(found.rows), found.left_out] == [10, {0: 20}]
-
-
-def test_threads_may_search_while_the_sizes_of_keys_are_forgotten(store: SqliteStore) -> None:
-    rng = random.Random(1)
-    keys = [text_keys("".join(rng.sample(LETTERS, 30))) for _ in range(40)]
-    write(store, *(entry(str(n), None, keys=some.values, length=some.length) for n, some in enumerate(keys)))
-
-    def found(number: int) -> list[str]:
-        store._database.key_sizes = {}  # as a search does if there are too many
-        probe = Probe(None, None, key_queries(keys[number], 0.8), None, 10)
-        return [row.id for row in store.candidates(Candidates((probe,), -1, 64)).rows]
-
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        with ThreadPoolExecutor(4) as threads:
-            assert list(threads.map(found, [*range(40)] * 10)) == [[str(number)] for number in range(40)] * 10
-    finally:
-        sys.setswitchinterval(before)
