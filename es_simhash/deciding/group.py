@@ -319,7 +319,7 @@ def _pairs_of(
     queries = [probe.queries for _, probe in look_ups]
     index_of_keys = KeyIndex([row.keys for row in rows], [row.length for row in rows], queries)
     for (position, _), some_queries in zip(look_ups, queries, strict=True):
-        others = index_of_keys.sharing(some_queries)[0].tolist()
+        others = index_of_keys.fulfilling(some_queries)
         for index, distance in rule.allowed(pool.fingerprint(position), rows, others):
             row = rows[index]
             if rule.window is not None and (

@@ -187,7 +187,7 @@ def _near(
     near: list[list[tuple[int, int | None]]]
     if rule.keys:
         keys = KeyIndex([row.keys for row in rows], [row.length for row in rows], [probe.queries for probe in probes])
-        near = [rule.allowed(probe.fingerprint, rows, keys.sharing(probe.queries)[0].tolist()) for probe in probes]
+        near = [rule.allowed(probe.fingerprint, rows, keys.fulfilling(probe.queries)) for probe in probes]
     else:
         near = _within_distance(probes, rows, rule)
     return [

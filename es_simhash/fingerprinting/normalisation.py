@@ -18,6 +18,7 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,7 +37,7 @@ from es_simhash.fingerprinting.characters import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -200,6 +201,17 @@ def compared_characters(normalised: str) -> str:
     '新桥通车见'
     """
     return word_characters(without_links(normalised))
+
+
+def compared_characters_of_texts(normalised: Sequence[str]) -> list[str]:
+    """Return :func:`compared_characters` of each text. For many short texts together this takes half of the time."""
+    texts = [without_links(text) for text in normalised]
+    codes = codes_of("".join(texts))
+    kept = kinds().take(codes) & (WORD | MARK) != 0
+    words = text_of(codes[kept])
+    before = np.concatenate([[0], np.cumsum(kept)])
+    ends = before[np.cumsum([0, *map(len, texts)])].tolist()
+    return [words[start:end] for start, end in pairwise(ends)]
 
 
 def without_links(normalised: str) -> str:

@@ -54,6 +54,11 @@ _NUMBER = re.compile(
     f"|(?P<before>{'|'.join(_BEFORE)})?(?P<chinese>[{_CHINESE}]+)(?P<after>[{_TIME}{_MEASURES}]?))"
 )
 
+_GOES_ON = f"0-9{_CHINESE}{''.join(_BEFORE)}分之月"  # what a number, or what decides about one, may go on behind
+_FOLLOWS = f"0-9{_CHINESE}期分之{_TIME}{_PARTS}{_MEASURES}"
+_MAY_JOIN = re.compile(rf"[{_GOES_ON}][\W_]+[{_FOLLOWS}]|[0-9万亿][%‰]")
+"""What a number may become part of, or lose, where only the word characters of a text are left."""
+
 
 def numbers(text: str) -> Counter[str]:
     """Return the numbers of a text and how often it has each.
@@ -73,14 +78,15 @@ def numbers_of_normalised(text: str) -> Counter[str]:
     found: Counter[str] = Counter()
     normalised = without_links(text)
     for match in _NUMBER.finditer(normalised):
-        if match["reference"]:
+        reference, parts, share, arabic, myriads, percent, before, chinese, after = match.groups()
+        if reference:
             made = None
-        elif match["parts"]:
-            made = _share(match["parts"], match["share"])
-        elif match["arabic"]:
-            made = _arabic(match["arabic"], match["myriads"]) + match["percent"]
+        elif parts:
+            made = _share(parts, share)
+        elif arabic:
+            made = _arabic(arabic, myriads) + percent
         else:
-            made = _chinese(match["chinese"], match["before"] or normalised[max(match.start() - 1, 0)], match["after"])
+            made = _chinese(chinese, before or normalised[max(match.start() - 1, 0)], after)
         if made is not None:
             found[made] += 1
     return found
@@ -96,6 +102,14 @@ def numbers_of_words(normalised: str) -> Counter[str]:
     True
     """
     return numbers_of_normalised(compared_characters(normalised))
+
+
+def have_words_the_same_numbers(normalised: str) -> bool:
+    """Return whether it is seen at once that a normalised text has the numbers of its word characters.
+
+    It has them if nothing of a number stands on both sides of what is left out, and no sign of percent is left out.
+    """
+    return _MAY_JOIN.search(without_links(normalised)) is None
 
 
 def numbers_agree(a: Counter[str], b: Counter[str], lengths: tuple[int, int] | None = None) -> bool:
@@ -117,6 +131,8 @@ def numbers_agree(a: Counter[str], b: Counter[str], lengths: tuple[int, int] | N
 
 def _arabic(digits: str, myriads: str) -> str:
     digits = digits.replace(",", "")
+    if digits.isdigit() and not myriads:
+        return digits.lstrip("0") or "0"
     if digits.count(".") > 1:
         return digits
     if len(digits) + len(myriads) > _LONGEST:

@@ -21,15 +21,16 @@ Two similar texts may stand on two sides of a boundary. So the longer one has th
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from math import log
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.fingerprinting.normalisation import compared_characters
+from es_simhash.fingerprinting.normalisation import compared_characters_of_texts
 from es_simhash.search import minhash, qgrams
 from es_simhash.search.encoding import LONGER, PAIRS
 from es_simhash.search.number_keys import NO_NUMBERS, NumberKeys, number_keys
@@ -118,7 +119,7 @@ def text_keys(normalised: str) -> TextKeys:
 
 def keys_of_texts(normalised: Sequence[str]) -> list[TextKeys]:
     """Return :func:`text_keys` of each text. For many texts together this takes a third of the time."""
-    texts = [compared_characters(text) for text in normalised]
+    texts = compared_characters_of_texts(normalised)
     lengths = [len(words) for words in texts]
     pairs = [words for words, length in zip(texts, lengths, strict=True) if SHORT < length <= LONGEST_WITH_PAIRS]
     longer = [words for words, length in zip(texts, lengths, strict=True) if length > MEDIUM]
@@ -211,6 +212,21 @@ class KeyIndex:
             best = np.where(fulfils, np.maximum(best, scores.round(ROUNDED_TO)), best)
         indices = np.flatnonzero(best >= 0)
         return indices, best[indices]
+
+    def fulfilling(self, queries: Sequence[KeyQuery]) -> list[int]:
+        """Return the documents that fulfil one of the queries: their indices, ascending. Few documents share keys."""
+        entries = self._entries
+        fulfilled: set[int] = set()
+        for query in queries:
+            shared = Counter(chain.from_iterable([entries[key] for key in query.keys if key in entries]))
+            found = {index for index, common in shared.items() if common >= query.minimum}
+            if query.lengths is not None:
+                shortest, longest = query.lengths
+                found = {index for index in found if shortest <= self._lengths[index] <= longest}
+            if query.numbers:
+                found.intersection_update(chain.from_iterable(entries.get(key, ()) for key in query.numbers))
+            fulfilled |= found
+        return sorted(fulfilled)
 
     def _sharing_few(
         self, queries: Sequence[KeyQuery], found: Sequence[Sequence[int]]

@@ -27,7 +27,6 @@ import numpy as np
 
 from es_simhash.fingerprinting.shingles import Widths, distinct, shingles_of_texts
 from es_simhash.search.encoding import LONGER, PAIRS, key_of_hash, kind_of, mixed
-from es_simhash.search.runs import run_positions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +41,9 @@ ROWS = 5
 of 0.0002; ``scripts/study/keys.py`` measures other choices."""
 
 _AT_ONCE = 32_768
+"""Shingles that are hashed together."""
+_ALONE = 4
+"""Texts whose rows are filled one text after the other. Few wait for the last rounds."""
 _ROW_BITS = 7  # 2**7 rows, of which the bands use 125
 _EMPTY = np.uint64(2**64 - 1)  # greater than every value that a row can have
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -118,31 +120,35 @@ def _signatures(shingles: NDArray[np.uint64], counts: NDArray[np.int64], row_bit
     :param shingles: numbers of the shingles, one text after the other.
     :param counts: how many each text has, one at least, shape (n,).
     """
-    count = 1 << row_bits
-    rows = np.full((len(counts), count), _EMPTY, dtype=np.uint64)
-    # As many rounds at once as fill all rows of most texts: the coupon collector's number of hashes, and three for each
-    # row. How many does not matter to the result: a value of an earlier round is always the smaller one.
-    rounds = np.minimum((count * (log(count) + 3) / counts).astype(np.int64) + 1, count)
+    rows = np.full((len(counts), 1 << row_bits), _EMPTY, dtype=np.uint64)
     ends = np.cumsum(counts)
     first = 0
     while first < len(counts):
-        # Hashes of some texts at once. More would not stay in the processor's cache.
-        hashes = np.cumsum((counts * rounds)[first:])
-        end = first + max(1, int(np.searchsorted(hashes, _AT_ONCE)))
+        # Some texts at once. More would not stay in the processor's cache.
         start = ends[first] - counts[first]
-        of_text = np.repeat(np.arange(first, end), counts[first:end])
-        each = rounds[of_text]
-        _enter(
-            rows.reshape(-1),
-            np.repeat(shingles[start : ends[end - 1]], each),
-            run_positions(0, each).astype(np.uint64),
-            np.repeat(of_text, each),
-            row_bits,
-        )
+        end = max(first + 1, int(np.searchsorted(ends, start + _AT_ONCE, side="right")))
+        _fill(rows[first:end], shingles[start : ends[end - 1]], counts[first:end], row_bits)
         first = end
-    for number in np.flatnonzero((rows == _EMPTY).any(axis=1)).tolist():
-        _complete(rows[number], shingles[ends[number] - counts[number] : ends[number]], int(rounds[number]), row_bits)
     return rows
+
+
+def _fill(rows: NDArray[np.uint64], shingles: NDArray[np.uint64], counts: NDArray[np.int64], row_bits: int) -> None:
+    """Fill the rows of some texts, in place."""
+    count = 1 << row_bits
+    # So many rounds fill all rows of most texts: the coupon collector's number of hashes, and three for each row.
+    rounds = np.minimum(count * (log(count) + 3) / counts + 1, count).astype(np.int64)
+    left, texts = shingles, np.repeat(np.arange(len(counts)), counts)
+    for number in range(int(rounds.max())):
+        _enter(rows.reshape(-1), left, np.array([number], dtype=np.uint64), texts, row_bits)
+        waits = (rows == _EMPTY).any(axis=1) & (rounds > number + 1)
+        if np.count_nonzero(waits) <= _ALONE:
+            break
+        kept = waits[texts]
+        left, texts = left[kept], texts[kept]
+    ends = np.cumsum(counts)
+    for text in np.flatnonzero((rows == _EMPTY).any(axis=1)).tolist():
+        own = shingles[ends[text] - counts[text] : ends[text]]
+        _complete(rows[text], own, min(number + 1, int(rounds[text])), row_bits)
 
 
 def _complete(rows: NDArray[np.uint64], shingles: NDArray[np.uint64], first: int, row_bits: int) -> None:
@@ -153,8 +159,8 @@ def _complete(rows: NDArray[np.uint64], shingles: NDArray[np.uint64], first: int
     at_once = int(count * (log(count) + 1) / shingles.size) + 1
     for start in range(first, count, at_once):
         numbers = np.arange(start, min(start + at_once, count), dtype=np.uint64)
-        size = len(numbers)
-        _enter(rows, np.tile(shingles, size), np.repeat(numbers, len(shingles)), 0, row_bits)
+        rounds = np.repeat(numbers, len(shingles))
+        _enter(rows, np.tile(shingles, len(numbers)), rounds, 0, row_bits)
         if rows.max() != _EMPTY:
             return
     # Very few shingles leave rows empty for ever. The last round enters all of them into each row.
@@ -177,7 +183,7 @@ def _enter(
 
     :param rows: of one text after the other.
     :param shingles: n of them.
-    :param rounds: in which each is entered, shape (n,).
+    :param rounds: in which each is entered, shape (n,), or (1,) for all.
     :param of_text: the index of the text of each, shape (n,), or one for all.
     """
     hashes = mixed(shingles + _STEP * (rounds + np.uint64(1)))

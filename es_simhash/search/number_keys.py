@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import mmh3
 
-from es_simhash.fingerprinting.numbers import AGREE, numbers_of_normalised
+from es_simhash.fingerprinting.numbers import AGREE, have_words_the_same_numbers, numbers_of_normalised
 from es_simhash.search.encoding import HASH_BITS, NUMBERS
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def number_keys(normalised: str, words: str) -> NumberKeys:
     :param normalised: the normalised text.
     :param words: its word characters without those of its links.
     """
-    found, of_words = _key(numbers_of_normalised(normalised)), _key(numbers_of_normalised(words))
+    found = of_words = _key(numbers_of_normalised(normalised))
+    if not have_words_the_same_numbers(normalised):
+        of_words = _key(numbers_of_normalised(words))
     if found == of_words:
         return NO_NUMBERS if found is None else NumberKeys((found,), (found,))
     stored = tuple(key for key in (found, of_words) if key is not None)

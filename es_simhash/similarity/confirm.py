@@ -16,7 +16,12 @@ import numpy as np
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import compared_characters, digest
-from es_simhash.fingerprinting.numbers import numbers_agree, numbers_of_normalised, numbers_of_words
+from es_simhash.fingerprinting.numbers import (
+    have_words_the_same_numbers,
+    numbers_agree,
+    numbers_of_normalised,
+    numbers_of_words,
+)
 from es_simhash.fingerprinting.shingles import distinct, in_common_with_each, shingle_numbers, shingles_of_texts
 from es_simhash.search.keys import SHORT, text_keys
 from es_simhash.similarity.edits import levenshtein, may_be_similar
@@ -112,6 +117,8 @@ class TextFeatures:
     @cached_property
     def numbers_of_words(self) -> Counter[str]:
         """The numbers in the word characters of the text, and how often it has each; often ``numbers`` itself."""
+        if have_words_the_same_numbers(self.normalised):
+            return self.numbers
         found = numbers_of_words(self.normalised)
         return self.numbers if found == self.numbers else found
 

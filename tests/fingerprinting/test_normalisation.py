@@ -21,6 +21,8 @@ from es_simhash.fingerprinting.normalisation import (
     LONGEST_FOLDED,
     MARKS_IN_A_ROW,
     check_surrogates,
+    compared_characters,
+    compared_characters_of_texts,
     digest,
     folded_length,
     normalise,
@@ -327,3 +329,8 @@ def test_no_character_becomes_more_than_the_longest() -> None:
 def test_the_folded_length_is_that_of_the_folded_characters(text: str) -> None:
     each = [unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", one).casefold()) for one in text]
     assert folded_length(text) == len("".join(each))
+
+
+@given(st.lists(st.text("天a1。 _\u0301www.:/htps"), max_size=6))
+def test_texts_together_have_the_word_characters_that_each_has_alone(texts: list[str]) -> None:
+    assert compared_characters_of_texts(texts) == [compared_characters(text) for text in texts]

@@ -12,7 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.fingerprinting.normalisation import normalise
-from es_simhash.fingerprinting.numbers import numbers, numbers_agree, numbers_of_words
+from es_simhash.fingerprinting.numbers import (
+    have_words_the_same_numbers,
+    numbers,
+    numbers_agree,
+    numbers_of_normalised,
+    numbers_of_words,
+)
 
 DIGITS = "零一二三四五六七八九"
 
@@ -195,3 +201,39 @@ def test_a_revision_of_a_text_of_ten_numbers_may_have_two_more(more: int, agree:
 def test_numbers_in_a_web_address_do_not_count() -> None:
     assert numbers("见https://example.cn/2024/a1.html?id=17 共3人") == Counter(["3"])
     assert numbers_of_words(normalise("共3人 http://t.cn/A6 12日")) == Counter(["3", "12"])
+
+
+pieces = [
+    "1",
+    "98",
+    "3.5",
+    "%",
+    "‰",
+    ",",
+    "，",
+    " ",
+    "_",
+    "。",
+    "第",
+    "条",
+    "三",
+    "十",
+    "百分之",
+    "万",
+    "月",
+    "日",
+    "周",
+    "水",
+]
+
+
+@given(st.lists(st.sampled_from([*pieces, "\u0301", "https://x.cn/9 "]), max_size=9).map("".join))
+def test_where_it_is_seen_at_once_the_word_characters_have_the_numbers_of_the_text(text: str) -> None:
+    normalised = normalise(text)
+    if have_words_the_same_numbers(normalised):
+        assert numbers_of_words(normalised) == numbers_of_normalised(normalised)
+
+
+def test_of_ordinary_texts_it_is_seen_at_once() -> None:
+    assert have_words_the_same_numbers(normalise("3月15日，第三届运动会开幕。全市有200名运动员参加"))
+    assert not have_words_the_same_numbers(normalise("增长了 1 200 元"))

@@ -142,6 +142,7 @@ def test_rows_that_share_keys_are_those_of_the_reference(
             for some, scores in zip(queries, expected, strict=True):
                 found, ours = index.sharing(some)
                 assert dict(zip(found.tolist(), ours.tolist(), strict=True)) == pytest.approx(scores, abs=1e-5)
+                assert index.fulfilling(some) == found.tolist()
 
 
 @given(text=words)
