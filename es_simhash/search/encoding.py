@@ -5,6 +5,7 @@ The text form of a key has six characters of base 64. Elasticsearch stores it, a
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,8 +24,9 @@ ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 _DIGITS = 6
 _SHIFTS = np.arange(6 * (_DIGITS - 1), -1, -6, dtype=np.uint64)
 _LETTERS = np.frombuffer(ALPHABET.encode(), dtype=np.uint8)
-_NO_DIGIT = 64
-_VALUES = np.full(256, _NO_DIGIT, dtype=np.uint8)
+_ALL_DIGITS = re.compile(f"[{ALPHABET[:-2]}_-]*")
+_PLACES = np.uint64(1) << _SHIFTS
+_VALUES = np.zeros(256, dtype=np.uint64)
 _VALUES[_LETTERS] = np.arange(64)
 
 
@@ -56,12 +58,10 @@ def decoded(keys: Sequence[str]) -> tuple[int, ...] | None:
     ((1, 68719476735), None)
     """
     together = "".join(keys)
-    if len(together) != _DIGITS * len(keys) or not together.isascii():
+    if not {_DIGITS}.issuperset(map(len, keys)) or _ALL_DIGITS.fullmatch(together) is None:
         return None
-    values = _VALUES[np.frombuffer(together.encode(), dtype=np.uint8)].reshape(-1, _DIGITS)
-    if not {_DIGITS}.issuperset(map(len, keys)) or (values == _NO_DIGIT).any():
-        return None
-    return tuple((values.astype(np.uint64) << _SHIFTS).sum(axis=1, dtype=np.uint64).tolist())
+    digits = _VALUES[np.frombuffer(together.encode(), dtype=np.uint8)].reshape(-1, _DIGITS)
+    return tuple((digits @ _PLACES).tolist())
 
 
 def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:

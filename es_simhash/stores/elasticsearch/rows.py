@@ -10,7 +10,7 @@ from es_simhash.fingerprinting.encoding import hex_segments, segment_count, to_l
 from es_simhash.search.encoding import encoded
 from es_simhash.search.times import time_or_none
 from es_simhash.stores.elasticsearch.by_id import if_version, version_of
-from es_simhash.stores.elasticsearch.keys import stored_keys
+from es_simhash.stores.elasticsearch.keys import keys_of_hits, stored_keys
 from es_simhash.stores.elasticsearch.routing import check_routing_of
 from es_simhash.stores.elasticsearch.times import time_from_doc_values
 from es_simhash.stores.stored_row import LONGS, stored_row, usual_row, without_damaged
@@ -43,18 +43,19 @@ def row_options(time_field: str | None = None, *, keys: bool = False) -> dict[st
     return {"docvalue_fields": fields, "seq_no_primary_term": True, "track_total_hits": False, "_source": False}
 
 
-def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
+def to_row(document: dict[str, Any], time_field: str | None = None, keys: Any = None) -> Row:
     """Return the Row of a document.
 
     :param document: a hit of a search with :func:`row_options`, or a document with its ``_source``.
     :param time_field: the field with the time, for a Row with its time.
+    :param keys: of a hit, by :func:`~es_simhash.stores.elasticsearch.keys.keys_of_hits`.
     """
     time = None
     if "fields" in document:
         fields = document["fields"]
         if time_field is not None:
             time = time_from_doc_values(fields.get(time_field, []))
-        if (row := _usual_row(document, fields, time)) is not None:
+        if (row := _usual_row(document, fields, time, keys)) is not None:
             return row
         simhash = _doc_values(fields, time_field)
     else:
@@ -69,7 +70,7 @@ def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
     return stored_row(document["_id"], simhash, version_of(document), time)
 
 
-def _usual_row(document: dict[str, Any], fields: Mapping[str, list[Any]], time: int | None) -> Row | None:
+def _usual_row(document: dict[str, Any], fields: Mapping[str, list[Any]], time: int | None, keys: Any) -> Row | None:
     """Return the Row of a hit with a fingerprint; None for any other hit."""
     get = fields.get
     try:
@@ -78,7 +79,9 @@ def _usual_row(document: dict[str, Any], fields: Mapping[str, list[Any]], time: 
         [duplicate_of], [length] = get("simhash.duplicate_of", _NOTHING), get("simhash.length", _NOTHING)
     except (KeyError, ValueError):
         return None
-    id, version, keys = document["_id"], version_of(document), stored_keys(get("simhash.keys", ()))
+    id, version = document["_id"], version_of(document)
+    if keys is None:
+        keys = stored_keys(get("simhash.keys", ()))
     longs = (fp,) if fp1 is None else (fp, fp1)
     return usual_row(id, longs, digest, group, duplicate_of, written, version, time, None, keys, length)
 
@@ -116,7 +119,7 @@ def hit_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | Non
     """
     check_routing_of(hits, index)
     index.members.add(frozenset(hit["_index"] for hit in hits))
-    return [to_row(hit, time_field) for hit in hits]
+    return [to_row(hit, time_field, keys) for hit, keys in zip(hits, keys_of_hits(hits), strict=True)]
 
 
 def write_operation(entry: Entry, bits: int, index: Index, stored_in: Mapping[str, str]) -> tuple[Any, Any]:
