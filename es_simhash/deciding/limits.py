@@ -26,7 +26,7 @@ class Limits:
 
     window: int = 20_000
     recent: int = 32_000_000
-    features: int = 2_000_000
+    features: int = 4_000_000
     first: int = 100
     others: float = 0.1
     fresh: float = 30.0

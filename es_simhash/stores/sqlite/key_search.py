@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import cached_property
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 
 _TOGETHER = 500
 """Searches whose keys are looked up together."""
+_COUNTED = 500
+"""If more documents may fulfil a query, it is not counted how many of them match the filter."""
 
 
 def with_keys(request: Candidates, database: Database, connection: Connection) -> tuple[dict[str, Row], dict[int, int]]:
@@ -89,7 +90,11 @@ class _KeySearch:
         ranked = self._ranked(numbers, scores, most + 1)
         found = chain.from_iterable(self._rows(some, queries, times, most + 1) for some in ranked)
         rows = list(islice(_first_of_digests(found) if self._request.one_per_digest else found, most + 1))
-        left_out = max(1, self._count(numbers, times) - most) if len(rows) > most else int(was_cut)
+        left_out = int(was_cut)
+        if len(rows) > most:
+            is_limited = self._condition != "1" or times is not None
+            counted = is_limited and len(numbers) <= _COUNTED
+            left_out = max(1, (self._count(numbers, times) if counted else len(numbers)) - most)
         return rows[:most], left_out
 
     def _scored(
@@ -98,7 +103,7 @@ class _KeySearch:
         """Return the numbers of the documents that may fulfil a query, ascending, their scores, and whether some are
         missing.
         """
-        found = [self._table.ranked(query, self._documents, last=times is not None) for query in queries]
+        found = [self._table.ranked(query, len(self._table), last=times is not None) for query in queries]
         numbers, indices = np.unique(np.concatenate([some.positions for some in found]), return_inverse=True)
         best = np.zeros(len(numbers))
         np.maximum.at(best, indices, np.concatenate([some.scores for some in found]))
@@ -118,13 +123,6 @@ class _KeySearch:
             written = dict(self._connection.execute(sql, [json.dumps(numbers[some].tolist())]))
             of_some = zip((-scores[some]).tolist(), numbers[some].tolist(), strict=True)
             yield [number for _, _, number in sorted((s, written[n], n) for s, n in of_some if n in written)]
-
-    @cached_property
-    def _documents(self) -> int:
-        """The number of documents with keys."""
-        sql = "SELECT count(*) FROM documents WHERE number IS NOT NULL"
-        count: int = self._connection.execute(sql).fetchone()[0]
-        return count
 
     def _count(self, numbers: NDArray[np.int64], times: Times | None) -> int:
         """Return how many of the documents match the request; of those with one digest one, if asked."""
