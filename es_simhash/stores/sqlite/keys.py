@@ -3,8 +3,8 @@
 The position of a document in the table is its ``number``, which it gets with each write. So the entries of a former
 state, or of a document that was removed, lead to no document. They are dropped when all levels become one. A level has
 pages of the same number of entries, and a directory: the first entry of each page. A level is never changed, and its
-number is never used again. So what is known of it stays true as long as it is there. When levels are merged, the new
-one gets their pages: a page of the file is written anew, and no room is lost.
+number is never used again. So what is known of it stays true as long as it is there. Levels are merged piece by piece,
+and the new one gets the pages that are read: a page of the file is written anew, and neither room nor memory is lost.
 
 A page that a search reads is kept. When searches have used as many pages as a level has, all of them are read.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +33,7 @@ from es_simhash.search.key_table import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from sqlite3 import Connection
 
     from numpy.typing import NDArray
@@ -61,6 +62,11 @@ _COUNTED = 2
 """To find out how many entries a key has, up to so many pages are read."""
 _NUMBERED = f"number BETWEEN 1 AND {MOST - 1}"
 """The condition on documents with a number. Another program may have written anything."""
+_PIECE = 2_000
+"""Pages of the largest level that are merged with others at once."""
+_MANY = 1_000_000
+"""If there are more keys, those of one document in a level are not counted."""
+_NO_PAGES = np.zeros(0, dtype=np.int64)
 _BYTES = 8
 _LENGTHS = 128
 """Lengths that the entries of a q-gram tell apart."""
@@ -132,6 +138,25 @@ class FileLevel:
             return self._whole.values
         return np.concatenate(self._read(self.pages.tolist()))
 
+    def bounds(self, pages: int) -> Words:
+        """Return entries between which there are so many pages each."""
+        return self._firsts[pages::pages]
+
+    def between(self, low: np.uint64 | None, high: np.uint64 | None) -> tuple[Words, Integers]:
+        """Return the entries from ``low`` on and below ``high``, and the pages that have entries from ``low`` on and
+        end below ``high``. None is no limit.
+        """
+        first = 0 if low is None else max(0, int(np.searchsorted(self._firsts, low, side="right")) - 1)
+        end = len(self.pages) if high is None else int(np.searchsorted(self._firsts, high))
+        ended = end if high is None else max(first, int(np.searchsorted(self._firsts, high, side="right")) - 1)
+        if self._whole is not None:
+            values = self._whole.values
+        elif first < end:
+            values = np.concatenate(self._read(self.pages[first:end].tolist()))
+        else:
+            values = np.zeros(0, dtype=np.uint64)
+        return values[_slice(values, low, high)], self.pages[first:ended]
+
     def _span(self, lowest: Words, highest: Words) -> tuple[Integers, Integers]:
         """Return the first and the last page that may have entries of each range."""
         pages = np.maximum(np.searchsorted(self._firsts, lowest, side="right") - 1, 0)
@@ -159,6 +184,11 @@ class FileLevel:
         if not len(needed):
             return Array(np.zeros(0, dtype=np.uint64))
         return Array(np.concatenate([known[page] for page in needed.tolist()]))
+
+
+def _slice(values: Words, low: np.uint64 | None, high: np.uint64 | None) -> slice:
+    start = None if low is None else int(np.searchsorted(values, low))
+    return slice(start, None if high is None else int(np.searchsorted(values, high)))
 
 
 class StoredKeys:
@@ -223,10 +253,12 @@ class StoredKeys:
         Former states of documents are counted until all levels become one.
         """
         shift = np.uint64(POSITION_BITS)
-        counted = [
-            np.unique(without_length(level.whole() >> shift), return_counts=True)
-            for level in self._current(connection).values()
-        ]
+        counted = []
+        for level in self._current(connection).values():
+            for entries, _ in _pieces([level], np.zeros(0, dtype=np.uint64)):
+                keys, counts = np.unique(without_length(entries >> shift), return_counts=True)
+                kept = counts > (1 if len(keys) > _MANY else 0)
+                counted.append((keys[kept], counts[kept]))
         if not counted:
             return []
         keys, indices = np.unique(np.concatenate([some for some, _ in counted]), return_inverse=True)
@@ -253,37 +285,27 @@ class StoredKeys:
         levels = self._current(connection)
         every = list(levels.values())
         kept = merged(every, entries)
-        known = all(level.is_known for level in every[kept:])
-        parts = [level.whole() for level in every[kept:]]
-        values = np.sort(np.concatenate([*parts, entries]), kind="stable")  # it merges what comes in order
-        if not kept and every:
-            values = _without_removed(values, connection)
-        pages = np.concatenate([np.zeros(0, dtype=np.int64), *(level.pages for level in every[kept:])])
-        pages = self._write_pages(values, pages, connection)
-        firsts = values[:: self._page]
+        some = every[kept:]
+        is_held = all(level.is_known for level in some)
+        is_held &= len(entries) + sum(map(len, some)) <= most_entries_held(free_memory())
+        there = _numbers_there(last, connection) if every and not kept else None
+        made = _Pages(self._page, connection)
+        values = []
+        for piece, read in _pieces(some, entries):
+            made.free(read)
+            if there is not None:  # all levels become one
+                piece = piece[there[(piece & np.uint64(MOST - 1)).astype(np.int64)]]
+            made.write(piece)
+            if is_held:
+                values.append(piece)
+        firsts, pages = made.end()
         gone = [[number] for number in list(levels)[kept:]]
         connection.executemany("DELETE FROM key_levels WHERE level = ?", gone)
         sql = "INSERT INTO key_levels (last, firsts, pages) VALUES (?, ?, ?)"
         number = connection.execute(sql, [last, firsts.tobytes(), pages.tobytes()]).lastrowid
         assert number is not None
-        made = self._level(firsts, pages, connection, values if known else None)
-        self._levels = {**dict(list(levels.items())[:kept]), number: made}
-
-    def _write_pages(self, values: Words, pages: Integers, connection: Connection) -> Integers:
-        """Write entries; return their pages.
-
-        :param pages: that are used first. Those that are not needed are removed.
-        """
-        count = -(-len(values) // self._page)
-        if len(pages) < count:
-            (last,) = connection.execute("SELECT ifnull(max(page), 0) FROM key_pages").fetchone()
-            pages = np.concatenate([pages, np.arange(last + 1, last + 1 + count - len(pages))])
-        pages, surplus = pages[:count], pages[count:]
-        data, size = values.astype("<u8").tobytes(), self._page * _BYTES
-        rows = ((page, data[number * size : (number + 1) * size]) for number, page in enumerate(pages.tolist()))
-        connection.executemany("REPLACE INTO key_pages VALUES (?, ?)", rows)
-        connection.executemany("DELETE FROM key_pages WHERE page = ?", [[page] for page in surplus.tolist()])
-        return pages
+        level = self._level(firsts, pages, connection, np.concatenate(values) if is_held else None)
+        self._levels = {**dict(list(levels.items())[:kept]), number: level}
 
     def next_number(self, count: int, connection: Connection) -> int:
         """Return the first of so many numbers that no document has."""
@@ -294,11 +316,11 @@ class StoredKeys:
 
     def _renumber(self, connection: Connection) -> int:
         """Give the documents the numbers from 1 on, in their order; return the last one."""
-        sql = f"SELECT number FROM documents WHERE {_NUMBERED} ORDER BY number"
-        old = np.array([number for (number,) in connection.execute(sql)], dtype=np.int64)
+        there = _numbers_there(self._last_number(connection), connection)
+        old = np.flatnonzero(there)
         levels = self._current(connection)
         values = np.concatenate([np.zeros(0, dtype=np.uint64), *(level.whole() for level in levels.values())])
-        values = _without_removed(values, connection)
+        values = values[there[(values & np.uint64(MOST - 1)).astype(np.int64)]]
         new = np.searchsorted(old, (values & np.uint64(MOST - 1)).astype(np.int64)) + 1
         values = np.sort(values >> np.uint64(POSITION_BITS) << np.uint64(POSITION_BITS) | new.astype(np.uint64))
         changed = ((new, each) for new, each in enumerate(old.tolist(), 1))
@@ -317,9 +339,67 @@ class StoredKeys:
         return last
 
 
-def _without_removed(entries: Words, connection: Connection) -> Words:
-    """Return the entries of the documents that are there."""
-    found = connection.execute(f"SELECT number FROM documents WHERE {_NUMBERED}").fetchall()
-    there = np.zeros(MOST, dtype=np.bool_)
-    there[np.array(found, dtype=np.int64).reshape(-1)] = True
-    return entries[there[(entries & np.uint64(MOST - 1)).astype(np.int64)]]
+def _numbers_there(last: int, connection: Connection) -> NDArray[np.bool_]:
+    """Return for each number up to the last one whether a document has it."""
+    there = np.zeros(last + 1, dtype=np.bool_)
+    numbers = connection.execute(f"SELECT number FROM documents WHERE {_NUMBERED}").fetchall()
+    found = np.array(numbers, dtype=np.int64).reshape(-1)
+    there[found[found <= last]] = True
+    return there
+
+
+def _pieces(levels: Sequence[FileLevel], entries: Words) -> Iterator[tuple[Words, Integers]]:
+    """Yield the entries of some levels and some more in their order, with the pages that have been read."""
+    bounds = levels[0].bounds(_PIECE).tolist() if levels else []
+    for low, high in pairwise([None, *(np.uint64(bound) for bound in bounds), None]):
+        parts = [level.between(low, high) for level in levels]
+        every = np.concatenate([*(values for values, _ in parts), entries[_slice(entries, low, high)]])
+        # A stable sort merges what comes in order.
+        yield np.sort(every, kind="stable"), np.concatenate([_NO_PAGES, *(pages for _, pages in parts)])
+
+
+class _Pages:
+    """The pages of a level that is being written.
+
+    :param size: entries of a page.
+    """
+
+    def __init__(self, size: int, connection: Connection) -> None:
+        self._size = size
+        self._connection = connection
+        self._free: list[int] = []
+        self._next: int = connection.execute("SELECT ifnull(max(page), 0) FROM key_pages").fetchone()[0] + 1
+        self._left = np.zeros(0, dtype=np.uint64)
+        self._firsts = [self._left]
+        self._pages: list[int] = []
+
+    def free(self, pages: Integers) -> None:
+        """Use these pages again."""
+        self._free += pages.tolist()
+
+    def write(self, values: Words) -> None:
+        """Write entries, as far as they fill pages."""
+        values = np.concatenate([self._left, values])
+        whole = len(values) // self._size * self._size
+        self._write(values[:whole])
+        self._left = values[whole:]
+
+    def end(self) -> tuple[Words, Integers]:
+        """Write the other entries, and remove the pages that are free. Return the first entry of each page, and the
+        pages.
+        """
+        self._write(self._left)
+        self._connection.executemany("DELETE FROM key_pages WHERE page = ?", [[page] for page in self._free])
+        return np.concatenate(self._firsts), np.array(self._pages, dtype=np.int64)
+
+    def _write(self, values: Words) -> None:
+        count = -(-len(values) // self._size)
+        used, self._free = self._free[:count], self._free[count:]
+        new = range(self._next, self._next + count - len(used))
+        self._next += len(new)
+        pages = [*used, *new]
+        data, size = values.astype("<u8").tobytes(), self._size * _BYTES
+        rows = ((page, data[number * size : (number + 1) * size]) for number, page in enumerate(pages))
+        self._connection.executemany("REPLACE INTO key_pages VALUES (?, ?)", rows)
+        self._firsts.append(values[:: self._size])
+        self._pages += pages

@@ -36,9 +36,11 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "docs.db"
 
 
-@pytest.fixture(params=[3, 500])
-def store(file: Path, request: pytest.FixtureRequest) -> Iterator[SqliteStore]:
-    store = SqliteStore(str(file), key_page=request.param)
+@pytest.fixture(params=[(3, 4), (500, 2_000)], ids=["small pages", "large pages"])
+def store(file: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
+    page, piece = request.param
+    monkeypatch.setattr("es_simhash.stores.sqlite.keys._PIECE", piece)  # pages that are merged at once
+    store = SqliteStore(str(file), key_page=page)
     store.set_up(DEFAULT, keys=True)
     yield store
     store.close()
@@ -143,6 +145,18 @@ def test_numbers_that_were_used_up_are_given_anew(store: SqliteStore) -> None:
     for number, own in enumerate(every):
         probe = Probe(None, None, key_queries(own, 0.8), None, 100)
         assert str(number) in {row.id for row in store.candidates(Candidates((probe,), -1, 64)).rows}
+
+
+def test_a_merge_uses_the_pages_that_it_has_read(store: SqliteStore) -> None:
+    every = texts(random.Random(8), 200)
+    for start in range(0, 200, 5):
+        some = every[start : start + 5]
+        write(store, *(entry(str(start + n), None, keys=own.values, length=own.length) for n, own in enumerate(some)))
+    with store._database.use() as connection:
+        pages = connection.execute("SELECT count(*), max(page) FROM key_pages").fetchone()
+        levels = connection.execute("SELECT count(*), sum(length(pages) / 8) FROM key_levels").fetchone()
+    assert levels[1] == pages[0]
+    assert pages[1] <= pages[0] + 2 * levels[0]
 
 
 def test_a_write_that_is_undone_leaves_no_level(store: SqliteStore) -> None:
