@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
+from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -152,10 +153,11 @@ class RecentSources:
     def __init__(self, most: int = LIMITS.recent, features: int = LIMITS.features) -> None:
         self._most = most
         self._most_features = features
-        self._features: dict[str, TextFeatures] = {}
+        # The first one of a dict takes the longer to find, the more were dropped before it; that of these does not.
+        self._features: OrderedDict[str, TextFeatures] = OrderedDict()
         """By digest. In a pool of near-equal texts the same ones are compared again and again."""
         self._characters_of_features = 0
-        self._documents: dict[str, tuple[str, str]] = {}
+        self._documents: OrderedDict[str, tuple[str, str]] = OrderedDict()
         self._characters = 0
 
     def keep(self, id: str, digest: str, source: str) -> None:
@@ -189,7 +191,7 @@ class RecentSources:
             self._features[row.digest] = text
             self._characters_of_features += len(text.normalised)
         while self._characters_of_features > self._most_features:
-            self._characters_of_features -= len(self._features.pop(next(iter(self._features))).normalised)
+            self._characters_of_features -= len(self._features.popitem(last=False)[1].normalised)
 
     def _drop(self, id: str) -> None:
         _, source = self._documents.pop(id, ("", ""))

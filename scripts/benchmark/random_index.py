@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.search.candidates import candidates_clause, plain_clause
-from es_simhash.search.encoding import ALPHABET
+from es_simhash.search.encoding import HASH_BITS, LONGER, encoded
 from es_simhash.search.keys import KeyQuery, key_queries, text_keys
 from es_simhash.search.look_up import choose
 from es_simhash.search.minhash import BANDS
@@ -69,7 +68,7 @@ def documents_of(bench: Bench, count: int, keys: str | None, *, routed: bool) ->
         ours |= {"fp": value - (value >> 63 << 64), "digest": f"{bench.rng.getrandbits(128):032x}"}
         ours |= {"group": str(number), "written": number + 1}
         if keys:
-            ours |= {"keys": bands_of(bench), "length": 200}
+            ours |= {"keys": encoded(bands_of(bench)), "length": 200}
         tenant = f"t{number % TENANTS}"
         routing = f',"routing":"{tenant}"' if routed else ""
         own = f',"tenant":"{tenant}"' if routed else ""
@@ -81,7 +80,7 @@ def short_texts(bench: Bench, count: int) -> Iterator[tuple[str, str]]:
     """Yield the lines of bulk requests: documents with a digest and the q-grams of a random short text."""
     for number in range(count):
         keys = text_keys(short_text(bench))
-        ours: dict[str, Any] = {"keys": keys.values, "length": keys.length}
+        ours: dict[str, Any] = {"keys": encoded(keys.values), "length": keys.length}
         ours |= {"digest": f"{bench.rng.getrandbits(128):032x}", "written": number + 1}
         source = json.dumps(ours, separators=(",", ":"), ensure_ascii=False)
         yield f'{{"index":{{"_id":"{number}"}}}}', f'{{"simhash":{source}}}'
@@ -91,17 +90,11 @@ def short_text(bench: Bench) -> str:
     return "".join(chr(0x4E00 + bench.rng.randrange(CHARACTERS)) for _ in range(LENGTH))
 
 
-def bands_of(bench: Bench) -> list[str]:
-    """Return the MinHash bands of a text, each one of BAND_VALUES values."""
-    chosen = bench.rng.choices(_band_values(), k=BANDS)
-    return [f"m{letter}{value}" for letter, value in zip(ALPHABET, chosen, strict=False)]
-
-
-@cache
-def _band_values() -> list[str]:
-    """Return the values of a band, spread over 36 bits."""
-    numbers = (number * 687_194 for number in range(BAND_VALUES))
-    return ["".join(ALPHABET[number >> shift & 63] for shift in range(30, -1, -6)) for number in numbers]
+def bands_of(bench: Bench) -> list[int]:
+    """Return the MinHash bands of a text, each one of BAND_VALUES values. No two bands have a value in common."""
+    step = (1 << HASH_BITS) // (BANDS * BAND_VALUES)
+    chosen = bench.rng.choices(range(BAND_VALUES), k=BANDS)
+    return [LONGER << HASH_BITS | step * (BANDS * value + band) for band, value in enumerate(chosen)]
 
 
 # --- look-ups -------------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ from es_simhash.fingerprinting.numbers import numbers as numbers_of
 from es_simhash.fingerprinting.numbers import numbers_agree
 from es_simhash.fingerprinting.shingles import shingle_numbers
 from es_simhash.search import minhash
-from es_simhash.search.encoding import mixed
+from es_simhash.search.encoding import encoded, mixed
 from es_simhash.search.keys import KeyIndex, key_queries, keys_of_texts
 from es_simhash.search.qgrams import gram_keys, gram_query
 from es_simhash.similarity.confirm import Confirm
@@ -388,7 +388,7 @@ def grams(arguments, asked=500):
     header("texts", "median length", "similarity", "median of least shared", "entries read", *columns)
     for name, texts in sets.items():
         index = Inverted(texts, gram_keys)
-        width = np.mean([sum(len(key.encode()) for key in gram_keys(text)) for text in rng.sample(texts, 1000)])
+        width = np.mean([sum(map(len, encoded(gram_keys(text)))) for text in rng.sample(texts, 1000)])
         for similarity in (0.8, 0.7):
             read_, ranged, found, similar, lost, leasts = [], [], [], [], 0, []
             for number, place in enumerate(rng.sample(range(len(texts)), asked)):
