@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 BUSY_SECONDS = 60
 """Seconds for which a write waits for the write of another process."""
 CACHE_KIB = 65_536
-"""KiB of the file that a connection may keep in memory. A document has 25 keys, each on another page of the file.
-Measured for 40,000 documents with keys: the writes take half the time that they take with SQLite's default of 2 MB."""
+"""KiB of the file that a connection may keep in memory. A fingerprint is in four indexes, each time on another page."""
 _RETRY_SECONDS = 0.01
 """Seconds between two attempts of a statement for which SQLite itself does not wait."""
 

@@ -35,8 +35,8 @@ WRITE_KEYS = 590.0
 """The same with keys of the text: 3,371 short documents a second on two cores, so it is at most 2 s / 3,371
 (scripts/study/million.md)."""
 INGEST_BY_TEXTS = 650.0
-"""µs of the client of an ingest by the rule ``copy`` for a document, with its keys and the comparison of texts: 620 of
-722 characters, 580 of 60 characters among 60,000 that share phrases (docs/measurements.md, "What each rule costs")."""
+"""µs of the client of an ingest by the rule ``copy`` for a document, with its keys and the comparison of texts: 750 of
+695 characters, 390 to 500 of 100 characters in a load of a million (docs/measurements.md, "What each rule costs")."""
 HELD = 7.3e-7
 """µs of an ingest to compare a fingerprint with each that it holds in memory: 7.3 µs with ten million."""
 GROUP, LINK = 33.0, 200.0

@@ -30,7 +30,7 @@ PACKED = 128
 """Postings of a packed block."""
 SOURCE, SOURCE_128 = 118.0, 40.0
 """Bytes of the object simhash in the compressed _source without keys; what 128 bits add."""
-SOURCE_BAND = 8.6
+SOURCE_BAND = 8.1
 """Bytes of a key in the compressed _source."""
 SEQUENCE, WRITTEN = 5.0, 2.5
 """Bytes of _seq_no and of simhash.written."""
