@@ -36,7 +36,7 @@ _BACKFILL = "`es-simhash backfill --again --text-field FIELD --store {0}`"
     "--keys/--no-keys",
     section="Keys",
     default=None,
-    help="Store keyword keys with each document, some 600 bytes. With them --rule copy and contained find their "
+    help="Store keyword keys with each document, some 500 bytes. With them --rule copy and contained find their "
     "duplicates, short texts too, whatever the distance of the fingerprints.  [default: keys for a new store, unless "
     "its rule compares no texts; a store that exists stays as it is]",
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Row
 from es_simhash.fingerprinting.encoding import from_longs
+from es_simhash.search.encoding import KEY_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -21,6 +22,7 @@ LONGS = ("fp", "fp1")
 """The names of a fingerprint's signed longs, highest first. ``fp1`` exists at 128 bits only."""
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _WORD = (1 << 64) - 1
+_KEYS = 1 << KEY_BITS
 MANY = 10
 """Damaged documents that a request for candidates excludes one by one."""
 _FIX = "remove the document and ingest it again, or run `es-simhash backfill --again --text-field FIELD`"
@@ -95,6 +97,7 @@ def usual_row(
         and (length is None or (type(length) is int and 0 <= length <= _MOST))
         and isinstance(keys, list | tuple)
         and {int}.issuperset(map(type, keys))
+        and (not keys or (min(keys) >= 0 and max(keys) < _KEYS))
     ):
         group = id if group == id else group
         content = content if type(content) is int else None
@@ -126,7 +129,7 @@ def _not_fitting(
 ) -> str | None:
     if length is not None and length < 0:
         return "a negative length"
-    if keys and not (isinstance(keys, list | tuple) and all(type(key) is int for key in keys)):
+    if keys and not (isinstance(keys, tuple) and all(type(key) is int and 0 <= key < _KEYS for key in keys)):
         return "keys that are not those of a text"
     if fp is None and fp1 is not None:
         return "half a fingerprint"

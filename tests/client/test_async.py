@@ -329,7 +329,8 @@ def test_the_event_loop_goes_on_while_all_short_calls_wait_at_the_same_time() ->
         tasks = [asyncio.ensure_future(call) for _ in range(3) for call in calls()]
         while len(held) < len(tasks):
             await asyncio.sleep(0.001)
-        assert not threads(), "all are short"
+        while threads():  # those of the first calls end; a call that is not short would keep its thread
+            await asyncio.sleep(0.001)
         wire.action = ""
         await asyncio.gather(*tasks)
         await client.close()

@@ -23,13 +23,15 @@ _NO_FIELDS: Mapping[str, Any] = {}
 
 
 def stored_keys(values: Any) -> Any:
-    """Return the keys of a document as integers; what is no list of keys comes back as it is."""
+    """Return the keys of a document as integers; what is no list of keys comes back as a string."""
+    if not values:
+        return ()
     if isinstance(values, str):  # an index with synthetic _source returns a list of one value as the value
         values = [values]
-    if not values or not isinstance(values, list) or not {str}.issuperset(map(type, values)):
-        return values
-    keys = decoded(values)
-    return values if keys is None else keys
+    keys = None
+    if isinstance(values, list) and {str}.issuperset(map(type, values)):
+        keys = decoded(values)
+    return repr(values) if keys is None else keys
 
 
 def keys_of_hits(hits: Sequence[Mapping[str, Any]]) -> list[Any]:

@@ -248,15 +248,14 @@ class StoredKeys:
         return StoreError(f"{self._name} is damaged: its table of keys cannot be read; restore it from a copy")
 
     def most_frequent(self, most: int, connection: Connection) -> list[tuple[int, int, list[int]]]:
-        """Return the most frequent keys as entries have them, their numbers of documents, and some of these documents.
-
-        Former states of documents are counted until all levels become one.
-        """
+        """Return the most frequent keys as entries have them, how many documents have each, and some of the documents."""
         shift = np.uint64(POSITION_BITS)
+        there = _numbers_there(self._last_number(connection), connection)
         counted = []
         for level in self._current(connection).values():
             for entries, _ in _pieces([level], np.zeros(0, dtype=np.uint64)):
-                keys, counts = np.unique(without_length(entries >> shift), return_counts=True)
+                present = entries[there[(entries & np.uint64(MOST - 1)).astype(np.int64)]]
+                keys, counts = np.unique(without_length(present >> shift), return_counts=True)
                 kept = counts > (1 if len(keys) > _MANY else 0)
                 counted.append((keys[kept], counts[kept]))
         if not counted:
@@ -267,8 +266,9 @@ class StoredKeys:
         for index in np.lexsort((keys, -counts))[:most].tolist():
             lowest = keys[index : index + 1] << shift
             highest = lowest | np.uint64((_LENGTHS << POSITION_BITS if kind_of(int(keys[index])) == GRAM else MOST) - 1)
-            some = [level.entries(lowest, highest, _SOME)[0] & np.uint64(MOST - 1) for level in self._levels.values()]
-            found.append((int(keys[index]), int(counts[index]), np.concatenate(some).tolist()))
+            some = np.concatenate([level.entries(lowest, highest)[0] for level in self._levels.values()])
+            numbers = (some & np.uint64(MOST - 1)).astype(np.int64)
+            found.append((int(keys[index]), int(counts[index]), numbers[there[numbers]][:_SOME].tolist()))
         return found
 
     def add(self, rows: Sequence[Row], numbers: Sequence[int], connection: Connection) -> None:
