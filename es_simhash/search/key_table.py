@@ -60,6 +60,8 @@ READ_IF_ONE_IS_ENOUGH = 500
 """Entries of one key that are read to rank texts, if one common key is enough. A template may have many more."""
 READ = 20_000
 """Entries of one key that are read to rank texts, if several common keys are needed."""
+_DENSE = 4_000_000
+"""Positions that are counted in an array with a place for each, which takes less time than to sort them."""
 _MERGE = 4
 """A level is merged with the one before it, until that one has at least so many times its entries."""
 
@@ -338,15 +340,17 @@ class KeyTable:
         if not len(positions):
             return Ranked(positions, np.zeros(0), was_cut)
         rarities = np.array([rarity(size, total) for size in sizes.tolist()])
-        start = positions.min()
-        shared = np.bincount(positions - start)
-        scores = np.bincount(positions - start, rarities[of_key]).round(ROUNDED_TO).astype(np.float64)
-        fulfils = np.flatnonzero(shared >= max(1, query.minimum))
-        kept = fulfils + start
+        lowest, highest = int(positions.min()), int(positions.max())
+        if highest - lowest < _DENSE:
+            texts, indices = np.arange(lowest, highest + 1), positions - lowest
+        else:
+            texts, indices = np.unique(positions, return_inverse=True)
+        shared = np.bincount(indices, minlength=len(texts))
+        scores = np.bincount(indices, rarities[of_key], len(texts)).round(ROUNDED_TO).astype(np.float64)
+        fulfils = shared >= max(1, query.minimum)
         if query.numbers:
-            kept = np.intersect1d(kept, self.with_numbers(query))
-            fulfils = kept - start
-        return Ranked(kept, scores[fulfils], was_cut)
+            fulfils &= np.isin(texts, self.with_numbers(query))
+        return Ranked(texts[fulfils], scores[fulfils], was_cut)
 
     def with_numbers(self, query: KeyQuery) -> Integers:
         """Return the positions of the texts that have the numbers which a query asks for, ascending."""

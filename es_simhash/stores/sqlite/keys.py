@@ -248,14 +248,13 @@ class StoredKeys:
         return StoreError(f"{self._name} is damaged: its table of keys cannot be read; restore it from a copy")
 
     def most_frequent(self, most: int, connection: Connection) -> list[tuple[int, int, list[int]]]:
-        """Return the most frequent keys as entries have them, how many documents have each, and some of the documents."""
+        """Return the most frequent keys as entries have them, their numbers of documents, and some of these."""
         shift = np.uint64(POSITION_BITS)
         there = _numbers_there(self._last_number(connection), connection)
         counted = []
         for level in self._current(connection).values():
             for entries, _ in _pieces([level], np.zeros(0, dtype=np.uint64)):
-                present = entries[there[(entries & np.uint64(MOST - 1)).astype(np.int64)]]
-                keys, counts = np.unique(without_length(present >> shift), return_counts=True)
+                keys, counts = np.unique(without_length(_of_these(entries, there) >> shift), return_counts=True)
                 kept = counts > (1 if len(keys) > _MANY else 0)
                 counted.append((keys[kept], counts[kept]))
         if not counted:
@@ -267,8 +266,8 @@ class StoredKeys:
             lowest = keys[index : index + 1] << shift
             highest = lowest | np.uint64((_LENGTHS << POSITION_BITS if kind_of(int(keys[index])) == GRAM else MOST) - 1)
             some = np.concatenate([level.entries(lowest, highest)[0] for level in self._levels.values()])
-            numbers = (some & np.uint64(MOST - 1)).astype(np.int64)
-            found.append((int(keys[index]), int(counts[index]), numbers[there[numbers]][:_SOME].tolist()))
+            numbers = _of_these(some, there)[:_SOME] & np.uint64(MOST - 1)
+            found.append((int(keys[index]), int(counts[index]), numbers.tolist()))
         return found
 
     def add(self, rows: Sequence[Row], numbers: Sequence[int], connection: Connection) -> None:
@@ -294,7 +293,7 @@ class StoredKeys:
         for piece, read in _pieces(some, entries):
             made.free(read)
             if there is not None:  # all levels become one
-                piece = piece[there[(piece & np.uint64(MOST - 1)).astype(np.int64)]]
+                piece = _of_these(piece, there)
             made.write(piece)
             if is_held:
                 values.append(piece)
@@ -320,7 +319,7 @@ class StoredKeys:
         old = np.flatnonzero(there)
         levels = self._current(connection)
         values = np.concatenate([np.zeros(0, dtype=np.uint64), *(level.whole() for level in levels.values())])
-        values = values[there[(values & np.uint64(MOST - 1)).astype(np.int64)]]
+        values = _of_these(values, there)
         new = np.searchsorted(old, (values & np.uint64(MOST - 1)).astype(np.int64)) + 1
         values = np.sort(values >> np.uint64(POSITION_BITS) << np.uint64(POSITION_BITS) | new.astype(np.uint64))
         changed = ((new, each) for new, each in enumerate(old.tolist(), 1))
@@ -346,6 +345,12 @@ def _numbers_there(last: int, connection: Connection) -> NDArray[np.bool_]:
     found = np.array(numbers, dtype=np.int64).reshape(-1)
     there[found[found <= last]] = True
     return there
+
+
+def _of_these(entries: Words, there: NDArray[np.bool_]) -> Words:
+    """Return the entries of documents with these numbers. Another program may have written larger ones."""
+    numbers = (entries & np.uint64(MOST - 1)).astype(np.int64)
+    return entries[there.take(numbers, mode="clip") & (numbers < len(there))]
 
 
 def _pieces(levels: Sequence[FileLevel], entries: Words) -> Iterator[tuple[Words, Integers]]:

@@ -16,7 +16,7 @@ from es_simhash.contract import Candidates, Probe
 from es_simhash.errors import StoreError
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.search.key_table import MOST, POSITION_BITS, KeyTable, entries_of
-from es_simhash.search.keys import TextKeys, key_queries, text_keys
+from es_simhash.search.keys import KeyQuery, TextKeys, key_queries, text_keys
 from es_simhash.stores.sqlite import SqliteStore
 from es_simhash.stores.sqlite.keys import StoredKeys
 from es_simhash.stores.sqlite.schema import keys_as_bytes, read_keys
@@ -94,7 +94,11 @@ def test_the_entries_are_those_of_the_documents_and_of_former_states(store: Sqli
         assert connection.execute("SELECT count(*) FROM key_levels").fetchone() == (1,)
 
 
-def test_a_file_finds_what_the_table_in_memory_finds(store: SqliteStore, file: Path) -> None:
+@pytest.mark.parametrize("dense", [4_000_000, 10])
+def test_a_file_finds_what_the_table_in_memory_finds(
+    store: SqliteStore, file: Path, monkeypatch: pytest.MonkeyPatch, dense: int
+) -> None:
+    monkeypatch.setattr("es_simhash.search.key_table._DENSE", dense)
     rng = random.Random(7)
     every = texts(rng, 150)
     every += [text_keys("".join(rng.sample(LETTERS, 12))) for _ in range(150)]
@@ -227,6 +231,17 @@ def test_a_damaged_table_of_keys_is_an_error_that_says_so(store: SqliteStore, fi
     ):
         with pytest.raises(StoreError, match="its table of keys cannot be read; restore it from a copy"):
             use()
+
+
+def test_entries_of_numbers_that_were_never_given_are_dropped(store: SqliteStore, file: Path) -> None:
+    write(store, *(entry(str(n), None, keys=keys(f"m{n}", "m"), length=9) for n in range(20)))
+    store.close()
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(
+            "UPDATE key_pages SET entries = CAST(zeroblob(length(entries) - 8) || x'ffffffffffffffff' AS BLOB)"
+        )
+    write(store, *(entry(f"new {n}", None, keys=keys(f"m{n}", "m"), length=9) for n in range(100)))
+    assert len(find_by_keys(store, KeyQuery(keys("m"), 1), most=200).rows) == 100
 
 
 @pytest.mark.parametrize("number", ["'x'", "x'ff'", "-5", "1.5", "1 << 60"])
