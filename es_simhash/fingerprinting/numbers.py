@@ -105,9 +105,9 @@ def numbers_of_words(normalised: str) -> Counter[str]:
 
 
 def have_words_the_same_numbers(normalised: str) -> bool:
-    """Return whether it is seen at once that a normalised text has the numbers of its word characters.
+    """Return True if a normalised text certainly has the numbers of its word characters; False if it may have others.
 
-    It has them if nothing of a number stands on both sides of what is left out, and no sign of percent is left out.
+    They are the same if no part of a number stands on both sides of punctuation, and no percent sign is left out.
     """
     return _MAY_JOIN.search(without_links(normalised)) is None
 

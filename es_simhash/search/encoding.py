@@ -21,8 +21,9 @@ HASH_BITS = 34
 GRAM, PAIRS, LONGER, NUMBERS = range(4)
 """The kinds of keys: q-grams, bands of short shingles, bands of longer shingles, and the numbers of a text."""
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
-_DIGITS = 6
-_SHIFTS = np.arange(6 * (_DIGITS - 1), -1, -6, dtype=np.uint64)
+DIGITS = 6
+"""Characters of a key in its text form."""
+_SHIFTS = np.arange(6 * (DIGITS - 1), -1, -6, dtype=np.uint64)
 _LETTERS = np.frombuffer(ALPHABET.encode(), dtype=np.uint8)
 _ALL_DIGITS = re.compile(f"[{ALPHABET[:-2]}_-]*")
 _PLACES = np.uint64(1) << _SHIFTS
@@ -48,7 +49,7 @@ def encoded(keys: Sequence[int]) -> list[str]:
     """
     digits = np.array(keys, dtype=np.uint64)[:, None] >> _SHIFTS & np.uint64(63)
     together = _LETTERS[digits].tobytes().decode("ascii")
-    return [together[start : start + _DIGITS] for start in range(0, len(together), _DIGITS)]
+    return [together[start : start + DIGITS] for start in range(0, len(together), DIGITS)]
 
 
 def decoded(keys: Sequence[str]) -> tuple[int, ...] | None:
@@ -58,9 +59,9 @@ def decoded(keys: Sequence[str]) -> tuple[int, ...] | None:
     ((1, 68719476735), None)
     """
     together = "".join(keys)
-    if not {_DIGITS}.issuperset(map(len, keys)) or _ALL_DIGITS.fullmatch(together) is None:
+    if not {DIGITS}.issuperset(map(len, keys)) or _ALL_DIGITS.fullmatch(together) is None:
         return None
-    digits = _VALUES[np.frombuffer(together.encode(), dtype=np.uint8)].reshape(-1, _DIGITS)
+    digits = _VALUES[np.frombuffer(together.encode(), dtype=np.uint8)].reshape(-1, DIGITS)
     return tuple((digits @ _PLACES).tolist())
 
 

@@ -188,6 +188,12 @@ def without_length(keys: Words) -> Words:
     return np.where(keys >> np.uint64(HASH_BITS) == GRAM, keys & ~_LENGTH, keys)
 
 
+def range_of(keys: Words) -> tuple[Words, Words]:
+    """Return the smallest and the largest entry that each key can have, for texts of any length."""
+    none = np.zeros(len(keys), dtype=np.int64)
+    return _smallest(keys, none), _smallest(keys, none + _LONGEST) | _POSITION
+
+
 def entries_of(keys: Sequence[Sequence[int]], lengths: Sequence[int | None], positions: Integers) -> Words:
     """Return the sorted entries of texts.
 
@@ -300,7 +306,7 @@ class KeyTable:
         kept = single.chosen(~too_many[single.query] & (sizes > 0)).in_order()
         for level in self._levels:
             values, counts = level.entries(kept.lowest, kept.highest)
-            found.append(np.stack([np.repeat(kept.query, counts), _positions(values)]))
+            found.append(np.stack([np.repeat(kept.query, counts), positions_of(values)]))
         for some, positions in counted.fulfilled(~too_many[counted.asker], self._at_once):
             found.append(np.stack([counted.asker[some], positions]))
         askers, positions = np.concatenate(found, axis=1)
@@ -335,7 +341,7 @@ class KeyTable:
         for level in self._levels:
             values, counts = level.entries(asked.lowest, asked.highest, most, last=last)
             was_cut |= bool((counts == most).any())
-            found.append(np.stack([np.repeat(np.arange(len(counts)), counts), _positions(values)]))
+            found.append(np.stack([np.repeat(np.arange(len(counts)), counts), positions_of(values)]))
         of_key, positions = np.concatenate(found, axis=1)
         if not len(positions):
             return Ranked(positions, np.zeros(0), was_cut)
@@ -355,7 +361,7 @@ class KeyTable:
     def with_numbers(self, query: KeyQuery) -> Integers:
         """Return the positions of the texts that have the numbers which a query asks for, ascending."""
         asked = _asked([query.numbers], [query]).in_order()
-        every = [_positions(level.entries(asked.lowest, asked.highest)[0]) for level in self._levels]
+        every = [positions_of(level.entries(asked.lowest, asked.highest)[0]) for level in self._levels]
         return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *every]))
 
     def _with_numbers(self, queries: Sequence[Sequence[KeyQuery]], least: int) -> list[Sequence[KeyQuery]]:
@@ -375,7 +381,7 @@ class KeyTable:
         pairs = [np.zeros(0, dtype=np.int64)]
         for level in self._levels:
             values, counts = level.entries(few.lowest, few.highest)
-            pairs.append(np.repeat(few.query << POSITION_BITS, counts) | _positions(values))
+            pairs.append(np.repeat(few.query << POSITION_BITS, counts) | positions_of(values))
         return has_few, np.concatenate(pairs)
 
     def _having(self, asked: _Asked, askers: int, least: int) -> NDArray[np.bool_]:
@@ -398,7 +404,7 @@ class KeyTable:
         """Set what is found to True for the texts with one of these keys."""
         asked = asked.distinct()
         for level in self._levels:
-            found[_positions(level.entries(asked.lowest, asked.highest)[0])] = True
+            found[positions_of(level.entries(asked.lowest, asked.highest)[0])] = True
 
     def _sharing(self, queries: Sequence[Sequence[KeyQuery]]) -> NDArray[np.bool_]:
         """Return for each text whether it may fulfil a query of one of the askers, whatever its numbers."""
@@ -459,10 +465,11 @@ class _Counted(NamedTuple):
             pairs, shared = np.unique(np.concatenate(found), return_counts=True)
             query = (pairs >> _SHIFT).astype(np.int64)
             enough = shared >= self.needed[query]
-            yield query[enough], _positions(pairs[enough])
+            yield query[enough], positions_of(pairs[enough])
 
 
-def _positions(entries: Words) -> Integers:
+def positions_of(entries: Words) -> Integers:
+    """Return the positions of the texts of some entries."""
     return (entries & _POSITION).astype(np.int64)
 
 

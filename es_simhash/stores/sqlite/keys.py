@@ -3,10 +3,11 @@
 The position of a document in the table is its ``number``, which it gets with each write. So the entries of a former
 state, or of a document that was removed, lead to no document. They are dropped when all levels become one. A level has
 pages of the same number of entries, and a directory: the first entry of each page. A level is never changed, and its
-number is never used again. So what is known of it stays true as long as it is there. Levels are merged piece by piece,
-and the new one gets the pages that are read: a page of the file is written anew, and neither room nor memory is lost.
+number is never used again. So what is known of it stays true as long as it is there. Levels are merged piece by piece.
+The new level gets the pages that have been read. So the file holds no second copy, and the memory holds one piece.
 
-A page that a search reads is kept. When searches have used as many pages as a level has, all of them are read.
+A page that a search reads stays in memory. When searches have used as many pages as a level has, the whole level is
+read into memory.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ import numpy as np
 
 from es_simhash.errors import StoreError
 from es_simhash.free_memory import free_memory
-from es_simhash.search.encoding import GRAM, kind_of
 from es_simhash.search.key_table import (
     MOST,
     POSITION_BITS,
@@ -29,6 +29,8 @@ from es_simhash.search.key_table import (
     entries_of,
     merged,
     most_entries_held,
+    positions_of,
+    range_of,
     without_length,
 )
 
@@ -68,8 +70,6 @@ _MANY = 1_000_000
 """If there are more keys, those of one document in a level are not counted."""
 _NO_PAGES = np.zeros(0, dtype=np.int64)
 _BYTES = 8
-_LENGTHS = 128
-"""Lengths that the entries of a q-gram tell apart."""
 _SOME = 10
 """Documents with a frequent key that are named."""
 
@@ -263,10 +263,9 @@ class StoredKeys:
         counts = np.bincount(indices, np.concatenate([some for _, some in counted])).astype(np.int64)
         found = []
         for index in np.lexsort((keys, -counts))[:most].tolist():
-            lowest = keys[index : index + 1] << shift
-            highest = lowest | np.uint64((_LENGTHS << POSITION_BITS if kind_of(int(keys[index])) == GRAM else MOST) - 1)
+            lowest, highest = range_of(keys[index : index + 1])
             some = np.concatenate([level.entries(lowest, highest)[0] for level in self._levels.values()])
-            numbers = _of_these(some, there)[:_SOME] & np.uint64(MOST - 1)
+            numbers = positions_of(_of_these(some, there)[:_SOME])
             found.append((int(keys[index]), int(counts[index]), numbers.tolist()))
         return found
 
@@ -320,7 +319,7 @@ class StoredKeys:
         levels = self._current(connection)
         values = np.concatenate([np.zeros(0, dtype=np.uint64), *(level.whole() for level in levels.values())])
         values = _of_these(values, there)
-        new = np.searchsorted(old, (values & np.uint64(MOST - 1)).astype(np.int64)) + 1
+        new = np.searchsorted(old, positions_of(values)) + 1
         values = np.sort(values >> np.uint64(POSITION_BITS) << np.uint64(POSITION_BITS) | new.astype(np.uint64))
         changed = ((new, each) for new, each in enumerate(old.tolist(), 1))
         connection.executemany("UPDATE documents SET number = ? WHERE number = ?", changed)
@@ -349,7 +348,7 @@ def _numbers_there(last: int, connection: Connection) -> NDArray[np.bool_]:
 
 def _of_these(entries: Words, there: NDArray[np.bool_]) -> Words:
     """Return the entries of documents with these numbers. Another program may have written larger ones."""
-    numbers = (entries & np.uint64(MOST - 1)).astype(np.int64)
+    numbers = positions_of(entries)
     return entries[there.take(numbers, mode="clip") & (numbers < len(there))]
 
 

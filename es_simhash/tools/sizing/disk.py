@@ -16,7 +16,7 @@ from math import exp, log, log2
 from typing import TYPE_CHECKING
 
 from es_simhash.fingerprinting.encoding import segment_count
-from es_simhash.search.encoding import HASH_BITS
+from es_simhash.search.encoding import DIGITS, HASH_BITS
 from es_simhash.search.minhash import BANDS
 from es_simhash.tools.sizing.chances import SEGMENT, distinct
 
@@ -40,8 +40,6 @@ random documents."""
 ALL_DIFFERENT = 2.0**128
 """So many values that no two documents have the same one."""
 BAND_VALUES = 2.0**HASH_BITS
-KEY = 6
-"""Characters of a key."""
 DIGEST = 32
 """Characters of a digest."""
 
@@ -75,7 +73,7 @@ def bytes_by_field(
     if words > 1:
         fields["simhash.fp1"] = LONG
     if keys:
-        each = inverted(n, band_values, KEY, BASE_64, BANDS) + doc_values(n, band_values, KEY, BASE_64, BANDS)
+        each = inverted(n, band_values, DIGITS, BASE_64, BANDS) + doc_values(n, band_values, DIGITS, BASE_64, BANDS)
         fields["simhash.keys"] = BANDS * each
         fields["_source"] += SOURCE_BAND * BANDS
     return fields
