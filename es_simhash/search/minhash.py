@@ -122,6 +122,10 @@ def _signatures(shingles: NDArray[np.uint64], counts: NDArray[np.int64], row_bit
     """
     rows = np.full((len(counts), 1 << row_bits), _EMPTY, dtype=np.uint64)
     ends = np.cumsum(counts)
+    if len(counts) <= _ALONE:
+        for own, entered in zip(rows, np.split(shingles, ends[:-1]), strict=True):
+            _complete(own, entered, 0, row_bits)
+        return rows
     first = 0
     while first < len(counts):
         # Some texts at once. More would not stay in the processor's cache.
@@ -154,15 +158,14 @@ def _fill(rows: NDArray[np.uint64], shingles: NDArray[np.uint64], counts: NDArra
 def _complete(rows: NDArray[np.uint64], shingles: NDArray[np.uint64], first: int, row_bits: int) -> None:
     """Enter the shingles of a text into its rows, in place, from a round on until no row is empty."""
     count = 1 << row_bits
-    # A long text may have few different shingles. Then each round would take as long as the first one.
-    shingles = distinct(shingles)
-    at_once = int(count * (log(count) + 1) / shingles.size) + 1
-    for start in range(first, count, at_once):
-        numbers = np.arange(start, min(start + at_once, count), dtype=np.uint64)
-        rounds = np.repeat(numbers, len(shingles))
-        _enter(rows, np.tile(shingles, len(numbers)), rounds, 0, row_bits)
+    while first < count:
+        end = min(first + int(count * (log(count) + 1) / shingles.size) + 1, count)
+        numbers = np.arange(first, end, dtype=np.uint64)
+        _enter(rows, np.tile(shingles, len(numbers)), np.repeat(numbers, len(shingles)), 0, row_bits)
         if rows.max() != _EMPTY:
             return
+        # A long text may have few different shingles. Then each round would take as long as the first one.
+        first, shingles = end, distinct(shingles)
     # Very few shingles leave rows empty for ever. The last round enters all of them into each row.
     empty = np.flatnonzero(rows == _EMPTY)
     steps = _STEP * (np.uint64(count + 1) + empty.astype(np.uint64))

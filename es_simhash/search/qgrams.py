@@ -96,6 +96,8 @@ def grams_of_texts(texts: Sequence[str]) -> list[list[int]]:
     The number of a q-gram is the sum of its code points times ``_FACTORS``. The hash is of this number and of how many
     equal ones stand before it.
     """
+    if not texts:
+        return []
     lengths = np.array([len(text) for text in texts], dtype=np.int64)
     sizes = np.where(lengths > 0, lengths + 1, 0)
     # Each text as ^text$$: a q-gram starts at each character but the last two.

@@ -67,14 +67,14 @@ PARTS = {
     "search": Part("search in a server", "search:search", (2_000, 100_000, 1_000_000), server=True),
     "ingest": Part("ingest beside parallel_bulk", "ingest:ingest", (1_000, 20_000, 1_000_000), server=True, once=True),
     "add": Part("one document at a time", "add:add", (500, 20_000, 20_000), server=True),
-    "dedupe": Part("remove the copies of a file", "dedupe:dedupe", (300, 20_000, 1_000_000), once=True),
+    "copy": Part("remove the copies of a file", "copies:copy", (300, 20_000, 1_000_000), once=True),
     "groups": Part("group all documents", "groups:groups", (2_000, 100_000, 1_000_000), once=True),
     "bloom": Part("Bloom filters: times", "bloom:speed", (1_000, 10_000, 10_000)),
     "bloom-errors": Part("Bloom filters: false positives", "bloom:errors", (500, 10_000, 10_000), once=True),
     "bloom-growth": Part("Bloom filters: other constants of growth", "bloom:growth", (200, 10_000, 10_000)),
     "unseen": Part("unseen items beside a bare get", "seen:unseen", (200, 1_000, 1_000)),
     "writers": Part("seen items with many writers: lost adds", "seen:writers", (2, 10, 25), once=True),
-    "hot": Part("ingest of very many near documents", "hot:hot", (2_000, 20_000, 100_000), once=True),
+    "near-equal": Part("documents near each other", "near_equal:near_equal", (2_000, 20_000, 100_000), once=True),
     "serve": Part("the HTTP server beside the Python call", "serve:serve", (100, 2_000, 20_000)),
     "rules": Part("what each rule costs, in processor time", "rules:rules", (200, 2_000, 20_000)),
     "model": Part("the model of sizes beside an index", "model:model", (1_000, 100_000, 1_000_000), server=True),
@@ -138,7 +138,7 @@ def parsed() -> argparse.Namespace:
         metavar="NAME",
         help="of the part model: measure this index, in place of a new one; it is flushed and read",
     )
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the rates of ingest or hot (matplotlib)")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the rates of ingest or near-equal (matplotlib)")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 

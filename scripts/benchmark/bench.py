@@ -35,7 +35,7 @@ class Bench:
     :param servers: those that are measured. Most parts need the first one only.
     :param texts: a file of JSON lines with texts; None for texts that are made.
     :param workers: worker processes of ingests.
-    :param plot: a file for the picture of the part ``ingest`` or ``hot``.
+    :param plot: a file for the picture of the part ``ingest`` or ``near-equal``.
     :param existing: the name of an index that the part model measures; None for a new one.
     """
 

@@ -1,4 +1,4 @@
-"""Ingest of very many documents that are near each other: the time and the memory for each thousand."""
+"""Very many documents that are near each other: the time and the memory of an ingest, and other libraries beside it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from bench import in_own_process, peak_megabytes
+from copies import near_equal_lines
 from report import Facts, draw
 
 if TYPE_CHECKING:
@@ -45,15 +46,19 @@ PARTS, SMALLEST = 10, 1_000
 """Parts of the documents whose times are compared, and the documents of the smallest one."""
 
 
-def hot(bench: Bench) -> None:
-    """Ingest each kind of documents into a store of its own. A part that takes longer than the first is a rise."""
+def near_equal(bench: Bench) -> None:
+    """Ingest each kind of documents into a store of its own. A part that takes longer than the first is a rise.
+
+    Then remove the copies of a file of near-equal lines, by ``es-simhash dedupe`` and by other libraries.
+    """
+    near_equal_lines(bench)
     headings = ["documents", "s", "s of the processor", "last part by the first", "most by the first", "peak MB"]
     rows: list[list[Any]] = [["", *headings, "left out", "outcomes"]]
     curves = []
     for kind, confirm in RUNS:
         if bench.store:
             bench.room(bench.count, 3_000)
-            with bench.index("hot") as index:
+            with bench.index("near-equal") as index:
                 found = in_own_process(measure, f"{bench.store}/{index}", kind, bench.count, confirm)
         else:
             address = f"sqlite:///{bench.folder}/{kind}-{confirm}.db"

@@ -33,26 +33,36 @@ COPIES = 0.2
 SIMILARITY = 0.8
 SHINGLE = 5
 REDIS, IN_REDIS = "REDIS_TEST_URL", "datasketch in Redis"
+MOST_NEAR_LINES = 4_000
+"""Some contenders compare each of these lines with each."""
 NEAR_WORDS, NEAR_VOCABULARY = 50, 24
 """Words of a line that is near all others, and the different words of which it is made."""
 
 
-def dedupe(bench: Bench) -> None:
-    """Remove the copies among lines of random words, and among lines that are near each other."""
+def copy(bench: Bench) -> None:
+    """Remove the copies among lines of random words."""
     file = bench.folder / "lines.jsonl"
     copies = write_lines(file, bench.count, bench.rng)
     title = f"{bench.count:,} lines of {LENGTH} characters, {copies:,} of them copies, {bench.workers} workers"
-    table = beside(bench, title, file, copies)
+    table = beside(bench, title, file, bench.count, copies)
     for name in ("text-dedup", "datasketch"):
         bench.report.aim(f"dedupe, processor time of {name} by ours", table.ratio(name), at_least=1)
-    near = bench.folder / "near.jsonl"
-    write_near_lines(near, bench.count, bench.rng)
-    title = f"{bench.count:,} lines of {NEAR_WORDS} words out of {NEAR_VOCABULARY}, {bench.workers} workers"
-    beside(bench, title, near)
 
 
-def beside(bench: Bench, title: str, file: Path, copies: int | None = None) -> Table:
-    """Run each contender on a file, and report what it takes. It is known how many of the lines are copies, or not."""
+def near_equal_lines(bench: Bench) -> None:
+    """Remove the copies among lines that are near each other. Hardly one is a copy."""
+    near, count = bench.folder / "near.jsonl", min(bench.count, MOST_NEAR_LINES)
+    write_near_lines(near, count, bench.rng)
+    title = f"{count:,} lines of {NEAR_WORDS} words out of {NEAR_VOCABULARY}, {bench.workers} workers"
+    beside(bench, title, near, count)
+
+
+def beside(bench: Bench, title: str, file: Path, count: int, copies: int | None = None) -> Table:
+    """Run each contender on a file, and report what it takes.
+
+    :param count: of the lines.
+    :param copies: how many of them are copies; None if that is not known.
+    """
     contenders: dict[str, Callable[[], list[str]]] = {"es_simhash": lambda: ours(file, bench.workers)}
     if bench.peer("text_dedup", "text-dedup") is not None:
         contenders["text-dedup"] = lambda: text_dedup(file, bench.folder / "kept", bench.workers)
@@ -69,12 +79,12 @@ def beside(bench: Bench, title: str, file: Path, copies: int | None = None) -> T
             served = redis_seconds() if name == IN_REDIS else 0.0
             processor, wall, printed = measured(command())
             served = redis_seconds() - served if name == IN_REDIS else 0.0
-            values[name].append(1e6 * (processor + served) / bench.count)
+            values[name].append(1e6 * (processor + served) / count)
             facts[name] = {"wall s": wall}
             if name not in ("text-dedup", "es_simhash in SQLite"):  # they print something else
                 facts[name]["lines kept"] = printed
                 if copies is not None:
-                    facts[name]["share of the copies found"] = (bench.count - printed) / copies
+                    facts[name]["share of the copies found"] = (count - printed) / copies
     table = Table(title, "µs of processor time a line", values, "es_simhash", facts)
     bench.report.add(table)
     return table
