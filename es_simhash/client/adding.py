@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from es_simhash.contract import Store
     from es_simhash.deciding.add import Searched
     from es_simhash.deciding.ingest import OnDuplicate
+    from es_simhash.deciding.rule import ResolvedRule
     from es_simhash.lines import Line
     from es_simhash.similarity.rule import DuplicateRule
 
@@ -203,19 +204,22 @@ def count_together(waiting: Iterable[_Item]) -> int:
 
 def depends(item: _Item, others: Sequence[_Item]) -> bool:
     """Return whether a document may be a duplicate of another one, or is added in another way, or has its id."""
-    ours, rule = item.document.fingerprint, item.options.rule
-    for other in others:
-        theirs = other.document.fingerprint
-        distance = hamming_distance(ours.value, theirs.value)
-        if (
-            rule.keys
-            or item.options != other.options
-            or item.document.id == other.document.id
-            or ours.digest == theirs.digest
-            or (distance is not None and distance <= rule.max_distance)
-        ):
-            return True
-    return False
+    if any(item.options != other.options or item.document.id == other.document.id for other in others):
+        return True
+    ours, rule = item.document, item.options.rule
+    if any(ours.fingerprint.digest == other.document.fingerprint.digest for other in others):
+        return True
+    if rule.keys:
+        return _share_keys(ours, [other.document for other in others], rule)
+    distances = (hamming_distance(ours.fingerprint.value, other.document.fingerprint.value) for other in others)
+    return any(distance is not None and distance <= rule.max_distance for distance in distances)
+
+
+def _share_keys(document: Document, others: Sequence[Document], rule: ResolvedRule) -> bool:
+    """Return whether one of the others fulfils a query of a document."""
+    queries = rule.queries(document.keys)
+    keys = [other.keys for other in others if other.keys is not None]
+    return any(query.is_fulfilled_by(own.values, own.length) for query in queries for own in keys)
 
 
 class _Unlocking:

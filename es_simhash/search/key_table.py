@@ -393,11 +393,13 @@ class KeyTable:
     def sharing_any(self, queries: Sequence[Sequence[KeyQuery]]) -> Integers:
         """Return the positions of the texts that may fulfil a query of one of the askers, ascending."""
         with_numbers = [some for some in queries if _asks_for_numbers(some)]
-        found = self._sharing([some for some in queries if not _asks_for_numbers(some)])
-        has_numbers = np.zeros(self._count, dtype=np.bool_)
-        self._mark(has_numbers, _numbers_of(with_numbers))
-        if has_numbers.any():
-            found |= has_numbers & self._sharing(with_numbers)
+        others = [some for some in queries if not _asks_for_numbers(some)]
+        found = self._sharing(others) if others else np.zeros(self._count, dtype=np.bool_)
+        if with_numbers:
+            has_numbers = np.zeros(self._count, dtype=np.bool_)
+            self._mark(has_numbers, _numbers_of(with_numbers))
+            if has_numbers.any():
+                found |= has_numbers & self._sharing(with_numbers)
         return np.flatnonzero(found)
 
     def _mark(self, found: NDArray[np.bool_], asked: _Asked) -> None:
@@ -410,6 +412,8 @@ class KeyTable:
         """Return for each text whether it may fulfil a query of one of the askers, whatever its numbers."""
         found = np.zeros(self._count, dtype=np.bool_)
         self._mark(found, _single_of(queries))
+        if all(map(_is_single, chain.from_iterable(queries))):
+            return found
         counted = _Counted.of(queries, self._levels)
         self._mark(found, counted.asked.chosen(counted.sizes[counted.asked.query] > self._crowded))
         for _, positions in counted.fulfilled(counted.sizes <= self._crowded, self._at_once):

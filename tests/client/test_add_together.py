@@ -49,9 +49,14 @@ class Held(Wire):
         self.written += ids
         return None
 
-    def add(self, first: dict[str, Any], second: dict[str, Any]) -> tuple[Any, Any]:
-        """Add a document, and another one while the first is being written. Return both Outcomes."""
+    def add(self, first: dict[str, Any], second: dict[str, Any], *, keys: bool = False) -> tuple[Any, Any]:
+        """Add a document, and another one while the first is being written. Return both Outcomes.
+
+        :param keys: the index has keys.
+        """
         with self.client() as client, Documents(client, index=INDEX) as documents, ThreadPoolExecutor(2) as threads:
+            if keys:
+                documents.setup(keys=True)
             documents.add({"id": "first of all", "text": HARVEST})
             one = threads.submit(documents.add, first)
             assert self.writing.wait(60)
@@ -88,4 +93,21 @@ def test_a_document_waits_while_an_update_is_written_although_it_resembles_only_
     one, other = wire.add({"id": "a", "text": METRO}, {"id": "b", "text": STORM})
     assert one.outcome == "updated"
     assert (other.outcome, other.duplicate_of) == ("new", None), "no stored document has this text any more"
+    assert wire.written == ["first of all", "a", "b"]
+
+
+@products
+def test_with_keys_a_document_overtakes_one_that_shares_too_few_of_them(product: str) -> None:
+    wire = Held(product, "a")
+    one, other = wire.add({"id": "a", "text": STORM}, {"id": "b", "text": METRO}, keys=True)
+    assert (one.outcome, other.outcome) == ("new", "new")
+    assert wire.written == ["first of all", "b", "a"]
+
+
+@products
+def test_with_keys_a_copy_waits_that_has_no_near_fingerprint(product: str) -> None:
+    wire = Held(product, "a")
+    one, other = wire.add({"id": "a", "text": STORM}, {"id": "b", "text": "快讯" + STORM[:-6]}, keys=True)
+    assert (one.outcome, other.outcome, other.duplicate_of) == ("new", "near_duplicate", "a")
+    assert other.distance > 3
     assert wire.written == ["first of all", "a", "b"]
