@@ -179,7 +179,9 @@ class Ingest:
         decisions: dict[str, Decision] = {}
         for document in documents:
             if document.id not in batch.stored and neighbours.has_none(document.id):
-                decisions[document.id] = self._new(document)  # most documents: no other one asks for its Row
+                decision = decisions[document.id] = self._new(document)  # most documents
+                if self.rule.keys:  # another one may share keys with it that it need not share with that one
+                    decided_rows[document.id] = _row(document, decision)
                 continue
             decision = self._decide_one(document, batch, neighbours, decided_rows)
             decisions[document.id] = decision

@@ -46,7 +46,7 @@ FEW_DOCUMENTS = 4
 """In a batch of so few documents all keys are compared at once. A table of the keys, which tells of most documents of a
 large batch that they are near none, takes 0.3 ms: four times as long as the comparison of one document."""
 
-FEW_NEAR = 100
+FEW_NEAR = 1_000
 """A document's neighbours by keys are kept if there are at most so many. With ``confirm`` they are needed twice."""
 
 
@@ -184,11 +184,10 @@ class Neighbours:
     def has_none(self, id: str) -> bool:
         """Return whether it is known at once that no Row can be the original of one of the batch.
 
-        Then no stored Row has this id either, so it makes no difference to the others of the batch whether it is
-        written.
+        Then no stored Row has this id either. Without keys, it is the original of no other one of the batch.
         """
         position = self._position[id]
-        if self._rule.keys or not self._alone[position] or self._not_returned:
+        if not self._alone[position] or self._not_returned:
             return False
         digest = self._rows[self._stored_count + position].digest
         return (not digest or len(self._copies[digest]) == 1) and id not in self._replaceable_ids

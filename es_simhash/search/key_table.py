@@ -95,11 +95,11 @@ class Level(Protocol):
         """
 
     def entries(
-        self, lowest: Words, highest: Words, most: int | None = None, *, last: bool = False
+        self, lowest: Words, highest: Words, most: Integers | None = None, *, last: bool = False
     ) -> tuple[Words, Integers]:
         """Return the entries of n ranges, one range after the other, and how many each has, shape (n,).
 
-        :param most: the first so many of each range; None for all.
+        :param most: the first so many of each range, shape (n,); None for all.
         :param last: the last so many, not the first.
         """
 
@@ -121,7 +121,7 @@ class Array:
         return ends - starts
 
     def entries(
-        self, lowest: Words, highest: Words, most: int | None = None, *, last: bool = False
+        self, lowest: Words, highest: Words, most: Integers | None = None, *, last: bool = False
     ) -> tuple[Words, Integers]:
         starts, ends = self._bounds(lowest, highest)
         counts = ends - starts if most is None else np.minimum(ends - starts, most)
@@ -298,10 +298,14 @@ class KeyTable:
             Its own text is not returned.
         """
         queries = self._with_numbers(queries, 1 if own is None else 2)
+        has_few, with_few = self._with_few_numbers(queries)
         single, counted = _single_of(queries), _Counted.of(queries, self._levels)
         sizes = single.sizes(self._levels)
         too_many = np.bincount(single.query, sizes, len(queries)) > self._crowded
         too_many[counted.asker[counted.sizes > self._crowded]] = True
+        # As many texts as one key has are found at least. They need not be read to know that they are too many.
+        certain = single.query[sizes > most + (own is not None)]
+        too_many[certain[~has_few[certain]]] = True
         found = [np.zeros((2, 0), dtype=np.int64)]
         kept = single.chosen(~too_many[single.query] & (sizes > 0)).in_order()
         for level in self._levels:
@@ -312,7 +316,6 @@ class KeyTable:
         askers, positions = np.concatenate(found, axis=1)
         pairs = np.unique(askers << POSITION_BITS | positions)
         # Where few texts have the numbers that are asked for, no others count, and these need not share other keys.
-        has_few, with_few = self._with_few_numbers(queries)
         pairs = pairs[~has_few[pairs >> POSITION_BITS] | np.isin(pairs, with_few)]
         instead = too_many & has_few
         pairs = np.union1d(pairs, with_few[instead[with_few >> POSITION_BITS]])
@@ -337,11 +340,12 @@ class KeyTable:
         most = READ_IF_ONE_IS_ENOUGH if query.minimum <= 1 else READ
         sizes = asked.sizes(self._levels)
         found = [np.zeros((2, 0), dtype=np.int64)]
-        was_cut = False
-        for level in self._levels:
-            values, counts = level.entries(asked.lowest, asked.highest, most, last=last)
-            was_cut |= bool((counts == most).any())
+        left = np.full(len(sizes), most, dtype=np.int64)
+        for level in reversed(self._levels) if last else self._levels:  # the first one has the texts added first
+            values, counts = level.entries(asked.lowest, asked.highest, left, last=last)
+            left -= counts
             found.append(np.stack([np.repeat(np.arange(len(counts)), counts), positions_of(values)]))
+        was_cut = bool((left == 0).any())
         of_key, positions = np.concatenate(found, axis=1)
         if not len(positions):
             return Ranked(positions, np.zeros(0), was_cut)

@@ -53,7 +53,7 @@ ROUNDED_TO = 6
 """Decimals of a score. Without the errors of the sum, equal scores compare equal."""
 COMMON = 14
 """How many of the rarest keys of a query must be common (:meth:`KeyQuery.rarest`)."""
-FEW_ENTRIES = 500
+FEW_ENTRIES = 250
 """Up to so many pairs (key, document) are added up in a loop. For more of them arrays are faster."""
 
 

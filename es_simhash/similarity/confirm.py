@@ -220,8 +220,8 @@ class Confirm:
     def similar_among(self, text: TextFeatures, others: Iterable[TextFeatures]) -> Iterator[tuple[int, float]]:
         """Yield the index and the similarity of each text that is similar enough, in their order.
 
-        The others are taken in steps, each four times as large as the one before: mostly the first one is similar, or
-        none is.
+        The others are taken in steps, each sixteen times as large as the one before, because mostly the first one is
+        similar, or none is.
         """
         left, first, size = iter(others), 0, 1
         while some := list(islice(left, size)):
@@ -229,7 +229,7 @@ class Confirm:
                 similarity = self.similarity(text, some[index])
                 if similarity >= self.least:
                     yield first + index, similarity
-            first, size = first + size, 4 * size
+            first, size = first + size, 16 * size
 
     def _may_be_similar(self, text: TextFeatures, others: Sequence[TextFeatures]) -> Sequence[int]:
         """Return the indices of the texts that may be similar enough, ascending.

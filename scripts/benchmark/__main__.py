@@ -66,7 +66,7 @@ PARTS = {
     "embedded": Part("search in a file or in memory", "embedded:embedded", (2_000, 100_000, 1_000_000)),
     "search": Part("search in a server", "search:search", (2_000, 100_000, 1_000_000), server=True),
     "ingest": Part("ingest beside parallel_bulk", "ingest:ingest", (1_000, 20_000, 1_000_000), server=True, once=True),
-    "add": Part("one document at a time", "add:add", (500, 20_000, 20_000), server=True),
+    "add": Part("single calls: add, similar", "add:add", (500, 20_000, 20_000), server=True),
     "copy": Part("remove the copies of a file", "copies:copy", (300, 20_000, 1_000_000), once=True),
     "groups": Part("group all documents", "groups:groups", (2_000, 100_000, 1_000_000), once=True),
     "bloom": Part("Bloom filters: times", "bloom:speed", (1_000, 10_000, 10_000)),

@@ -89,7 +89,7 @@ def test_the_texts_behind_the_first_similar_one_are_not_read() -> None:
             yield confirm.features("市气象台发布暴雨橙色预警" if number == 3 else f"别的第{number}篇文章")
 
     assert next(confirm.similar_among(text, others())) == (3, 1.0)
-    assert len(read) == 1 + 4
+    assert len(read) == 1 + 16
 
 
 @pytest.mark.parametrize("measure", MEASURES)

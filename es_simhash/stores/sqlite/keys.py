@@ -114,7 +114,7 @@ class FileLevel:
         return sizes
 
     def entries(
-        self, lowest: Words, highest: Words, most: int | None = None, *, last: bool = False
+        self, lowest: Words, highest: Words, most: Integers | None = None, *, last: bool = False
     ) -> tuple[Words, Integers]:
         if self._whole is not None:
             return self._whole.entries(lowest, highest, most, last=last)
