@@ -24,7 +24,7 @@ from es_simhash.errors import InputError, count_of, saying_what_is_done
 from es_simhash.groups.links import ConfirmedLinks, GroupInput, links
 from es_simhash.groups.time_window import Times
 from es_simhash.search.key_table import KeyTable, most_texts_held
-from es_simhash.search.keys import LONGEST_WITH_GRAMS, KeyIndex, TextKeys
+from es_simhash.search.keys import LONGEST_WITH_GRAMS, KeyIndex, TextKeys, keys_of_texts
 from es_simhash.search.minhash import is_band
 from es_simhash.similarity.confirm import MOST_TEXTS
 from es_simhash.similarity.rule import DIGESTS_ALONE
@@ -345,9 +345,9 @@ def _stored_keys(store: Store, ids: Sequence[str], texts: Texts) -> dict[str, Te
         for id, row in rows.items()
         if row.length is not None and row.length > LONGEST_WITH_GRAMS
     }
-    stored = texts.stored(store, (id for id in rows if id not in keys))
-    for id, text in stored.items():
+    short: dict[str, str] = {}
+    for id, text in texts.stored(store, (id for id in rows if id not in keys)).items():
         if isinstance(text, InputError):
             raise text
-        keys[id] = text.keys
-    return keys
+        short[id] = text.normalised
+    return keys | dict(zip(short, keys_of_texts(list(short.values())), strict=True))

@@ -20,6 +20,7 @@ from itertools import pairwise, product
 from math import comb, expm1, log1p, prod
 from typing import TYPE_CHECKING
 
+from es_simhash.search.encoding import HASH_BITS
 from es_simhash.search.minhash import BANDS
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ class Texts:
     segment: float = 1.0
     plain: float = 1.0
     plan: float = 1.0
-    band: float = 2.0**-36
-    bands: float = BANDS * 2.0**-36
+    band: float = 2.0**-HASH_BITS
+    bands: float = BANDS * 2.0**-HASH_BITS
     entries: float = 0.05
     filtered: float = 1e-6
 
