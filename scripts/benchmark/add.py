@@ -47,8 +47,8 @@ def add(bench: Bench) -> None:
         with bench.index("documents") as index, bench.index("bare"):
             calls_of(bench, index, rule)
     with bench.index("documents") as index, bench.index("users"):
-        with_documents(bench, index, "fingerprint")
-        new, calls = new_texts(bench), min(CALLS, bench.count // 10)
+        _, new = with_documents(bench, index, "fingerprint")
+        calls = min(CALLS, bench.count // 10)
         rows = asyncio.run(service(bench, index, [next(new) for _ in range(calls // 2)]))
         bench.report.add(Facts("A service with both async classes, ten requests at once", rows))
 
@@ -57,8 +57,8 @@ def calls_of(bench: Bench, index: str, rule: Rule) -> None:
     """Measure `add`, from one thread and from ten threads, and `similar`, alone and many at the same time."""
     from es_simhash import Documents
 
-    stored, calls = with_documents(bench, index, rule), min(CALLS, bench.count // 10)
-    new = new_texts(bench)
+    stored, new = with_documents(bench, index, rule)
+    calls = min(CALLS, bench.count // 10)
     with Documents(bench.client, index=index) as documents:
         look_ups(bench, documents, index, rule, stored[:calls])
         for threads in (1, 10):
@@ -66,8 +66,8 @@ def calls_of(bench: Bench, index: str, rule: Rule) -> None:
     at_once(bench, index, rule, (stored * (1 + TASKS * 5 // len(stored)))[: TASKS * 5])
 
 
-def with_documents(bench: Bench, index: str, rule: Rule) -> list[str]:
-    """Store documents, and return their texts."""
+def with_documents(bench: Bench, index: str, rule: Rule) -> tuple[list[str], Iterator[str]]:
+    """Store documents, and return their texts, and other texts without end."""
     from es_simhash import Documents
 
     new = new_texts(bench)
@@ -76,7 +76,7 @@ def with_documents(bench: Bench, index: str, rule: Rule) -> list[str]:
         documents.setup(keys=rule == "copy")
         documents.add_many(({"id": f"old-{number}", "text": text} for number, text in enumerate(stored)), rule=rule)
     bench.client.indices.refresh(index=index)
-    return stored
+    return stored, new
 
 
 def look_ups(bench: Bench, documents: Documents, index: str, rule: Rule, texts: list[str]) -> None:
