@@ -1,52 +1,48 @@
-"""The keys of very many texts as sorted numbers: which texts may share enough keys with some others?
+"""The keys of very many texts, in :mod:`levels <es_simhash.search.key_levels>`: which may share enough with others?
 
 Most texts share enough keys with none. The table tells which, for a whole batch at once and in little time. It may name
 a few texts too many, never one too few.
 
-An entry is one number of 64 bits: a key of 36 bits, then the position of a text that has it, 28 bits. In the entry of a
-q-gram, the lowest 7 bits of the key are replaced by the length of the text. So the texts that have a key, or a q-gram
-and a length in a range, are one run of the sorted entries.
-
 Where one common key is enough, a text is found if it has one of the keys. Q-grams are counted, and only the rarest of
 them are looked up (:meth:`es_simhash.search.keys.KeyQuery.rarest`). If a query asks for numbers that no text has, its
 other keys are not looked up.
-
-Entries come in levels, as in a log-structured merge-tree (O'Neil, Cheng, Gawlick and O'Neil, 1996): new ones become a
-level, and levels of similar size are merged. A level may be an array in memory, or pages of a file that are read where
-they are needed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from es_simhash.search.encoding import GRAM, HASH_BITS
+from es_simhash.search.key_levels import (
+    LONGEST,
+    MOST,
+    POSITION,
+    POSITION_BITS,
+    SHIFT,
+    Array,
+    entries_of,
+    flat,
+    merged,
+    positions_of,
+    smallest_entries,
+)
 from es_simhash.search.keys import ROUNDED_TO, rarity
 from es_simhash.search.near_index import PART
-from es_simhash.search.runs import run_positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from es_simhash.search.key_levels import Level
     from es_simhash.search.keys import KeyQuery
 
     Words = NDArray[np.uint64]
     Integers = NDArray[np.int64]
 
-POSITION_BITS = 28
-MOST = 1 << POSITION_BITS
-"""The largest number of texts."""
-_SHIFT = np.uint64(POSITION_BITS)
-_POSITION = np.uint64(MOST - 1)
-_LONGEST = (1 << 7) - 1
-"""The greatest length that an entry tells from others. No text with q-grams is so long."""
-_LENGTH = np.uint64(_LONGEST)
 _BYTES = 1_024
 """What the keys of a text take, twice that in a merge included."""
 _OF_ENTRY = 16
@@ -62,8 +58,6 @@ READ = 20_000
 """Entries of one key that are read to rank texts, if several common keys are needed."""
 _DENSE = 4_000_000
 """Positions that are counted in an array with a place for each, which takes less time than to sort them."""
-_MERGE = 4
-"""A level is merged with the one before it, until that one has at least so many times its entries."""
 
 
 def most_texts_held(free: float | None) -> int:
@@ -80,55 +74,6 @@ def most_entries_held(free: float | None) -> int:
     :param free: bytes of memory; None if it is not known.
     """
     return most_texts_held(free) * _BYTES // _OF_ENTRY
-
-
-class Level(Protocol):
-    """Sorted entries. The ranges that are asked for are sorted too: a search for numbers in their order is faster."""
-
-    def __len__(self) -> int: ...
-
-    def sizes(self, lowest: Words, highest: Words) -> Integers:
-        """Return about how many entries are in each of n ranges, shape (n,). 0 and the small numbers are exact.
-
-        :param lowest: the smallest number in each range, shape (n,).
-        :param highest: the largest one, shape (n,).
-        """
-
-    def entries(
-        self, lowest: Words, highest: Words, most: Integers | None = None, *, last: bool = False
-    ) -> tuple[Words, Integers]:
-        """Return the entries of n ranges, one range after the other, and how many each has, shape (n,).
-
-        :param most: the first so many of each range, shape (n,); None for all.
-        :param last: the last so many, not the first.
-        """
-
-
-class Array:
-    """A Level in memory.
-
-    :param values: sorted.
-    """
-
-    def __init__(self, values: Words) -> None:
-        self.values = values
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def sizes(self, lowest: Words, highest: Words) -> Integers:
-        starts, ends = self._bounds(lowest, highest)
-        return ends - starts
-
-    def entries(
-        self, lowest: Words, highest: Words, most: Integers | None = None, *, last: bool = False
-    ) -> tuple[Words, Integers]:
-        starts, ends = self._bounds(lowest, highest)
-        counts = ends - starts if most is None else np.minimum(ends - starts, most)
-        return self.values[run_positions(ends - counts if last else starts, counts)], counts
-
-    def _bounds(self, lowest: Words, highest: Words) -> tuple[Integers, Integers]:
-        return np.searchsorted(self.values, lowest), np.searchsorted(self.values, highest, side="right")
 
 
 class _Asked(NamedTuple):
@@ -181,40 +126,6 @@ class Ranked:
     positions: Integers
     scores: NDArray[np.float64]
     was_cut: bool
-
-
-def without_length(keys: Words) -> Words:
-    """Return keys as an entry has them, without the length that the entry of a q-gram has."""
-    return np.where(keys >> np.uint64(HASH_BITS) == GRAM, keys & ~_LENGTH, keys)
-
-
-def range_of(keys: Words) -> tuple[Words, Words]:
-    """Return the smallest and the largest entry that each key can have, for texts of any length."""
-    none = np.zeros(len(keys), dtype=np.int64)
-    return _smallest(keys, none), _smallest(keys, none + _LONGEST) | _POSITION
-
-
-def entries_of(keys: Sequence[Sequence[int]], lengths: Sequence[int | None], positions: Integers) -> Words:
-    """Return the sorted entries of texts.
-
-    :param keys: of each of n texts.
-    :param lengths: of each text, in word characters; None for a text without keys.
-    :param positions: of each text, shape (n,).
-    """
-    numbers, of_text = _flat(keys)
-    sizes = np.array([length or 0 for length in lengths], dtype=np.int64)
-    entries = _smallest(numbers, sizes[of_text]) | positions[of_text].astype(np.uint64)
-    entries.sort()
-    return entries
-
-
-def merged(levels: Sequence[Level], entries: Words) -> int:
-    """Return how many of the levels stay as they are when these entries are added. The others are merged with them."""
-    kept, size = len(levels), len(entries)
-    while kept and len(levels[kept - 1]) < _MERGE * size:
-        kept -= 1
-        size += len(levels[kept])
-    return kept
 
 
 class KeyTable:
@@ -468,17 +379,12 @@ class _Counted(NamedTuple):
             found = [np.zeros(0, dtype=np.uint64)]
             for level in self.levels:
                 values, counts = level.entries(asked.lowest, asked.highest)
-                query = np.repeat(asked.query.astype(np.uint64) << _SHIFT, counts)
-                found.append(query | values & _POSITION)
+                query = np.repeat(asked.query.astype(np.uint64) << SHIFT, counts)
+                found.append(query | values & POSITION)
             pairs, shared = np.unique(np.concatenate(found), return_counts=True)
-            query = (pairs >> _SHIFT).astype(np.int64)
+            query = (pairs >> SHIFT).astype(np.int64)
             enough = shared >= self.needed[query]
             yield query[enough], positions_of(pairs[enough])
-
-
-def positions_of(entries: Words) -> Integers:
-    """Return the positions of the texts of some entries."""
-    return (entries & _POSITION).astype(np.int64)
 
 
 def _pieces(sizes: Integers, most: int) -> Iterator[tuple[int, int]]:
@@ -490,20 +396,6 @@ def _pieces(sizes: Integers, most: int) -> Iterator[tuple[int, int]]:
             first, total = number, 0
         total += size
     yield first, len(sizes)
-
-
-def _smallest(keys: Words, lengths: Integers) -> Words:
-    """Return the smallest entry of each key of a text with a length."""
-    short = lengths.clip(0, _LONGEST).astype(np.uint64)
-    is_gram = keys >> np.uint64(HASH_BITS) == GRAM
-    return np.where(is_gram, keys & ~_LENGTH | short, keys) << _SHIFT
-
-
-def _flat(keys: Sequence[Sequence[int]]) -> tuple[Words, Integers]:
-    """Return all keys, and the index of the text of each."""
-    counts = [len(some) for some in keys]
-    every = np.fromiter(chain.from_iterable(keys), dtype=np.uint64, count=sum(counts))
-    return every, np.repeat(np.arange(len(keys)), counts)
 
 
 def _is_single(query: KeyQuery) -> bool:
@@ -520,9 +412,9 @@ def _single_of(queries: Sequence[Sequence[KeyQuery]]) -> _Asked:
 
 def _numbers_of(queries: Sequence[Sequence[KeyQuery]]) -> _Asked:
     """Return the keys of numbers that the queries ask for. In place of its query, each has the asker."""
-    numbers, askers = _flat([some[0].numbers if some else () for some in queries])
-    lowest = numbers << _SHIFT
-    return _Asked(lowest, lowest | _POSITION, askers)
+    numbers, askers = flat([some[0].numbers if some else () for some in queries])
+    lowest = numbers << SHIFT
+    return _Asked(lowest, lowest | POSITION, askers)
 
 
 def _asks_for_numbers(queries: Sequence[KeyQuery]) -> bool:
@@ -532,7 +424,7 @@ def _asks_for_numbers(queries: Sequence[KeyQuery]) -> bool:
 
 def _asked(keys: Sequence[Sequence[int]], queries: Sequence[KeyQuery]) -> _Asked:
     """Return keys of queries as ranges of entries: those with the lengths of the query."""
-    numbers, of_query = _flat(keys)
-    lengths = np.array([query.lengths or (0, _LONGEST) for query in queries], dtype=np.int64).reshape(-1, 2)
+    numbers, of_query = flat(keys)
+    lengths = np.array([query.lengths or (0, LONGEST) for query in queries], dtype=np.int64).reshape(-1, 2)
     shortest, longest = lengths[of_query].T
-    return _Asked(_smallest(numbers, shortest), _smallest(numbers, longest) | _POSITION, of_query)
+    return _Asked(smallest_entries(numbers, shortest), smallest_entries(numbers, longest) | POSITION, of_query)

@@ -15,7 +15,7 @@ import numpy as np
 from es_simhash.contract import Check, Location, Space, similar_first
 from es_simhash.errors import SimhashError
 from es_simhash.search.encoding import encoded
-from es_simhash.search.key_table import without_length
+from es_simhash.search.key_levels import without_length
 from es_simhash.stores.sqlite.schema import read_keys
 
 if TYPE_CHECKING:

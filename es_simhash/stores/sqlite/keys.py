@@ -21,18 +21,17 @@ import numpy as np
 
 from es_simhash.errors import StoreError
 from es_simhash.free_memory import free_memory
-from es_simhash.search.key_table import (
+from es_simhash.search.key_levels import (
     MOST,
     POSITION_BITS,
     Array,
-    KeyTable,
     entries_of,
     merged,
-    most_entries_held,
     positions_of,
     range_of,
     without_length,
 )
+from es_simhash.search.key_table import KeyTable, most_entries_held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -15,7 +15,8 @@ import pytest
 from es_simhash.contract import Candidates, Probe
 from es_simhash.errors import StoreError
 from es_simhash.fingerprinting.scheme import DEFAULT
-from es_simhash.search.key_table import MOST, POSITION_BITS, KeyTable, entries_of
+from es_simhash.search.key_levels import MOST, POSITION_BITS, entries_of
+from es_simhash.search.key_table import KeyTable
 from es_simhash.search.keys import KeyQuery, TextKeys, key_queries, text_keys
 from es_simhash.stores.sqlite import SqliteStore
 from es_simhash.stores.sqlite.keys import StoredKeys
