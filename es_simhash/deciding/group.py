@@ -221,8 +221,9 @@ def _links(
         found, left_out = links(documents, rule.max_distance, head)
         return *found, left_out
     if rule.keys:
-        table = _key_table(store, pool) if len(pool) <= most_texts_held(free_memory) else None
-        *near, left_out = _pairs_by_keys(store, pool, rule, filter, progress, table)
+        firsts = _firsts(documents)
+        table = _key_table(store, pool, firsts) if len(firsts) <= most_texts_held(free_memory) else None
+        *near, left_out = _pairs_by_keys(store, pool, rule, filter, progress, firsts, table)
         confirmed = ConfirmedLinks(documents, rule.max_distance, (near[0], near[1]))
     else:
         confirmed = ConfirmedLinks(documents, rule.max_distance, most=MOST_TEXTS)
@@ -248,11 +249,23 @@ def _agree(texts: Texts, features: Mapping[int, StoredText], one: int, other: in
     return texts.is_enough(texts.similarity(features[one], features[other]))
 
 
-def _key_table(store: Store, pool: Pool) -> KeyTable:
-    """Return the keys of the documents, in their order."""
+def _firsts(documents: GroupInput) -> NDArray[np.int64]:
+    """Return the positions of the documents that are looked up, ascending, shape (m,).
+
+    What is near a document is near its exact copies, and these are in its group. Where times count, all are looked up.
+    """
+    positions = np.arange(len(documents))
+    return positions if documents.times is not None else positions[documents.texts == positions]
+
+
+def _key_table(store: Store, pool: Pool, firsts: NDArray[np.int64]) -> KeyTable:
+    """Return the keys of documents.
+
+    :param firsts: their positions, shape (m,).
+    """
     table = KeyTable()
-    for start in range(0, len(pool), BATCH):
-        ids = [pool.id(position) for position in range(start, min(start + BATCH, len(pool)))]
+    for start in range(0, len(firsts), BATCH):
+        ids = [pool.id(position) for position in firsts[start : start + BATCH].tolist()]
         stored = store.fetch(tuple(ids))
         rows = [None if id not in stored or stored[id].damaged else stored[id] for id in ids]
         table.add([row.keys if row else () for row in rows], [row.length if row else None for row in rows])
@@ -265,6 +278,7 @@ def _pairs_by_keys(
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None,
     progress: Progress,
+    firsts: NDArray[np.int64],
     table: KeyTable | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return the pairs of documents that share keys, their distances, and how many pairs were left out.
@@ -272,14 +286,17 @@ def _pairs_by_keys(
     The keys in memory say which documents may share keys with a document. If these are many, the store searches for the
     keys of the document: it ranks what it finds.
 
-    :param table: the keys of all documents; None if they would take too much memory. Then the store is asked for each.
+    :param firsts: the positions of the documents that are looked up, ascending, shape (m,).
+    :param table: their keys; None if these would take too much memory. Then the store is asked for each.
     :returns: positions, shape (n, 2), the lower one first; distances in bits, shape (n,).
     """
     assert rule.texts is not None
     found_pairs = array("q")  # one position, the other one, and the distance
     left_out = 0
-    for start in range(0, len(pool), BATCH):
-        some = range(start, min(start + BATCH, len(pool)))
+    one_per_digest = rule.window is None
+    progress("compared", len(pool) - len(firsts))
+    for start in range(0, len(firsts), BATCH):
+        some = firsts[start : start + BATCH].tolist()
         keys = _stored_keys(store, [pool.id(position) for position in some], rule.texts)
         found_by = {
             position: rule.probe(None, None, keys[id], pool.time(position))
@@ -292,14 +309,22 @@ def _pairs_by_keys(
             sharing = dict(zip(some, table.sharing(queries, FEW, start), strict=True))
             near = [(position, probe) for position, probe in asking if sharing[position]]
             asking = [(position, probe) for position, probe in asking if sharing[position] is None]
-            others = {other for position, _ in near for other in sharing[position] or ()}
-            rows = store.fetch(tuple(map(pool.id, sorted(others))), rule.time_field).values()
+            others = sorted({other for position, _ in near for other in sharing[position] or ()})
+            ids = tuple(map(pool.id, firsts[others].tolist()))
+            rows = store.fetch(ids, rule.time_field).values()
             found_pairs.extend(_pairs_of(pool, rule, near, [row for row in rows if not row.damaged]))
         for first in range(0, len(asking), LOOK_UPS):
             look_ups = asking[first : first + LOOK_UPS]
             # Each finds itself, too.
             probes = tuple(replace(probe, most=(probe.most or 0) + 1) for _, probe in look_ups)
-            request = Candidates(probes, DIGESTS_ALONE, rule.bits, filter, time_field=rule.time_field)
+            request = Candidates(
+                probes,
+                DIGESTS_ALONE,
+                rule.bits,
+                filter,
+                one_per_digest=one_per_digest,
+                time_field=rule.time_field,
+            )
             found = store.candidates(request)
             found_pairs.extend(_pairs_of(pool, rule, look_ups, found.rows))
             left_out += sum(found.left_out.values())

@@ -77,7 +77,7 @@ def entries(texts):
     fingerprinter = Fingerprinter()
     for number, text in enumerate(tqdm(texts, disable=None)):
         made = fingerprinter.fingerprint(text)
-        keys = text_keys(word_characters(normalise(text)))
+        keys = text_keys(normalise(text))
         row = Row(str(number), made.value, made.digest, str(number), None, number + 1, None, keys.values, keys.length)
         yield Entry(row, json.dumps({"id": number, "text": text}, ensure_ascii=False))
 
