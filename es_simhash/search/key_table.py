@@ -241,19 +241,19 @@ class KeyTable:
             for crowded, (start, end) in zip(too_many.tolist(), pairwise([0, *ends]), strict=True)
         ]
 
-    def ranked(self, query: KeyQuery, total: int, *, last: bool = False) -> Ranked:
+    def ranked(self, query: KeyQuery, total: int, *, newest: bool = False) -> Ranked:
         """Return the texts that may fulfil a query, with their scores. All of its keys are looked up.
 
         :param total: texts with keys.
-        :param last: of very many texts that have a key, take those that were added last, not first.
+        :param newest: of very many texts that have a key, take those that were added last, not first.
         """
         asked = _asked([query.keys], [query]).in_order()
         most = READ_IF_ONE_IS_ENOUGH if query.minimum <= 1 else READ
         sizes = asked.sizes(self._levels)
         found = [np.zeros((2, 0), dtype=np.int64)]
         left = np.full(len(sizes), most, dtype=np.int64)
-        for level in reversed(self._levels) if last else self._levels:  # the first one has the texts added first
-            values, counts = level.entries(asked.lowest, asked.highest, left, last=last)
+        for level in reversed(self._levels) if newest else self._levels:  # the first one has the texts added first
+            values, counts = level.entries(asked.lowest, asked.highest, left, newest=newest)
             left -= counts
             found.append(np.stack([np.repeat(np.arange(len(counts)), counts), positions_of(values)]))
         was_cut = bool((left == 0).any())

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from es_simhash.search.key_table import KeyTable
+from es_simhash.search.key_table import READ_IF_ONE_IS_ENOUGH, KeyTable
 from es_simhash.search.keys import KeyIndex, KeyQuery, TextKeys, key_queries, text_keys
+from tests.contract.documents import keys as made_keys
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,3 +106,17 @@ def test_damaged_keys_and_lengths_are_no_error_and_hide_no_others() -> None:
     table.add([keys.values, (0, 2**40), ()], [-1, 2**31 - 1, -(2**31)])
     table.add([keys.values], [keys.length])
     assert table.may_share([key_queries(keys, 0.8)]).tolist() == [True]
+
+
+def test_of_a_key_of_very_many_texts_the_first_or_the_newest_of_all_levels_are_ranked() -> None:
+    [key] = made_keys("m")
+    table = KeyTable()
+    for size in (2_000, 300):
+        table.add([[key]] * size, [100] * size)
+    query = KeyQuery((key,), 1)
+    first, newest = table.ranked(query, 2_300), table.ranked(query, 2_300, newest=True)
+    assert first.positions.tolist() == list(range(READ_IF_ONE_IS_ENOUGH))
+    assert newest.positions.tolist() == list(range(2_300 - READ_IF_ONE_IS_ENOUGH, 2_300))
+    assert first.was_cut
+    assert newest.was_cut
+    assert len(set(first.scores.tolist())) == 1

@@ -105,26 +105,26 @@ class FileLevel:
     def sizes(self, lowest: Words, highest: Words) -> Integers:
         if self._whole is not None:
             return self._whole.sizes(lowest, highest)
-        pages, last = self._span(lowest, highest)
-        sizes = (last - pages) * self._page
-        few = last - pages < _COUNTED
-        values = self._values(pages[few], last[few])
+        pages, last_pages = self._span(lowest, highest)
+        sizes = (last_pages - pages) * self._page
+        few = last_pages - pages < _COUNTED
+        values = self._values(pages[few], last_pages[few])
         sizes[few] = values.sizes(lowest[few], highest[few])
         return sizes
 
     def entries(
-        self, lowest: Words, highest: Words, most: Integers | None = None, *, last: bool = False
+        self, lowest: Words, highest: Words, most: Integers | None = None, *, newest: bool = False
     ) -> tuple[Words, Integers]:
         if self._whole is not None:
-            return self._whole.entries(lowest, highest, most, last=last)
-        pages, last_page = self._span(lowest, highest)
+            return self._whole.entries(lowest, highest, most, newest=newest)
+        pages, last_pages = self._span(lowest, highest)
         if most is not None:
             room = most // self._page + 1
-            if last:
-                pages = np.maximum(pages, last_page - room)
+            if newest:
+                pages = np.maximum(pages, last_pages - room)
             else:
-                last_page = np.minimum(last_page, pages + room)
-        return self._values(pages, last_page).entries(lowest, highest, most, last=last)
+                last_pages = np.minimum(last_pages, pages + room)
+        return self._values(pages, last_pages).entries(lowest, highest, most, newest=newest)
 
     @property
     def is_known(self) -> bool:
