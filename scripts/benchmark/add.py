@@ -63,7 +63,7 @@ def calls_of(bench: Bench, index: str, rule: Rule) -> None:
         look_ups(bench, documents, index, rule, stored[:calls])
         for threads in (1, 10):
             beside(bench, documents, rule, threads, lambda: [next(new) for _ in range(calls)])
-    at_once(bench, index, rule, (stored * (1 + TASKS * 5 // len(stored)))[: TASKS * 5])
+    at_once(bench, index, rule, stored[: 5 * calls])
 
 
 def with_documents(bench: Bench, index: str, rule: Rule) -> tuple[list[str], Iterator[str]]:
