@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from es_simhash.client.group_commit import GroupCommit
@@ -16,6 +16,7 @@ from es_simhash.errors import DuplicateFound, InputError
 from es_simhash.ingest.batches import BATCH, BATCH_SIZE
 from es_simhash.ingest.reader import Reader
 from es_simhash.search.hamming import hamming_distance
+from es_simhash.search.key_table import KeyTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from es_simhash.contract import Store
     from es_simhash.deciding.add import Searched
     from es_simhash.deciding.ingest import OnDuplicate
-    from es_simhash.deciding.rule import ResolvedRule
     from es_simhash.lines import Line
     from es_simhash.similarity.rule import DuplicateRule
 
@@ -161,8 +161,12 @@ class Adding:
         with self._lock:
             if len(at_work) == WRITES or any(self._must_be_alone(item) for item in written):
                 return 0
-            free = takewhile(lambda item: not (self._must_be_alone(item) or depends(item, written)), waiting)
-            return count_together(free)
+            some = list(islice(waiting, BATCH))
+            free = takewhile(
+                lambda pair: not (pair[1] or self._must_be_alone(pair[0]) or depends(pair[0], written)),
+                zip(some, share_keys(some, written), strict=True),
+            )
+            return count_together(item for item, _ in free)
 
     def _must_be_alone(self, item: _Item) -> bool:
         adder = self._adder
@@ -203,23 +207,30 @@ def count_together(waiting: Iterable[_Item]) -> int:
 
 
 def depends(item: _Item, others: Sequence[_Item]) -> bool:
-    """Return whether a document may be a duplicate of another one, or is added in another way, or has its id."""
+    """Return whether a document is added in another way than another one, or has its id, or may be a duplicate of it.
+
+    With keys: an exact duplicate. :func:`share_keys` tells the others.
+    """
     if any(item.options != other.options or item.document.id == other.document.id for other in others):
         return True
     ours, rule = item.document, item.options.rule
     if any(ours.fingerprint.digest == other.document.fingerprint.digest for other in others):
         return True
     if rule.keys:
-        return _share_keys(ours, [other.document for other in others], rule)
+        return False
     distances = (hamming_distance(ours.fingerprint.value, other.document.fingerprint.value) for other in others)
     return any(distance is not None and distance <= rule.max_distance for distance in distances)
 
 
-def _share_keys(document: Document, others: Sequence[Document], rule: ResolvedRule) -> bool:
-    """Return whether one of the others fulfils a query of a document."""
-    queries = rule.queries(document.keys)
-    keys = [other.keys for other in others if other.keys is not None]
-    return any(query.is_fulfilled_by(own.values, own.length) for query in queries for own in keys)
+def share_keys(items: Sequence[_Item], others: Sequence[_Item]) -> list[bool]:
+    """Return for each document whether one of the others may share enough keys with it."""
+    queries = [item.options.rule.queries(item.document.keys) for item in items]
+    if not any(queries):
+        return [False] * len(items)
+    table = KeyTable()
+    keys = [other.document.keys for other in others if other.document.keys is not None]
+    table.add([own.values for own in keys], [own.length for own in keys])
+    return table.may_share(queries).tolist()  # type: ignore[no-any-return]  # NumPy says Any
 
 
 class _Unlocking:

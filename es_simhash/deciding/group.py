@@ -223,7 +223,8 @@ def _links(
     if rule.keys:
         firsts = _firsts(documents)
         table = _key_table(store, pool, firsts) if len(firsts) <= most_texts_held(free_memory) else None
-        *near, left_out = _pairs_by_keys(store, pool, rule, filter, progress, firsts, table)
+        texts = None if rule.window is not None else documents.texts
+        *near, left_out = _pairs_by_keys(store, pool, rule, filter, progress, firsts, texts, table)
         confirmed = ConfirmedLinks(documents, rule.max_distance, (near[0], near[1]))
     else:
         confirmed = ConfirmedLinks(documents, rule.max_distance, most=MOST_TEXTS)
@@ -253,6 +254,7 @@ def _firsts(documents: GroupInput) -> NDArray[np.int64]:
     """Return the positions of the documents that are looked up, ascending, shape (m,).
 
     What is near a document is near its exact copies, and these are in its group. Where times count, all are looked up.
+    An empty text is nobody's duplicate.
     """
     positions = np.arange(len(documents))
     return positions if documents.times is not None else positions[documents.texts == positions]
@@ -279,6 +281,7 @@ def _pairs_by_keys(
     filter: Mapping[str, Any] | None,
     progress: Progress,
     firsts: NDArray[np.int64],
+    texts: NDArray[np.int64] | None,
     table: KeyTable | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return the pairs of documents that share keys, their distances, and how many pairs were left out.
@@ -287,13 +290,13 @@ def _pairs_by_keys(
     keys of the document: it ranks what it finds.
 
     :param firsts: the positions of the documents that are looked up, ascending, shape (m,).
+    :param texts: the position of the first document with the same text as each, shape (n,); None where times count.
     :param table: their keys; None if these would take too much memory. Then the store is asked for each.
     :returns: positions, shape (n, 2), the lower one first; distances in bits, shape (n,).
     """
     assert rule.texts is not None
     found_pairs = array("q")  # one position, the other one, and the distance
     left_out = 0
-    one_per_digest = rule.window is None
     progress("compared", len(pool) - len(firsts))
     for start in range(0, len(firsts), BATCH):
         some = firsts[start : start + BATCH].tolist()
@@ -312,7 +315,7 @@ def _pairs_by_keys(
             others = sorted({other for position, _ in near for other in sharing[position] or ()})
             ids = tuple(map(pool.id, firsts[others].tolist()))
             rows = store.fetch(ids, rule.time_field).values()
-            found_pairs.extend(_pairs_of(pool, rule, near, [row for row in rows if not row.damaged]))
+            found_pairs.extend(_pairs_of(pool, rule, texts, near, [row for row in rows if not row.damaged]))
         for first in range(0, len(asking), LOOK_UPS):
             look_ups = asking[first : first + LOOK_UPS]
             # Each finds itself, too.
@@ -322,11 +325,11 @@ def _pairs_by_keys(
                 DIGESTS_ALONE,
                 rule.bits,
                 filter,
-                one_per_digest=one_per_digest,
+                one_per_digest=texts is not None,
                 time_field=rule.time_field,
             )
             found = store.candidates(request)
-            found_pairs.extend(_pairs_of(pool, rule, look_ups, found.rows))
+            found_pairs.extend(_pairs_of(pool, rule, texts, look_ups, found.rows))
             left_out += sum(found.left_out.values())
         progress("compared", len(some))
     every = np.frombuffer(found_pairs, dtype=np.int64).reshape(-1, 3)
@@ -335,10 +338,16 @@ def _pairs_by_keys(
 
 
 def _pairs_of(
-    pool: Pool, rule: ResolvedRule, look_ups: Sequence[tuple[int, Probe]], rows: Sequence[Row]
+    pool: Pool,
+    rule: ResolvedRule,
+    texts: NDArray[np.int64] | None,
+    look_ups: Sequence[tuple[int, Probe]],
+    rows: Sequence[Row],
 ) -> Iterator[int]:
     """Yield of each pair that some documents form with Rows: the lower position, the higher one, the distance in bits.
 
+    :param texts: the position of the first document with the same text as each, shape (n,): it stands for its exact
+        copies. The store may have found one of these. None where times count.
     :param look_ups: the documents, by position, and their Probes.
     """
     queries = [probe.queries for _, probe in look_ups]
@@ -352,6 +361,8 @@ def _pairs_of(
             ):
                 continue
             other = pool.position(row.id)
+            if other is not None and texts is not None and pool.has_digest(other, row.digest) and texts[other] >= 0:
+                other = int(texts[other])
             if other is not None and other != position:
                 yield from (min(position, other), max(position, other), rule.bits + 1 if distance is None else distance)
 

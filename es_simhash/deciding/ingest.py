@@ -180,7 +180,7 @@ class Ingest:
         for document in documents:
             if document.id not in batch.stored and neighbours.has_none(document.id):
                 decision = decisions[document.id] = self._new(document)  # most documents
-                if self.rule.keys:  # another one may share keys with it that it need not share with that one
+                if self.rule.keys:  # a later one may find it by its keys, although it has not found that one
                     decided_rows[document.id] = _row(document, decision)
                 continue
             decision = self._decide_one(document, batch, neighbours, decided_rows)

@@ -53,12 +53,12 @@ class Level(Protocol):
         """
 
     def entries(
-        self, lowest: Words, highest: Words, most: Integers | None = None, *, newest: bool = False
+        self, lowest: Words, highest: Words, most: int | None = None, *, last: bool = False
     ) -> tuple[Words, Integers]:
         """Return the entries of n ranges, one range after the other, and how many each has, shape (n,).
 
-        :param most: the first so many of each range, shape (n,); None for all.
-        :param newest: the last so many, not the first: the texts that were added last.
+        :param most: the first so many of each range; None for all.
+        :param last: the last so many, not the first.
         """
 
 
@@ -79,11 +79,11 @@ class Array:
         return ends - starts
 
     def entries(
-        self, lowest: Words, highest: Words, most: Integers | None = None, *, newest: bool = False
+        self, lowest: Words, highest: Words, most: int | None = None, *, last: bool = False
     ) -> tuple[Words, Integers]:
         starts, ends = self._bounds(lowest, highest)
         counts = ends - starts if most is None else np.minimum(ends - starts, most)
-        return self.values[run_positions(ends - counts if newest else starts, counts)], counts
+        return self.values[run_positions(ends - counts if last else starts, counts)], counts
 
     def _bounds(self, lowest: Words, highest: Words) -> tuple[Integers, Integers]:
         return np.searchsorted(self.values, lowest), np.searchsorted(self.values, highest, side="right")

@@ -209,14 +209,10 @@ class KeyTable:
             Its own text is not returned.
         """
         queries = self._with_numbers(queries, 1 if own is None else 2)
-        has_few, with_few = self._with_few_numbers(queries)
         single, counted = _single_of(queries), _Counted.of(queries, self._levels)
         sizes = single.sizes(self._levels)
         too_many = np.bincount(single.query, sizes, len(queries)) > self._crowded
         too_many[counted.asker[counted.sizes > self._crowded]] = True
-        # As many texts as one key has are found at least. They need not be read to know that they are too many.
-        certain = single.query[sizes > most + (own is not None)]
-        too_many[certain[~has_few[certain]]] = True
         found = [np.zeros((2, 0), dtype=np.int64)]
         kept = single.chosen(~too_many[single.query] & (sizes > 0)).in_order()
         for level in self._levels:
@@ -227,6 +223,7 @@ class KeyTable:
         askers, positions = np.concatenate(found, axis=1)
         pairs = np.unique(askers << POSITION_BITS | positions)
         # Where few texts have the numbers that are asked for, no others count, and these need not share other keys.
+        has_few, with_few = self._with_few_numbers(queries)
         pairs = pairs[~has_few[pairs >> POSITION_BITS] | np.isin(pairs, with_few)]
         instead = too_many & has_few
         pairs = np.union1d(pairs, with_few[instead[with_few >> POSITION_BITS]])
@@ -241,22 +238,22 @@ class KeyTable:
             for crowded, (start, end) in zip(too_many.tolist(), pairwise([0, *ends]), strict=True)
         ]
 
-    def ranked(self, query: KeyQuery, total: int, *, newest: bool = False) -> Ranked:
+    def ranked(self, query: KeyQuery, total: int, *, last: bool = False) -> Ranked:
         """Return the texts that may fulfil a query, with their scores. All of its keys are looked up.
 
         :param total: texts with keys.
-        :param newest: of very many texts that have a key, take those that were added last, not first.
+        :param last: of very many texts that have a key, take the last ones in the order of the entries, not the first:
+            of a band those that were added last, of a q-gram the longest.
         """
         asked = _asked([query.keys], [query]).in_order()
         most = READ_IF_ONE_IS_ENOUGH if query.minimum <= 1 else READ
         sizes = asked.sizes(self._levels)
         found = [np.zeros((2, 0), dtype=np.int64)]
-        left = np.full(len(sizes), most, dtype=np.int64)
-        for level in reversed(self._levels) if newest else self._levels:  # the first one has the texts added first
-            values, counts = level.entries(asked.lowest, asked.highest, left, newest=newest)
-            left -= counts
+        was_cut = False
+        for level in self._levels:  # a limit for each: the texts of a level may all be gone
+            values, counts = level.entries(asked.lowest, asked.highest, most, last=last)
+            was_cut |= bool((counts == most).any())
             found.append(np.stack([np.repeat(np.arange(len(counts)), counts), positions_of(values)]))
-        was_cut = bool((left == 0).any())
         of_key, positions = np.concatenate(found, axis=1)
         if not len(positions):
             return Ranked(positions, np.zeros(0), was_cut)

@@ -103,7 +103,7 @@ class _KeySearch:
         """Return the numbers of the documents that may fulfil a query, ascending, their scores, and whether some are
         missing.
         """
-        found = [self._table.ranked(query, len(self._table), newest=times is not None) for query in queries]
+        found = [self._table.ranked(query, len(self._table), last=times is not None) for query in queries]
         numbers, indices = np.unique(np.concatenate([some.positions for some in found]), return_inverse=True)
         best = np.zeros(len(numbers))
         np.maximum.at(best, indices, np.concatenate([some.scores for some in found]))

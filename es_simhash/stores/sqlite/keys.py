@@ -113,18 +113,18 @@ class FileLevel:
         return sizes
 
     def entries(
-        self, lowest: Words, highest: Words, most: Integers | None = None, *, newest: bool = False
+        self, lowest: Words, highest: Words, most: int | None = None, *, last: bool = False
     ) -> tuple[Words, Integers]:
         if self._whole is not None:
-            return self._whole.entries(lowest, highest, most, newest=newest)
+            return self._whole.entries(lowest, highest, most, last=last)
         pages, last_pages = self._span(lowest, highest)
         if most is not None:
             room = most // self._page + 1
-            if newest:
+            if last:
                 pages = np.maximum(pages, last_pages - room)
             else:
                 last_pages = np.minimum(last_pages, pages + room)
-        return self._values(pages, last_pages).entries(lowest, highest, most, newest=newest)
+        return self._values(pages, last_pages).entries(lowest, highest, most, last=last)
 
     @property
     def is_known(self) -> bool:

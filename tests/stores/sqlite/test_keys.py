@@ -130,8 +130,8 @@ def test_of_a_key_of_very_many_documents_the_first_or_the_last_are_read(store: S
     with store._database.transaction(write=False) as connection:
         [level] = StoredKeys("other", store._database._key_page)._current(connection).values()
         first = np.array(keys("m"), dtype=np.uint64) << np.uint64(POSITION_BITS)
-        for newest, expected in ((False, [1, 2, 3, 4]), (True, [697, 698, 699, 700])):
-            values, counts = level.entries(first, first | np.uint64(MOST - 1), np.array([4]), newest=newest)
+        for last, expected in ((False, [1, 2, 3, 4]), (True, [697, 698, 699, 700])):
+            values, counts = level.entries(first, first | np.uint64(MOST - 1), 4, last=last)
             assert (values & np.uint64(MOST - 1)).tolist() == expected
             assert counts.tolist() == [4]
         assert level.sizes(first, first | np.uint64(MOST - 1))[0] > 500
