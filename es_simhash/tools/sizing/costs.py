@@ -51,16 +51,16 @@ GROUP_MEGABYTES = 150
 """Memory of ``group`` without documents: 236 MB for 100,000 documents with keys, 86 MB of it by the figures here."""
 GROUP_KEYS, GROUP_PAIR = 230.0, 300.0
 """µs of ``group`` to find the pairs of a document by the keys in its memory, and to fetch and compare the texts of a
-pair. Measured in Elasticsearch: 25 s for 100,000 texts of 50 words, 337 s for a million of them, 9 s for 21,578 stories
-of a newswire, 42 s for 14,031 pages of templates."""
+pair. Measured in Elasticsearch: 25 s for 100,000 texts of 50 words with some 5,000 pairs, 337 s for a million of them,
+9 s for 21,578 stories of a newswire, 30 s for 14,031 pages of templates."""
 GROUP_KEYS_MEMORY = 400.0
 """Bytes of the memory of ``group`` for the keys of a document: 25 of 8 bytes, and as many while they are merged."""
 GROUP_CANDIDATE = 105.0
 """Bytes of the memory of ``group`` for a candidate that it finds by keys of the text: 24 in its list of pairs, the rest
 while equal pairs are dropped. Measured on 400,000 random pairs."""
-INGEST_KEYS_MEMORY = 1_050.0
+INGEST_KEYS_MEMORY = 700.0
 """Bytes of the memory of an ingest for the keys of a document that it holds: an ingest of a million documents of 25
-keys took 1,530 MB, 480 MB of it without the keys."""
+keys took 1,155 MB, 480 MB of it without the keys (docs/measurements.md, "What each rule costs")."""
 INGEST_MEGABYTES, WORKER_MEGABYTES = 260, 110
 """Memory of an ingest, without the fingerprints that it holds, and of each worker process: docs/measurements.md,
 "Ingest and group"."""
