@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import timedelta
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +20,7 @@ from tests.contract.watched import Meanwhile, WatchedStore
 from tests.limited import resolved
 
 if TYPE_CHECKING:
-    from es_simhash.contract import Store
+    from es_simhash.contract import Candidates, Found, Store
 
 LETTERS = [chr(code) for code in range(0x4E00, 0x5200)]
 
@@ -159,6 +161,27 @@ def test_the_keys_in_memory_save_look_ups_and_change_nothing(seed: int, rule: di
     assert reports[1].changed == 0
     assert look_ups[0] == (200 if "within" in rule else len(set(texts)))
     assert look_ups[1] < 20
+
+
+class LastOfCopies(LinearStore):
+    """A store that finds the last of exact copies, as SQLite may if the first was written again."""
+
+    def candidates(self, query: Candidates) -> Found:
+        found = super().candidates(replace(query, one_per_digest=False))
+        last = {row.digest: row for row in sorted(found.rows, key=attrgetter("written"))}
+        return replace(found, rows=list(last.values())) if query.one_per_digest else found
+
+
+def test_the_first_of_exact_copies_is_the_original_although_search_finds_another() -> None:
+    first = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
+    near = first.replace("部分", "多处")
+    documents = Documents(LastOfCopies())
+    documents.setup(keys=True)
+    texts = {"a": first, "x": near, "a-copy": first, "x-copy": near}
+    list(documents.ingest(({"id": id, "text": text} for id, text in texts.items()), rule="exact"))
+    group(documents.store, resolved(documents, rule="copy"), free_memory=0)
+    found = {row.id: row.duplicate_of for row in scan(documents.store)}
+    assert found == {"a": None, "x": "a", "a-copy": "a", "x-copy": "x"}
 
 
 def test_texts_that_have_only_a_number_in_common_are_no_candidates() -> None:
