@@ -221,9 +221,9 @@ def _links(
         found, left_out = links(documents, rule.max_distance, head)
         return *found, left_out
     if rule.keys:
-        firsts = _firsts(documents)
-        table = _key_table(store, pool, firsts) if len(firsts) <= most_texts_held(free_memory) else None
         texts = None if rule.window is not None else documents.texts
+        firsts = np.arange(len(pool)) if texts is None else np.flatnonzero(texts == np.arange(len(pool)))
+        table = _key_table(store, pool, firsts) if len(firsts) <= most_texts_held(free_memory) else None
         *near, left_out = _pairs_by_keys(store, pool, rule, filter, progress, firsts, texts, table)
         confirmed = ConfirmedLinks(documents, rule.max_distance, (near[0], near[1]))
     else:
@@ -248,16 +248,6 @@ def _confirm(store: Store, pool: Pool, confirmed: ConfirmedLinks, texts: Texts, 
 
 def _agree(texts: Texts, features: Mapping[int, StoredText], one: int, other: int) -> bool:
     return texts.is_enough(texts.similarity(features[one], features[other]))
-
-
-def _firsts(documents: GroupInput) -> NDArray[np.int64]:
-    """Return the positions of the documents that are looked up, ascending, shape (m,).
-
-    What is near a document is near its exact copies, and these are in its group. Where times count, all are looked up.
-    An empty text is nobody's duplicate.
-    """
-    positions = np.arange(len(documents))
-    return positions if documents.times is not None else positions[documents.texts == positions]
 
 
 def _key_table(store: Store, pool: Pool, firsts: NDArray[np.int64]) -> KeyTable:
@@ -289,9 +279,12 @@ def _pairs_by_keys(
     The keys in memory say which documents may share keys with a document. If these are many, the store searches for the
     keys of the document: it ranks what it finds.
 
+    What is near a document is near its exact copies, and these are in its group. So only the first document of each
+    text is looked up. Where times count, each is. An empty text is nobody's duplicate.
+
     :param firsts: the positions of the documents that are looked up, ascending, shape (m,).
     :param texts: the position of the first document with the same text as each, shape (n,); None where times count.
-    :param table: their keys; None if these would take too much memory. Then the store is asked for each.
+    :param table: the keys of ``firsts``; None if they would take too much memory. Then the store is asked for each.
     :returns: positions, shape (n, 2), the lower one first; distances in bits, shape (n,).
     """
     assert rule.texts is not None

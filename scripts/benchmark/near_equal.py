@@ -47,9 +47,9 @@ PARTS, SMALLEST = 10, 1_000
 
 
 def near_equal(bench: Bench) -> None:
-    """Ingest each kind of documents into a store of its own. A part that takes longer than the first is a rise.
+    """Remove the copies of a file of near-equal lines, by ``es-simhash dedupe`` and by other libraries.
 
-    Then remove the copies of a file of near-equal lines, by ``es-simhash dedupe`` and by other libraries.
+    Then ingest each kind of documents into a store of its own. A part that takes longer than the first is a rise.
     """
     near_equal_lines(bench)
     headings = ["documents", "s", "s of the processor", "last part by the first", "most by the first", "peak MB"]
