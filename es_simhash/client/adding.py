@@ -209,7 +209,7 @@ def count_together(waiting: Iterable[_Item]) -> int:
 def depends(item: _Item, others: Sequence[_Item]) -> bool:
     """Return whether a document is added in another way than another one, or has its id, or may be a duplicate of it.
 
-    With keys: an exact duplicate. :func:`share_keys` tells the others.
+    With keys this only sees exact duplicates. :func:`share_keys` sees the others.
     """
     if any(item.options != other.options or item.document.id == other.document.id for other in others):
         return True

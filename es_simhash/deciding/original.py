@@ -184,7 +184,7 @@ class Neighbours:
     def has_none(self, id: str) -> bool:
         """Return whether it is known at once that no Row can be the original of one of the batch.
 
-        Then no stored Row has this id either. Without keys, it is the original of no other one of the batch.
+        Then no stored Row has this id either. Without keys, no other one of the batch duplicates it.
         """
         position = self._position[id]
         if not self._alone[position] or self._not_returned:

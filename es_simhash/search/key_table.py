@@ -250,7 +250,7 @@ class KeyTable:
         sizes = asked.sizes(self._levels)
         found = [np.zeros((2, 0), dtype=np.int64)]
         was_cut = False
-        for level in self._levels:  # a limit for each: the texts of a level may all be gone
+        for level in self._levels:  # each has a limit of its own, because all texts of one level may be gone
             values, counts = level.entries(asked.lowest, asked.highest, most, last=last)
             was_cut |= bool((counts == most).any())
             found.append(np.stack([np.repeat(np.arange(len(counts)), counts), positions_of(values)]))
