@@ -27,6 +27,10 @@ BUSY_SECONDS = 60
 """Seconds for which a write waits for the write of another process."""
 CACHE_KIB = 65_536
 """KiB of the file that a connection may keep in memory. A fingerprint is in four indexes, each time on another page."""
+LOG_PAGES = 16_000
+"""Pages of the write-ahead log (64 MB) from which on they are copied into the file. A batch changes thousands of pages,
+and the next batch changes many of them again. With the 1,000 pages of SQLite's default each batch is copied at once: an
+ingest of 300,000 documents took a quarter longer, and wrote 1.4 times as much."""
 _RETRY_SECONDS = 0.01
 """Seconds between two attempts of a statement for which SQLite itself does not wait."""
 
@@ -141,6 +145,7 @@ class Database:
                 _use_write_ahead_log(connection, self._busy)
             connection.create_function("time_of", 2, stored_time, deterministic=True)
             connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
             add_function(connection)
         except BaseException:
             connection.close()
