@@ -192,7 +192,7 @@ class Adder:
             left_out[document.id] = each.left_out
         if not rows.keys().isdisjoint(left_out):  # another program has stored one of them
             return None
-        return LookedUp(documents, {}, list(rows.values()), self._ingest.memory, left_out)
+        return LookedUp(documents, {}, list(rows.values()), self._ingest.memory, left_out, {})
 
     def is_refresh_due(self, options: AddOptions) -> bool:
         """Return whether the store must be refreshed before documents are added."""

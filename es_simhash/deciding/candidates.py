@@ -35,6 +35,7 @@ class LookedUp:
     :param candidates: the Rows that may be near a document of the batch.
     :param memory: of the run at that time. The run goes on to fill it.
     :param left_out: by id, how many documents the store did not return, because too many share keys or a fingerprint.
+    :param replaced: by id, the state that search may find after this batch has replaced it.
     """
 
     items: Sequence[Document | Outcome]
@@ -42,16 +43,11 @@ class LookedUp:
     candidates: Sequence[Row]
     memory: Memory
     left_out: Mapping[str, int]
+    replaced: dict[str, Row]
 
     @cached_property
     def documents(self) -> list[Document]:
         return [item for item in self.items if isinstance(item, Document)]
-
-    @property
-    def replaced(self) -> dict[str, Row]:
-        """By id, the state that search may find after this batch has replaced it."""
-        stored = {d.id: self.stored[d.id] for d in self.documents if d.id in self.stored}
-        return {d.id: stored[d.id] for d in self.documents if d.id in stored and differs(d, stored[d.id])}
 
 
 @dataclass(frozen=True)
@@ -93,19 +89,26 @@ class BatchLookUp:
         )
         changed = [d for d in documents if d.id not in stored or differs(d, stored[d.id])]
         # Search results for these ids become stale during this batch. Both states are known here.
-        before = [stored[document.id] for document in changed if document.id in stored]
+        replaced = {d.id: stored[d.id] for d in documents if d.id in stored and self._replaces(d, stored[d.id])}
         asked = changed if self.fingerprints is None else self.fingerprints.to_look_up(changed)
-        hidden = {**hidden, **{row.id: row for row in before}}
+        hidden = {**hidden, **replaced}
         unknown = [document for document in asked if document.id not in stored]
         named, unknown = self._named(unknown, hidden)
         new = self._candidates(unknown, hidden, new=True)
         changes = self._candidates([document for document in asked if document.id in stored], hidden, new=False)
         rows, problems = [*named, *new.rows, *changes.rows], {**new.problems, **changes.problems}
         if self.filter is None:
-            rows = [*rows, *before]  # with a filter only the store knows whether they match it
+            rows = [*rows, *replaced.values()]  # with a filter only the store knows whether they match it
         if problems:
             items = [failed(item, problems[item.id or ""]) if item.id in problems else item for item in items]
-        return LookedUp(items, stored, rows, memory, {**new.left_out, **changes.left_out})
+        return LookedUp(items, stored, rows, memory, {**new.left_out, **changes.left_out}, replaced)
+
+    def _replaces(self, document: Document, stored: Row) -> bool:
+        """Return whether a document makes search results for its id stale."""
+        if differs(document, stored):
+            return True
+        # With the same text, the document may no longer match the filter.
+        return self.filter is not None and document.content not in (None, stored.content)
 
     def _with_contents(self, stored: Mapping[str, Row], documents: Sequence[Document]) -> Mapping[str, Row]:
         """Return Rows with the contents that documents with the same text are compared with.

@@ -81,6 +81,14 @@ def item(id: int, text: str, lang: str | None) -> dict[str, Any]:
     size=3,
     ahead=0,
 )
+# The first copy leaves the filter with the same text, so the next document duplicates the second copy.
+@example(
+    runs=[[(2, text(*LONG), "zh"), (1, text(*LONG), "zh")], [(2, text(*LONG), "en"), (0, text(*LONG), "zh")]],
+    max_distance=0,
+    on_duplicate="index",
+    size=2,
+    ahead=0,
+)
 @settings(max_examples=40, deadline=None)
 def test_only_what_matches_the_filter_is_an_original(
     make_store: Callable[[], Any],
