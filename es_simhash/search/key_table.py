@@ -324,7 +324,7 @@ class KeyTable:
         """Return for each text whether it may fulfil a query of one of the askers, whatever its numbers."""
         found = np.zeros(self._count, dtype=np.bool_)
         self._mark(found, _single_of(queries))
-        if all(map(_is_single, chain.from_iterable(queries))):
+        if all(query.one_is_enough for query in chain.from_iterable(queries)):
             return found
         counted = _Counted.of(queries, self._levels)
         self._mark(found, counted.asked.chosen(counted.sizes[counted.asked.query] > self._crowded))
@@ -351,7 +351,7 @@ class _Counted(NamedTuple):
 
     @classmethod
     def of(cls, queries: Sequence[Sequence[KeyQuery]], levels: Sequence[Level]) -> _Counted:
-        every = [(asker, query) for asker, some in enumerate(queries) for query in some if not _is_single(query)]
+        every = [(asker, query) for asker, some in enumerate(queries) for query in some if not query.one_is_enough]
         every = [(asker, query) for asker, query in every if len(query.keys) >= query.minimum]
         asked = _asked([query.keys for _, query in every], [query for _, query in every])
         counts = asked.sizes(levels)
@@ -395,14 +395,9 @@ def _pieces(sizes: Integers, most: int) -> Iterator[tuple[int, int]]:
     yield first, len(sizes)
 
 
-def _is_single(query: KeyQuery) -> bool:
-    """Return whether one common key is enough for a query, whatever the length of the text."""
-    return query.minimum <= 1 and query.lengths is None
-
-
 def _single_of(queries: Sequence[Sequence[KeyQuery]]) -> _Asked:
     """Return the keys of the queries that one common key fulfils. In place of its query, each has the asker."""
-    every = [(asker, query) for asker, some in enumerate(queries) for query in some if _is_single(query)]
+    every = [(asker, query) for asker, some in enumerate(queries) for query in some if query.one_is_enough]
     asked = _asked([query.keys for _, query in every], [query for _, query in every])
     return asked._replace(query=np.array([asker for asker, _ in every], dtype=np.int64)[asked.query])
 

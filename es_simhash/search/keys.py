@@ -91,6 +91,11 @@ class KeyQuery:
     lengths: tuple[int, int] | None = None
     numbers: tuple[int, ...] = ()
 
+    @property
+    def one_is_enough(self) -> bool:
+        """One common key is enough, whatever the length of the text."""
+        return self.minimum <= 1 and self.lengths is None
+
     def is_fulfilled_by(self, keys: Collection[int], length: int | None) -> bool:
         """Return whether a document with these keys and so many word characters fulfils the query."""
         if self.lengths is not None and (length is None or not self.lengths[0] <= length <= self.lengths[1]):
@@ -173,7 +178,9 @@ class KeyIndex:
         lengths: Sequence[int | None],
         queries: Iterable[Sequence[KeyQuery]],
     ) -> None:
-        asked = {key for some in queries for query in some for key in (*query.keys, *query.numbers)}
+        asked: set[int] = set()
+        for query in chain.from_iterable(queries):
+            asked.update(query.keys, query.numbers)
         entries: defaultdict[int, list[int]] = defaultdict(list)
         for index, theirs in enumerate(keys):
             for key in asked.intersection(theirs):

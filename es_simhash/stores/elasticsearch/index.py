@@ -184,6 +184,7 @@ class Index:
     :param is_async: the client is async, so the event loop of the running call sends the requests.
     :param count: an estimate of the number of documents, for the planner; None if it is not known yet.
     :param crowded: a search has found a whole page of documents near one fingerprint.
+    :param crowded_keys: a search by the keys of several texts has found too many documents.
     :param server: what is known about the server.
     :param members: the indices behind the name.
     :param clock: by how many microseconds the clock of the server is ahead of that of this machine.
@@ -199,6 +200,7 @@ class Index:
     routing: Routing | None = None
     count: Remembered[int | None] = field(default_factory=lambda: Remembered(None), compare=False)
     crowded: Remembered[bool] = field(default_factory=lambda: Remembered(False), compare=False)
+    crowded_keys: Remembered[bool] = field(default_factory=lambda: Remembered(False), compare=False)
     server: Server = field(default_factory=Server, compare=False)
     members: Members = field(default_factory=Members, compare=False)
     clock: Remembered[int] = field(default_factory=lambda: Remembered(0), compare=False)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from es_simhash.stores.elasticsearch.index import Index
     from es_simhash.stores.elasticsearch.mapping import Part
 
+CLAUSES = 1_000
+"""The most clauses of a query. The setting ``indices.query.bool.max_clause_count`` is 1,024 in OpenSearch, and more in
+Elasticsearch."""
 _NO_FIELDS: Mapping[str, Any] = {}
 
 
@@ -56,6 +59,32 @@ def sharing_clause(queries: Sequence[KeyQuery]) -> dict[str, Any]:
     :param queries: at least one. Each has at least as many keys as its minimum.
     """
     return {"dis_max": {"queries": [_clause(query) for query in queries]}}
+
+
+def any_clause(queries: Sequence[KeyQuery]) -> dict[str, Any]:
+    """Return a clause for documents that fulfil one of the queries, for filter context.
+
+    :param queries: at least one, of any number of texts. They have at most :data:`CLAUSES` by :func:`clauses_of`.
+    """
+    every = [key for query in queries if _is_plain(query) for key in query.keys]
+    clauses: list[dict[str, Any]] = [{"terms": {"simhash.keys": encoded(every)}}] if every else []
+    for query in queries:
+        if query.one_is_enough and query.numbers:
+            both = [{"terms": {"simhash.keys": encoded(some)}} for some in (query.keys, query.numbers)]
+            clauses.append({"bool": {"filter": both}})
+        elif not _is_plain(query):
+            clauses.append(_clause(query))
+    return {"bool": {"should": clauses, "minimum_should_match": 1}}
+
+
+def clauses_of(queries: Sequence[KeyQuery]) -> int:
+    """Return how many clauses of Lucene :func:`any_clause` makes of queries, at most."""
+    return sum(0 if _is_plain(query) else 3 if query.one_is_enough else len(query.keys) + 3 for query in queries)
+
+
+def _is_plain(query: KeyQuery) -> bool:
+    """Return whether one of the keys is enough, and nothing else counts."""
+    return query.one_is_enough and not query.numbers
 
 
 def _clause(query: KeyQuery) -> dict[str, Any]:

@@ -15,12 +15,13 @@ from es_simhash.errors import SimhashError, StoreError
 from es_simhash.fingerprinting.encoding import from_longs, to_array
 from es_simhash.search.candidates import candidates_clause, narrow_clause, plain_clause, same_clause
 from es_simhash.search.hamming import near_of_all
+from es_simhash.search.keys import KeyIndex
 from es_simhash.search.look_up import LookUp, choose
 from es_simhash.search.nearest import Crowd
 from es_simhash.stores.elasticsearch.by_id import chunks, with_ids
 from es_simhash.stores.elasticsearch.failures import check_complete, check_count, error_from_body
 from es_simhash.stores.elasticsearch.index import COUNT_AGE, COUNT_AGE_FOR_ONE
-from es_simhash.stores.elasticsearch.keys import sharing_clause
+from es_simhash.stores.elasticsearch.keys import CLAUSES, any_clause, clauses_of, sharing_clause
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.rows import (
     FINGERPRINT_FIELDS,
@@ -41,8 +42,15 @@ if TYPE_CHECKING:
     from es_simhash.search.keys import KeyQuery
     from es_simhash.stores.elasticsearch.index import Index
 
+    KeySearch = tuple[tuple[tuple[KeyQuery, ...], tuple[int, int] | None, int], list[int]]
+    """One of :data:`es_simhash.contract.candidates.KeySearches`."""
+
 DIGESTS = 100
 """Largest number of digests in one query without fingerprints, and of fingerprints in one query for exactly these."""
+TOGETHER = 100
+"""Largest number of texts whose keys are in one query."""
+SHARING = 10
+"""Hits of a search by the keys of several texts, for each of them. If there are more, each text is searched alone."""
 COUNTED = 10_000
 """Up to this number the documents that fulfil the queries of a Probe are counted."""
 SEARCHES = 100
@@ -57,6 +65,7 @@ TERMS = 10_000
 _SCORED = {"search_type": "dfs_query_then_fetch"}
 """The header of a search that sorts by score: a score counts the documents of all shards. That takes a further round
 between the shards."""
+_COLLAPSED = {"collapse": {"field": "simhash.digest"}}
 _FIRST_WRITTEN = {"simhash.written": {"order": "asc", "missing": "_first"}}
 
 
@@ -80,6 +89,7 @@ class _Look:
     :param probes: whose digests and fingerprints it looks for.
     :param ranges: its clauses for the times of the documents.
     :param sharing: the indices of the Probes whose keys it looks for; None if it looks for no keys.
+    :param together: the searches by keys that it stands for, if no text has too many hits.
     :param ids: it only looks for ids.
     """
 
@@ -87,6 +97,7 @@ class _Look:
     probes: Sequence[Probe] = ()
     ranges: tuple[dict[str, Any], ...] = ()
     sharing: Sequence[int] | None = None
+    together: Sequence[KeySearch] = ()
     ids: bool = False
 
 
@@ -102,23 +113,32 @@ def _find(index: Index, request: Candidates) -> Found:
     looks = [look for probes in batches for look in _searches(request, probes, ranges, look_up, page)]
     if look_up.narrow:
         crowded, looks = looks, []  # a search found very many documents a moment ago, so this one probably does, too
-    by_keys = request.key_searches().items()
-    looks += [_Look(_key_search(request, *some, ranges), sharing=numbers) for some, numbers in by_keys]
+    looks += _key_looks(request, ranges, index)
     looks += [_Look(_search_of_ids(some), ids=True) for some in chunks(request.ids, TERMS)]
-    for look, body in zip(looks, _bodies([look.search for look in looks], index), strict=True):
-        hits, size = body["hits"]["hits"], look.search["size"]
-        if look.ids:
-            ids.update(hit["_id"] for hit in hits)
-            continue
-        if look.sharing is not None:
-            if len(hits) == size:
-                left_out.update(dict.fromkeys(look.sharing, body["hits"]["total"]["value"] - size + 1))
-            hits = hits[: size - 1]
-        elif len(hits) == size:
-            crowded.append(look)
-            index.crowded.set(True)
-            continue
-        rows |= {row.id: row for row in hit_rows(hits, index, request.time_field)}
+    while looks:
+        again: list[_Look] = []
+        for look, body in zip(looks, _bodies([look.search for look in looks], index), strict=True):
+            hits, size = body["hits"]["hits"], look.search["size"]
+            if look.ids:
+                ids.update(hit["_id"] for hit in hits)
+            elif look.together:
+                others = look.together
+                if len(hits) < size:
+                    some, others = _within_most(hit_rows(hits, index, request.time_field), others)
+                    rows |= {row.id: row for row in some}
+                else:
+                    index.crowded_keys.set(True)
+                again += [_key_look(request, search, ranges) for search in others]
+            elif look.sharing is None and len(hits) == size:
+                crowded.append(look)
+                index.crowded.set(True)
+            else:
+                if look.sharing is not None:
+                    if len(hits) == size:
+                        left_out.update(dict.fromkeys(look.sharing, body["hits"]["total"]["value"] - size + 1))
+                    hits = hits[: size - 1]
+                rows |= {row.id: row for row in hit_rows(hits, index, request.time_field)}
+        looks = again
     for probes, clauses in _crowds(crowded):
         hits, left = _nearest_hits(request, probes, clauses, look_up, index)
         left_out.update(left)
@@ -272,7 +292,7 @@ def _search_of_fingerprints(
         "sort": [_FIRST_WRITTEN],
         **row_options(request.time_field, keys=request.with_keys),
     }
-    return search | {"collapse": {"field": "simhash.digest"}} if request.one_per_digest and not ranges else search
+    return search | _COLLAPSED if request.one_per_digest and not ranges else search
 
 
 def _every_hit(request: Candidates, searches: Sequence[dict[str, Any]], index: Index) -> list[list[dict[str, Any]]]:
@@ -358,7 +378,7 @@ def _search(
     query = _restricted(request, {"filter": [_any_of(should), *ranges]})
     search = {"query": query, "size": page, **row_options(request.time_field, keys=request.with_keys)}
     if request.one_per_digest if collapse is None else collapse:
-        return search | {"collapse": {"field": "simhash.digest"}, "sort": [_FIRST_WRITTEN]}
+        return search | _COLLAPSED | {"sort": [_FIRST_WRITTEN]}
     return search | {"sort": ["_doc"]}  # the cheapest order
 
 
@@ -373,26 +393,87 @@ def _near(fingerprints: Sequence[int], request: Candidates, look_up: LookUp) -> 
     return candidates_clause(fingerprints, request.max_distance, bits=request.bits)
 
 
-def _key_search(
-    request: Candidates,
-    queries: Sequence[KeyQuery],
-    times: tuple[int, int] | None,
-    most: int,
-    ranges: Ranges | None,
-) -> dict[str, Any]:
-    """Return the body of a search for the documents that fulfil one of the queries: most shared keys first.
+def _key_looks(request: Candidates, ranges: Ranges | None, index: Index) -> Iterator[_Look]:
+    """Yield the searches by keys.
+
+    Most texts share enough keys with few documents, or none. So many texts are searched together. Where one text has
+    more documents than are returned, the server ranks them, in a search for it alone.
+    """
+    searches = list(request.key_searches().items())
+    may_be_together = index.crowded_keys.old(COUNT_AGE)
+    alone = [search for search in searches if not may_be_together or search[0][1] is not None]
+    parts = _together(search for search in searches if search[0][1] is None) if may_be_together else ()
+    for some in parts:
+        if len(some) > 1:
+            yield _Look(_search_of_keys(request, some, index), together=some)
+        else:
+            alone += some
+    yield from (_key_look(request, search, ranges) for search in alone)
+
+
+def _together(searches: Iterable[KeySearch]) -> Iterator[list[KeySearch]]:
+    """Yield searches in lists, each for one query."""
+    some: list[KeySearch] = []
+    clauses = 0
+    for search in searches:
+        (queries, _, _), _ = search
+        own = clauses_of(queries)
+        if some and (len(some) == TOGETHER or clauses + own > CLAUSES):
+            yield some
+            some, clauses = [], 0
+        some.append(search)
+        clauses += own
+    if some:
+        yield some
+
+
+def _key_look(request: Candidates, search: KeySearch, ranges: Ranges | None) -> _Look:
+    """Return the search for the documents that fulfil the queries of one text: most shared keys first.
 
     It returns one hit too many, if there is one: so it is known that documents were left out.
     """
+    (queries, times, most), probes = search
     in_times = [] if ranges is None or times is None else [ranges.outer([times])]
-    search = {
+    body = {
         "query": _restricted(request, {"must": [sharing_clause(queries)], "filter": in_times}),
         "sort": ["_score", _FIRST_WRITTEN],
         "size": most + 1,
         **row_options(request.time_field, keys=request.with_keys),
         "track_total_hits": COUNTED,
     }
-    return search | {"collapse": {"field": "simhash.digest"}} if request.one_per_digest else search
+    return _Look(body | _COLLAPSED if request.one_per_digest else body, sharing=probes)
+
+
+def _search_of_keys(request: Candidates, searches: Sequence[KeySearch], index: Index) -> dict[str, Any]:
+    """Return the body of a search for the documents that fulfil the queries of any of the texts."""
+    clause = any_clause([query for (queries, _, _), _ in searches for query in queries])
+    search = {
+        "query": _restricted(request, {"filter": [clause]}),
+        "size": min(index.limits.page, SHARING * len(searches)),
+        **row_options(request.time_field, keys=request.with_keys),
+    }
+    return search | (_COLLAPSED | {"sort": [_FIRST_WRITTEN]} if request.one_per_digest else {"sort": ["_doc"]})
+
+
+def _within_most(rows: Sequence[Row], searches: Sequence[KeySearch]) -> tuple[list[Row], list[KeySearch]]:
+    """Return the Rows of those searches that find no more than they may, and the other searches.
+
+    :param rows: all that one of the searches finds.
+    """
+    if len(rows) <= min(most for (_, _, most), _ in searches):
+        return list(rows), []
+    every = [queries for (queries, _, _), _ in searches]
+    keys = KeyIndex([row.keys for row in rows], [row.length for row in rows], every)
+    kept = {number for number, row in enumerate(rows) if row.damaged}
+    others: list[KeySearch] = []
+    for search in searches:
+        (queries, _, most), _ = search
+        found = keys.fulfilling(queries)
+        if len(found) > most:
+            others.append(search)
+        else:
+            kept.update(found)
+    return [rows[number] for number in sorted(kept)], others
 
 
 def _restricted(request: Candidates, clauses: dict[str, list[Any]]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from es_simhash.contract import Candidates, Probe
 from es_simhash.errors import StoreError
 from es_simhash.search.candidates import plain_clause
+from es_simhash.search.encoding import encoded
 from es_simhash.search.keys import KeyQuery
+from es_simhash.stores.elasticsearch.keys import clauses_of, sharing_clause
 from es_simhash.stores.elasticsearch.search import candidates
 from tests.contract.documents import keys
 from tests.stores.elasticsearch.answered import SHARDS, index_with
@@ -64,9 +67,65 @@ def test_a_multi_search_asks_for_a_limited_number_of_hits() -> None:
     assert sum(body["size"] for body in bodies) <= 20_000
     query = tuple(Probe(None, None, (KeyQuery(keys(f"m{n}"), 1),), most=1_000) for n in range(100))
     index = index_with(StoreError("the searches are what this test needs"))
+    index.crowded_keys.set(True)
     with pytest.raises(StoreError):
         candidates(index, Candidates(query, -1, 64))
     assert sum(body["size"] for body in index.client.calls[0].body[1::2]) <= 20_000
+
+
+def key_hit(id: str, *names: str) -> dict[str, Any]:
+    fields = {
+        "simhash.fp": [1],
+        "simhash.digest": [id],
+        "simhash.group": [id],
+        "simhash.written": [1],
+        "simhash.keys": encoded(keys(*names)),
+        "simhash.length": [9],
+    }
+    return {"_index": "news", "_id": id, "_seq_no": 1, "_primary_term": 1, "fields": fields}
+
+
+def hits_of(*hits: dict[str, Any], total: int = 0) -> dict[str, Any]:
+    return {"timed_out": False, "_shards": SHARDS, "hits": {"hits": list(hits), "total": {"value": total}}}
+
+
+def test_the_keys_of_several_texts_take_one_search_and_a_text_with_too_many_documents_one_more() -> None:
+    few, many = KeyQuery(keys("m0", "m1"), 1), KeyQuery(keys("m2", "m3"), 1)
+    queries = [(few,), (many,), (KeyQuery(keys("m4"), 1, numbers=keys("m5")),), (KeyQuery(keys("m6"), 1, (5, 9)),)]
+    probes = tuple(Probe(None, None, some, most=2) for some in queries)
+    together = hits_of(key_hit("a", "m0"), *(key_hit(id, "m2") for id in "bcd"), key_hit("e", "m4", "m5"))
+    alone = hits_of(key_hit("d", "m2"), key_hit("c", "m2"), key_hit("b", "m2"), total=3)
+    index = index_with({"responses": [together]}, {"responses": [alone]})
+    reply = candidates(index, Candidates(probes, -1, 64))
+    [first], [second] = (call.body[1::2] for call in index.client.calls)
+    plain, with_numbers, with_lengths = first["query"]["bool"]["filter"][0]["bool"]["should"]
+    assert plain == {"terms": {"simhash.keys": encoded([*few.keys, *many.keys])}}
+    terms = [{"terms": {"simhash.keys": encoded(keys(name))}} for name in ("m4", "m5")]
+    assert with_numbers == {"bool": {"filter": terms}}
+    assert with_lengths["bool"]["filter"] == [{"range": {"simhash.length": {"gte": 5, "lte": 9}}}]
+    assert second["query"]["bool"]["must"] == [sharing_clause((many,))]
+    assert [row.id for row in reply.rows] == ["a", "e", "d", "c"]
+    assert reply.left_out == {1: 1}
+
+
+def test_if_several_texts_have_too_many_documents_each_is_searched_alone_and_so_are_the_next_ones() -> None:
+    probes = tuple(Probe(None, None, (KeyQuery(keys(name), 1),), most=1) for name in ("m0", "m1"))
+    full = hits_of(*(key_hit(str(n), "m0") for n in range(20)))
+    alone = [hits_of(key_hit("0", "m0")), hits_of()]
+    index = index_with({"responses": [full]}, {"responses": alone}, {"responses": alone})
+    for _ in range(2):
+        assert [row.id for row in candidates(index, Candidates(probes, -1, 64)).rows] == ["0"]
+    assert [[search["size"] for search in call.body[1::2]] for call in index.client.calls] == [[20], [2, 2], [2, 2]]
+
+
+def test_a_query_has_no_more_clauses_than_a_server_allows() -> None:
+    query = KeyQuery(keys(*(f"m{n}" for n in range(97))), 5, (40, 60))
+    searches = [replace(query, minimum=minimum) for minimum in range(2, 27)]
+    assert clauses_of(searches[:1]) == 100
+    index = index_with({"responses": [hits_of()] * 3})
+    candidates(index, Candidates(tuple(Probe(None, None, (each,)) for each in searches), -1, 64))
+    bodies = index.client.calls[0].body[1::2]
+    assert [len(body["query"]["bool"]["filter"][0]["bool"]["should"]) for body in bodies] == [10, 10, 5]
 
 
 def test_equal_queries_of_several_probes_take_one_search() -> None:
@@ -93,6 +152,7 @@ def test_probes_with_equal_queries_and_other_limits_take_one_search_for_each_lim
         for size in (4, 3, 2)
     ]
     index = index_with({"responses": [NOTHING, *bodies]})
+    index.crowded_keys.set(True)
     reply = candidates(index, Candidates(probes, -1, 64, most=2))
     [digests, *by_keys] = index.client.calls[0].body[1::2]
     [of_digests] = digests["query"]["bool"]["filter"]
