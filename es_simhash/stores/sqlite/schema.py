@@ -86,7 +86,7 @@ def tables(bits: int) -> list[str]:
         source TEXT NOT NULL
     )""",
         "CREATE INDEX IF NOT EXISTS digests ON documents (digest)",
-        'CREATE INDEX IF NOT EXISTS groups ON documents ("group")',
+        'CREATE INDEX IF NOT EXISTS groups ON documents ("group") WHERE "group" <> id',
         "CREATE INDEX IF NOT EXISTS duplicates ON documents (duplicate_of) WHERE duplicate_of IS NOT NULL",
         *(
             f"CREATE INDEX IF NOT EXISTS pairs_{i} ON documents ({pair}, {', '.join(long_columns(bits))}) "
