@@ -17,7 +17,7 @@ from es_simhash.search.keys import KeyIndex, keys_of_texts
 from es_simhash.similarity.confirm import TextFeatures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from es_simhash.contract import Probe, Row, Store
     from es_simhash.deciding.rule import ResolvedRule
@@ -93,7 +93,7 @@ def similar(
     matches = _near(store, probes, rule, filter, most=most)
     if rule.texts is None:
         return matches
-    return [_confirmed(store, some, own, rule.texts) for own, some in zip(features, matches, strict=True)]
+    return _confirmed(store, matches, features, rule.texts)
 
 
 def similar_to_fingerprint(
@@ -139,19 +139,40 @@ def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Mapping
     [found] = _near(store, (probe,), rule, filter, without=(id,))
     if rule.texts is None:
         return found
-    return _confirmed(store, found, own, rule.texts)
-
-
-def _confirmed(store: Store, matches: Matches, own: StoredText, texts: Texts) -> Matches:
-    """Return the Matches with similar texts. Some texts are fetched at a time, since there may be many Matches."""
-    confirmed = Matches((), matches.left_out, matches.by_keys)
-    for start in range(0, len(matches), LIMITS.texts):
-        some = matches[start : start + LIMITS.texts]
-        stored = texts.stored(store, (match.id for match in some if not match.exact))
-        compare = partial(_similar, some, own, stored, texts)
-        size = sum(len(each.normalised) for each in (own, *stored.values()) if isinstance(each, TextFeatures))
-        confirmed += compute(compare, size)
+    [confirmed] = _confirmed(store, [found], [own], rule.texts)
     return confirmed
+
+
+def _confirmed(store: Store, matches: Sequence[Matches], owns: Sequence[StoredText], texts: Texts) -> list[Matches]:
+    """Return the Matches of each text whose texts are similar to it.
+
+    :param owns: the text of each.
+    """
+    confirmed = [Matches((), each.left_out, each.by_keys) for each in matches]
+    for parts in _parts(matches):
+        stored = texts.stored(store, (match.id for _, some in parts for match in some if not match.exact))
+        for number, some in parts:
+            own = owns[number]
+            compare = partial(_similar, some, own, stored, texts)
+            compared = (own, *(stored.get(match.id) for match in some))
+            size = sum(len(each.normalised) for each in compared if isinstance(each, TextFeatures))
+            confirmed[number] += compute(compare, size)
+    return confirmed
+
+
+def _parts(matches: Sequence[Matches]) -> Iterator[list[tuple[int, Sequence[Match]]]]:
+    """Yield some Matches at a time, since there may be many: pairs of the index of a text, and Matches of it."""
+    parts: list[tuple[int, Sequence[Match]]] = []
+    count = 0
+    for number, each in enumerate(matches):
+        for start in range(0, len(each), LIMITS.texts):
+            some = each[start : start + LIMITS.texts]
+            if count + len(some) > LIMITS.texts:
+                yield parts
+                parts, count = [], 0
+            parts.append((number, some))
+            count += len(some)
+    yield parts
 
 
 def _similar(matches: Sequence[Match], own: StoredText, stored: Mapping[str, StoredText], texts: Texts) -> list[Match]:

@@ -268,3 +268,17 @@ def test_a_run_brings_only_texts_that_it_did_not_write() -> None:
     assert store.times_asked("fetch_fields") == 0
     assert ingest(documents, {"again": EDITED + "完"}, confirm=0.8)[0][0] == "near_duplicate"
     assert [call.ids for call in store.asked if call.method == "fetch_fields"] == [("edited", "storm")]
+
+
+def test_similar_many_reads_the_texts_of_a_hundred_documents_in_one_request() -> None:
+    store = WatchedStore(LinearStore())
+    documents = Documents(store)
+    pages = [f"{STORM}第{number}号通告{chr(0x6C34 + number) * 5}" for number in range(30)]
+    ingest(documents, {f"{page[-1]}{last}": page + last for page in pages for last in "甲乙丙丁"})
+    alone = [documents.similar(page) for page in pages]
+    assert all(len(some) == 4 for some in alone)
+    store.asked.clear()
+    assert documents.similar_many(pages) == alone
+    fetched = [len(call.ids) for call in store.asked if call.method == "fetch_fields"]
+    assert sum(fetched) == 120
+    assert fetched[0] == 100
