@@ -24,7 +24,7 @@ def main() -> None:
     if before != signal.SIG_IGN:
         signal.signal(signal.SIGINT, _stop)
     _open_closed_streams()
-    from es_simhash import cli  # after the lines above: it takes half a second
+    from es_simhash import cli  # after the lines above: it takes a moment
 
     _collect_garbage_rarely()
 

@@ -5,13 +5,18 @@ The exit codes are in :mod:`es_simhash.console.exits`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from es_simhash import __version__
 from es_simhash.console import main as console
 from es_simhash.console.help import Group
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, MutableMapping
 
 _COMMANDS = {
     "init": "cli.init",
@@ -70,8 +75,21 @@ def cli() -> None:
     """
 
 
-for _name, _module in _COMMANDS.items():
-    cli.add_command(getattr(import_module(f"es_simhash.{_module}"), _name))
+class _Commands(Mapping[str, click.Command]):
+    """The commands by their names. The module of a command is imported when it is needed: all of them take long."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        command: click.Command = getattr(import_module(f"es_simhash.{_COMMANDS[name]}"), name)
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_COMMANDS)
+
+    def __len__(self) -> int:
+        return len(_COMMANDS)
+
+
+cli.commands = cast("MutableMapping[str, click.Command]", _Commands())
 
 
 def main() -> None:

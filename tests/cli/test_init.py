@@ -271,3 +271,16 @@ def test_for_seen_items_an_address_without_an_index_means_the_index_of_users(tmp
         "/es-simhash-users/_count",
         "/_resolve/index/*",
     }
+
+
+@pytest.mark.parametrize("name", ["similar", "stats"])
+def test_a_command_imports_no_other_command(name: str) -> None:
+    program = (
+        "import sys; from es_simhash.cli import _COMMANDS, cli; before = set(sys.modules)\n"
+        f"cli.commands[{name!r}]\n"
+        "modules = {f'es_simhash.{module}' for module in _COMMANDS.values()}\n"
+        "print(*sorted(modules & before), *sorted(modules & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    [module] = done.stdout.split()
+    assert name in module
