@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from es_simhash.stores.elasticsearch.index import Index
     from es_simhash.stores.elasticsearch.mapping import Part
 
-CLAUSES = 1_000
-"""The most clauses of a query. The setting ``indices.query.bool.max_clause_count`` is 1,024 in OpenSearch, and more in
-Elasticsearch."""
+CLAUSES = 500
+"""The most clauses for keys in a query. A server allows 1,024 or more (``indices.query.bool.max_clause_count``), and
+those of the user's filter count too."""
 _NO_FIELDS: Mapping[str, Any] = {}
 
 

@@ -50,7 +50,9 @@ DIGESTS = 100
 TOGETHER = 100
 """Largest number of texts whose keys are in one query."""
 SHARING = 10
-"""Hits of a search by the keys of several texts, for each of them. If there are more, each text is searched alone."""
+"""Hits of a search by the keys of several texts, for each of them, beside ``SHARING_LEAST``. If there are more, each
+text is searched alone."""
+SHARING_LEAST = 100
 COUNTED = 10_000
 """Up to this number the documents that fulfil the queries of a Probe are counted."""
 SEARCHES = 100
@@ -449,7 +451,7 @@ def _search_of_keys(request: Candidates, searches: Sequence[KeySearch], index: I
     clause = any_clause([query for (queries, _, _), _ in searches for query in queries])
     search = {
         "query": _restricted(request, {"filter": [clause]}),
-        "size": min(index.limits.page, SHARING * len(searches)),
+        "size": min(index.limits.page, SHARING_LEAST + SHARING * len(searches)),
         **row_options(request.time_field, keys=request.with_keys),
     }
     return search | (_COLLAPSED | {"sort": [_FIRST_WRITTEN]} if request.one_per_digest else {"sort": ["_doc"]})

@@ -110,22 +110,22 @@ def test_the_keys_of_several_texts_take_one_search_and_a_text_with_too_many_docu
 
 def test_if_several_texts_have_too_many_documents_each_is_searched_alone_and_so_are_the_next_ones() -> None:
     probes = tuple(Probe(None, None, (KeyQuery(keys(name), 1),), most=1) for name in ("m0", "m1"))
-    full = hits_of(*(key_hit(str(n), "m0") for n in range(20)))
+    full = hits_of(*(key_hit(str(n), "m0") for n in range(120)))
     alone = [hits_of(key_hit("0", "m0")), hits_of()]
     index = index_with({"responses": [full]}, {"responses": alone}, {"responses": alone})
     for _ in range(2):
         assert [row.id for row in candidates(index, Candidates(probes, -1, 64)).rows] == ["0"]
-    assert [[search["size"] for search in call.body[1::2]] for call in index.client.calls] == [[20], [2, 2], [2, 2]]
+    assert [[search["size"] for search in call.body[1::2]] for call in index.client.calls] == [[120], [2, 2], [2, 2]]
 
 
 def test_a_query_has_no_more_clauses_than_a_server_allows() -> None:
     query = KeyQuery(keys(*(f"m{n}" for n in range(97))), 5, (40, 60))
     searches = [replace(query, minimum=minimum) for minimum in range(2, 27)]
     assert clauses_of(searches[:1]) == 100
-    index = index_with({"responses": [hits_of()] * 3})
+    index = index_with({"responses": [hits_of()] * 5})
     candidates(index, Candidates(tuple(Probe(None, None, (each,)) for each in searches), -1, 64))
     bodies = index.client.calls[0].body[1::2]
-    assert [len(body["query"]["bool"]["filter"][0]["bool"]["should"]) for body in bodies] == [10, 10, 5]
+    assert [len(body["query"]["bool"]["filter"][0]["bool"]["should"]) for body in bodies] == [5, 5, 5, 5, 5]
 
 
 def test_equal_queries_of_several_probes_take_one_search() -> None:
