@@ -76,7 +76,7 @@ def cli() -> None:
 
 
 class _Commands(Mapping[str, click.Command]):
-    """The commands by their names. The module of a command is imported when it is needed: all of them take long."""
+    """The commands by their names. The module of a command is imported when it is needed: to import all takes long."""
 
     def __getitem__(self, name: str) -> click.Command:
         command: click.Command = getattr(import_module(f"es_simhash.{_COMMANDS[name]}"), name)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST_MATCHES = 1_000
 """The largest number of Matches by fingerprints, besides exact duplicates: the nearest."""
+_TOGETHER = 1_000_000
+"""Characters of the texts that are read together for several askers."""
 
 
 class Matches(list["Match"]):
@@ -149,7 +151,7 @@ def _confirmed(store: Store, matches: Sequence[Matches], owns: Sequence[StoredTe
     :param owns: the text of each.
     """
     confirmed = [Matches((), each.left_out, each.by_keys) for each in matches]
-    for parts in _parts(matches):
+    for parts in _parts(matches, owns):
         stored = texts.stored(store, (match.id for _, some in parts for match in some if not match.exact))
         for number, some in parts:
             own = owns[number]
@@ -160,18 +162,23 @@ def _confirmed(store: Store, matches: Sequence[Matches], owns: Sequence[StoredTe
     return confirmed
 
 
-def _parts(matches: Sequence[Matches]) -> Iterator[list[tuple[int, Sequence[Match]]]]:
-    """Yield some Matches at a time, since there may be many: pairs of the index of a text, and Matches of it."""
+def _parts(matches: Sequence[Matches], owns: Sequence[StoredText]) -> Iterator[list[tuple[int, Sequence[Match]]]]:
+    """Yield some Matches at a time: pairs of the index of a text, and Matches of it.
+
+    There may be many, and their texts may be long: about as long as the text that is similar to them.
+    """
     parts: list[tuple[int, Sequence[Match]]] = []
-    count = 0
-    for number, each in enumerate(matches):
+    count = characters = 0
+    for number, (each, own) in enumerate(zip(matches, owns, strict=True)):
+        length = len(own.normalised) if isinstance(own, TextFeatures) else 0
         for start in range(0, len(each), LIMITS.texts):
             some = each[start : start + LIMITS.texts]
-            if count + len(some) > LIMITS.texts:
+            if parts and (count + len(some) > LIMITS.texts or characters + len(some) * length > _TOGETHER):
                 yield parts
-                parts, count = [], 0
+                parts, count, characters = [], 0, 0
             parts.append((number, some))
             count += len(some)
+            characters += len(some) * length
     yield parts
 
 

@@ -282,3 +282,16 @@ def test_similar_many_reads_the_texts_of_a_hundred_documents_in_one_request() ->
     fetched = [len(call.ids) for call in store.asked if call.method == "fetch_fields"]
     assert sum(fetched) == 120
     assert fetched[0] == 100
+
+
+def test_long_texts_are_not_read_together_for_several_askers() -> None:
+    store = WatchedStore(LinearStore())
+    documents = Documents(store)
+    pages = [
+        "".join(chr(0x4E00 + (number * 7_919 + place * place) % 20_000) for place in range(400_000))
+        for number in range(3)
+    ]
+    ingest(documents, {str(number): page + "完" for number, page in enumerate(pages)})
+    store.asked.clear()
+    assert [[match.id for match in some] for some in documents.similar_many(pages)] == [["0"], ["1"], ["2"]]
+    assert [call.ids for call in store.asked if call.method == "fetch_fields"] == [("0", "1"), ("2",)]

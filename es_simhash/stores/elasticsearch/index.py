@@ -184,7 +184,7 @@ class Index:
     :param is_async: the client is async, so the event loop of the running call sends the requests.
     :param count: an estimate of the number of documents, for the planner; None if it is not known yet.
     :param crowded: a search has found a whole page of documents near one fingerprint.
-    :param crowded_keys: a search by the keys of several texts has found too many documents.
+    :param crowded_keys: a search by the keys of several texts has found as many documents as it may.
     :param server: what is known about the server.
     :param members: the indices behind the name.
     :param clock: by how many microseconds the clock of the server is ahead of that of this machine.

@@ -7,6 +7,7 @@ Other servers do not know this parameter, and score by the rarity of the term. S
 
 from __future__ import annotations
 
+import json
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from es_simhash.stores.elasticsearch.mapping import Part
 
 CLAUSES = 500
-"""The most clauses for keys in a query. A server allows 1,024 or more (``indices.query.bool.max_clause_count``), and
-those of the user's filter count too."""
+"""The most clauses for keys in a query by the keys of several texts. A server allows 1,024 or more
+(``indices.query.bool.max_clause_count``), those of the user's filter included."""
 _NO_FIELDS: Mapping[str, Any] = {}
 
 
@@ -64,7 +65,7 @@ def sharing_clause(queries: Sequence[KeyQuery]) -> dict[str, Any]:
 def any_clause(queries: Sequence[KeyQuery]) -> dict[str, Any]:
     """Return a clause for documents that fulfil one of the queries, for filter context.
 
-    :param queries: at least one, of any number of texts. They have at most :data:`CLAUSES` by :func:`clauses_of`.
+    :param queries: at least one, of any number of texts. :func:`clauses_of` says how many clauses they take.
     """
     every = [key for query in queries if _is_plain(query) for key in query.keys]
     clauses: list[dict[str, Any]] = [{"terms": {"simhash.keys": encoded(every)}}] if every else []
@@ -78,8 +79,18 @@ def any_clause(queries: Sequence[KeyQuery]) -> dict[str, Any]:
 
 
 def clauses_of(queries: Sequence[KeyQuery]) -> int:
-    """Return how many clauses of Lucene :func:`any_clause` makes of queries, at most."""
+    """Return how many clauses of Lucene :func:`any_clause` makes of queries, beside the one for all that ask for one
+    key and nothing else.
+    """
     return sum(0 if _is_plain(query) else 3 if query.one_is_enough else len(query.keys) + 3 for query in queries)
+
+
+def clauses_left(filter: Mapping[str, Any] | None) -> int:
+    """Return how many clauses a query by the keys of several texts may have beside a filter.
+
+    A filter has no more clauses than there are spaces in its JSON. If it is large, each text is searched alone.
+    """
+    return CLAUSES if filter is None else CLAUSES - json.dumps(filter).count(" ")
 
 
 def _is_plain(query: KeyQuery) -> bool:

@@ -21,7 +21,7 @@ from es_simhash.search.nearest import Crowd
 from es_simhash.stores.elasticsearch.by_id import chunks, with_ids
 from es_simhash.stores.elasticsearch.failures import check_complete, check_count, error_from_body
 from es_simhash.stores.elasticsearch.index import COUNT_AGE, COUNT_AGE_FOR_ONE
-from es_simhash.stores.elasticsearch.keys import CLAUSES, any_clause, clauses_of, sharing_clause
+from es_simhash.stores.elasticsearch.keys import any_clause, clauses_left, clauses_of, sharing_clause
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.rows import (
     FINGERPRINT_FIELDS,
@@ -47,12 +47,11 @@ if TYPE_CHECKING:
 
 DIGESTS = 100
 """Largest number of digests in one query without fingerprints, and of fingerprints in one query for exactly these."""
-TOGETHER = 100
+TEXTS = 100
 """Largest number of texts whose keys are in one query."""
-SHARING = 10
-"""Hits of a search by the keys of several texts, for each of them, beside ``SHARING_LEAST``. If there are more, each
-text is searched alone."""
-SHARING_LEAST = 100
+SHARING, SHARING_LEAST = 10, 100
+"""A search by the keys of n texts asks for ``SHARING`` * n + ``SHARING_LEAST`` hits, at most for a page. If it finds as
+many, each text is searched alone, and so are those of the next ``COUNT_AGE`` seconds."""
 COUNTED = 10_000
 """Up to this number the documents that fulfil the queries of a Probe are counted."""
 SEARCHES = 100
@@ -91,7 +90,7 @@ class _Look:
     :param probes: whose digests and fingerprints it looks for.
     :param ranges: its clauses for the times of the documents.
     :param sharing: the indices of the Probes whose keys it looks for; None if it looks for no keys.
-    :param together: the searches by keys that it stands for, if no text has too many hits.
+    :param searches: the searches by keys that it stands for, if no text has too many hits.
     :param ids: it only looks for ids.
     """
 
@@ -99,7 +98,7 @@ class _Look:
     probes: Sequence[Probe] = ()
     ranges: tuple[dict[str, Any], ...] = ()
     sharing: Sequence[int] | None = None
-    together: Sequence[KeySearch] = ()
+    searches: Sequence[KeySearch] = ()
     ids: bool = False
 
 
@@ -123,8 +122,8 @@ def _find(index: Index, request: Candidates) -> Found:
             hits, size = body["hits"]["hits"], look.search["size"]
             if look.ids:
                 ids.update(hit["_id"] for hit in hits)
-            elif look.together:
-                others = look.together
+            elif look.searches:
+                others = look.searches
                 if len(hits) < size:
                     some, others = _within_most(hit_rows(hits, index, request.time_field), others)
                     rows |= {row.id: row for row in some}
@@ -402,25 +401,28 @@ def _key_looks(request: Candidates, ranges: Ranges | None, index: Index) -> Iter
     more documents than are returned, the server ranks them, in a search for it alone.
     """
     searches = list(request.key_searches().items())
-    may_be_together = index.crowded_keys.old(COUNT_AGE)
-    alone = [search for search in searches if not may_be_together or search[0][1] is not None]
-    parts = _together(search for search in searches if search[0][1] is None) if may_be_together else ()
-    for some in parts:
+    none_was_crowded = index.crowded_keys.old(COUNT_AGE)
+    alone = [search for search in searches if search[0][1] is not None or not none_was_crowded]
+    others = (search for search in searches if search[0][1] is None) if none_was_crowded else ()
+    for some in _for_one_query(others, clauses_left(request.filter)):
         if len(some) > 1:
-            yield _Look(_search_of_keys(request, some, index), together=some)
+            yield _Look(_search_of_keys(request, some, index), searches=some)
         else:
             alone += some
     yield from (_key_look(request, search, ranges) for search in alone)
 
 
-def _together(searches: Iterable[KeySearch]) -> Iterator[list[KeySearch]]:
-    """Yield searches in lists, each for one query."""
+def _for_one_query(searches: Iterable[KeySearch], most: int) -> Iterator[list[KeySearch]]:
+    """Yield searches in lists, each for one query.
+
+    :param most: clauses of a query.
+    """
     some: list[KeySearch] = []
     clauses = 0
     for search in searches:
         (queries, _, _), _ = search
         own = clauses_of(queries)
-        if some and (len(some) == TOGETHER or clauses + own > CLAUSES):
+        if some and (len(some) == TEXTS or clauses + own > most):
             yield some
             some, clauses = [], 0
         some.append(search)
@@ -460,7 +462,9 @@ def _search_of_keys(request: Candidates, searches: Sequence[KeySearch], index: I
 def _within_most(rows: Sequence[Row], searches: Sequence[KeySearch]) -> tuple[list[Row], list[KeySearch]]:
     """Return the Rows of those searches that find no more than they may, and the other searches.
 
-    :param rows: all that one of the searches finds.
+    The keys of a damaged document are not known. Its Row is returned, so that :func:`find_usable` learns of it.
+
+    :param rows: of every document that one of the searches or several of them find.
     """
     if len(rows) <= min(most for (_, _, most), _ in searches):
         return list(rows), []

@@ -64,7 +64,9 @@ def _file(database: Database) -> Check:
         there_are = f" (there are: {', '.join(others)})" if (others := _others(database)) else ""
         text = f"there is no file {path.name}{there_are}: correct the name, or let the first ingest make it"
         return Check("file", "advice", text)
-    return Check("file", "ok", f"{path.stat().st_size / 2**20:,.1f} MB")
+    log = Path(f"{path}-wal")
+    size = path.stat().st_size + (log.stat().st_size if log.exists() else 0)
+    return Check("file", "ok", f"{size / 2**20:,.1f} MB")
 
 
 def _rights(database: Database) -> Check:

@@ -128,6 +128,15 @@ def test_a_query_has_no_more_clauses_than_a_server_allows() -> None:
     assert [len(body["query"]["bool"]["filter"][0]["bool"]["should"]) for body in bodies] == [5, 5, 5, 5, 5]
 
 
+def test_beside_a_filter_with_many_clauses_each_text_is_searched_alone() -> None:
+    probes = tuple(Probe(None, None, (KeyQuery(keys(name), 1, numbers=keys("n")),)) for name in ("m0", "m1"))
+    for clauses, sizes in [(100, [120]), (600, [21, 21])]:
+        filter = {"bool": {"should": [{"term": {"lang": f"l{n}"}} for n in range(clauses)]}}
+        index = index_with({"responses": [hits_of()] * len(sizes)})
+        candidates(index, Candidates(probes, -1, 64, filter))
+        assert [search["size"] for search in index.client.calls[0].body[1::2]] == sizes
+
+
 def test_equal_queries_of_several_probes_take_one_search() -> None:
     query = KeyQuery(keys("m0", "m1"), 1, (2, 9))
     probes = (Probe(None, None, (query,)), Probe(None, "d", (query,)), Probe(None, None, (KeyQuery(keys("m2"), 2),)))

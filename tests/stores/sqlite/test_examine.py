@@ -114,3 +114,12 @@ def test_doctor_finds_no_problem_in_a_file_that_was_set_up(tmp_path: Path) -> No
     ready(tmp_path / "news.db")
     with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
         assert doctor(documents).ok
+
+
+def test_the_size_of_a_file_includes_its_log(tmp_path: Path) -> None:
+    with Documents(f"sqlite:///{tmp_path}/news.db") as documents:
+        list(documents.ingest({"id": n, "text": f"{TEXT}{n}" * 20} for n in range(500)))
+        (file,) = [check for check in doctor(documents).checks if check.name == "file"]
+        files = sum(path.stat().st_size for path in tmp_path.iterdir() if not path.name.endswith("-shm"))
+    assert file.text == f"{files / 2**20:,.1f} MB"
+    assert files > 2**20
