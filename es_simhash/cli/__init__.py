@@ -5,6 +5,7 @@ The exit codes are in :mod:`es_simhash.console.exits`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
@@ -90,6 +91,12 @@ class _Commands(Mapping[str, click.Command]):
 
 
 cli.commands = cast("MutableMapping[str, click.Command]", _Commands())
+
+
+def import_command() -> None:
+    """Import the module of the command that is called, if its name is the first argument."""
+    if len(sys.argv) > 1 and sys.argv[1] in _COMMANDS:
+        cli.commands[sys.argv[1]]
 
 
 def main() -> None:
