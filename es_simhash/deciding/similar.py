@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MOST_MATCHES = 1_000
 """The largest number of Matches by fingerprints, besides exact duplicates: the nearest."""
 _TOGETHER = 1_000_000
-"""Characters of the texts that are read together for several askers."""
+"""The most characters that one request reads for several texts."""
 
 
 class Matches(list["Match"]):
@@ -163,9 +163,9 @@ def _confirmed(store: Store, matches: Sequence[Matches], owns: Sequence[StoredTe
 
 
 def _parts(matches: Sequence[Matches], owns: Sequence[StoredText]) -> Iterator[list[tuple[int, Sequence[Match]]]]:
-    """Yield some Matches at a time: pairs of the index of a text, and Matches of it.
+    """Yield parts of the Matches, each for one request: pairs of the index of a text, and some of its Matches.
 
-    There may be many, and their texts may be long: about as long as the text that is similar to them.
+    A request reads a limited number of documents, and of characters: similar texts have about the same length.
     """
     parts: list[tuple[int, Sequence[Match]]] = []
     count = characters = 0

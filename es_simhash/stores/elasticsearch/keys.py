@@ -62,10 +62,10 @@ def sharing_clause(queries: Sequence[KeyQuery]) -> dict[str, Any]:
     return {"dis_max": {"queries": [_clause(query) for query in queries]}}
 
 
-def any_clause(queries: Sequence[KeyQuery]) -> dict[str, Any]:
-    """Return a clause for documents that fulfil one of the queries, for filter context.
+def alternative_clauses(queries: Sequence[KeyQuery]) -> list[dict[str, Any]]:
+    """Return clauses for filter context. A document that fulfils one of the queries fulfils one of the clauses.
 
-    :param queries: at least one, of any number of texts. :func:`clauses_of` says how many clauses they take.
+    :param queries: at least one, of any number of texts.
     """
     every = [key for query in queries if _is_plain(query) for key in query.keys]
     clauses: list[dict[str, Any]] = [{"terms": {"simhash.keys": encoded(every)}}] if every else []
@@ -75,12 +75,13 @@ def any_clause(queries: Sequence[KeyQuery]) -> dict[str, Any]:
             clauses.append({"bool": {"filter": both}})
         elif not _is_plain(query):
             clauses.append(_clause(query))
-    return {"bool": {"should": clauses, "minimum_should_match": 1}}
+    return clauses
 
 
 def clauses_of(queries: Sequence[KeyQuery]) -> int:
-    """Return how many clauses of Lucene :func:`any_clause` makes of queries, beside the one for all that ask for one
-    key and nothing else.
+    """Return how many clauses :func:`alternative_clauses` takes for queries, as Lucene counts them.
+
+    Queries for which one common key is enough, and no number counts, share one clause. It is not counted.
     """
     return sum(0 if _is_plain(query) else 3 if query.one_is_enough else len(query.keys) + 3 for query in queries)
 

@@ -21,7 +21,7 @@ from es_simhash.search.nearest import Crowd
 from es_simhash.stores.elasticsearch.by_id import chunks, with_ids
 from es_simhash.stores.elasticsearch.failures import check_complete, check_count, error_from_body
 from es_simhash.stores.elasticsearch.index import COUNT_AGE, COUNT_AGE_FOR_ONE
-from es_simhash.stores.elasticsearch.keys import any_clause, clauses_left, clauses_of, sharing_clause
+from es_simhash.stores.elasticsearch.keys import alternative_clauses, clauses_left, clauses_of, sharing_clause
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.rows import (
     FINGERPRINT_FIELDS,
@@ -400,10 +400,12 @@ def _key_looks(request: Candidates, ranges: Ranges | None, index: Index) -> Iter
     Most texts share enough keys with few documents, or none. So many texts are searched together. Where one text has
     more documents than are returned, the server ranks them, in a search for it alone.
     """
-    searches = list(request.key_searches().items())
     none_was_crowded = index.crowded_keys.old(COUNT_AGE)
-    alone = [search for search in searches if search[0][1] is not None or not none_was_crowded]
-    others = (search for search in searches if search[0][1] is None) if none_was_crowded else ()
+    alone: list[KeySearch] = []
+    others: list[KeySearch] = []
+    for search in request.key_searches().items():
+        (_, times, _), _ = search
+        (others if times is None and none_was_crowded else alone).append(search)
     for some in _for_one_query(others, clauses_left(request.filter)):
         if len(some) > 1:
             yield _Look(_search_of_keys(request, some, index), searches=some)
@@ -450,9 +452,9 @@ def _key_look(request: Candidates, search: KeySearch, ranges: Ranges | None) -> 
 
 def _search_of_keys(request: Candidates, searches: Sequence[KeySearch], index: Index) -> dict[str, Any]:
     """Return the body of a search for the documents that fulfil the queries of any of the texts."""
-    clause = any_clause([query for (queries, _, _), _ in searches for query in queries])
+    clauses = alternative_clauses([query for (queries, _, _), _ in searches for query in queries])
     search = {
-        "query": _restricted(request, {"filter": [clause]}),
+        "query": _restricted(request, {"filter": [_any_of(clauses)]}),
         "size": min(index.limits.page, SHARING_LEAST + SHARING * len(searches)),
         **row_options(request.time_field, keys=request.with_keys),
     }
@@ -464,7 +466,7 @@ def _within_most(rows: Sequence[Row], searches: Sequence[KeySearch]) -> tuple[li
 
     The keys of a damaged document are not known. Its Row is returned, so that :func:`find_usable` learns of it.
 
-    :param rows: of every document that one of the searches or several of them find.
+    :param rows: of every document that at least one of the searches finds.
     """
     if len(rows) <= min(most for (_, _, most), _ in searches):
         return list(rows), []

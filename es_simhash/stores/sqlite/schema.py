@@ -86,7 +86,7 @@ def tables(bits: int) -> list[str]:
         source TEXT NOT NULL
     )""",
         "CREATE INDEX IF NOT EXISTS digests ON documents (digest)",
-        # SQLite uses it for queries that have its condition.
+        # SQLite uses this index only for a query that has the same condition.
         'CREATE INDEX IF NOT EXISTS groups ON documents ("group") WHERE "group" <> id',
         "CREATE INDEX IF NOT EXISTS duplicates ON documents (duplicate_of) WHERE duplicate_of IS NOT NULL",
         *(
