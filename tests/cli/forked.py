@@ -18,11 +18,14 @@ TIMEOUT = 60
 
 
 def serve() -> None:
-    import es_simhash.cli
+    import elasticsearch
+    import opensearchpy
+
     from es_simhash import fingerprint
+    from es_simhash.cli import cli
 
     fingerprint("市气象台发布暴雨橙色预警")  # loads the dictionary
-    assert es_simhash.cli
+    assert all([*cli.commands.values(), elasticsearch, opensearchpy])  # each command is imported when it is looked at
     gc.freeze()
     for line in sys.stdin:
         command = json.loads(line)
