@@ -22,6 +22,8 @@ SEGMENT_BITS = 16
 _SEGMENT_MASK = (1 << SEGMENT_BITS) - 1
 _SIGN_BIT = 1 << 63
 _WORD_MASK = (1 << 64) - 1
+_SHIFTS = np.arange(64 - SEGMENT_BITS, -1, -SEGMENT_BITS, dtype=np.uint64)
+"""By so many bits the segments of a word are above its end."""
 
 
 def segment_count(bits: int) -> int:
@@ -86,3 +88,16 @@ def to_array(values: Iterable[int], bits: int) -> NDArray[np.uint64]:
 def columns(fingerprints: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
     """Return the word columns of an array that :func:`to_array` made, highest word first, each of shape (n,)."""
     return [fingerprints] if fingerprints.ndim == 1 else list(fingerprints.T)
+
+
+def segments_of(fingerprints: NDArray[np.uint64], count: int) -> NDArray[np.uint16]:
+    """Return the first segments of n fingerprints.
+
+    :param fingerprints: an array that :func:`to_array` made.
+    :returns: shape (n, count).
+    """
+    found = [
+        word[:, None] >> _SHIFTS[: count - first]
+        for word, first in zip(columns(fingerprints), range(0, count, len(_SHIFTS)), strict=False)
+    ]
+    return (found[0] if len(found) == 1 else np.concatenate(found, axis=1)).astype(np.uint16)

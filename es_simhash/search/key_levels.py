@@ -4,9 +4,8 @@ An entry is one number of 64 bits: a key of 36 bits, then the position of a text
 q-gram, the lowest 7 bits of the key are replaced by the length of the text. So the texts that have a key, or a q-gram
 and a length in a range, are one run of the sorted entries.
 
-Entries come in levels, as in a log-structured merge-tree (O'Neil, Cheng, Gawlick and O'Neil, 1996): new ones become a
-level, and levels of similar size are merged. A level may be an array in memory, or pages of a file that are read where
-they are needed.
+Entries come in :mod:`levels <es_simhash.search.levels>`. A level may be an array in memory, or pages of a file that are
+read where they are needed.
 """
 
 from __future__ import annotations
@@ -36,8 +35,6 @@ SHIFT = np.uint64(POSITION_BITS)
 POSITION = np.uint64(MOST - 1)
 """The bits of the position."""
 _LENGTH = np.uint64(LONGEST)
-_MERGE = 4
-"""A level is merged with the one before it, until that one has at least so many times its entries."""
 
 
 class Level(Protocol):
@@ -112,15 +109,6 @@ def entries_of(keys: Sequence[Sequence[int]], lengths: Sequence[int | None], pos
     entries = smallest_entries(numbers, sizes[of_text]) | positions[of_text].astype(np.uint64)
     entries.sort()
     return entries
-
-
-def merged(levels: Sequence[Level], entries: Words) -> int:
-    """Return how many of the levels stay as they are when these entries are added. The others are merged with them."""
-    kept, size = len(levels), len(entries)
-    while kept and len(levels[kept - 1]) < _MERGE * size:
-        kept -= 1
-        size += len(levels[kept])
-    return kept
 
 
 def positions_of(entries: Words) -> Integers:

@@ -25,11 +25,11 @@ from es_simhash.search.key_levels import (
     Array,
     entries_of,
     flat,
-    merged,
     positions_of,
     smallest_entries,
 )
 from es_simhash.search.keys import ROUNDED_TO, rarity
+from es_simhash.search.levels import levels_kept
 from es_simhash.search.near_index import PART
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class KeyTable:
         self._count += len(keys)
         if not len(entries):
             return
-        kept = merged(self._levels, entries)
+        kept = levels_kept([len(level) for level in self._levels], len(entries))
         values = [level.values for level in self._levels[kept:] if isinstance(level, Array)]
         self._levels = (*self._levels[:kept], Array(np.sort(np.concatenate([*values, entries]), kind="stable")))
 

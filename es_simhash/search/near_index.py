@@ -5,9 +5,8 @@ each fingerprint k + 1 times, sorted by each of k + 1 segments, and compares a f
 its segments. This is the first choice of Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling"
 (2007), section 3. At 3 bits a fingerprint of 64 bits takes 32 bytes, one of 128 bits 64 bytes.
 
-New fingerprints are compared one by one. Once there are some thousand of them, they are sorted and become a level.
-Levels of similar size are merged, as in a log-structured merge-tree (O'Neil et al., 1996). So there are few levels, and
-each fingerprint is sorted a few times only.
+New fingerprints are compared one by one. Once there are some hundred of them, they are sorted and become a
+:mod:`level <es_simhash.search.levels>`.
 
 Where very many fingerprints share segments, and at distances for which there are not enough segments, each fingerprint
 is compared with each: this reads memory in order, so it is fast.
@@ -22,9 +21,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from es_simhash.fingerprinting.encoding import columns, segment_count, to_array
+from es_simhash.fingerprinting.encoding import SEGMENT_BITS, columns, segment_count, segments_of, to_array
 from es_simhash.search.hamming import near_of_all, paired_distances
-from es_simhash.search.runs import run_positions
+from es_simhash.search.levels import levels_kept
+from es_simhash.search.runs import pairs_in_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _Other = TypeVar("_Other", np.int64, np.uint64)
-_MERGE = 4
-"""A level is merged with the one before it, until that one has at least so many times its fingerprints."""
-_SEGMENT_BITS = 16
-_SHIFTS = np.arange(48, -1, -_SEGMENT_BITS, dtype=np.uint64)
 _NO_POSITIONS = np.zeros(0, dtype=np.uint32)
 _CHANGED_BITS = 2
 """Fingerprints of 64 bits are looked up with up to so many bits changed: that is 2,081 values."""
@@ -134,13 +130,12 @@ class NearIndex:
             return
         values = np.concatenate([tail.values, values])
         kept = np.concatenate([tail.positions, positions.astype(np.uint32)]) if self._positions else _NO_POSITIONS
-        smaller = len(levels)
-        while smaller and len(levels[smaller - 1]) < _MERGE * len(values):
-            smaller -= 1
-            last = levels[smaller]
-            values = np.concatenate([last.fingerprints, values])
-            kept = np.concatenate([last.positions[: len(last)], kept]) if self._positions else _NO_POSITIONS
-        self._parts = (*levels[:smaller], _Level.of(values, kept, self._sorted_by)), _Tail.of(self._bits)
+        larger = levels_kept([len(level) for level in levels], len(values))
+        some = levels[larger:]
+        values = np.concatenate([*(level.fingerprints for level in some), values])
+        if self._positions:
+            kept = np.concatenate([*(level.positions[: len(level)] for level in some), kept])
+        self._parts = (*levels[:larger], _Level.of(values, kept, self._sorted_by)), _Tail.of(self._bits)
 
     def near(self, fingerprints: Sequence[int | None]) -> Iterator[Near]:
         """Yield all pairs of one of these and one of the index that are within ``max_distance``, many at once."""
@@ -189,7 +184,7 @@ class NearIndex:
             crowded = counts.sum(axis=1) > self._limits.crowded
             counts[crowded] = 0
             found |= crowded
-            for of_asked, where in _pieces(starts, counts, self._limits.at_once):
+            for of_asked, where in pairs_in_runs(starts, counts, self._limits.at_once):
                 near = paired_distances(level.values[where], asked[of_asked]) <= self._max_distance
                 found[of_asked[near]] = True
         for numbers, _, _ in near_of_all(asked, tail.values, self._max_distance):
@@ -276,7 +271,7 @@ class NearIndex:
                 for numbers, others, distances in every:
                     yield Near(numbers, level.positions[others].astype(np.int64), distances)
                 continue
-            for of_asked, where in _pieces(starts, counts, self._limits.at_once):
+            for of_asked, where in pairs_in_runs(starts, counts, self._limits.at_once):
                 bits = paired_distances(level.values[where], asked[of_asked])
                 near = bits <= self._max_distance
                 # Two near fingerprints may have several segments in common.
@@ -342,7 +337,7 @@ class _Level:
 
     @classmethod
     def of(cls, fingerprints: NDArray[np.uint64], positions: NDArray[np.uint32], segments: int) -> _Level:
-        count, beginning = len(fingerprints), min(_SEGMENT_BITS, len(fingerprints).bit_length())
+        count, beginning = len(fingerprints), min(SEGMENT_BITS, len(fingerprints).bit_length())
         values = np.empty((segments * count, *fingerprints.shape[1:]), dtype=np.uint64)
         every_position = np.empty(segments * len(positions), dtype=np.uint32)
         sizes = np.empty(segments << beginning, dtype=np.int64)
@@ -407,33 +402,7 @@ def _nearest(
     return [(numbers[kept], others[kept]) for numbers, others, kept in nearest]
 
 
-def _pieces(
-    starts: NDArray[np.int64], counts: NDArray[np.int64], at_once: int
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield pairs (position of what is asked, position of a value), some fingerprints that are asked at once.
-
-    :param starts: shape (m, k).
-    :param counts: of the values from each start on, shape (m, k).
-    :param at_once: about how many pairs are yielded together.
-    """
-    ends = np.cumsum(counts.sum(axis=1))
-    first = 0
-    while first < len(counts):
-        done = ends[first - 1] if first else 0
-        end = max(first + 1, int(np.searchsorted(ends, done + at_once, side="right")))
-        some = counts[first:end]
-        yield (
-            np.repeat(np.arange(first, end), some.sum(axis=1)),
-            run_positions(starts[first:end].ravel(), some.ravel()),
-        )
-        first = end
-
-
 def _beginnings(fingerprints: NDArray[np.uint64], segments: int, beginning: int) -> NDArray[np.uint16]:
     """Return the first bits of the first segments of n fingerprints, shape (n, segments)."""
-    found = [
-        word[:, None] >> _SHIFTS[: segments - first]
-        for word, first in zip(columns(fingerprints), range(0, segments, len(_SHIFTS)), strict=False)
-    ]
-    every = (found[0] if len(found) == 1 else np.concatenate(found, axis=1)).astype(np.uint16)
-    return every if beginning == _SEGMENT_BITS else every >> np.uint16(_SEGMENT_BITS - beginning)
+    every = segments_of(fingerprints, segments)
+    return every if beginning == SEGMENT_BITS else every >> np.uint16(SEGMENT_BITS - beginning)

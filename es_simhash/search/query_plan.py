@@ -24,8 +24,9 @@ random fingerprints. Each :class:`ExactDistanceClause` asks for such a pair; :fu
 enough.
 
 **Cost.** At 64 bits and k = 3 the plan asks for 40 values, and one random fingerprint in 61 million passes. At k = 7 it
-asks for 500 values, and one in 400,000 passes. The test on two neighbouring segments of a ring
-(:mod:`es_simhash.search.pair_plan`) would ask the same index for 72 and 3,408 values, and about as few would pass.
+asks for 500 values, and one in 400,000 passes. The test on two neighbouring segments of a ring (Qin and Xiao,
+"Pigeonring: a principle for faster thresholded similarity search", VLDB 2018) would ask the same index for 72 and 3,408
+values, and about as few would pass.
 """
 
 from __future__ import annotations

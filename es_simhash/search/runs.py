@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
 
@@ -21,3 +23,26 @@ def run_positions(starts: NDArray[np.integer] | int, counts: NDArray[np.integer]
     first = np.repeat(starts - (ends - counts), counts)
     positions: NDArray[np.int64] = np.arange(len(first)) + first
     return positions
+
+
+def pairs_in_runs(
+    starts: NDArray[np.int64], counts: NDArray[np.int64], at_once: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield the rows and the positions of the runs of a table: each row with each position of its runs.
+
+    :param starts: shape (m, k).
+    :param counts: shape (m, k).
+    :param at_once: about how many pairs are yielded together: those of some rows, and at least of one.
+    :returns: two arrays of one length, again and again.
+    """
+    ends = np.cumsum(counts.sum(axis=1))
+    first = 0
+    while first < len(counts):
+        done = ends[first - 1] if first else 0
+        end = max(first + 1, int(np.searchsorted(ends, done + at_once, side="right")))
+        some = counts[first:end]
+        yield (
+            np.repeat(np.arange(first, end), some.sum(axis=1)),
+            run_positions(starts[first:end].ravel(), some.ravel()),
+        )
+        first = end

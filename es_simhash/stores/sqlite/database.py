@@ -17,6 +17,7 @@ from es_simhash.search.times import stored_time
 from es_simhash.stores.sqlite.filters import add_function
 from es_simhash.stores.sqlite.keys import PAGE, StoredKeys
 from es_simhash.stores.sqlite.known import KnownFingerprints
+from es_simhash.stores.sqlite.segments import StoredSegments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 BUSY_SECONDS = 60
 """Seconds for which a write waits for the write of another process."""
 CACHE_KIB = 65_536
-"""KiB of the file that a connection may keep in memory. A fingerprint is in four indexes, each time on another page."""
+"""KiB of the file that a connection may keep in memory. An id, a digest and a fingerprint are each on another page."""
 LOG_PAGES = 16_000
 """Pages of the write-ahead log (64 MB) from which on they are copied into the file. A batch changes thousands of pages,
 and the next batch changes many of them again. With the 1,000 pages of SQLite's default each batch is copied at once: an
@@ -64,6 +65,7 @@ class Database:
         self.clock_checked = False
         """The time of the newest document was compared with the clock of this machine."""
         self.keys = StoredKeys(self.name, key_page)
+        self.segments = StoredSegments(self.name)
         self.known_fingerprints = KnownFingerprints()
         self._connection: sqlite3.Connection | None = None
         self._opened: Place = frozenset()
@@ -110,6 +112,7 @@ class Database:
                     yield connection
             except BaseException:
                 self.keys.forget()  # levels that it has made are not there
+                self.segments.forget()
                 raise
 
     def close(self) -> None:
@@ -119,6 +122,7 @@ class Database:
                 self._connection.close()
                 self._connection = None
                 self.keys = StoredKeys(self.name, self._key_page)
+                self.segments = StoredSegments(self.name)
                 self.known_fingerprints = KnownFingerprints()
 
     def _connect(self) -> sqlite3.Connection:

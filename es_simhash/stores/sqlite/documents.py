@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.contract import KeysState, Row, Scan, ScanPage, StoredRule, Written, scheme_mismatch
 from es_simhash.contract.store import NO_VERSIONS
 from es_simhash.errors import StoreError, Unsupported, not_set_up
-from es_simhash.fingerprinting.encoding import to_longs
+from es_simhash.fingerprinting.encoding import from_longs, to_array, to_longs
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.stores.sqlite.database import read_meta
 from es_simhash.stores.sqlite.filters import marked, to_sql
@@ -297,7 +297,7 @@ def write(
         if not _insert_new(entries, numbers, bits, connection):
             for entry, number in zip(entries, numbers, strict=True):
                 _insert(entry.row, number, entry.source, bits, connection)
-        _add_known(rows, numbers, database, connection)
+        _add_known(rows, numbers, bits, database, connection)
     return Written(refused={}, searchable=True, conflicts=conflicts)
 
 
@@ -318,16 +318,21 @@ def restore(database: Database, whole: Mapping[str, str]) -> Written:
         conflicts = stored_ids(frozenset(whole), connection)
         database.known_fingerprints.forget()
         values = [json.loads(text) for id, text in whole.items() if id not in conflicts]
-        rows = [
-            Row(each["id"], None, "", "", None, 0, keys=each["keys"] or (), length=each["length"]) for each in values
-        ]
+        rows = [_restored_row(each, _bits(database)) for each in values]
         numbers = _numbers(rows, database, connection)
         for each, number in zip(values, numbers, strict=True):
             keys = None if each["keys"] is None else keys_as_bytes(each["keys"])
             row = {**each, "number": number, "keys": keys, "written": _free_write_order(each["written"], connection)}
             connection.execute(statement, [row[name] for name in names])
-        _add_keys(rows, numbers, database, connection)
+        _add_to_tables(rows, numbers, _bits(database), database, connection)
     return Written(refused={}, searchable=True, conflicts=conflicts)
+
+
+def _restored_row(values: Mapping[str, Any], bits: int) -> Row:
+    """Return a Row with the fingerprint and the keys of a document that is restored."""
+    longs = [values[name] for name in long_columns(bits)]
+    fingerprint = from_longs(longs) if all(type(long) is int for long in longs) else None
+    return Row(values["id"], fingerprint, "", "", None, 0, keys=values["keys"] or (), length=values["length"])
 
 
 def annotate(database: Database, rows: tuple[Row, ...], bits: int) -> Written:
@@ -346,7 +351,7 @@ def annotate(database: Database, rows: tuple[Row, ...], bits: int) -> Written:
                 changed.append(row)
                 written.append(number)
                 _insert(replace(row, content=content), number, source, bits, connection)
-        _add_known(changed, written, database, connection)
+        _add_known(changed, written, bits, database, connection)
     return Written(refused={}, searchable=True, conflicts=frozenset(conflicts))
 
 
@@ -359,15 +364,21 @@ def _numbers(rows: Sequence[Row], database: Database, connection: Connection) ->
     return [next(numbers) if row.keys else None for row in rows]
 
 
-def _add_known(rows: Sequence[Row], numbers: Sequence[int | None], database: Database, connection: Connection) -> None:
-    """Add Rows that were inserted to the table of keys, and to what is known in memory."""
-    _add_keys(rows, numbers, database, connection)
+def _add_known(
+    rows: Sequence[Row], numbers: Sequence[int | None], bits: int, database: Database, connection: Connection
+) -> None:
+    """Add Rows that were inserted to the tables that search reads, and to what is known in memory."""
+    _add_to_tables(rows, numbers, bits, database, connection)
     database.known_fingerprints.add(rows)
 
 
-def _add_keys(rows: Sequence[Row], numbers: Sequence[int | None], database: Database, connection: Connection) -> None:
+def _add_to_tables(
+    rows: Sequence[Row], numbers: Sequence[int | None], bits: int, database: Database, connection: Connection
+) -> None:
     with_keys = [(row, number) for row, number in zip(rows, numbers, strict=True) if number is not None]
     database.keys.add([row for row, _ in with_keys], [number for _, number in with_keys], connection)
+    fingerprints = [row.fingerprint for row in rows if row.fingerprint is not None]
+    database.segments.add(to_array(fingerprints, bits), bits, connection)
 
 
 def _insert_new(entries: Sequence[Entry], numbers: Sequence[int | None], bits: int, connection: Connection) -> bool:

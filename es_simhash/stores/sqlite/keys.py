@@ -26,12 +26,12 @@ from es_simhash.search.key_levels import (
     POSITION_BITS,
     Array,
     entries_of,
-    merged,
     positions_of,
     range_of,
     without_length,
 )
 from es_simhash.search.key_table import KeyTable, most_entries_held
+from es_simhash.search.levels import levels_kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -281,7 +281,7 @@ class StoredKeys:
         """:meth:`add`; ``last`` is the last position that was given to a document."""
         levels = self._current(connection)
         every = list(levels.values())
-        kept = merged(every, entries)
+        kept = levels_kept([len(level) for level in every], len(entries))
         some = every[kept:]
         is_held = all(level.is_known for level in some)
         is_held &= len(entries) + sum(map(len, some)) <= most_entries_held(free_memory())

@@ -1,24 +1,20 @@
 """The table of documents, its indexes, and a row of it as a Row.
 
-The row number of a document is its write order. An index serves each pair of neighbouring segments (see
-:mod:`es_simhash.stores.sqlite.fingerprints`). A pair of 16-bit segments is one number of 32 bits, cut out of the
-fingerprint by an expression, so the pairs take no columns. The index holds the fingerprint too, so no document is read
-to see which fingerprints a pair finds.
-
-A document has its keys twice: in its row, five bytes each, and in the table of all keys, which search reads
-(:mod:`es_simhash.stores.sqlite.keys`).
+The row number of a document is its write order. What search reads of all documents is in tables of its own: their
+fingerprints (:mod:`es_simhash.stores.sqlite.segments`) and their keys (:mod:`es_simhash.stores.sqlite.keys`). A row has
+them too, each key in five bytes.
 """
 
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from es_simhash.errors import StoreError
-from es_simhash.stores.sqlite.keys import TABLES
+from es_simhash.stores.sqlite.keys import TABLES as KEY_TABLES
+from es_simhash.stores.sqlite.segments import TABLES as SEGMENT_TABLES
 from es_simhash.stores.stored_row import LONGS, stored_row, usual_row
 
 if TYPE_CHECKING:
@@ -56,19 +52,6 @@ def long_columns(bits: int) -> tuple[str, ...]:
     return LONGS[: bits // 64]
 
 
-def pair_expressions(bits: int) -> list[str]:
-    """Return an SQL expression for each pair of a segment and its neighbour, the segment in the high half.
-
-    The neighbour of the last segment is the first one.
-    """
-    longs = long_columns(bits)
-    expressions = []
-    for this, next in pairwise((*longs, longs[0])):
-        expressions += [f"({this} >> 32) & 4294967295", f"({this} >> 16) & 4294967295", f"{this} & 4294967295"]
-        expressions.append(f"(({this} & 65535) << 16) | (({next} >> 48) & 65535)")
-    return expressions
-
-
 def tables(bits: int) -> list[str]:
     """Return the statements that make the tables, indexes and triggers that are missing."""
     longs = "".join(f"{name} INTEGER, " for name in long_columns(bits))
@@ -89,13 +72,10 @@ def tables(bits: int) -> list[str]:
         # SQLite uses this index only for a query that has the same condition.
         'CREATE INDEX IF NOT EXISTS groups ON documents ("group") WHERE "group" <> id',
         "CREATE INDEX IF NOT EXISTS duplicates ON documents (duplicate_of) WHERE duplicate_of IS NOT NULL",
-        *(
-            f"CREATE INDEX IF NOT EXISTS pairs_{i} ON documents ({pair}, {', '.join(long_columns(bits))}) "
-            "WHERE fp IS NOT NULL"
-            for i, pair in enumerate(pair_expressions(bits))
-        ),
+        f"CREATE INDEX IF NOT EXISTS fingerprints ON documents ({', '.join(long_columns(bits))}) WHERE fp IS NOT NULL",
         "CREATE INDEX IF NOT EXISTS numbers ON documents (number) WHERE number IS NOT NULL",
-        *TABLES,
+        *KEY_TABLES,
+        *SEGMENT_TABLES,
     ]
 
 

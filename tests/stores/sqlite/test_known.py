@@ -179,7 +179,7 @@ def test_a_load_counts_what_it_leaves_out_if_that_is_asked_for(store: SqliteStor
 def test_a_load_looks_up_only_the_nearest(store: SqliteStore) -> None:
     values = near_equal(8, 6 * LEAST)
     write(store, *(entry(str(n), value, digest=str(n)) for n, value in enumerate(values)))
-    with patch("es_simhash.stores.sqlite.fingerprints._by_pairs", side_effect=AssertionError):
+    with patch.object(store._database.segments, "near", side_effect=AssertionError):
         nearest_found(store, values[: 2 * LEAST], 3)
 
 
