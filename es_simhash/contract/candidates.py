@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from es_simhash.search.keys import KeyQuery
     from es_simhash.search.nearest import Crowd, Nearest
 
-    KeySearches = dict[tuple[tuple[KeyQuery, ...], tuple[int, int] | None, int], list[int]]
-    """By the queries of a Probe, its times, and the most documents: the indices of the Probes that have these."""
+    KeySearch = tuple[tuple[KeyQuery, ...], tuple[int, int] | None, int]
+    """The queries of a Probe, its times, and the most documents."""
 
 _ANY_NUMBER = 1 << 62
 
@@ -119,9 +119,12 @@ class Candidates:
         """A Probe has queries, so the Rows come with their keys."""
         return any(probe.queries for probe in self.probes)
 
-    def key_searches(self) -> KeySearches:
-        """Return the different searches by keys. Queries that no document can fulfil are left out."""
-        found: KeySearches = {}
+    def key_searches(self) -> dict[KeySearch, list[int]]:
+        """Return the different searches by keys, each with the indices of its Probes.
+
+        Queries that no document can fulfil are left out.
+        """
+        found: dict[KeySearch, list[int]] = {}
         for index, probe in enumerate(self.probes):
             queries = tuple(query for query in probe.queries if len(query.keys) >= max(1, query.minimum))
             if queries:

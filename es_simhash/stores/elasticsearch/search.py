@@ -15,13 +15,18 @@ from es_simhash.errors import SimhashError, StoreError
 from es_simhash.fingerprinting.encoding import from_longs, to_array
 from es_simhash.search.candidates import candidates_clause, narrow_clause, plain_clause, same_clause
 from es_simhash.search.hamming import near_of_all
-from es_simhash.search.keys import KeyIndex
 from es_simhash.search.look_up import LookUp, choose
 from es_simhash.search.nearest import Crowd
 from es_simhash.stores.elasticsearch.by_id import chunks, with_ids
+from es_simhash.stores.elasticsearch.clauses import COLLAPSED, FIRST_WRITTEN, any_of, restricted
 from es_simhash.stores.elasticsearch.failures import check_complete, check_count, error_from_body
 from es_simhash.stores.elasticsearch.index import COUNT_AGE, COUNT_AGE_FOR_ONE
-from es_simhash.stores.elasticsearch.keys import alternative_clauses, clauses_left, clauses_of, sharing_clause
+from es_simhash.stores.elasticsearch.key_search import (
+    body_of_one,
+    body_of_several,
+    searched_together,
+    within_most,
+)
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.rows import (
     FINGERPRINT_FIELDS,
@@ -39,21 +44,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from es_simhash.contract import Probe, Row
-    from es_simhash.search.keys import KeyQuery
     from es_simhash.stores.elasticsearch.index import Index
-
-    KeySearch = tuple[tuple[tuple[KeyQuery, ...], tuple[int, int] | None, int], list[int]]
-    """One of :data:`es_simhash.contract.candidates.KeySearches`."""
+    from es_simhash.stores.elasticsearch.key_search import Searches
 
 DIGESTS = 100
 """Largest number of digests in one query without fingerprints, and of fingerprints in one query for exactly these."""
-TEXTS = 100
-"""Largest number of texts whose keys are in one query."""
-SHARING, SHARING_LEAST = 10, 100
-"""A search by the keys of n texts asks for ``SHARING`` * n + ``SHARING_LEAST`` hits, at most for a page. If it finds as
-many, each text is searched alone, and so are those of the next ``COUNT_AGE`` seconds."""
-COUNTED = 10_000
-"""Up to this number the documents that fulfil the queries of a Probe are counted."""
 SEARCHES = 100
 """Searches in one multi-search. A request may have 100 MB."""
 HITS = 20_000
@@ -66,8 +61,6 @@ TERMS = 10_000
 _SCORED = {"search_type": "dfs_query_then_fetch"}
 """The header of a search that sorts by score: a score counts the documents of all shards. That takes a further round
 between the shards."""
-_COLLAPSED = {"collapse": {"field": "simhash.digest"}}
-_FIRST_WRITTEN = {"simhash.written": {"order": "asc", "missing": "_first"}}
 
 
 # --- candidates ----------------------------------------------------------------------------------------------------
@@ -98,7 +91,7 @@ class _Look:
     probes: Sequence[Probe] = ()
     ranges: tuple[dict[str, Any], ...] = ()
     sharing: Sequence[int] | None = None
-    searches: Sequence[KeySearch] = ()
+    searches: Searches = ()
     ids: bool = False
 
 
@@ -114,7 +107,9 @@ def _find(index: Index, request: Candidates) -> Found:
     looks = [look for probes in batches for look in _searches(request, probes, ranges, look_up, page)]
     if look_up.narrow:
         crowded, looks = looks, []  # a search found very many documents a moment ago, so this one probably does, too
-    looks += _key_looks(request, ranges, index)
+    together, alone = searched_together(request, index)
+    looks += [_Look(body_of_several(request, some, index), searches=some) for some in together]
+    looks += _looks_of_one(request, alone, ranges)
     looks += [_Look(_search_of_ids(some), ids=True) for some in chunks(request.ids, TERMS)]
     while looks:
         again: list[_Look] = []
@@ -125,11 +120,11 @@ def _find(index: Index, request: Candidates) -> Found:
             elif look.searches:
                 others = look.searches
                 if len(hits) < size:
-                    some, others = _within_most(hit_rows(hits, index, request.time_field), others)
+                    some, others = within_most(hit_rows(hits, index, request.time_field), others)
                     rows |= {row.id: row for row in some}
                 else:
                     index.crowded_keys.set(True)
-                again += [_key_look(request, search, ranges) for search in others]
+                again += _looks_of_one(request, others, ranges)
             elif look.sharing is None and len(hits) == size:
                 crowded.append(look)
                 index.crowded.set(True)
@@ -145,6 +140,11 @@ def _find(index: Index, request: Candidates) -> Found:
         left_out.update(left)
         rows |= {row.id: row for row in hit_rows(hits, index, request.time_field)}
     return Found(list(rows.values()), dict(left_out), frozenset(ids))
+
+
+def _looks_of_one(request: Candidates, searches: Searches, ranges: Ranges | None) -> list[_Look]:
+    """Return the searches by the keys of one text each."""
+    return [_Look(body_of_one(request, search, ranges), sharing=probes) for search, probes in searches]
 
 
 def _bodies(searches: Sequence[dict[str, Any]], index: Index) -> Iterator[dict[str, Any]]:
@@ -218,7 +218,7 @@ def _count_fingerprints(
         "sources": [{name: {"terms": {"field": name}}} for name in names],
     }
     search = {
-        "query": _restricted(request, {"filter": [_near(asked, request, look_up), *ranges]}),
+        "query": restricted(request, {"filter": [_near(asked, request, look_up), *ranges]}),
         "size": 0,
         "track_total_hits": False,
         "aggs": {"kinds": {"composite": kinds, "aggs": {"first": {"min": {"field": "simhash.written"}}}}},
@@ -288,12 +288,12 @@ def _search_of_fingerprints(
 ) -> dict[str, Any]:
     """Return the body of a search for the documents with exactly these fingerprints, the first written first."""
     search = {
-        "query": _restricted(request, {"filter": [same_clause(fingerprints, request.bits), *ranges]}),
+        "query": restricted(request, {"filter": [same_clause(fingerprints, request.bits), *ranges]}),
         "size": size,
-        "sort": [_FIRST_WRITTEN],
+        "sort": [FIRST_WRITTEN],
         **row_options(request.time_field, keys=request.with_keys),
     }
-    return search | _COLLAPSED if request.one_per_digest and not ranges else search
+    return search | COLLAPSED if request.one_per_digest and not ranges else search
 
 
 def _every_hit(request: Candidates, searches: Sequence[dict[str, Any]], index: Index) -> list[list[dict[str, Any]]]:
@@ -350,7 +350,7 @@ def _searches(
     else:
         common, others = ranges.split(times)
         parts = [] if common is None else [(common, True)]
-        parts += [(_any_of(others), False)] if others else []
+        parts += [(any_of(others), False)] if others else []
     for part, collapse in parts:
         search = _search(request, probes, look_up, page, [part], collapse=collapse)
         yield _Look(search, probes, (part,))
@@ -376,10 +376,10 @@ def _search(
         should.append(_near(fingerprints, request, look_up))
     if digests := [probe.digest for probe in probes if probe.digest is not None]:
         should.append({"terms": {"simhash.digest": digests}})
-    query = _restricted(request, {"filter": [_any_of(should), *ranges]})
+    query = restricted(request, {"filter": [any_of(should), *ranges]})
     search = {"query": query, "size": page, **row_options(request.time_field, keys=request.with_keys)}
     if request.one_per_digest if collapse is None else collapse:
-        return search | _COLLAPSED | {"sort": [_FIRST_WRITTEN]}
+        return search | COLLAPSED | {"sort": [FIRST_WRITTEN]}
     return search | {"sort": ["_doc"]}  # the cheapest order
 
 
@@ -394,105 +394,6 @@ def _near(fingerprints: Sequence[int], request: Candidates, look_up: LookUp) -> 
     return candidates_clause(fingerprints, request.max_distance, bits=request.bits)
 
 
-def _key_looks(request: Candidates, ranges: Ranges | None, index: Index) -> Iterator[_Look]:
-    """Yield the searches by keys.
-
-    Most texts share enough keys with few documents, or none. So many texts are searched together. Where one text has
-    more documents than are returned, the server ranks them, in a search for it alone.
-    """
-    none_was_crowded = index.crowded_keys.old(COUNT_AGE)
-    alone: list[KeySearch] = []
-    others: list[KeySearch] = []
-    for search in request.key_searches().items():
-        (_, times, _), _ = search
-        (others if times is None and none_was_crowded else alone).append(search)
-    for some in _for_one_query(others, clauses_left(request.filter)):
-        if len(some) > 1:
-            yield _Look(_search_of_keys(request, some, index), searches=some)
-        else:
-            alone += some
-    yield from (_key_look(request, search, ranges) for search in alone)
-
-
-def _for_one_query(searches: Iterable[KeySearch], most: int) -> Iterator[list[KeySearch]]:
-    """Yield searches in lists, each for one query.
-
-    :param most: clauses of a query.
-    """
-    some: list[KeySearch] = []
-    clauses = 0
-    for search in searches:
-        (queries, _, _), _ = search
-        own = clauses_of(queries)
-        if some and (len(some) == TEXTS or clauses + own > most):
-            yield some
-            some, clauses = [], 0
-        some.append(search)
-        clauses += own
-    if some:
-        yield some
-
-
-def _key_look(request: Candidates, search: KeySearch, ranges: Ranges | None) -> _Look:
-    """Return the search for the documents that fulfil the queries of one text: most shared keys first.
-
-    It returns one hit too many, if there is one: so it is known that documents were left out.
-    """
-    (queries, times, most), probes = search
-    in_times = [] if ranges is None or times is None else [ranges.outer([times])]
-    body = {
-        "query": _restricted(request, {"must": [sharing_clause(queries)], "filter": in_times}),
-        "sort": ["_score", _FIRST_WRITTEN],
-        "size": most + 1,
-        **row_options(request.time_field, keys=request.with_keys),
-        "track_total_hits": COUNTED,
-    }
-    return _Look(body | _COLLAPSED if request.one_per_digest else body, sharing=probes)
-
-
-def _search_of_keys(request: Candidates, searches: Sequence[KeySearch], index: Index) -> dict[str, Any]:
-    """Return the body of a search for the documents that fulfil the queries of any of the texts."""
-    clauses = alternative_clauses([query for (queries, _, _), _ in searches for query in queries])
-    search = {
-        "query": _restricted(request, {"filter": [_any_of(clauses)]}),
-        "size": min(index.limits.page, SHARING_LEAST + SHARING * len(searches)),
-        **row_options(request.time_field, keys=request.with_keys),
-    }
-    return search | (_COLLAPSED | {"sort": [_FIRST_WRITTEN]} if request.one_per_digest else {"sort": ["_doc"]})
-
-
-def _within_most(rows: Sequence[Row], searches: Sequence[KeySearch]) -> tuple[list[Row], list[KeySearch]]:
-    """Return the Rows of those searches that find no more than they may, and the other searches.
-
-    The keys of a damaged document are not known. Its Row is returned, so that :func:`find_usable` learns of it.
-
-    :param rows: of every document that at least one of the searches finds.
-    """
-    if len(rows) <= min(most for (_, _, most), _ in searches):
-        return list(rows), []
-    every = [queries for (queries, _, _), _ in searches]
-    keys = KeyIndex([row.keys for row in rows], [row.length for row in rows], every)
-    kept = {number for number, row in enumerate(rows) if row.damaged}
-    others: list[KeySearch] = []
-    for search in searches:
-        (queries, _, most), _ = search
-        found = keys.fulfilling(queries)
-        if len(found) > most:
-            others.append(search)
-        else:
-            kept.update(found)
-    return [rows[number] for number in sorted(kept)], others
-
-
-def _restricted(request: Candidates, clauses: dict[str, list[Any]]) -> dict[str, Any]:
-    """Return the query of these clauses for documents that match the filter, without the ids to leave out."""
-    if request.filter is not None:
-        clauses = {**clauses, "filter": [*clauses["filter"], request.filter]}
-    if request.without:
-        clauses = {**clauses, "must_not": [with_ids(request.without)]}
-    return {"bool": clauses}
-
-
 def dependents(index: Index, originals: tuple[str, ...], heads: tuple[str, ...]) -> set[str]:
     found: set[str] = set()
     for ids in chunks(sorted({*originals, *heads}), TERMS):
@@ -501,7 +402,7 @@ def dependents(index: Index, originals: tuple[str, ...], heads: tuple[str, ...])
             {"terms": {"simhash.duplicate_of": sorted(named)}},
             {"terms": {"simhash.group": sorted(led)}},
         ]
-        query = {"bool": {"filter": [_any_of(links)]}}
+        query = {"bool": {"filter": [any_of(links)]}}
         search = {"query": query, "size": index.limits.page, **row_options()}
         hits = index.search(search)["hits"]["hits"]
         if len(hits) == search["size"]:  # all copies of an error page are linked to the first one
@@ -510,10 +411,6 @@ def dependents(index: Index, originals: tuple[str, ...], heads: tuple[str, ...])
             if row.duplicate_of in named or (row.group in led and row.group != row.id):
                 found.add(row.id)
     return found
-
-
-def _any_of(clauses: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"bool": {"should": clauses, "minimum_should_match": 1}}
 
 
 def _all_hits(
