@@ -23,7 +23,7 @@ _SEGMENT_MASK = (1 << SEGMENT_BITS) - 1
 _SIGN_BIT = 1 << 63
 _WORD_MASK = (1 << 64) - 1
 _SHIFTS = np.arange(64 - SEGMENT_BITS, -1, -SEGMENT_BITS, dtype=np.uint64)
-"""By so many bits the segments of a word are above its end."""
+"""A word that is shifted right by one of these has a segment in its low 16 bits."""
 
 
 def segment_count(bits: int) -> int:
@@ -101,3 +101,13 @@ def segments_of(fingerprints: NDArray[np.uint64], count: int) -> NDArray[np.uint
         for word, first in zip(columns(fingerprints), range(0, count, len(_SHIFTS)), strict=False)
     ]
     return (found[0] if len(found) == 1 else np.concatenate(found, axis=1)).astype(np.uint16)
+
+
+def segment_of(fingerprints: NDArray[np.uint64], number: int) -> NDArray[np.uint16]:
+    """Return one segment of n fingerprints, shape (n,).
+
+    :param fingerprints: an array that :func:`to_array` made.
+    """
+    word, place = divmod(number, len(_SHIFTS))
+    segments: NDArray[np.uint16] = (columns(fingerprints)[word] >> _SHIFTS[place]).astype(np.uint16)
+    return segments

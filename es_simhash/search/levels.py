@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _MERGE = 4
-"""A level is merged with the one before it, until that one has at least so many times its entries."""
+"""A level is merged into the next larger one if that has less than so many times its entries."""
 
 
 def levels_kept(sizes: Sequence[int], size: int) -> int:

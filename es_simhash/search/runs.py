@@ -28,12 +28,11 @@ def run_positions(starts: NDArray[np.integer] | int, counts: NDArray[np.integer]
 def pairs_in_runs(
     starts: NDArray[np.int64], counts: NDArray[np.int64], at_once: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield the rows and the positions of the runs of a table: each row with each position of its runs.
+    """Yield pairs of a row of a table and a position in one of its runs, many at once, as two arrays of equal length.
 
-    :param starts: shape (m, k).
+    :param starts: of the runs of m rows, shape (m, k).
     :param counts: shape (m, k).
-    :param at_once: about how many pairs are yielded together: those of some rows, and at least of one.
-    :returns: two arrays of one length, again and again.
+    :param at_once: about how many pairs are yielded together: those of some rows, at least of one.
     """
     ends = np.cumsum(counts.sum(axis=1))
     first = 0

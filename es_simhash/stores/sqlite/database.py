@@ -111,8 +111,9 @@ class Database:
                 with _transaction(connection, write=write):
                     yield connection
             except BaseException:
-                self.keys.forget()  # levels that it has made are not there
-                self.segments.forget()
+                if write:  # levels that it has made are not there
+                    self.keys.forget()
+                    self.segments.forget()
                 raise
 
     def close(self) -> None:

@@ -16,13 +16,13 @@ from es_simhash.fingerprinting.encoding import from_longs, to_array, to_longs
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.stores.sqlite.database import read_meta
 from es_simhash.stores.sqlite.filters import marked, to_sql
+from es_simhash.stores.sqlite.longs import long_columns
 from es_simhash.stores.sqlite.schema import (
     FORMAT,
     SAME_VERSION,
     WRITTEN,
     id_list,
     keys_as_bytes,
-    long_columns,
     read_config,
     read_keys,
     row_columns,
@@ -316,7 +316,6 @@ def restore(database: Database, whole: Mapping[str, str]) -> Written:
     statement = _insert_statement(_bits(database))
     with database.transaction() as connection:
         conflicts = stored_ids(frozenset(whole), connection)
-        database.known_fingerprints.forget()
         values = [json.loads(text) for id, text in whole.items() if id not in conflicts]
         rows = [_restored_row(each, _bits(database)) for each in values]
         numbers = _numbers(rows, database, connection)
@@ -324,7 +323,7 @@ def restore(database: Database, whole: Mapping[str, str]) -> Written:
             keys = None if each["keys"] is None else keys_as_bytes(each["keys"])
             row = {**each, "number": number, "keys": keys, "written": _free_write_order(each["written"], connection)}
             connection.execute(statement, [row[name] for name in names])
-        _add_to_tables(rows, numbers, _bits(database), database, connection)
+        _add_known(rows, numbers, _bits(database), database, connection)
     return Written(refused={}, searchable=True, conflicts=conflicts)
 
 
@@ -368,17 +367,11 @@ def _add_known(
     rows: Sequence[Row], numbers: Sequence[int | None], bits: int, database: Database, connection: Connection
 ) -> None:
     """Add Rows that were inserted to the tables that search reads, and to what is known in memory."""
-    _add_to_tables(rows, numbers, bits, database, connection)
-    database.known_fingerprints.add(rows)
-
-
-def _add_to_tables(
-    rows: Sequence[Row], numbers: Sequence[int | None], bits: int, database: Database, connection: Connection
-) -> None:
     with_keys = [(row, number) for row, number in zip(rows, numbers, strict=True) if number is not None]
     database.keys.add([row for row, _ in with_keys], [number for _, number in with_keys], connection)
     fingerprints = [row.fingerprint for row in rows if row.fingerprint is not None]
     database.segments.add(to_array(fingerprints, bits), bits, connection)
+    database.known_fingerprints.add(rows)
 
 
 def _insert_new(entries: Sequence[Entry], numbers: Sequence[int | None], bits: int, connection: Connection) -> bool:

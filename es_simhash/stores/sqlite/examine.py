@@ -27,6 +27,8 @@ _ENDINGS = (".db", ".sqlite", ".sqlite3")
 _OLDEST = (3, 35, 0)
 """The oldest release of SQLite with RETURNING."""
 _LITTLE_ROOM = 2**30
+_LEVELS = {f"{part}_{table}": f"{part}s" for part in ("key", "segment") for table in ("levels", "pages")}
+"""The tables with levels, by what they hold."""
 
 
 # --- what is wrong -------------------------------------------------------------------------------------------------
@@ -149,7 +151,7 @@ def measure_space(database: Database) -> Space:
     sizes: Counter[str] = Counter()
     for name, count in rows:
         if not name.startswith("sqlite_"):
-            sizes["keys" if name in ("key_levels", "key_pages") else name] += count
+            sizes[_LEVELS.get(name, name)] += count
     return Space(pages * size, dict(sizes))
 
 

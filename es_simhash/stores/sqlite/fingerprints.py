@@ -17,7 +17,7 @@ import numpy as np
 from es_simhash.fingerprinting.encoding import from_longs, to_array, to_longs
 from es_simhash.search.near_index import LARGEST_DISTANCE
 from es_simhash.search.nearest import Crowd
-from es_simhash.stores.sqlite.schema import long_columns
+from es_simhash.stores.sqlite.longs import long_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +94,7 @@ def _known_crowds(fingerprints: list[int], request: Candidates, database: Databa
 
 
 def _excludes(request: Candidates) -> bool:
-    """Return whether some documents do not count. The indexes of fingerprints do not know which."""
+    """Return whether some documents do not count. The index of fingerprints does not know which."""
     return request.filter is not None or bool(request.without) or request.time_field is not None
 
 
@@ -118,7 +118,7 @@ def nearest_crowds(
     crowds: dict[Longs, Crowd], request: Candidates, database: Database
 ) -> tuple[dict[Longs, Crowd], dict[int, int]]:
     """Return the fingerprints whose documents are read, and how many documents the others have by that of the Probe."""
-    # The indexes know nothing of the filter and of the ids to leave out, so then all are read.
+    # The index knows nothing of the filter and of the ids to leave out, so then all are read.
     if request.nearest is None or _excludes(request):
         return crowds, {}
     values = {from_longs(longs): longs for longs in crowds}

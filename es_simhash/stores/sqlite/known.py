@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from es_simhash.fingerprinting.encoding import from_longs
 from es_simhash.free_memory import free_memory
 from es_simhash.search.near_index import LARGEST_DISTANCE, NearIndex, most_held
-from es_simhash.stores.sqlite.schema import long_columns
+from es_simhash.stores.sqlite.longs import are_integers, long_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,12 +78,11 @@ class KnownFingerprints:
                 self._table = None
 
 
-def _read(connection: Connection, bits: int) -> NearIndex | None:
-    """Return the fingerprints of all documents; None if some are damaged, which a search must find."""
+def _read(connection: Connection, bits: int) -> NearIndex:
+    """Return the fingerprints of all documents."""
     table = NearIndex(bits, LARGEST_DISTANCE, positions=False)
-    found = connection.execute(f"SELECT {', '.join(long_columns(bits))} FROM documents WHERE fp IS NOT NULL")
+    names = long_columns(bits)
+    found = connection.execute(f"SELECT {', '.join(names)} FROM documents WHERE {are_integers(names)}")
     while page := found.fetchmany(_PAGE):
-        if not all(type(value) is int for longs in page for value in longs):
-            return None
         table.add([from_longs(longs) for longs in page])
     return table

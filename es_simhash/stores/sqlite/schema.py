@@ -1,8 +1,8 @@
 """The table of documents, its indexes, and a row of it as a Row.
 
 The row number of a document is its write order. What search reads of all documents is in tables of its own: their
-fingerprints (:mod:`es_simhash.stores.sqlite.segments`) and their keys (:mod:`es_simhash.stores.sqlite.keys`). A row has
-them too, each key in five bytes.
+fingerprints (:mod:`es_simhash.stores.sqlite.segments`) and their keys (:mod:`es_simhash.stores.sqlite.keys`). The
+row of a document has both too, each key in five bytes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from es_simhash.errors import StoreError
 from es_simhash.stores.sqlite.keys import TABLES as KEY_TABLES
+from es_simhash.stores.sqlite.longs import long_columns
 from es_simhash.stores.sqlite.segments import TABLES as SEGMENT_TABLES
 from es_simhash.stores.stored_row import LONGS, stored_row, usual_row
 
@@ -45,11 +46,6 @@ def read_keys(keys: Any) -> Any:
     padded = np.zeros((len(keys) // KEY_BYTES, 8), dtype=np.uint8)
     padded[:, :KEY_BYTES] = np.frombuffer(keys, dtype=np.uint8).reshape(-1, KEY_BYTES)
     return tuple(padded.view("<u8")[:, 0].tolist())
-
-
-def long_columns(bits: int) -> tuple[str, ...]:
-    """Return the columns that hold a fingerprint as signed longs of 64 bits, highest first."""
-    return LONGS[: bits // 64]
 
 
 def tables(bits: int) -> list[str]:

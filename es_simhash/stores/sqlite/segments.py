@@ -1,18 +1,22 @@
-"""The fingerprints of the documents of a file, sorted by each of their segments: which of them are near some others?
+"""The fingerprints of a file, sorted by each segment. A search finds those that are near given ones.
 
-Two fingerprints within k bits have one of any k + 1 segments in common; if there are only n < k + 1 segments, one
-differs in at most k // n bits (the pigeonhole principle; Manku, Jain and Das Sarma, "Detecting near-duplicates for web
-crawling", 2007, section 3). So the file has each fingerprint once for each segment. A search reads the fingerprints
-with one of its segments, and compares them.
+Two fingerprints within k bits differ in at most k segments. So of any k + 1 segments one is equal in both. If there are
+only n <= k segments, one of them differs in at most k // n bits (the pigeonhole principle; Manku, Jain and Das Sarma,
+"Detecting near-duplicates for web crawling", 2007, section 3). So the file has each fingerprint once for each segment.
+A search reads the fingerprints that have one of its segments, and compares them.
 
-A B-tree for each segment would do it too. But each fingerprint that is written would change another page of each of
-them. So new fingerprints are only put at the end of others. Once there are some hundred of them, they are sorted and
-become a :mod:`level <es_simhash.search.levels>`, which is never changed. A level has pages of the same number of
-fingerprints: first all of them sorted by the first segment, then by the second, and so on; and a directory, which says
-with which segment each page begins. The number of a level is never used again, so what is known of it stays true.
+With a B-tree for each segment, each new fingerprint would change one page of each B-tree. So new fingerprints are first
+appended to page 0, unsorted. Once there are some hundred of them, they are sorted and become a
+:mod:`level <es_simhash.search.levels>`, which is never changed. A level has pages of the same number of fingerprints:
+first all of them sorted by the first segment, then by the second, and so on; and a directory, which says with which
+segment each page begins. The number of a level is never used again, so a process may keep its pages in memory.
 
-A level has each fingerprint once, whatever many documents have it. The fingerprints of documents that were changed or
-removed stay. They are dropped when all levels become one: that one is made from the documents themselves.
+A level has each fingerprint once, however many documents have it. The fingerprints of documents that were changed or
+removed stay, until all levels become one and that one is larger than before: then it is made from the documents. This
+takes about a microsecond for each document. Other writers wait for it.
+
+The tables can be made from the documents at any time: if their rows are deleted, the next search reads the documents,
+and the next write makes them again.
 """
 
 from __future__ import annotations
@@ -23,12 +27,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.errors import StoreError
-from es_simhash.fingerprinting.encoding import columns, segment_count, segments_of
+from es_simhash.fingerprinting.encoding import columns, segment_count, segment_of, segments_of
 from es_simhash.search.hamming import near_of_all, paired_distances
 from es_simhash.search.levels import levels_kept
 from es_simhash.search.query_plan import ball
 from es_simhash.search.runs import pairs_in_runs
-from es_simhash.stores.stored_row import LONGS
+from es_simhash.stores.sqlite.longs import are_integers, long_columns
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -45,19 +49,24 @@ UNSORTED = 500
 TABLES = (
     """CREATE TABLE IF NOT EXISTS segment_levels (
         level INTEGER PRIMARY KEY AUTOINCREMENT,
+        size INTEGER NOT NULL,
         page INTEGER NOT NULL,
         firsts BLOB NOT NULL
     )""",
     "CREATE TABLE IF NOT EXISTS segment_pages (page INTEGER PRIMARY KEY, fingerprints BLOB NOT NULL)",
 )
-"""A level has the number of its first page, and the first key of each page (:func:`_keys`). The pages of a level are
-numbered one after the other. Page 0 has the fingerprints that are in no level."""
+"""A level has the number of its fingerprints, its first page, and the key of the first fingerprint of each page
+(:func:`_keys`). Its pages are numbered one after the other. Page 0 has the fingerprints that are in no level."""
 _KEPT = 8_192
-"""Pages of a level that are kept in memory: 32 MB. If there are more, all are read again."""
+"""Pages of a level that are kept in memory: 32 MB. With more, the others are dropped."""
 _AT_ONCE = 1_000_000
 """Comparisons that are made at once, so that memory does not grow with them."""
+_STORED_AT_ONCE = 65_536
+"""Stored fingerprints that are compared at once with each that is asked."""
 _FEW = 4
-"""So few fingerprints are compared with all of the pages that are read for them."""
+"""If at most so many are asked, each is compared with all fingerprints of the pages that are read."""
+_GROWTH = 1.2
+"""If all levels become one that is so many times as large as the largest one was, it is made from the documents."""
 _READ = 10_000
 """Documents that are read together."""
 
@@ -65,25 +74,23 @@ _READ = 10_000
 class _Level:
     """Fingerprints sorted by each segment.
 
+    :param size: how many there are.
     :param page: the number of the first page.
-    :param firsts: the first key of each page.
-    :param size: fingerprints of a page.
+    :param firsts: the key of the first fingerprint of each page.
+    :param parts: segments of a fingerprint.
     """
 
-    def __init__(self, page: int, firsts: NDArray[np.uint32], size: int, parts: int) -> None:
+    def __init__(self, size: int, page: int, firsts: NDArray[np.uint32], parts: int) -> None:
+        self.size = size
         self.page = page
         self.firsts = firsts
         self.pages_of_part = len(firsts) // parts
         self.known: dict[int, Fingerprints] = {}
-        self._size = size
 
-    def __len__(self) -> int:
-        """Return how many fingerprints there are at most."""
-        return self.pages_of_part * self._size
-
-    def pages(self, keys: NDArray[np.uint32]) -> tuple[Integers, Integers]:
+    def span(self, keys: NDArray[np.uint32]) -> tuple[Integers, Integers]:
         """Return the first and the last page that may have each of some keys."""
-        first = np.maximum(np.searchsorted(self.firsts, keys) - 1, 0)
+        first_of_part = (keys >> np.uint32(16)).astype(np.int64) * self.pages_of_part
+        first = np.maximum(np.searchsorted(self.firsts, keys) - 1, first_of_part)
         return first, np.maximum(np.searchsorted(self.firsts, keys, side="right") - 1, first)
 
 
@@ -117,20 +124,21 @@ class StoredSegments:
         """
         compared = min(max_distance + 1, segment_count(bits))
         near_segments = segments_of(asked, compared)[:, :, None] ^ ball(max_distance // segment_count(bits))
-        keys = _keys(near_segments, np.arange(compared)[None, :, None]).reshape(len(asked), -1)
+        keys = _keys(near_segments, np.arange(compared)[:, None])
         read = [self._unsorted(bits, connection)]
         found = []
         for level in self._current(bits, connection).values():
-            first, last = level.pages(keys)
-            between = np.maximum(last - first - 1, 0).sum()
-            if between > level.pages_of_part * len(asked):  # more comparisons than of each with each
+            first, last = level.span(keys)
+            whole_pages = np.maximum(last - first - 1, 0).sum()
+            if whole_pages > level.pages_of_part * len(asked):  # to compare each with each is cheaper
                 read.append(self._every(level, bits, connection))
             elif len(asked) <= _FEW:
-                read += self._pages(level, _each_of(first, last, len(level.firsts)), bits, connection)
+                read += self._pages(level, _between(first, last, level), bits, connection)
             else:
-                pages = _each_of(first, last, len(level.firsts))
-                some = self._pages(level, pages, bits, connection)
-                found += _near_by_keys(asked, keys, some, level.firsts[pages] >> np.uint32(16), max_distance)
+                for part in range(compared):
+                    pages = _between(first[:, part], last[:, part], level)
+                    stored = np.concatenate(self._pages(level, pages, bits, connection))
+                    found.append(_near_in_part(asked, near_segments[:, part], stored, part, max_distance))
         found.append(_near_any(asked, np.concatenate(read), max_distance))
         return _distinct(np.concatenate(found))
 
@@ -141,7 +149,7 @@ class StoredSegments:
         """
         if not len(fingerprints):
             return
-        values = np.concatenate([self._unsorted(bits, connection), fingerprints])
+        values = _distinct(np.concatenate([self._unsorted(bits, connection), fingerprints]))
         if len(values) > self._most_unsorted:
             self._add_level(values, bits, connection)
             values = values[:0]
@@ -151,50 +159,52 @@ class StoredSegments:
     def _add_level(self, values: Fingerprints, bits: int, connection: Connection) -> None:
         """Sort fingerprints, together with those of the smaller levels."""
         levels = self._current(bits, connection)
-        kept = levels_kept([len(level) for level in levels.values()], len(values))
+        kept = levels_kept([level.size for level in levels.values()], len(values))
         gone = dict(list(levels.items())[kept:])
-        if kept:
-            values = np.concatenate([*(self._every(level, bits, connection) for level in gone.values()), values])
-        else:
+        some = [self._every(level, bits, connection) for level in gone.values()]
+        values = _distinct(np.concatenate([*some, values]))
+        if not kept and len(values) > _GROWTH * max(map(len, some), default=0):
             values = _of_documents(bits, connection)
         for number, level in gone.items():
             connection.execute("DELETE FROM segment_levels WHERE level = ?", [number])
             pages = [level.page, level.page + len(level.firsts) - 1]
             connection.execute("DELETE FROM segment_pages WHERE page BETWEEN ? AND ?", pages)
         page: int = connection.execute("SELECT ifnull(max(page), 0) + 1 FROM segment_pages").fetchone()[0]
-        size, values = self._size(bits), _distinct(values)
-        firsts = [np.zeros(0, dtype=np.uint32)]
+        of_page = self._page_bytes * 8 // bits
+        pages_of_part = -(-len(values) // of_page)
+        firsts = []
         for part in range(segment_count(bits)):
-            ordered = _sorted_by(values, part)
-            firsts.append(_keys(segments_of(ordered[::size], part + 1)[:, part], part))
+            # A stable sort of 16 bits is a radix sort.
+            ordered = values[np.argsort(segment_of(values, part), kind="stable")]
+            firsts.append(_keys(segment_of(ordered[::of_page], part), part))
             data = ordered.astype("<u8").tobytes()
             pieces = (data[start : start + self._page_bytes] for start in range(0, len(data), self._page_bytes))
-            first = page + part * len(firsts[-1])
-            connection.executemany("INSERT INTO segment_pages VALUES (?, ?)", enumerate(pieces, first))
-        if not len(values):  # another program has changed them
-            return
-        directory = np.concatenate(firsts)
-        sql = "INSERT INTO segment_levels (page, firsts) VALUES (?, ?)"
-        connection.execute(sql, [page, directory.astype("<u4").tobytes()])
+            rows = enumerate(pieces, page + part * pages_of_part)
+            connection.executemany("INSERT INTO segment_pages VALUES (?, ?)", rows)
+        directory = np.concatenate(firsts).astype("<u4").tobytes()
+        sql = "INSERT INTO segment_levels (size, page, firsts) VALUES (?, ?, ?)"
+        connection.execute(sql, [len(values), page, directory])
 
     def _current(self, bits: int, connection: Connection) -> dict[int, _Level]:
         """Return the levels by their number, the largest first."""
         numbers = [number for (number,) in connection.execute("SELECT level FROM segment_levels ORDER BY level")]
         known = self._levels
-        self._levels = {number: known.get(number) or self._opened(number, bits, connection) for number in numbers}
+        self._levels = {
+            number: known[number] if number in known else self._opened(number, bits, connection) for number in numbers
+        }
         return self._levels
 
     def _opened(self, number: int, bits: int, connection: Connection) -> _Level:
-        sql = "SELECT page, firsts FROM segment_levels WHERE level = ?"
-        page, firsts = connection.execute(sql, [number]).fetchone()
-        parts = segment_count(bits)
+        sql = "SELECT size, page, firsts FROM segment_levels WHERE level = ?"
+        size, page, firsts = connection.execute(sql, [number]).fetchone()
         try:
             keys = np.frombuffer(firsts, dtype="<u4")
         except (TypeError, ValueError) as error:
             raise self._damaged() from error
-        if type(page) is not int or not len(keys) or len(keys) % parts:
+        pages = segment_count(bits) * -(-size // (self._page_bytes * 8 // bits)) if type(size) is int else 0
+        if type(page) is not int or page < 1 or not pages or len(keys) != pages:
             raise self._damaged()
-        return _Level(page, keys, self._size(bits), parts)
+        return _Level(size, page, keys, segment_count(bits))
 
     def _every(self, level: _Level, bits: int, connection: Connection) -> Fingerprints:
         """Return all fingerprints of a level."""
@@ -202,21 +212,36 @@ class StoredSegments:
 
     def _pages(self, level: _Level, pages: Integers, bits: int, connection: Connection) -> list[Fingerprints]:
         """Return the fingerprints of some pages of a level."""
-        known, wanted = level.known, pages.tolist()
-        missing = [page for page in wanted if page not in known]
-        if len(known) + len(missing) > _KEPT:
-            known = level.known = {}
-            missing = wanted
-        sql = "SELECT page, fingerprints FROM segment_pages WHERE page IN (SELECT value + ? FROM json_each(?))"
-        found = dict(connection.execute(sql, [level.page, json.dumps(missing)])) if missing else {}
-        for page in missing:
-            known[page] = self._values(found.get(level.page + page), bits)
-        return [known[page] for page in wanted]
+        wanted = pages.tolist()
+        found = {page: level.known[page] for page in wanted if page in level.known}
+        missing = [page for page in wanted if page not in found]
+        if missing:
+            if len(level.known) + len(missing) > _KEPT:
+                level.known = {}
+            sql = "SELECT page, fingerprints FROM segment_pages WHERE page IN (SELECT value + ? FROM json_each(?))"
+            read = dict(connection.execute(sql, [level.page, json.dumps(missing)]))
+            for page in missing:
+                found[page] = self._page(read.get(level.page + page), level.firsts[page], bits)
+            if len(missing) <= _KEPT:
+                level.known |= {page: found[page] for page in missing}
+        return [found[page] for page in wanted]
+
+    def _page(self, data: bytes | None, first: np.uint32, bits: int) -> Fingerprints:
+        """Return the fingerprints of a page.
+
+        :param first: the key of the first one.
+        """
+        values = self._values(data, bits)
+        if not len(values) or _keys(segment_of(values[:1], int(first) >> 16), int(first) >> 16) != first:
+            raise self._damaged()
+        return values
 
     def _unsorted(self, bits: int, connection: Connection) -> Fingerprints:
         """Return the fingerprints that are in no level."""
         found = connection.execute("SELECT fingerprints FROM segment_pages WHERE page = 0").fetchone()
-        return self._values(found[0] if found else b"", bits)
+        if found is None:  # the first write makes it
+            return _of_documents(bits, connection)
+        return self._values(found[0], bits)
 
     def _values(self, data: bytes | None, bits: int) -> Fingerprints:
         try:
@@ -225,63 +250,50 @@ class StoredSegments:
         except (TypeError, ValueError) as error:
             raise self._damaged() from error
 
-    def _size(self, bits: int) -> int:
-        """Return the number of fingerprints of a page."""
-        return self._page_bytes * 8 // bits
-
     def _damaged(self) -> StoreError:
-        return StoreError(f"{self._name} is damaged: its table of segments cannot be read; restore it from a copy")
+        return StoreError(
+            f"{self._name} is damaged: its table of segments cannot be read; restore it from a copy, or make the table "
+            "again: delete all rows of segment_levels and segment_pages"
+        )
 
 
 def _keys(segments: NDArray[np.uint16], parts: NDArray[np.integer] | int) -> NDArray[np.uint32]:
-    """Return segments as numbers that tell them from equal segments at other places of a fingerprint."""
-    places = np.asarray(parts, dtype=np.uint32) << np.uint32(16)
-    keys: NDArray[np.uint32] = segments.astype(np.uint32) | places
+    """Return keys: in the high 16 bits the place of a segment in its fingerprint, in the low 16 bits its value."""
+    keys: NDArray[np.uint32] = segments.astype(np.uint32) | np.asarray(parts, dtype=np.uint32) << np.uint32(16)
     return keys
 
 
-def _each_of(first: Integers, last: Integers, count: int) -> Integers:
-    """Return the pages from each first one to the last one, each once, ascending.
-
-    :param count: of all pages.
-    """
-    marks = np.zeros(count + 1, dtype=np.int64)
+def _between(first: Integers, last: Integers, level: _Level) -> Integers:
+    """Return the pages from each first one to the last one, each once, ascending."""
+    marks = np.zeros(len(level.firsts) + 1, dtype=np.int64)
     np.add.at(marks, first.ravel(), 1)
     np.add.at(marks, last.ravel() + 1, -1)
     return np.flatnonzero(np.cumsum(marks)[:-1])
 
 
-def _near_by_keys(
-    asked: Fingerprints,
-    keys: NDArray[np.uint32],
-    pages: list[Fingerprints],
-    parts: NDArray[np.uint32],
-    max_distance: int,
-) -> list[Fingerprints]:
-    """Return those of the stored fingerprints that are near one of n that are asked and have one of its keys.
-
-    :param keys: of each that is asked, shape (n, k).
-    :param pages: of a level, in their order.
-    :param parts: by which segment each page is sorted.
-    """
-    stored = np.concatenate(pages)
-    part = np.repeat(parts, [len(page) for page in pages])
-    word = stored if stored.ndim == 1 else stored[np.arange(len(stored)), part // 4]
-    segment = (word >> (np.uint64(48) - np.uint64(16) * (part % 4))).astype(np.uint16)
-    stored_keys = _keys(segment, part)
-    starts = np.searchsorted(stored_keys, keys)
-    counts = np.searchsorted(stored_keys, keys, side="right") - starts
-    found = []
-    for number, where in pairs_in_runs(starts, counts, _AT_ONCE):
-        found.append(stored[where[paired_distances(stored[where], asked[number]) <= max_distance]])
-    return found
-
-
 def _near_any(asked: Fingerprints, stored: Fingerprints, max_distance: int) -> Fingerprints:
     """Return those of the stored fingerprints that are near one of those that are asked. All are compared."""
     near = np.zeros(len(stored), dtype=np.bool_)
-    for _, some, _ in near_of_all(asked, stored, max_distance):
-        near[some] = True
+    for start in range(0, len(stored), _STORED_AT_ONCE):
+        for _, some, _ in near_of_all(asked, stored[start : start + _STORED_AT_ONCE], max_distance):
+            near[start + some] = True
+    return stored[near]
+
+
+def _near_in_part(
+    asked: Fingerprints, segments: NDArray[np.uint16], stored: Fingerprints, part: int, max_distance: int
+) -> Fingerprints:
+    """Return those of the stored fingerprints that are near one of n that are asked and have one of its segments.
+
+    :param segments: of each that is asked, shape (n, k).
+    :param stored: sorted by this segment.
+    """
+    stored_segments = segment_of(stored, part)
+    starts = np.searchsorted(stored_segments, segments)
+    counts = np.searchsorted(stored_segments, segments, side="right") - starts
+    near = np.zeros(len(stored), dtype=np.bool_)
+    for number, where in pairs_in_runs(starts, counts, _AT_ONCE):
+        near[where[paired_distances(stored[where], asked[number]) <= max_distance]] = True
     return stored[near]
 
 
@@ -295,18 +307,10 @@ def _distinct(fingerprints: Fingerprints) -> Fingerprints:
     return ordered[is_new]
 
 
-def _sorted_by(fingerprints: Fingerprints, part: int) -> Fingerprints:
-    """Return fingerprints sorted by one of their segments."""
-    # A stable sort of 16 bits is a radix sort.
-    return fingerprints[np.argsort(segments_of(fingerprints, part + 1)[:, part], kind="stable")]
-
-
 def _of_documents(bits: int, connection: Connection) -> Fingerprints:
-    """Return the fingerprints that documents have. Another program may have written what is none."""
-    names = LONGS[: bits // 64]
-    integers = " AND ".join(f"typeof({name}) = 'integer'" for name in names)
-    sql = f"SELECT DISTINCT {', '.join(names)} FROM documents WHERE fp IS NOT NULL AND {integers}"
-    cursor = connection.execute(sql)
+    """Return the fingerprints that documents have, each once. Rows whose columns are not integers are skipped."""
+    names = long_columns(bits)
+    cursor = connection.execute(f"SELECT DISTINCT {', '.join(names)} FROM documents WHERE {are_integers(names)}")
     found = [np.zeros((0, len(names)), dtype=np.int64)]
     while page := cursor.fetchmany(_READ):
         found.append(np.array(page, dtype=np.int64))
