@@ -56,8 +56,9 @@ READ_IF_ONE_IS_ENOUGH = 500
 """Entries of one key that are read to rank texts, if one common key is enough. A template may have many more."""
 READ = 20_000
 """Entries of one key that are read to rank texts, if several common keys are needed."""
-_DENSE = 4_000_000
-"""Positions that are counted in an array with a place for each, which takes less time than to sort them."""
+_DENSE = 8
+"""Texts are counted in an array with a place for each position, if there are at most so many places for an entry. It
+takes less time than to sort the entries."""
 
 
 def most_texts_held(free: float | None) -> int:
@@ -211,7 +212,10 @@ class KeyTable:
         queries = self._with_numbers(queries, 1 if own is None else 2)
         single, counted = _single_of(queries), _Counted.of(queries, self._levels)
         sizes = single.sizes(self._levels)
-        too_many = np.bincount(single.query, sizes, len(queries)) > self._crowded
+        # A text has at most one entry of each key. So with more entries than this there are more texts than ``most``.
+        others = most if own is None else most + 1
+        enough = np.minimum(self._crowded, others * np.bincount(single.query, minlength=len(queries)))
+        too_many = np.bincount(single.query, sizes, len(queries)) > enough
         too_many[counted.asker[counted.sizes > self._crowded]] = True
         found = [np.zeros((2, 0), dtype=np.int64)]
         kept = single.chosen(~too_many[single.query] & (sizes > 0)).in_order()
@@ -226,7 +230,8 @@ class KeyTable:
         has_few, with_few = self._with_few_numbers(queries)
         pairs = pairs[~has_few[pairs >> POSITION_BITS] | np.isin(pairs, with_few)]
         instead = too_many & has_few
-        pairs = np.union1d(pairs, with_few[instead[with_few >> POSITION_BITS]])
+        if instead.any():
+            pairs = np.union1d(pairs, with_few[instead[with_few >> POSITION_BITS]])
         too_many &= ~has_few
         if own is not None:
             pairs = pairs[pairs & (MOST - 1) != (pairs >> POSITION_BITS) + own]
@@ -259,7 +264,7 @@ class KeyTable:
             return Ranked(positions, np.zeros(0), was_cut)
         rarities = np.array([rarity(size, total) for size in sizes.tolist()])
         lowest, highest = int(positions.min()), int(positions.max())
-        if highest - lowest < _DENSE:
+        if highest - lowest < _DENSE * len(positions):
             texts, indices = np.arange(lowest, highest + 1), positions - lowest
         else:
             texts, indices = np.unique(positions, return_inverse=True)
