@@ -16,9 +16,9 @@ _MERGE = 4
 
 
 def levels_kept(sizes: Sequence[int], size: int) -> int:
-    """Return how many levels stay as they are when entries are added. The others are merged with these.
+    """Return how many levels stay as they are when entries are added. The other levels are merged with the entries.
 
-    >>> levels_kept([100, 20, 4], 1), levels_kept([100, 20, 4], 2), levels_kept([100, 20, 4], 10)
+    >>> levels_kept([100, 20, 4], 1), levels_kept([100, 20, 3], 1), levels_kept([100, 20, 4], 2)
     (3, 2, 0)
 
     :param sizes: how many entries each level has, the largest level first.

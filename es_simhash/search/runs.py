@@ -25,6 +25,19 @@ def run_positions(starts: NDArray[np.integer] | int, counts: NDArray[np.integer]
     return positions
 
 
+def in_any_run(first: NDArray[np.int64], last: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Return the positions that are in at least one of n runs, each once, ascending.
+
+    :param first: of each run, shape (n,).
+    :param last: of each run, shape (n,).
+    :param count: of all positions; each is smaller.
+    """
+    marks = np.zeros(count + 1, dtype=np.int64)
+    np.add.at(marks, first, 1)
+    np.add.at(marks, last + 1, -1)
+    return np.flatnonzero(np.cumsum(marks)[:-1])
+
+
 def pairs_in_runs(
     starts: NDArray[np.int64], counts: NDArray[np.int64], at_once: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:

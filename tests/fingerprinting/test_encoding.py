@@ -13,6 +13,8 @@ from es_simhash.fingerprinting.encoding import (
     from_signed,
     hex_segments,
     segment_count,
+    segment_of,
+    segments_of,
     split,
     to_array,
     to_longs,
@@ -39,6 +41,16 @@ def test_joined_segments_are_the_fingerprint(bits: int, data: st.DataObject) -> 
     parts = split(value, bits)
     assert len(parts) == segment_count(bits)
     assert int("".join(f"{part:016b}" for part in parts), 2) == value
+
+
+@each_length
+@given(data=st.data())
+def test_segments_of_an_array_are_those_of_each_fingerprint(bits: int, data: st.DataObject) -> None:
+    values = data.draw(st.lists(of_length(bits), max_size=5))
+    count = data.draw(st.integers(1, segment_count(bits)))
+    array, parts = to_array(values, bits), [split(value, bits) for value in values]
+    assert segments_of(array, count).tolist() == [list(some[:count]) for some in parts]
+    assert segment_of(array, count - 1).tolist() == [some[count - 1] for some in parts]
 
 
 def test_segment_0_holds_the_highest_bits() -> None:

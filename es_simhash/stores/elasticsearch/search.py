@@ -14,19 +14,14 @@ from es_simhash.contract import Candidates, Found
 from es_simhash.errors import SimhashError, StoreError
 from es_simhash.fingerprinting.encoding import from_longs, to_array
 from es_simhash.search.candidates import candidates_clause, narrow_clause, plain_clause, same_clause
-from es_simhash.search.hamming import near_of_all
+from es_simhash.search.hamming import near_any
 from es_simhash.search.look_up import LookUp, choose
 from es_simhash.search.nearest import Crowd
 from es_simhash.stores.elasticsearch.by_id import chunks, with_ids
 from es_simhash.stores.elasticsearch.clauses import COLLAPSED, FIRST_WRITTEN, any_of, restricted
 from es_simhash.stores.elasticsearch.failures import check_complete, check_count, error_from_body
 from es_simhash.stores.elasticsearch.index import COUNT_AGE, COUNT_AGE_FOR_ONE
-from es_simhash.stores.elasticsearch.key_search import (
-    body_of_one,
-    body_of_several,
-    searched_together,
-    within_most,
-)
+from es_simhash.stores.elasticsearch.key_search import body_of_one, body_of_several, searched_together, within_most
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.rows import (
     FINGERPRINT_FIELDS,
@@ -229,9 +224,7 @@ def _count_fingerprints(
         page = body["aggregations"]["kinds"]
         buckets = page["buckets"]
         values = [from_longs([bucket["key"][name] for name in names]) for bucket in buckets]
-        near = np.zeros(len(values), dtype=np.bool_)
-        for _, positions, _ in near_of_all(every, to_array(values, request.bits), request.max_distance):
-            near[positions] = True
+        near = near_any(every, to_array(values, request.bits), request.max_distance)
         for position in np.flatnonzero(near).tolist():
             bucket = buckets[position]
             crowds[values[position]] = Crowd(bucket["doc_count"], int(bucket["first"]["value"] or 0))

@@ -312,18 +312,18 @@ def _conflicts(rows: Sequence[Row], connection: Connection) -> frozenset[str]:
 
 
 def restore(database: Database, whole: Mapping[str, str]) -> Written:
-    names = _columns(_bits(database), quoted=False)
-    statement = _insert_statement(_bits(database))
+    bits = _bits(database)
+    names, statement = _columns(bits, quoted=False), _insert_statement(bits)
     with database.transaction() as connection:
         conflicts = stored_ids(frozenset(whole), connection)
         values = [json.loads(text) for id, text in whole.items() if id not in conflicts]
-        rows = [_restored_row(each, _bits(database)) for each in values]
+        rows = [_restored_row(each, bits) for each in values]
         numbers = _numbers(rows, database, connection)
         for each, number in zip(values, numbers, strict=True):
             keys = None if each["keys"] is None else keys_as_bytes(each["keys"])
             row = {**each, "number": number, "keys": keys, "written": _free_write_order(each["written"], connection)}
             connection.execute(statement, [row[name] for name in names])
-        _add_known(rows, numbers, _bits(database), database, connection)
+        _add_known(rows, numbers, bits, database, connection)
     return Written(refused={}, searchable=True, conflicts=conflicts)
 
 

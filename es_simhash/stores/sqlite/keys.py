@@ -32,6 +32,7 @@ from es_simhash.search.key_levels import (
 )
 from es_simhash.search.key_table import KeyTable, most_entries_held
 from es_simhash.search.levels import levels_kept
+from es_simhash.search.runs import in_any_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -163,10 +164,7 @@ class FileLevel:
 
     def _values(self, first: Integers, last: Integers) -> Array:
         """Return the entries of the pages from each first one to the last one."""
-        marks = np.zeros(len(self.pages) + 1, dtype=np.int64)
-        np.add.at(marks, first, 1)
-        np.add.at(marks, last + 1, -1)
-        needed = np.flatnonzero(np.cumsum(marks)[:-1])
+        needed = in_any_run(first, last, len(self.pages))
         known = self._known
         missing = [page for page in needed.tolist() if page not in known]
         self._used += len(needed)

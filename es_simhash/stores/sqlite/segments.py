@@ -28,10 +28,10 @@ import numpy as np
 
 from es_simhash.errors import StoreError
 from es_simhash.fingerprinting.encoding import columns, segment_count, segment_of, segments_of
-from es_simhash.search.hamming import near_of_all, paired_distances
+from es_simhash.search.hamming import near_any, paired_distances
 from es_simhash.search.levels import levels_kept
 from es_simhash.search.query_plan import ball
-from es_simhash.search.runs import pairs_in_runs
+from es_simhash.search.runs import in_any_run, pairs_in_runs
 from es_simhash.stores.sqlite.longs import are_integers, long_columns
 
 if TYPE_CHECKING:
@@ -58,13 +58,11 @@ TABLES = (
 """A level has the number of its fingerprints, its first page, and the key of the first fingerprint of each page
 (:func:`_keys`). Its pages are numbered one after the other. Page 0 has the fingerprints that are in no level."""
 _KEPT = 8_192
-"""Pages of a level that are kept in memory: 32 MB. With more, the others are dropped."""
+"""The most pages of a level that are kept in memory: 32 MB. If a search needs others, the former ones are dropped."""
 _AT_ONCE = 1_000_000
 """Comparisons that are made at once, so that memory does not grow with them."""
-_STORED_AT_ONCE = 65_536
-"""Stored fingerprints that are compared at once with each that is asked."""
 _FEW = 4
-"""If at most so many are asked, each is compared with all fingerprints of the pages that are read."""
+"""If a search asks for at most so many fingerprints, each is compared with all that are read from pages."""
 _GROWTH = 1.2
 """If all levels become one that is so many times as large as the largest one was, it is made from the documents."""
 _READ = 10_000
@@ -115,9 +113,9 @@ class StoredSegments:
         self._levels = {}
 
     def near(self, asked: Fingerprints, max_distance: int, bits: int, connection: Connection) -> Fingerprints:
-        """Return the fingerprints near one of some others, each once.
+        """Return the fingerprints that are near at least one of those that are asked, each once.
 
-        There may be some that no document has now.
+        Some of them may be former ones, which no document has now.
 
         :param asked: as ``encoding.to_array`` returns them.
         :param max_distance: in bits.
@@ -133,13 +131,14 @@ class StoredSegments:
             if whole_pages > level.pages_of_part * len(asked):  # to compare each with each is cheaper
                 read.append(self._every(level, bits, connection))
             elif len(asked) <= _FEW:
-                read += self._pages(level, _between(first, last, level), bits, connection)
+                read += self._pages(level, in_any_run(first.ravel(), last.ravel(), len(level.firsts)), bits, connection)
             else:
                 for part in range(compared):
-                    pages = _between(first[:, part], last[:, part], level)
+                    pages = in_any_run(first[:, part].ravel(), last[:, part].ravel(), len(level.firsts))
                     stored = np.concatenate(self._pages(level, pages, bits, connection))
                     found.append(_near_in_part(asked, near_segments[:, part], stored, part, max_distance))
-        found.append(_near_any(asked, np.concatenate(read), max_distance))
+        others = np.concatenate(read)
+        found.append(others[near_any(asked, others, max_distance)])
         return _distinct(np.concatenate(found))
 
     def add(self, fingerprints: Fingerprints, bits: int, connection: Connection) -> None:
@@ -263,27 +262,10 @@ def _keys(segments: NDArray[np.uint16], parts: NDArray[np.integer] | int) -> NDA
     return keys
 
 
-def _between(first: Integers, last: Integers, level: _Level) -> Integers:
-    """Return the pages from each first one to the last one, each once, ascending."""
-    marks = np.zeros(len(level.firsts) + 1, dtype=np.int64)
-    np.add.at(marks, first.ravel(), 1)
-    np.add.at(marks, last.ravel() + 1, -1)
-    return np.flatnonzero(np.cumsum(marks)[:-1])
-
-
-def _near_any(asked: Fingerprints, stored: Fingerprints, max_distance: int) -> Fingerprints:
-    """Return those of the stored fingerprints that are near one of those that are asked. All are compared."""
-    near = np.zeros(len(stored), dtype=np.bool_)
-    for start in range(0, len(stored), _STORED_AT_ONCE):
-        for _, some, _ in near_of_all(asked, stored[start : start + _STORED_AT_ONCE], max_distance):
-            near[start + some] = True
-    return stored[near]
-
-
 def _near_in_part(
     asked: Fingerprints, segments: NDArray[np.uint16], stored: Fingerprints, part: int, max_distance: int
 ) -> Fingerprints:
-    """Return those of the stored fingerprints that are near one of n that are asked and have one of its segments.
+    """Return the stored fingerprints that are near one of n that are asked, and have one of its segments.
 
     :param segments: of each that is asked, shape (n, k).
     :param stored: sorted by this segment.

@@ -26,15 +26,23 @@ if TYPE_CHECKING:
 each_width = pytest.mark.parametrize("bits", [64, 128])
 
 
+SMALL = {
+    "stores.sqlite.segments._KEPT": 3,
+    "stores.sqlite.segments._AT_ONCE": 2,
+    "stores.sqlite.segments._FEW": 0,
+    "search.hamming._COLUMNS": 5,
+}
+
+
 @pytest.fixture(
-    params=[(32, 3, {}), (32, 0, {"_KEPT": 3, "_AT_ONCE": 2, "_STORED_AT_ONCE": 5, "_FEW": 0}), (4_000, 20, {})],
+    params=[(32, 3, {}), (32, 0, SMALL), (4_000, 20, {})],
     ids=["small pages", "small limits", "large pages"],
 )
 def sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
     """Bytes of a page, and the most fingerprints in no level."""
     page, unsorted, limits = request.param
     for name, value in limits.items():
-        monkeypatch.setattr(f"es_simhash.stores.sqlite.segments.{name}", value)
+        monkeypatch.setattr(f"es_simhash.{name}", value)
     return page, unsorted
 
 
