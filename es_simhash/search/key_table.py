@@ -57,8 +57,8 @@ READ_IF_ONE_IS_ENOUGH = 500
 READ = 20_000
 """Entries of one key that are read to rank texts, if several common keys are needed."""
 _DENSE = 8
-"""Texts are counted in an array with a place for each position, if there are at most so many places for an entry. It
-takes less time than to sort the entries."""
+"""Texts are counted in an array that has a place for each position, unless it would have more than so many places for
+each entry. Then to sort the entries takes less time."""
 
 
 def most_texts_held(free: float | None) -> int:

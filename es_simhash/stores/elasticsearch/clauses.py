@@ -1,4 +1,4 @@
-"""Parts of a search that several searches have."""
+"""Parts that several kinds of search have in common."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class Database:
                 with _transaction(connection, write=write):
                     yield connection
             except BaseException:
-                if write:  # levels that it has made are not there
+                if write:  # the levels that it made are gone
                     self.keys.forget()
                     self.segments.forget()
                 raise

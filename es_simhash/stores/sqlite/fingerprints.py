@@ -1,4 +1,4 @@
-"""Near fingerprints in SQLite: memory or the table of segments finds them, and an index their documents.
+"""Near fingerprints in SQLite: memory or the table of segments finds them, and an index finds their documents.
 
 In a large load, :mod:`es_simhash.stores.sqlite.known` knows which fingerprints are near. Otherwise those with equal or
 similar segments are read and compared (:mod:`es_simhash.stores.sqlite.segments`).

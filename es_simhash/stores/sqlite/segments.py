@@ -93,7 +93,7 @@ class _Level:
 
 
 class StoredSegments:
-    """The fingerprints of one file, as far as they are known.
+    """The table of segments of one file, and those of its pages that are in memory.
 
     Methods are called in a transaction (:meth:`Database.transaction`).
 
