@@ -41,15 +41,13 @@ def test_the_benchmark_finds_everything_on_each_server(
     tmp_path: Path, elasticsearch_url: str, opensearch_url: str
 ) -> None:
     stores = ["--store", elasticsearch_url, "--store", f"opensearch+{opensearch_url}"]
-    found = benchmark(tmp_path, ["search", "add", "ingest", "model"], "--count", "400", "--workers", "0", *stores)
+    found = benchmark(tmp_path, ["search", "add", "ingest"], "--count", "400", "--workers", "0", *stores)
     recall = {name: line["recall"] for name, line in named_facts(found) if "recall" in line}
     assert recall["within 7 bits"] == 1
     for kind in ("plan", "plain OR"):
         of_servers = {name: each for name, each in recall.items() if name.endswith(f", {kind}")}
         assert {name.partition(" ")[0] for name in of_servers} == {"Elasticsearch", "OpenSearch"}
         assert set(of_servers.values()) == {1}
-    [bytes_of_an_index] = [aim for aim in found["aims"] if aim["what"].startswith("400 documents: bytes of the index")]
-    assert bytes_of_an_index["met"]
 
 
 @pytest.mark.elasticsearch

@@ -77,7 +77,6 @@ PARTS = {
     "near-equal": Part("documents near each other", "near_equal:near_equal", (2_000, 20_000, 100_000), once=True),
     "serve": Part("the HTTP server beside the Python call", "serve:serve", (100, 2_000, 20_000)),
     "rules": Part("what each rule costs, in processor time", "rules:rules", (200, 2_000, 20_000)),
-    "model": Part("the model of sizes beside an index", "model:model", (1_000, 100_000, 1_000_000), server=True),
     "shards": Part("1, 3, 6 and 12 shards", "shards:shards", (1_000, 100_000, 1_000_000), server=True),
     "several": Part("several ingests at once", "several:several", (400, 20_000, 200_000), server=True, once=True),
     "skew": Part("search where segments are hot", "skew:skew", (2_000, 100_000, 1_000_000)),
@@ -133,11 +132,6 @@ def parsed() -> argparse.Namespace:
         "--workers", type=int, default=cores(), help="worker processes of ingests; default: %(default)s"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured to this file")
-    parser.add_argument(
-        "--index",
-        metavar="NAME",
-        help="of the part model: measure this index, in place of a new one; it is flushed and read",
-    )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the rates of ingest or near-equal (matplotlib)")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
@@ -161,7 +155,7 @@ def function_of(part: Part) -> Callable[[Bench], None]:
 def bench_of(part: Part, arguments: argparse.Namespace, folder: Path, report: Report, servers: list[Server]) -> Bench:
     count = arguments.count or part.counts[SIZES.index(arguments.size)]
     rounds = arguments.rounds or (1 if part.once else ROUNDS[arguments.size])
-    given = (arguments.texts, arguments.seed, arguments.workers, arguments.plot, arguments.index)
+    given = (arguments.texts, arguments.seed, arguments.workers, arguments.plot)
     return Bench(count, rounds, folder, report, servers, *given)
 
 

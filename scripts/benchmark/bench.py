@@ -48,7 +48,6 @@ class Bench:
     seed: int = 1
     workers: int = 0
     plot: Path | None = None
-    existing: str | None = None
 
     @cached_property
     def rng(self) -> random.Random:

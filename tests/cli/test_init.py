@@ -273,7 +273,7 @@ def test_for_seen_items_an_address_without_an_index_means_the_index_of_users(tmp
     }
 
 
-@pytest.mark.parametrize("name", ["similar", "stats"])
+@pytest.mark.parametrize("name", ["similar", "doctor"])
 def test_a_command_imports_no_other_command(name: str) -> None:
     program = (
         "import sys; from es_simhash.cli import _COMMANDS, cli; before = set(sys.modules)\n"

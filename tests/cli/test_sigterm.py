@@ -136,7 +136,6 @@ CASES = {
         0,
         "report.html has a part of the report: run the command again",
     ),
-    "stats": Case(("stats",), 10, b"_disk_usage", 0),
     "export": Case(("export",), 10, b"keep_alive", 0, "0 documents exported, others are missing: export again"),
     "similar": Case(("similar", "市气象台今晨发布暴雨橙色预警"), 10, b"_msearch", 0),
     "backfill": Case(
@@ -146,14 +145,6 @@ CASES = {
         2,
         prepare=replaced,
         counts=r"200 documents in .*\n  new +200\n",
-    ),
-    "copy": Case(
-        ("copy", "--from", "STORE", "--to", "sqlite:///copy.db", "--batch-size", "100", "--workers", "0"),
-        500,
-        b"_mget",
-        7,
-        "run the same command again to continue",
-        counts=r"[0-9]+ documents in ",
     ),
     "dedupe": Case(
         ("dedupe", "log.jsonl", "--text-field", "user", "--against", "STORE", "--workers", "0"),
@@ -166,7 +157,7 @@ CASES = {
         ("seen", "add", "log.jsonl"), 0, b"_bulk", 10, counts="5,100 lines, 5,000 items, 5,000 not seen before"
     ),
 }
-READ_AHEAD = ("backfill", "copy", "dedupe")
+READ_AHEAD = ("backfill", "dedupe")
 """They say that they finish what they have read."""
 
 

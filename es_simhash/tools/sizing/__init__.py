@@ -1,1 +1,0 @@
-"""How many servers does it take?"""
