@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +16,9 @@ from es_simhash import Documents
 from tests.es_node.proxy import Delay, Proxy
 from tests.faults import MAX_DISTANCE, contents_of, news
 from tests.faults.cluster import VERBS, NodeKiller, address_of, calm, new_index
-from tests.test_docker import health_checks, passes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
-
     from tests.es_node.node import Node
 
 pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
@@ -40,21 +36,6 @@ def test_a_verb_ends_as_a_calm_run_although_nodes_and_the_master_are_killed(
     assert figures.runs > 0
     assert figures.documents > 0
     assert figures.lost == 0
-
-
-def test_the_health_check_of_the_compose_file_waits_for_all_three_nodes(
-    mortal_cluster: list[Node], tmp_path: Path
-) -> None:
-    [check] = health_checks("three-nodes.yml")
-    assert passes(check, mortal_cluster[0].url, tmp_path)
-    mortal_cluster[2].kill()
-    try:
-        until = time.monotonic() + 60  # the others notice it within seconds
-        while passes(check, mortal_cluster[0].url, tmp_path) and time.monotonic() < until:
-            time.sleep(1)
-        assert not passes(check, mortal_cluster[0].url, tmp_path)
-    finally:
-        mortal_cluster[2].restart()
 
 
 def test_a_slow_node_is_left_for_another_one(mortal_cluster: list[Node]) -> None:
