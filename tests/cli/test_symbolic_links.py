@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import stat
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash, line
+from tests.cli import HARVEST, STORM_NEAR, complaint, es_simhash, line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,14 +56,6 @@ def test_removed_documents_are_not_saved_through_a_link(folder: Path) -> None:
     assert not (folder / "elsewhere" / "target").exists()
 
 
-def test_a_finished_copy_removes_the_checkpoint_behind_a_link(folder: Path) -> None:
-    assert es_simhash(*INGEST, cwd=folder).code == 3
-    copy = ("copy", "--from", "sqlite:///es-simhash.db", "--to", "sqlite:///new.db", "--resume", "link")
-    assert es_simhash(*copy, cwd=folder).code == 0
-    assert list((folder / "elsewhere").iterdir()) == []
-    assert (folder / "link").is_symlink()
-
-
 @pytest.mark.parametrize("option", ["--dead-letter", "--resume"])
 def test_a_link_to_the_input_is_not_written(folder: Path, option: str) -> None:
     before = (folder / "news.jsonl").read_bytes()
@@ -79,13 +69,3 @@ def test_the_log_of_a_store_behind_a_link_is_not_written(folder: Path) -> None:
         es_simhash(*INGEST, "--store", "sqlite:///link", "--dead-letter", "elsewhere/target-wal", cwd=folder)
     )
     assert "--store and --dead-letter are one file" in said
-
-
-def test_ids_that_a_spreadsheet_would_compute_are_text(tmp_path: Path) -> None:
-    ids = [f"{first}1" for first in "=+-@＝＋－＠"]
-    (tmp_path / "news.jsonl").write_bytes(b"".join(line(id, STORM) for id in ids))
-    assert es_simhash("ingest", "news.jsonl", "--workers", "0", cwd=tmp_path).code == 0
-    shown = es_simhash("groups", "show", ids[0], "--csv", cwd=tmp_path).out
-    rows = list(csv.DictReader(io.StringIO(shown.removeprefix("\ufeff"))))
-    assert {row["id"] for row in rows} == {f"'{id}" for id in ids}
-    assert {row["duplicate_of"] for row in rows} == {"", f"'{ids[0]}"}

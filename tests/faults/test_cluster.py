@@ -19,6 +19,7 @@ from tests.faults.cluster import VERBS, NodeKiller, address_of, calm, new_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
     from tests.es_node.node import Node
 
 pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]

@@ -2,10 +2,10 @@
 
 import click
 
-from es_simhash.cli.seen.changes import add, forget, rebuild
+from es_simhash.cli.seen.changes import add, forget
 from es_simhash.cli.seen.init import init
 from es_simhash.cli.seen.unseen import unseen
-from es_simhash.cli.seen.users import clear, remove, rotate, stats
+from es_simhash.cli.seen.users import remove, rotate, show
 from es_simhash.console.help import Group
 
 EPILOG = """\b
@@ -33,5 +33,5 @@ def seen() -> None:
     """
 
 
-for command in (init, add, unseen, forget, stats, rotate, rebuild, clear, remove):
+for command in (init, add, unseen, forget, rotate, show, remove):
     seen.add_command(command)

@@ -1,4 +1,4 @@
-"""``es-simhash seen add|forget|rebuild``: change the seen items of users, from arguments or from JSON lines."""
+"""``es-simhash seen add|forget``: change the seen items of users, from arguments or from JSON lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from es_simhash.console.options import json_option, store_options
 from es_simhash.console.output import count_of, echo, print_json
 from es_simhash.console.scheme import open_seen
 from es_simhash.errors import InputError, SimhashError
-from es_simhash.ingest.ids import FirstPlaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,35 +71,6 @@ def forget(arguments: tuple[str, ...], user: str | None, as_json: bool, reading:
             _print_changed(items.forget(user, arguments), as_json, "forgotten")
         else:
             _apply(_source(arguments, reading), items.forget_many, as_json, "forgotten")
-
-
-@click.command(cls=Command)
-@click.argument("files", metavar="[FILE…|-]", nargs=-1)
-@json_option
-@input_options
-@store_options
-def rebuild(files: tuple[str, ...], as_json: bool, reading: dict[str, Any], **store: Any) -> None:
-    """Build the filters of users again, from a log.
-
-    Reads JSON lines {"user", "items"} from files or standard input. The first line of a user deletes the stored items
-    of that user. Each line adds its items. Users that are not in the log do not change. Items that other programs add
-    before the first line of their user is read are lost, unless they are in the log.
-
-    \b
-    es-simhash seen rebuild log.jsonl --store http://localhost:9200/users
-    """
-    with open_seen(**store) as items, FirstPlaces() as first_places:
-
-        def change(batch: Batch) -> SeenReport:
-            new_users = {user: seen for user, seen in batch.items() if first_places.claim(user, "") is None}
-            known_users = {user: seen for user, seen in batch.items() if user not in new_users}
-            report = items.rebuild_many(new_users)
-            added = items.add_many(known_users)
-            report.results.update(added.results)
-            report.failed.update(added.failed)
-            return report
-
-        _apply(_source(files, reading), change, as_json, "added")
 
 
 def _source(arguments: tuple[str, ...], reading: dict[str, Any]) -> Input:

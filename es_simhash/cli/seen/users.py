@@ -1,4 +1,4 @@
-"""``es-simhash seen stats|rotate|clear|remove``: show, rotate and delete the seen items of users."""
+"""``es-simhash seen show|rotate|remove``: show, rotate and delete the seen items of users."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from es_simhash.console.scheme import open_seen
 @click.option("--user", metavar="USER", required=True, help="The user's id.")
 @json_option
 @store_options
-def stats(user: str, as_json: bool, **store: Any) -> None:
+def show(user: str, as_json: bool, **store: Any) -> None:
     """Show the Bloom filters of a user.
 
     Prints one line for each generation, the oldest first: when it started, its number of items, layers and bytes, and
     its false-positive rate. The last line is the number of items on the user's forget list (see `seen forget`).
 
     \b
-    es-simhash seen stats --user ann
+    es-simhash seen show --user ann
     """
     with open_seen(**store) as seen:
         found = seen.stats(user)
@@ -85,20 +85,6 @@ def rotate(users: tuple[str, ...], before: int | None, as_json: bool, **store: A
             echo(f"failed: {with_options(str(error))}", err=True)
     if report.failed:
         sys.exit(SOME_NOT_DONE)
-
-
-@click.command(cls=Command)
-@click.option("--user", metavar="USER", required=True, help="The user's id.")
-@store_options
-def clear(user: str, **store: Any) -> None:
-    """Delete all seen items of a user. The user stays, with an empty filter.
-
-    \b
-    es-simhash seen clear --user ann
-    """
-    with open_seen(**store) as seen:
-        seen.clear(user)
-    echo(f"{user}: cleared")
 
 
 @click.command(cls=Command)
