@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isinf
 from typing import Any
 
 
@@ -19,6 +20,17 @@ class WrittenFloat(float):
         return number
 
 
+def exact_float(text: str) -> float:
+    """Return the float of a JSON number. It knows its text if Python would write it in another way.
+
+    :raises ValueError: if it is too large for a float.
+    """
+    number = float(text)
+    if isinf(number):
+        raise ValueError(f"the number {text} is too large: write it as a string")
+    return number if repr(number) == text else WrittenFloat(text)
+
+
 def loads(text: str | bytes) -> Any:
     """Return the value of a JSON text; its floats know how they were written."""
     return json.loads(text, parse_float=WrittenFloat)
@@ -33,6 +45,15 @@ def dumps(value: Any) -> str:
     if isinstance(value, WrittenFloat):
         return value.text
     return _string(value) if isinstance(value, str) else json.dumps(value)
+
+
+def has_written_floats(value: Any) -> bool:
+    """Return whether a WrittenFloat is in a value of JSON."""
+    if isinstance(value, dict):
+        return any(map(has_written_floats, value.values()))
+    if isinstance(value, list):
+        return any(map(has_written_floats, value))
+    return isinstance(value, WrittenFloat)
 
 
 def _string(value: str) -> str:

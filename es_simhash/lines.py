@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from es_simhash.errors import InputError
+from es_simhash.exact_json import exact_float
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
 UTF_8 = "utf-8"
 MAX_LINE = 64 << 20
 """Largest size of a line in bytes. A longer line is skipped, and is not held in memory."""
+
+
+class LineStream(Protocol):
+    """A file that is opened in binary mode, or what gives its lines in UTF-8."""
+
+    def readline(self, size: int, /) -> bytes:
+        """Return the next line, or so many bytes of it; nothing at the end."""
+        ...
 
 
 @value
@@ -40,10 +49,10 @@ class Line:
     version: Any = None
 
 
-def raw_lines(stream: IO[bytes], name: str, encoding: str = UTF_8, *, max_line: int = MAX_LINE) -> Iterator[Line]:
+def raw_lines(stream: LineStream, name: str, encoding: str = UTF_8, *, max_line: int = MAX_LINE) -> Iterator[Line]:
     """Yield the lines of a stream, not parsed yet. Empty lines are skipped.
 
-    :param stream: the file, opened in binary mode; in UTF-8.
+    :param stream: in UTF-8.
     :param name: the name of the file, for the places: ``name:12``.
     :param encoding: that the file had before it became UTF-8, for messages.
     :param max_line: the most bytes of a line.
@@ -61,24 +70,14 @@ def raw_lines(stream: IO[bytes], name: str, encoding: str = UTF_8, *, max_line: 
             yield Line(place, problem=problem, size=size)
         elif line.strip():
             yield Line(place, size=len(line), raw=line, encoding=encoding)
-        else:
-            number += skip_empty_lines(stream)
 
 
-def skip_empty_lines(stream: IO[bytes], blank: bytes | None = None) -> int:
-    """Skip empty lines that are in the buffer of a stream, and return how many. A stream without a buffer has none.
+def json_value(text: str) -> Any:
+    """Return the value of a JSON text. Its floats are written again as they are.
 
-    A loop over the lines would take minutes for a compressed file of nothing but line breaks.
-
-    :param blank: the characters of which an empty line may consist; by default all white space of ASCII.
+    :raises ValueError: if it is not JSON. NaN, Infinity and numbers that a float cannot hold are none.
     """
-    peek = getattr(stream, "peek", None)
-    if peek is None:
-        return 0
-    buffered: bytes = peek()
-    start = buffered[: len(buffered) - len(buffered.lstrip(blank))]
-    stream.read(start.rfind(b"\n") + 1)
-    return start.count(b"\n")
+    return _decoder.decode(text)
 
 
 def parsed(line: Line) -> Line:
@@ -91,11 +90,12 @@ def parsed(line: Line) -> Line:
         return replace(line, problem=str(error))
 
 
-def json_lines(stream: IO[bytes], name: str, *, max_line: int = MAX_LINE) -> Iterator[Line]:
+def json_lines(stream: LineStream, name: str, *, max_line: int = MAX_LINE) -> Iterator[Line]:
     """Yield the lines of a stream, parsed; the parameters are those of ``raw_lines``."""
     return map(parsed, raw_lines(stream, name, max_line=max_line))
 
 
+_UTF_16 = "not UTF-8: the line has zero bytes, as in UTF-16: name the encoding (encoding='utf-16')"
 _TRUNCATED = ", and the input ends there without a line break: check if the file is truncated"
 
 
@@ -108,9 +108,9 @@ def _parse(line: bytes, encoding: str) -> Any:
     if b"\0" in line:
         if encoding != UTF_8:
             raise InputError(f"not {encoding}: the line has zero bytes: check if the file has another encoding")
-        raise InputError("not UTF-8: the line has zero bytes, as in UTF-16: name the encoding (encoding='utf-16')")
+        raise InputError(_UTF_16)
     try:
-        return _decoder.decode(line.decode("utf-8-sig"))
+        return json_value(line.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise InputError(not_decoded(line, error, encoding)) from error
     except json.JSONDecodeError as error:
@@ -137,6 +137,8 @@ def not_decoded(line: bytes, error: UnicodeDecodeError, encoding: str) -> str:
     if encoding != UTF_8:
         character = len(line[: error.start].decode()) + 1
         return f"not {encoding} at character {character}: correct the line, or check if the file has another encoding"
+    if b"\0" in line:
+        return _UTF_16
     if error.reason == "unexpected end of data":
         fix = _TRUNCATED
     elif _looks_like_gb18030(line):
@@ -157,4 +159,4 @@ def _refuse_constant(constant: str) -> None:
     raise ValueError(f"{constant} is not a JSON number: use null")
 
 
-_decoder = json.JSONDecoder(parse_constant=_refuse_constant)
+_decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=exact_float)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import is_dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from es_simhash.contract import KeysState
 from es_simhash.deciding.content import content_of
 from es_simhash.deciding.outcome import Document, Outcome
 from es_simhash.errors import InputError
+from es_simhash.exact_json import dumps, has_written_floats
 from es_simhash.fingerprinting.normalisation import MAX_TEXT, check_surrogates
 from es_simhash.ingest.dead_letters import carried_line, has_json_form
 from es_simhash.lines import parsed
@@ -35,6 +37,8 @@ MAX_ID = 512
 """Bytes of an id, as in Elasticsearch."""
 MAX_BITS = 1_701
 """Bits of an id that is a whole number. A longer number has more than 512 digits."""
+
+_ROUNDED = re.compile(r"\d\.\d+E\+\d\d")
 
 _to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
@@ -169,6 +173,10 @@ class Reader:
         if isinstance(id, int) and id.bit_length() > MAX_BITS:
             raise InputError(f"the id in {field!r} is an integer of {id.bit_length():,} bits: use a string")
         id = str(id)
+        if _ROUNDED.fullmatch(id):
+            raise InputError(
+                f"the id in {field!r} is {id!r}, a number that a spreadsheet has rounded: export it as text"
+            )
         check_surrogates(id, f"the id in {field!r}")
         if "\0" in id:
             raise InputError(f"the id in {field!r} has a zero byte: remove it")
@@ -188,7 +196,7 @@ class Reader:
         if dotted := [key for key in document if str(key).startswith("simhash.")]:
             raise InputError(f"the field {dotted[0]!r} is used for the fingerprint: rename yours")
         try:
-            source = _to_json(document)
+            source = dumps(document) if has_written_floats(document) else _to_json(document)
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"the document cannot be written as JSON: {error}") from error
         check_surrogates(source, "the document, as JSON,")

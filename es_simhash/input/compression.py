@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
 import zlib
 from importlib import import_module
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
 
@@ -22,18 +25,9 @@ _FIRST_BYTES = {
     b"PK\x03\x04": "ZIP",
 }
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
-BUFFER = 1 << 17
-XZ_MEMORY = 512 << 20
+_BUFFER = 1 << 17
+_XZ_MEMORY = 512 << 20
 """Most memory in bytes for an xz file. The header of a file says how much it needs; `xz -9` needs 65 MB."""
-
-
-def buffered(stream: IO[bytes]) -> io.BufferedReader:
-    """Return a stream whose first bytes can be looked at. Nothing is read yet."""
-    if hasattr(
-        stream, "peek"
-    ):  # also standard input in the wrapper of click; a second buffer would wait until it is full
-        return cast("io.BufferedReader", stream)
-    return io.BufferedReader(_Unclosed(stream), BUFFER)
 
 
 def decompressed(stream: io.BufferedReader, name: str) -> io.BufferedReader:
@@ -42,12 +36,13 @@ def decompressed(stream: io.BufferedReader, name: str) -> io.BufferedReader:
     Several compressed files, one behind the other, are one stream. Data are decompressed as they are read.
 
     :param name: name of the file, for messages.
-    :raises InputError: if the package for the compression is missing, or the file is a ZIP archive.
+    :raises InputError: if the package for the compression is missing, or the file is a ZIP archive. While you read: if
+        the data are damaged or end too early.
     """
     start = stream.peek(6)
     for first, kind in _FIRST_BYTES.items():
         if start.startswith(first):
-            return io.BufferedReader(_Decompressed(_opened(kind, stream, name), kind, name), BUFFER)
+            return io.BufferedReader(_Decompressed(_opened(kind, stream, name), kind, name), _BUFFER)
     return stream
 
 
@@ -55,22 +50,12 @@ def _opened(kind: str, stream: io.BufferedReader, name: str) -> tuple[Any, type[
     """Return the decompressing file, with its method ``read1``, and the error of its library for damaged data."""
     if kind == "ZIP":
         raise InputError(f"{name} is a ZIP archive (perhaps of Excel): unpack it, or save the table as CSV")
-    if kind == "zstd":
-        return _opened_zstd(stream, name)
     if kind == "gzip":
-        import gzip
-
         return gzip.GzipFile(fileobj=stream), zlib.error
     if kind == "bzip2":
-        import bz2
-
         return _Streams(stream, bz2.BZ2Decompressor), OSError
-    import lzma
-
-    return _Streams(stream, lambda: lzma.LZMADecompressor(memlimit=XZ_MEMORY)), lzma.LZMAError
-
-
-def _opened_zstd(stream: io.BufferedReader, name: str) -> tuple[Any, type[Exception]]:
+    if kind == "xz":
+        return _Streams(stream, lambda: lzma.LZMADecompressor(memlimit=_XZ_MEMORY)), lzma.LZMAError
     try:
         zstd = _zstd()
     except ImportError as error:
@@ -87,35 +72,10 @@ def _zstd() -> Any:
         return import_module("backports.zstd")
 
 
-class _Unclosed(io.RawIOBase):
-    """A stream of the caller's, which stays open when its buffer is closed."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return self._stream.seekable()
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return self._stream.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._stream.tell()
-
-    def readinto(self, buffer: Buffer) -> int:
-        view = memoryview(buffer)
-        data = self._stream.read(len(view))
-        view[: len(data)] = data
-        return len(data)
-
-
 class _Streams:
     """The data of bzip2 or xz streams, one behind the other.
 
-    The files of Python's bz2 and lzma end in silence at a damaged stream, if it is not the first one.
+    Python's BZ2File and LZMAFile end in silence at a damaged stream, if it is not the first one.
     """
 
     def __init__(self, stream: io.BufferedReader, make: Callable[[], Any]) -> None:
@@ -128,13 +88,13 @@ class _Streams:
         while True:
             data = b""
             if self._decompressor.eof:
-                data = self._decompressor.unused_data or self._stream.read1(BUFFER)
+                data = self._decompressor.unused_data or self._stream.read1(_BUFFER)
                 while data and not (data := data.lstrip(b"\0")):  # zeros between the streams of xz
-                    data = self._stream.read1(BUFFER)
+                    data = self._stream.read1(_BUFFER)
                 if not data:
                     return b""
                 self._decompressor = self._make()
-            elif self._decompressor.needs_input and not (data := self._stream.read1(BUFFER)):
+            elif self._decompressor.needs_input and not (data := self._stream.read1(_BUFFER)):
                 raise EOFError
             if out := self._decompressor.decompress(data, size):
                 return out  # type: ignore[no-any-return]

@@ -1,108 +1,197 @@
-"""The rows of CSV and TSV files as documents: the first row names the fields, every value is a string."""
+"""The rows of CSV and TSV files as documents: the first row names the fields, every value is a string.
+
+What people call CSV comes from many programs. No row is dropped, and none becomes a part of another one, unless a
+rejected line says so: a quote that is not closed would otherwise take in the rows behind it.
+
+TSV has one row on each line. A cell has quotes only if it begins and ends with one, and ``\\N`` is a missing value, as
+in the dumps of Hive, MySQL and PostgreSQL.
+"""
 
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError
-from es_simhash.lines import MAX_LINE, UTF_8, Line, not_decoded, skip_empty_lines
+from es_simhash.lines import MAX_LINE, UTF_8, Line, not_decoded
 
 if TYPE_CHECKING:
-    import io
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from es_simhash.lines import LineStream
+
+MAX_LINES = 500
+"""Lines of a row. A row with more is taken for one whose quote is not closed."""
+_OTHER_DELIMITERS = ";\t|"
 
 
-def csv_rows(stream: io.BufferedReader, name: str, delimiter: str, encoding: str = UTF_8) -> Iterator[Line]:
+def table_rows(stream: LineStream, name: str, format: str = "csv", encoding: str = UTF_8) -> Iterator[Line]:
     """Yield the rows behind the header. A row that does not fit the header is a line with a problem.
 
     :param stream: in UTF-8.
-    :param delimiter: the character between cells.
+    :param format: ``csv`` or ``tsv``.
     :param encoding: that the file had before it became UTF-8, for messages.
     :raises InputError: if the header cannot be used, or if a row is longer than a line may be. The rows before are
         yielded first.
     """
-    # The limit is of the whole process. Without it a cell ends at 131,072 characters; _TextLines limits a row anyway.
-    csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))
     text = _TextLines(stream, name, encoding)
-    rows = csv.reader(text, delimiter=delimiter, strict=True)
     columns: list[str] | None = None
-    while True:
-        text.begin_row()
-        place = f"{name}:{text.number + 1}"
-        try:
-            row = next(rows)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            yield Line(place, problem=f"not CSV: {error}: check its quotes", raw=text.last)
-            continue
-        if not row:
-            text.skip_empty_lines()
-            continue
+    for row, problem in text.rows(format):
         if columns is None:
-            columns = _checked_columns(row, place, text.problem)
-        elif text.problem is not None:
-            yield Line(place, row, text.problem)
-        elif len(row) != len(columns):
-            yield Line(place, row, f"the row has {len(row)} cells, the header has {len(columns)}: check its quotes")
+            columns = _checked_columns(row, text.place, problem)
+            continue
+        problem = problem or _misfit(row, columns) or text.swallowed(row)
+        if problem is None:
+            document = {column: cell for column, cell in zip(columns, row, strict=True) if column}
+            yield Line(text.place, document, size=text.size)
         else:
-            yield Line(place, dict(zip(columns, row, strict=True)))
+            yield Line(text.place, problem=problem, size=text.size, raw=b"".join(text.lines))
 
 
-def _checked_columns(row: list[str], place: str, problem: str | None) -> list[str]:
+def _explained(error: csv.Error) -> str:
+    if "new-line character" in str(error):
+        return "a carriage return (\\r) without a line feed (\\n): put the cell in quotes, or change the line breaks"
+    return f"{error}: check its quotes"
+
+
+def _checked_columns(row: Sequence[str | None], place: str, problem: str | None) -> list[str]:
     if problem is not None:
         raise InputError(f"{place}: {problem}")
-    [(column, count)] = Counter(row).most_common(1)
+    columns = [cell or "" for cell in row]
+    [(column, count)] = Counter(filter(None, columns)).most_common(1)
     if count > 1:
         raise InputError(f"{place}: the header has the column {column!r} twice: give each column its own name")
-    return row
+    if len(columns) == 1 and (other := next((each for each in _OTHER_DELIMITERS if each in columns[0]), None)):
+        raise InputError(
+            f"{place}: the header is one cell, {columns[0]!r}: is the file separated by {other!r}? Separate it by "
+            "commas, or write sep= and the character into a line before the header; tabs are format='tsv'"
+        )
+    return columns
+
+
+def _misfit(row: Sequence[str | None], columns: Sequence[str]) -> str | None:
+    if len(row) != len(columns):
+        cells = "1 cell" if len(row) == 1 else f"{len(row)} cells"
+        return f"the row has {cells}, the header has {len(columns)}: check its quotes"
+    for number, (column, cell) in enumerate(zip(columns, row, strict=True), start=1):
+        if cell and not column:
+            return f"cell {number} is {cell[:20]!r}, and its column has no name: name it in the header"
+    return None
 
 
 class _TextLines:
-    """The lines of a stream as text, for the csv module."""
+    """The lines of a table as text, row by row."""
 
-    def __init__(self, stream: io.BufferedReader, name: str, encoding: str) -> None:
-        self.number = 0
-        """The number of the last line that was read."""
-        self.problem: str | None = None
-        """Why a line of the row is not in the encoding; None if all lines are."""
-        self.last = b""
-        """The last line that was read."""
+    def __init__(self, stream: LineStream, name: str, encoding: str) -> None:
+        self.lines: list[bytes] = []
+        """The lines of the row that was read last."""
+        self.size = 0
+        """Bytes of these lines."""
+        self._problem: str | None = None
+        self._number = 0
         self._stream = stream
         self._name = name
         self._encoding = encoding
-        self._size = 0
-        self._first = 0
+        self._delimiter = ","
 
-    def begin_row(self) -> None:
-        """Begin the next row. Its size counts from here."""
-        self._first = self.number + 1
-        self._size = 0
-        self.problem = None
+    @property
+    def place(self) -> str:
+        """Where the row begins."""
+        return f"{self._name}:{self._number - len(self.lines) + 1}"
 
-    def skip_empty_lines(self) -> None:
-        """Skip empty lines between two rows."""
-        self.number += skip_empty_lines(self._stream, b"\r\n")
+    def rows(self, format: str) -> Iterator[tuple[Sequence[str | None], str | None]]:
+        """Yield the cells of each row, and its problem or None. Rows without any content are skipped."""
+        rows = self._csv_rows() if format == "csv" else self._tsv_rows()
+        while True:
+            problem = None
+            row: Sequence[str | None] = ()
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                problem = f"not CSV: {_explained(error)}"
+            if problem or any(cell and cell.strip() for cell in row):
+                yield row, self._problem or problem
+            self._begin_row()
+
+    def _begin_row(self) -> None:
+        self.lines = []
+        self.size = 0
+        self._problem = None
+
+    def _csv_rows(self) -> Iterator[list[str]]:
+        """Return the rows of CSV. A line ``sep=;`` before the header names the delimiter, as for Excel."""
+        # The limit is of the whole process. Without it a cell ends at 131,072 characters; a row is limited anyway.
+        csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))
+        first = self._first_line()
+        if first.startswith("sep=") and len(first.rstrip("\r\n")) == len("sep=;"):
+            self._delimiter = first[len("sep=")]
+            self._begin_row()
+            first = self._first_line()
+        spaces = f"{self._delimiter} " in first  # `id, text`: then its rows have a space there too
+        return csv.reader(chain([first], self), delimiter=self._delimiter, strict=True, skipinitialspace=spaces)
+
+    def _first_line(self) -> str:
+        for line in self:
+            if line.strip():
+                return line
+            self._begin_row()
+        return ""
+
+    def _tsv_rows(self) -> Iterator[list[str | None]]:
+        self._delimiter = "\t"
+        return ([_tsv_cell(cell) for cell in line.rstrip("\r\n").split("\t")] for line in self)
+
+    def swallowed(self, row: Sequence[str | None]) -> str | None:
+        """Return the problem of a row that has taken in other rows, as far as they can be told; None if it has not.
+
+        A line inside a cell looks like a row if it has as many cells, and the first one, with digits, has the form of
+        the first cell of the row: ``news-17`` and ``news-18``.
+        """
+        problem = f"the row goes to line {self._number}"
+        if len(self.lines) > MAX_LINES:
+            return f"{problem}, more than {MAX_LINES} lines: check if a quote is not closed, or write JSON lines"
+        form = _form(row[0] or "")
+        for number, line in enumerate(self.lines[1:], start=self._number - len(self.lines) + 2):
+            cells = line.decode("utf-8", "replace").split(self._delimiter)
+            if len(cells) == len(row) > 1 and "0" in form and _form(cells[0]) == form:
+                return f"{problem}, and line {number} looks like a row of its own: check if a quote is not closed"
+        return None
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
-        line = self.last = self._stream.readline(MAX_LINE + 1)
+        line = self._stream.readline(MAX_LINE + 1)
         if not line:
             raise StopIteration
-        self.number += 1
-        self._size += len(line)
-        if self._size > MAX_LINE:
+        self._number += 1
+        self.lines.append(line)
+        self.size += len(line)
+        if self.size > MAX_LINE:
             raise InputError(
-                f"{self._name}:{self._first}: the row is longer than {MAX_LINE:,} bytes: check if it has a quote that "
-                "is not closed"
+                f"{self.place}: the row is longer than {MAX_LINE:,} bytes: check if it has a quote that is not closed"
             )
-        encoding = "utf-8-sig" if self.number == 1 else "utf-8"
+        encoding = "utf-8-sig" if self._number == 1 else "utf-8"
         try:
             return line.decode(encoding)
         except UnicodeDecodeError as error:
-            self.problem = not_decoded(line, error, self._encoding)
+            self._problem = not_decoded(line, error, self._encoding)
             return line.decode(encoding, "replace")
+
+
+def _tsv_cell(cell: str) -> str | None:
+    if cell == "\\N":
+        return None
+    if len(cell) > 1 and cell[0] == cell[-1] == '"':
+        return cell[1:-1].replace('""', '"')
+    return cell
+
+
+def _form(cell: str) -> str:
+    """Return a cell with 0 for each number, and a for each word."""
+    return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", cell.strip('" ')))

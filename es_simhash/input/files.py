@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import codecs
+import json
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 from es_simhash.errors import InputError
-from es_simhash.input.compression import SUFFIXES, buffered, decompressed
-from es_simhash.input.csv_rows import csv_rows
-from es_simhash.input.encoding import as_utf8, checked_encoding
-from es_simhash.input.json_array import array_items
+from es_simhash.input.compression import SUFFIXES, decompressed
+from es_simhash.input.csv_rows import table_rows
+from es_simhash.input.encoding import Utf8Lines, checked_encoding
 from es_simhash.input.parquet import parquet_rows
-from es_simhash.lines import UTF_8, parsed, raw_lines
+from es_simhash.lines import MAX_LINE, UTF_8, Line, json_value, parsed, raw_lines
 
 if TYPE_CHECKING:
     import io
     import os
     from collections.abc import Iterator
 
-    from es_simhash.lines import Line
+    from es_simhash.lines import LineStream
 
 FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
 """The names of the formats: JSON lines, a JSON array, comma and tab separated values, Parquet."""
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
+_TABLES = ("csv", "tsv")
 _PARQUET = b"PAR1"
+_START = 256
 
 
 def read_file(path: str | os.PathLike[str], *, format: str | None = None, encoding: str = UTF_8) -> Iterator[Line]:
@@ -38,7 +40,7 @@ def read_file(path: str | os.PathLike[str], *, format: str | None = None, encodi
         and the first bytes of the file.
     :param encoding: of the characters, such as ``gb18030``.
     :raises InputError: if the file cannot be opened, or the format or the encoding does not exist. While you iterate:
-        if the file cannot be read to its end. The documents before are returned first.
+        if the file cannot be read to its end. The documents before are returned first; of an array, none.
     """
     format = checked_format(format)
     checked_encoding(encoding)
@@ -67,7 +69,7 @@ def read_parts(path: str | os.PathLike[str]) -> Iterator[Line]:
     return chain.from_iterable(map(read_file, parts))
 
 
-def _closing(stream: IO[bytes], name: str, format: str | None, encoding: str) -> Iterator[Line]:
+def _closing(stream: io.BufferedReader, name: str, format: str | None, encoding: str) -> Iterator[Line]:
     with stream:
         yield from map(parsed, lines_of(stream, name, format, encoding))
 
@@ -82,33 +84,71 @@ def checked_format(format: str | None) -> str | None:
     return format
 
 
-def lines_of(stream: IO[bytes], name: str, format: str | None = None, encoding: str = UTF_8) -> Iterator[Line]:
-    """Yield the documents of a stream. JSON is not parsed yet.
+def lines_of(stream: io.BufferedReader, name: str, format: str | None = None, encoding: str = UTF_8) -> Iterator[Line]:
+    """Yield the documents of a stream. JSON lines are not parsed yet.
 
-    :param stream: the file, opened in binary mode.
+    :param stream: the file, opened in binary mode, with a buffer. It stays open.
     :param name: the name of the file, for the places and the suffix.
     :param format: as for :func:`read_file`.
     :param encoding: as for :func:`read_file`.
     :raises InputError: if the stream cannot be read to its end. The documents before are yielded first.
     """
-    content = decompressed(buffered(stream), name)
+    content = decompressed(cast("io.BufferedReader", stream), name)
     if format == "parquet" or (format is None and content.peek(4).startswith(_PARQUET)):
         return parquet_rows(content, name)
-    text = as_utf8(content, name, encoding)
+    format = format or _found_format(content, name, encoding)
+    if format == "json":
+        return _array_items(content, name, encoding)
     if checked_encoding(encoding) == UTF_8:
-        encoding = UTF_8  # one name for all of its names
-    format = format or _found_format(text, name)
-    if format in _DELIMITERS:
-        return csv_rows(text, name, _DELIMITERS[format], encoding)
-    return array_items(text, name, encoding) if format == "json" else raw_lines(text, name, encoding)
+        return _text_lines(content, name, format, UTF_8)
+    return _recoded_lines(content, name, format, encoding)
 
 
-def _found_format(stream: io.BufferedReader, name: str) -> str:
+def _recoded_lines(content: io.BufferedReader, name: str, format: str, encoding: str) -> Iterator[Line]:
+    with closing(Utf8Lines(content, name, encoding)) as lines:
+        yield from _text_lines(lines, name, format, encoding)
+
+
+def _text_lines(lines: LineStream, name: str, format: str, encoding: str) -> Iterator[Line]:
+    if format in _TABLES:
+        return table_rows(lines, name, format, encoding)
+    return raw_lines(lines, name, encoding)
+
+
+def _found_format(stream: io.BufferedReader, name: str, encoding: str) -> str:
     """Return the format: by the suffix, or by the first character. A document is an object, so ``[`` is an array."""
     name = name.lower()
     for suffix in SUFFIXES:
         name = name.removesuffix(suffix)
-    for format in _DELIMITERS:
+    for format in _TABLES:
         if name.endswith(f".{format}"):
             return format
-    return "json" if stream.peek(1).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[") else "jsonl"
+    start = stream.peek(_START)[:_START].decode(checked_encoding(encoding), "ignore")
+    return "json" if start.lstrip("\ufeff \t\r\n").startswith("[") else "jsonl"
+
+
+def _array_items(stream: IO[bytes], name: str, encoding: str) -> Iterator[Line]:
+    """Yield the items of a JSON array, with places such as ``news.json item 12``. The whole array is in memory."""
+    data = stream.read(MAX_LINE + 1)
+    if len(data) > MAX_LINE:
+        raise InputError(
+            f"{name} is a JSON array of more than {MAX_LINE:,} bytes: make JSON lines of it, for example with "
+            "jq -c '.[]', and read these"
+        )
+    try:
+        items = json_value(data.removeprefix(codecs.BOM_UTF8).decode(checked_encoding(encoding)))
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"cannot read {name}: not {encoding} at byte {error.start + 1}: correct it, or name its encoding (encoding)"
+        ) from error
+    except json.JSONDecodeError as error:
+        where = f"{error.msg.removesuffix(' at')} in line {error.lineno}, at character {error.colno}"
+        raise InputError(f"cannot read {name}: not JSON: {where}: correct it, or check if it is truncated") from error
+    except RecursionError as error:
+        raise InputError(f"cannot read {name}: nested too deeply: flatten it") from error
+    except ValueError as error:
+        raise InputError(f"cannot read {name}: invalid JSON: {error}") from error
+    if not isinstance(items, list):
+        raise InputError(f"{name} is no JSON array: leave the format out, or name it (format='jsonl')")
+    for number, item in enumerate(items, start=1):
+        yield Line(f"{name} item {number}", item, size=len(data) // len(items))
