@@ -1,4 +1,4 @@
-"""Laws of the compose files and of the Dockerfile: versions pinned, nothing reachable from outside, every server watched."""
+"""Laws of docker/: versions pinned, nothing reachable from outside, every server watched."""
 
 from __future__ import annotations
 

@@ -30,10 +30,9 @@ from dataclasses import dataclass
 
 from es_simhash.bloom.arguments import rate, whole_number
 
-# These were chosen by size and speed, from the capacity to 1,000 times as many items. The part bloom-growth of
-# scripts/benchmark shows both. A larger GROWTH leaves the last layer emptier; a smaller one makes more layers to look
-# into. A smaller TIGHTENING makes large filters larger; a larger one makes the second layer larger, and so filters just
-# above capacity.
+# These were chosen by size and speed, from the capacity to 1,000 times as many items. A larger GROWTH leaves the last
+# layer emptier; a smaller one makes more layers to look into. A smaller TIGHTENING makes large filters larger; a larger
+# one makes the second layer larger, and so filters just above capacity.
 GROWTH = 2
 FIRST = 0.75
 TIGHTENING = 0.7

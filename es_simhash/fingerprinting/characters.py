@@ -12,8 +12,8 @@ becomes 着. It does so in a simplified text too (乾隆, 瞭望, 著作). A tex
 stays as it is written.
 
 ``script_1.txt`` has a class a line: the character that the others become, then the others.
-``scripts/make-script-table`` makes it from the dictionaries of OpenCC (Apache-2.0, see ``script_1.NOTICE.txt``) and
-holds the rules. It is never edited: another table is a new file and a new name.
+It was made from the dictionaries of OpenCC (Apache-2.0, see ``script_1.NOTICE.txt``). It is never edited: another table
+is a new file and a new name.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ each row; a short text needs a few. Unlike in one-permutation hashing no row is 
 "Optimal densification for fast and accurate minwise hashing", ICML 2017), so that the estimate is unbiased.
 
 There are two kinds of bands, by the shingles that they are made of. The shorter a text, the shorter its shingles have
-to be: a few edits leave few of the longer ones (``scripts/study/keys.md``).
+to be: a few edits leave few of the longer ones.
 
 The keys of a text are part of the format. They never change: ``tests/vectors/minhash-3.jsonl`` holds examples.
 """
@@ -38,7 +38,7 @@ WIDTHS = {PAIRS: Widths(2, 3), LONGER: Widths(3, 5)}
 BANDS = 25
 ROWS = 5
 """A text at a Jaccard similarity of 0.8 shares a key with a chance of 0.99995, at 0.65 of 0.95, at 0.3 of 0.06, at 0.1
-of 0.0002; ``scripts/study/keys.py`` measures other choices."""
+of 0.0002."""
 
 _AT_ONCE = 32_768
 """Shingles that are hashed together."""

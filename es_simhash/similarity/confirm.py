@@ -56,7 +56,7 @@ def most_texts(length: int | None) -> int:
 
     Work is limited, and not the number of texts: a title takes 1 µs, and very many titles resemble each other. The
     number of shared q-grams tells little of how similar titles are. The number of shared bands tells more, so fewer
-    longer texts are enough (``scripts/study/keys.md``).
+    longer texts are enough.
 
     >>> most_texts(None), most_texts(5_000), most_texts(100), most_texts(40), most_texts(12)
     (20, 20, 50, 500, 1000)

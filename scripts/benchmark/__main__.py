@@ -1,10 +1,10 @@
 """Measure es_simhash beside other libraries, and beside other searches of the same server: one command.
 
     python scripts/benchmark --size tiny                                      every part that needs no server
-    python scripts/benchmark --part bloom --part embedded                     some parts
+    python scripts/benchmark --part bloom --part fingerprints                 some parts
     python scripts/benchmark --store http://localhost:9200 --size full --json full.json > full.md
     python scripts/benchmark --part ingest --count 10000000 --store http://localhost:9200
-    python scripts/benchmark --part search --store http://localhost:9200 --store opensearch+http://localhost:9201
+    python scripts/benchmark --part search --store opensearch+http://localhost:9201
 
 The other libraries are in the dependency group `bench`. Install them into an environment of their own:
 
@@ -27,18 +27,17 @@ import argparse
 import sys
 import tempfile
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench import Bench
 from header import cores, header
 from report import Report
-from servers import TooSmall, servers_of
+from servers import Server, TooSmall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from servers import Server
 
 SIZES = ("tiny", "small", "full")
 ROUNDS = {"tiny": 1, "small": 3, "full": 5}
@@ -60,43 +59,41 @@ class Part:
     server: bool = False
     once: bool = False
 
+    def run(self, bench: Bench) -> None:
+        module, name = self.function.split(":")
+        function: Callable[[Bench], None] = getattr(import_module(module), name)
+        function(bench)
+
 
 PARTS = {
     "fingerprints": Part("text to fingerprint", "fingerprints:fingerprints", (20, 200, 1_000)),
-    "embedded": Part("search in a file or in memory", "embedded:embedded", (2_000, 100_000, 1_000_000)),
-    "search": Part("search in a server", "search:search", (2_000, 100_000, 1_000_000), server=True),
-    "ingest": Part("ingest beside parallel_bulk", "ingest:ingest", (1_000, 20_000, 1_000_000), server=True, once=True),
-    "add": Part("single calls: add, similar", "add:add", (500, 20_000, 20_000), server=True),
-    "copy": Part("remove the copies of a file", "copies:copy", (300, 20_000, 1_000_000), once=True),
-    "groups": Part("group all documents", "groups:groups", (2_000, 100_000, 1_000_000), once=True),
+    "rules": Part("ingest by each rule, in processor time", "rules:rules", (200, 2_000, 20_000)),
     "bloom": Part("Bloom filters: times", "bloom:speed", (1_000, 10_000, 10_000)),
     "bloom-errors": Part("Bloom filters: false positives", "bloom:errors", (500, 10_000, 10_000), once=True),
-    "bloom-growth": Part("Bloom filters: other constants of growth", "bloom:growth", (200, 10_000, 10_000)),
-    "unseen": Part("unseen items beside a bare get", "seen:unseen", (200, 1_000, 1_000)),
-    "writers": Part("seen items with many writers: lost adds", "seen:writers", (2, 10, 25), once=True),
-    "near-equal": Part("documents near each other", "near_equal:near_equal", (2_000, 20_000, 100_000), once=True),
-    "serve": Part("the HTTP server beside the Python call", "serve:serve", (100, 2_000, 20_000)),
-    "rules": Part("what each rule costs, in processor time", "rules:rules", (200, 2_000, 20_000)),
-    "shards": Part("1, 3, 6 and 12 shards", "shards:shards", (1_000, 100_000, 1_000_000), server=True),
-    "several": Part("several ingests at once", "several:several", (400, 20_000, 200_000), server=True, once=True),
-    "skew": Part("search where segments are hot", "skew:skew", (2_000, 100_000, 1_000_000)),
+    "search": Part("search in a server", "search:search", (2_000, 100_000, 1_000_000), server=True),
+    "ingest": Part("ingest beside parallel_bulk", "ingest:ingest", (1_000, 20_000, 1_000_000), server=True, once=True),
+    "add": Part("single calls: add, similar, unseen", "add:add", (500, 20_000, 20_000), server=True),
 }
 
 
 def main() -> None:
     arguments = parsed()
-    servers = servers_of(arguments.store)
-    report = Report(header(servers), arguments.json)
+    server = Server(arguments.store.rstrip("/")) if arguments.store else None
+    report = Report(header(server), arguments.json)
     too_small = False
     for name in arguments.part or PARTS:
         part = PARTS[name]
-        if part.server and not servers:
+        if part.server and server is None:
             report.left_out(f"the part {name}", "it needs a server: --store http://localhost:9200")
             continue
         report.heading(name, part.what)
+        count = arguments.count or part.counts[SIZES.index(arguments.size)]
+        rounds = arguments.rounds or (1 if part.once else ROUNDS[arguments.size])
         with tempfile.TemporaryDirectory() as folder:
+            bench = Bench(count, rounds, Path(folder), report, server)
+            bench.texts, bench.seed, bench.workers = arguments.texts, arguments.seed, arguments.workers
             try:
-                function_of(part)(bench_of(part, arguments, Path(folder), report, servers))
+                part.run(bench)
             except TooSmall as error:
                 report.left_out(f"the part {name}", str(error))
                 too_small = True
@@ -121,18 +118,12 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--rounds", type=positive, metavar="N", help="default: 1, 3 or 5, by --size")
     parser.add_argument(
         "--store",
-        action="append",
-        default=[],
         metavar="URL",
-        help="address of an Elasticsearch, or opensearch+http://… of an OpenSearch, without an index; if it is "
-        "repeated, search and ingest compare the servers, and the other parts use the first one",
+        help="address of an Elasticsearch, or opensearch+http://… of an OpenSearch, without an index",
     )
-    parser.add_argument("--texts", type=Path, metavar="FILE", help="texts for fingerprints and confirm, as JSON lines")
-    parser.add_argument(
-        "--workers", type=int, default=cores(), help="worker processes of ingests; default: %(default)s"
-    )
+    parser.add_argument("--texts", type=Path, metavar="FILE", help="texts of the parts fingerprints, rules and add")
+    parser.add_argument("--workers", type=int, default=cores(), help="processes of an ingest; default: %(default)s")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured to this file")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the rates of ingest or near-equal (matplotlib)")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 
@@ -142,21 +133,6 @@ def positive(value: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError("must be 1 or more")
     return number
-
-
-def function_of(part: Part) -> Callable[[Bench], None]:
-    from importlib import import_module
-
-    module, name = part.function.split(":")
-    function: Callable[[Bench], None] = getattr(import_module(module), name)
-    return function
-
-
-def bench_of(part: Part, arguments: argparse.Namespace, folder: Path, report: Report, servers: list[Server]) -> Bench:
-    count = arguments.count or part.counts[SIZES.index(arguments.size)]
-    rounds = arguments.rounds or (1 if part.once else ROUNDS[arguments.size])
-    given = (arguments.texts, arguments.seed, arguments.workers, arguments.plot)
-    return Bench(count, rounds, folder, report, servers, *given)
 
 
 if __name__ == "__main__":

@@ -43,10 +43,6 @@ def fingerprints(bench: Bench) -> None:
     aim = bench.report.aim
     aim("fingerprints, × 1e0ng/simhash with jieba", table.ratio(base, "1e0ng/simhash with jieba"), at_least=10)
     aim("fingerprints, share of the rate of rjieba alone", table.ratio(base, "rjieba alone"), at_least=0.4)
-    if {"es_simhash, jieba", "es_simhash, rjieba"} <= rates.keys():
-        both = zip(*(contenders[f"es_simhash, {name}"](some) for name in ("jieba", "rjieba")), strict=True)
-        same = sum(one.value == other.value for one, other in both)
-        bench.report.note(f"Both segmenters give the same bits for {same:,} of {len(some):,} texts.")
 
 
 def ours(bench: Bench) -> dict[str, Callable[[str], Any]]:

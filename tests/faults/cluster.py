@@ -1,6 +1,6 @@
 """Nodes of a cluster are killed and brought back, while a verb runs again and again; every run must end as a calm one.
 
-The reference is an SQLite file, which no node takes away. The tests kill a few nodes; `scripts/kill-nodes` kills many.
+The reference is an SQLite file, which no node takes away.
 """
 
 from __future__ import annotations

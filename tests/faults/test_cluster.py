@@ -1,7 +1,4 @@
-"""A cluster of three nodes, of which one is killed at any moment: every verb ends as if none were.
-
-`scripts/kill-nodes` does the same for longer.
-"""
+"""A cluster of three nodes, of which one is killed at any moment: every verb ends as if none were."""
 
 from __future__ import annotations
 

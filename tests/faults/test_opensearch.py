@@ -1,7 +1,4 @@
-"""A cluster of three OpenSearch nodes, of which one is killed at any moment: the verbs end as if none were.
-
-`scripts/kill-nodes --release opensearch` does the same for longer, with all verbs.
-"""
+"""A cluster of three OpenSearch nodes, of which one is killed at any moment: the verbs end as if none were."""
 
 from __future__ import annotations
 
