@@ -1,20 +1,20 @@
 """What does a person call? One module per command: it parses options, calls the library once, and prints the result.
 
-The exit codes are in :mod:`es_simhash.console.exits`.
+The commands of ``es_simhash.tools`` use the same options and print in the same way. The exit codes are in ``exits``.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
+from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from es_simhash import __version__
-from es_simhash.console import main as console
-from es_simhash.console.help import Group
+from es_simhash.cli.exits import run
+from es_simhash.cli.output import show_details
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping
@@ -44,19 +44,30 @@ Exit codes:
 3    done, but some documents were rejected, failed or not found
 4    stopped at a duplicate (--on-duplicate fail)
 130  interrupted (Ctrl-C)
-143  terminated (SIGTERM)
+143  terminated (SIGTERM)"""
 
-After an error or an interruption a command says how many documents are done so far. For evaluate read pairs in place of
-documents. For the seen commands see es-simhash seen --help."""
+
+class Group(click.Group):
+    """A group that lists its commands in their order, and names the one that is nearest to a mistyped one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(self.commands)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Return the command that the first argument names. The error for another name says which is nearest."""
+        if args[0] not in self.commands and (near := get_close_matches(args[0], self.commands, 1)):
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]}?")
+        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=Group, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("-v", "--verbose", is_flag=True, help="Log each request to a server and each batch on standard error.")
 @click.version_option(__version__)
-def cli() -> None:
+def cli(verbose: bool) -> None:
     """Find near-duplicate documents in SQLite, Elasticsearch or OpenSearch. Made for Chinese texts.
 
     \b
-    Store documents in SQLite and report duplicates. Then search them:
     es-simhash ingest news.jsonl
     es-simhash similar "市气象台发布暴雨预警…"
 
@@ -65,6 +76,8 @@ def cli() -> None:
     es-simhash init --store http://localhost:9200/news
     es-simhash ingest news.jsonl --store http://localhost:9200/news
     """
+    if verbose:
+        show_details()
 
 
 class _Commands(Mapping[str, click.Command]):
@@ -84,12 +97,6 @@ class _Commands(Mapping[str, click.Command]):
 cli.commands = cast("MutableMapping[str, click.Command]", _Commands())
 
 
-def import_command() -> None:
-    """Import the module of the command that is called, if its name is the first argument."""
-    if len(sys.argv) > 1 and sys.argv[1] in _COMMANDS:
-        cli.commands[sys.argv[1]]
-
-
 def main() -> None:
     """Run ``es-simhash``."""
-    console.main(cli, "es-simhash")
+    run(cli, "es-simhash")

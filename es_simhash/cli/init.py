@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash.console.help import Command, option
-from es_simhash.console.options import id_field_option, rule_options, store_options
-from es_simhash.console.output import echo
-from es_simhash.console.scheme import open_documents, scheme_options
+from es_simhash import DuplicateRule
+from es_simhash.cli.options import (
+    confirm_option,
+    duration,
+    id_field_option,
+    open_documents,
+    parsed_by,
+    read_fingerprinter,
+    rule_option,
+    scheme_options,
+    store_options,
+    text_field_option,
+)
+from es_simhash.cli.output import echo
+from es_simhash.similarity.measures import MEASURES
+from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE
 
 if TYPE_CHECKING:
-    from es_simhash.similarity.rule import RuleOptions
+    from datetime import timedelta
+
+    from typing_extensions import Unpack
+
+    from es_simhash import Documents
+    from es_simhash.cli.options import StoreOptions
+    from es_simhash.similarity.rule import Rule
 
 _MESSAGES = {
     "created": "created; next run `es-simhash ingest --store {0}`",
@@ -22,52 +41,80 @@ _MESSAGES = {
     "unchanged": "already set up; nothing to do",
 }
 
-_KEYS_ADDED = "added the keys; if it has documents, next run {}"
-_KEYS_INCOMPLETE = "already set up, but documents lack their keys; next run {}"
-_BACKFILL = "`es-simhash backfill --again --text-field FIELD --store {0}`"
 
-
-@click.command(cls=Command)
-@rule_options()
+@click.command()
+@rule_option
+@confirm_option
+@click.option(
+    "--similarity",
+    "measure",
+    metavar="NAME",
+    type=click.Choice(MEASURES),
+    help=f"How --rule copy measures: {', '.join(MEASURES)}.  [default: either]",
+)
+@click.option(
+    "--max-distance",
+    metavar="K",
+    type=int,
+    help=f"The fingerprints differ in at most K bits.  [default: {DEFAULT_MAX_DISTANCE} for fingerprint]",
+)
+@click.option("--any-numbers", is_flag=True, help="Texts with other numbers may be duplicates.")
+@click.option(
+    "--within",
+    metavar="DURATION",
+    callback=parsed_by(duration),
+    help="Their times differ by at most this: 12h, 7d or 2w.",
+)
+@click.option("--time-field", metavar="FIELD", help="For --within: field with the time.")
+@text_field_option
 @id_field_option
-@store_options
+@click.option("--no-keys", is_flag=True, help="Store no keys: --rule fingerprint needs none.")
 @scheme_options
-@option(
-    "--keys/--no-keys",
-    section="Keys",
-    default=None,
-    help="Store keyword keys with each document, some 500 bytes. With them --rule copy and contained find their "
-    "duplicates, short texts too, whatever the distance of the fingerprints.  [default: keys for a new store, unless "
-    "its rule compares no texts; a store that exists stays as it is]",
-)
-@option(
-    "--template",
-    section="Rollover",
-    is_flag=True,
-    help="For an index that rolls over: make the name an alias, its first index, and an index template for those that "
-    "follow. Not for SQLite.",
-)
-def init(rule: RuleOptions, id_field: str | None, keys: bool | None, template: bool, **store: Any) -> None:
-    """Set up a store for fingerprints.
+@store_options
+def init(
+    rule: Rule | None,
+    confirm: float | None,
+    measure: str | None,
+    max_distance: int | None,
+    any_numbers: bool,
+    within: timedelta | None,
+    time_field: str | None,
+    text_field: tuple[str, ...] | None,
+    id_field: str | None,
+    no_keys: bool,
+    scheme: str | None,
+    html: bool,
+    **store: Unpack[StoreOptions],
+) -> None:
+    """Set up a store, with its rule.
 
-    Creates the index or the SQLite file. If the index exists, adds the object `simhash` to its mapping and changes no
-    other field. You can run it again. For SQLite it is optional: the first ingest creates the file.
-
-    The store keeps the rule and the names of fields that you give; the first ingest sets the others. All other commands
-    use them. To change them later, run init with others, then group.
+    Creates the index or the SQLite file, or adds the object `simhash` to the mapping of an index. The store keeps the
+    rule and the names of fields. To change them run init again, then group.
 
     \b
     es-simhash init --store http://localhost:9200/news
     es-simhash init --text-field title,body --id-field url
-    es-simhash init --store http://localhost:9200/news --rule fingerprint
-    es-simhash init --store http://localhost:9200/news --template
     es-simhash init --store https://elastic:secret@es:9200/news --ca-certs ca.crt
     """
-    with open_documents(**store) as documents:
-        result = documents.setup(keys=keys, template=template, id_field=id_field, **rule)
-        message = _MESSAGES[result]
-        if keys and result == "added":
-            message = _KEYS_ADDED.format(_BACKFILL)
-        elif result == "unchanged" and not documents.keys_complete():
-            message = _KEYS_INCOMPLETE.format(_BACKFILL)
-        echo(f"{documents.name}: {message.format(documents.name)}")
+    refinements = {
+        "confirm": confirm,
+        "measure": measure,
+        "max_distance": max_distance,
+        "numbers_agree": False if any_numbers else None,
+        "within": within,
+        "time_field": time_field,
+        "text_field": text_field,
+    }
+    given = {name: value for name, value in refinements.items() if value is not None}
+    with open_documents(read_fingerprinter(scheme, html), **store) as documents:
+        chosen = _whole_rule(documents, rule, given) if given else rule
+        result = documents.setup(rule=chosen, keys=False if no_keys else None, id_field=id_field)
+        echo(f"{documents.name}: {_MESSAGES[result].format(documents.name)}")
+
+
+def _whole_rule(documents: Documents, rule: Rule | None, given: dict[str, Any]) -> DuplicateRule:
+    """Return the rule that the store has, refined; or another one, with the fields of the store."""
+    stored = documents.rule()
+    if rule is None or rule == stored.rule:
+        return replace(stored, **given)
+    return DuplicateRule(rule=rule, **{"text_field": stored.text_field, **given})

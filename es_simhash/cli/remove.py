@@ -2,87 +2,88 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
+from tqdm import tqdm
 
-from es_simhash.cli.remove_duplicates import duplicates_options, remove_duplicates
-from es_simhash.console.exits import exit_unless_all_done
-from es_simhash.console.help import Command
-from es_simhash.console.options import filter_option, json_option, parse_filter, rule_options, store_options
-from es_simhash.console.output import count_of, echo, print_json
-from es_simhash.console.scheme import open_documents, scheme_options
+from es_simhash import Duplicate, InputError
+from es_simhash.cli.exits import exit_unless_all_done
+from es_simhash.cli.options import json_object, json_option, open_documents, parsed_by, store_options
+from es_simhash.cli.output import count_of, echo, print_json
 
 if TYPE_CHECKING:
-    from es_simhash.cli.remove_duplicates import DuplicatesOptions
-    from es_simhash.similarity.rule import RuleOptions
+    from typing_extensions import Unpack
+
+    from es_simhash import Documents
+    from es_simhash.cli.options import StoreOptions
+
+SHOWN = 10
+"""Duplicates that are shown before the question. --dry-run shows all of them."""
 
 
-@click.command(cls=Command)
+@click.command()
 @click.argument("ids", metavar="[ID…]", nargs=-1)
-@rule_options()
 @click.option(
     "--matching",
     metavar="JSON",
-    callback=parse_filter,
-    help="Remove all documents that match this query clause, instead of ids.",
+    callback=parsed_by(json_object),
+    help="Remove all documents that match this query clause.",
 )
-@click.option("--everything", is_flag=True, help="With --matching: also if all documents of the store match.")
-@duplicates_options
-@filter_option(
-    "Only documents that match this query clause can become the new original. Use the --filter of the ingest."
-)
+@click.option("--duplicates", is_flag=True, help="Remove each document that is a duplicate of another one.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed. Remove nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask; with --matching: even if all documents match.")
+@click.option("--save", metavar="FILE", help="Write what is removed to a new file first. `ingest` takes it back.")
 @json_option
 @store_options
-@scheme_options
 def remove(
     ids: tuple[str, ...],
-    rule: RuleOptions,
     matching: dict[str, Any] | None,
-    everything: bool,
-    chosen: DuplicatesOptions,
-    filter: dict[str, Any] | None,
+    duplicates: bool,
+    dry_run: bool,
+    yes: bool,
+    save: str | None,
     as_json: bool,
-    **store: Any,
+    **store: Unpack[StoreOptions],
 ) -> None:
     """Remove documents by id, by a query clause, or all duplicates.
 
-    Use the same --filter as for the ingest.
+    What was a duplicate of a removed document is decided again. --duplicates keeps one document of each group, its
+    head; it shows the first ones, and asks. Ids that no document has are named on standard error. Then the exit code is
+    3, or 1 if no document has any of them.
 
     \b
     es-simhash remove news-1 news-2
     es-simhash remove --matching '{"range": {"date": {"lt": "2024-01-01"}}}'
     es-simhash remove --duplicates --dry-run
     es-simhash remove --duplicates --save removed.jsonl
-
-    \f
-    If another document duplicates a removed one, it gets a new original. If there is no other original, it becomes an
-    original itself.
-
-    --duplicates removes each member of a group that is a duplicate of the head of its group. The head stays. In a chain
-    of small changes, a member that is far from the head stays too. First run group with the same rule. Do not run group
-    at the same time.
-
-    Ids that no document has are named on standard error. Then the exit code is 3, or 1 if no document has any of them.
-
-    If --matching matches all documents of the store, nothing is removed, unless you give --everything.
     """
-    if bool(ids) + (matching is not None) + chosen.duplicates != 1:
-        raise click.UsageError("give either ids or --matching, or --duplicates")
-    if everything and matching is None:
-        raise click.UsageError("--everything belongs to --matching")
-    chosen.check(as_json=as_json)
+    if bool(ids) + (matching is not None) + duplicates != 1:
+        raise click.UsageError("give either ids, or --matching, or --duplicates")
+    if dry_run and (yes or save is not None or ids):
+        raise click.UsageError("--dry-run removes nothing: use it with --matching or --duplicates alone")
+    if duplicates and not (dry_run or yes) and (as_json or not sys.stdin.isatty()):
+        raise click.UsageError("nobody can answer the question before the removal: give --yes or --dry-run")
+    if save is not None and os.path.lexists(save):
+        raise InputError(f"{save} exists: name a new file (save)")
+    if save is not None and not duplicates:
+        raise click.UsageError("--save belongs to --duplicates")
     missing: list[str] = []
     with open_documents(**store) as documents:
-        if chosen.duplicates:
-            remove_duplicates(documents, chosen, rule, filter, as_json=as_json)
+        if dry_run:
+            _show(documents, matching, as_json)
             return
-        if matching is not None:
-            removed = documents.remove_matching(matching, filter=filter, everything=everything, **rule)
+        if duplicates:
+            removed = _remove_duplicates(documents, save, yes, as_json)
+        elif matching is not None:
+            removed = documents.remove_matching(matching, everything=yes)
         else:
-            found = documents.remove(ids, filter=filter, **rule)
-            removed = len(found)
-            missing = [id for id in dict.fromkeys(ids) if id not in found]
+            known = documents.remove(ids)
+            removed = len(known)
+            missing = [id for id in dict.fromkeys(ids) if id not in known]
     if as_json:
         print_json({"removed": removed})
     else:
@@ -90,3 +91,45 @@ def remove(
     if missing:
         echo(f"not found: {', '.join(missing)}", err=True)
     exit_unless_all_done(len(missing), removed + len(missing))
+
+
+def _show(documents: Documents, matching: dict[str, Any] | None, as_json: bool) -> None:
+    """Show what would be removed: what matches a query clause, or all duplicates if there is none."""
+    count = 0
+    rows = documents.duplicates() if matching is None else documents.export(filter=matching)
+    for row in rows:
+        count += 1
+        if as_json:
+            print_json(asdict(row) if isinstance(row, Duplicate) else {"id": row.id})
+        else:
+            echo(_line(row) if isinstance(row, Duplicate) else row.id)
+    if not as_json:
+        echo(f"{count_of(count, 'document')} would be removed")
+
+
+def _remove_duplicates(documents: Documents, save: str | None, yes: bool, as_json: bool) -> int:
+    """Find all duplicates, and remove them unless the person says no. Return how many were removed."""
+    # All must be found before the first is removed.
+    found = list(tqdm(documents.duplicates(), unit=" duplicates found", disable=None, leave=False))
+    if not yes:
+        for duplicate in found[:SHOWN]:
+            echo(_line(duplicate))
+        if len(found) > SHOWN:
+            echo(f"and {len(found) - SHOWN:,} more")
+        if found and not click.confirm(f"Remove {count_of(len(found), 'document')}?"):
+            return 0
+    if not found:
+        return 0
+    progress = tqdm(found, unit=" duplicates", disable=None, leave=False)
+    removed = documents.remove_duplicates(progress, save=save)
+    if removed < len(found) and not as_json:
+        changed = count_of(len(found) - removed, "document")
+        echo(f"kept {changed} that changed in the meantime: run the command again", err=True)
+    return removed
+
+
+def _line(duplicate: Duplicate) -> str:
+    if duplicate.exact:
+        return f"{duplicate.id}  exact duplicate of {duplicate.head}"
+    bits = "" if duplicate.distance is None else f", {count_of(duplicate.distance, 'bit')}"
+    return f"{duplicate.id}  near-duplicate of {duplicate.head}{bits}"

@@ -2,11 +2,10 @@
 
 import click
 
+from es_simhash.cli import Group
 from es_simhash.cli.seen.changes import add, forget
-from es_simhash.cli.seen.init import init
 from es_simhash.cli.seen.unseen import unseen
-from es_simhash.cli.seen.users import remove, rotate, show
-from es_simhash.console.help import Group
+from es_simhash.cli.seen.users import init, remove, rotate, show
 
 EPILOG = """\b
 Exit codes of the seen commands:

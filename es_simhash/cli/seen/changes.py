@@ -4,35 +4,46 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from es_simhash.cli.seen.lines import apply_lines
-from es_simhash.console.exits import SOME_NOT_DONE, STOPPED_BY_ERROR
-from es_simhash.console.help import Command
-from es_simhash.console.input import Input, input_options, input_paths
-from es_simhash.console.options import json_option, store_options
-from es_simhash.console.output import count_of, echo, print_json
-from es_simhash.console.scheme import open_seen
-from es_simhash.errors import InputError, SimhashError
+from es_simhash import InputError, SimhashError, StoreUnavailable
+from es_simhash.cli.exits import SOME_NOT_DONE, STOPPED_BY_ERROR
+from es_simhash.cli.interrupt import Interruptible
+from es_simhash.cli.options import encoding_option, format_option, json_option, open_seen, store_options
+from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.cli.seen.lines import by_user, each_batch, report_failed, report_rejected, source_of, user_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from typing_extensions import Unpack
+
+    from es_simhash.cli.input import Input
+    from es_simhash.cli.options import StoreOptions
     from es_simhash.cli.seen.lines import Batch
     from es_simhash.seen.changes import SeenReport
 
-user_option = click.option("--user", metavar="USER", help="Id of one user. The arguments are then items, not files.")
+BATCH_LINES = 5_000
+"""Largest number of lines in a batch."""
 
 
-@click.command(cls=Command)
+@click.command()
 @click.argument("arguments", metavar="[ITEM…|FILE…|-]", nargs=-1)
 @user_option
+@format_option
+@encoding_option
 @json_option
-@input_options
 @store_options
-def add(arguments: tuple[str, ...], user: str | None, as_json: bool, reading: dict[str, Any], **store: Any) -> None:
+def add(
+    arguments: tuple[str, ...],
+    user: str | None,
+    format: str | None,
+    encoding: str,
+    as_json: bool,
+    **store: Unpack[StoreOptions],
+) -> None:
     """Record that users have seen items.
 
     With --user the arguments are items. Without --user it reads files or standard input: JSON lines {"user", "items"},
@@ -47,16 +58,24 @@ def add(arguments: tuple[str, ...], user: str | None, as_json: bool, reading: di
         if user is not None:
             _print_changed(items.add(user, arguments), as_json, "not seen before")
         else:
-            _apply(_source(arguments, reading), items.add_many, as_json, "not seen before")
+            _apply(source_of(arguments, format, encoding), items.add_many, as_json, "not seen before")
 
 
-@click.command(cls=Command)
+@click.command()
 @click.argument("arguments", metavar="[ITEM…|FILE…|-]", nargs=-1)
 @user_option
+@format_option
+@encoding_option
 @json_option
-@input_options
 @store_options
-def forget(arguments: tuple[str, ...], user: str | None, as_json: bool, reading: dict[str, Any], **store: Any) -> None:
+def forget(
+    arguments: tuple[str, ...],
+    user: str | None,
+    format: str | None,
+    encoding: str,
+    as_json: bool,
+    **store: Unpack[StoreOptions],
+) -> None:
     """Treat items as not seen until they are added again.
 
     A Bloom filter cannot remove one item. So the item goes on a list beside the user's filter. The list holds at most a
@@ -70,11 +89,7 @@ def forget(arguments: tuple[str, ...], user: str | None, as_json: bool, reading:
         if user is not None:
             _print_changed(items.forget(user, arguments), as_json, "forgotten")
         else:
-            _apply(_source(arguments, reading), items.forget_many, as_json, "forgotten")
-
-
-def _source(arguments: tuple[str, ...], reading: dict[str, Any]) -> Input:
-    return Input(input_paths(arguments, "give --user USER ITEM…, name a file, or pipe it in"), **reading)
+            _apply(source_of(arguments, format, encoding), items.forget_many, as_json, "forgotten")
 
 
 def _print_changed(changed: int, as_json: bool, change: str) -> None:
@@ -90,19 +105,52 @@ def _apply(source: Input, change: Callable[[Batch], SeenReport], as_json: bool, 
     :param changed: what happened to the changed items, such as ``forgotten``.
     """
     counts = Counter({"lines": 0, "rejected": 0, "items": 0, "changed": 0, "failed": 0})
-    try:
-        apply_lines(source, change, as_json, counts)
-    except (SimhashError, KeyboardInterrupt):
-        if counts["changed"]:
-            _print_counts(counts, as_json, changed)
-        raise
+    with Interruptible() as interruptible:
+        try:
+            _apply_lines(source, change, as_json, counts, interruptible)
+        except (SimhashError, KeyboardInterrupt):
+            if counts["changed"]:
+                _print_counts(counts, as_json, changed)
+            raise
     _print_counts(counts, as_json, changed)
+    interruptible.exit_if_interrupted()
     if not counts["lines"]:
         raise InputError('no lines in the input: give JSON lines {"user", "items"}')
     if counts["rejected"] == counts["lines"]:
         sys.exit(STOPPED_BY_ERROR)
     if counts["rejected"] or counts["failed"]:
         sys.exit(SOME_NOT_DONE)
+
+
+def _apply_lines(
+    source: Input,
+    change: Callable[[Batch], SeenReport],
+    as_json: bool,
+    counts: Counter[str],
+    interruptible: Interruptible,
+) -> None:
+    """Apply a change to all lines of the files, batch by batch, and report rejected lines and failed users.
+
+    :param counts: are increased: ``lines``, ``rejected`` lines, ``items`` in good lines, ``changed`` items, and
+        ``failed`` users.
+    :raises StoreUnavailable: if the store is away until the deadline. The message names the last line that was read.
+    """
+    for entries in each_batch(source, BATCH_LINES, interruptible):
+        for entry in entries:
+            if entry.problem is not None:
+                counts["rejected"] += 1
+                report_rejected(entry, as_json)
+        counts["lines"] += len(entries)
+        if not (batch := by_user(entries)):
+            continue
+        report = change(batch)
+        counts["items"] += sum(map(len, batch.values()))
+        counts["changed"] += sum(report.results.values())
+        counts["failed"] += len(report.failed)
+        for user, error in report.failed.items():
+            report_failed(user, batch[user], str(error), as_json)
+        if any(isinstance(error, StoreUnavailable) for error in report.failed.values()):
+            raise StoreUnavailable(f"the store is away; no line after {entries[-1].place} was read")
 
 
 def _print_counts(counts: Counter[str], as_json: bool, changed: str) -> None:

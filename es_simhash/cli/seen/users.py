@@ -1,27 +1,88 @@
-"""``es-simhash seen show|rotate|remove``: show, rotate and delete the seen items of users."""
+"""``es-simhash seen init|rotate|show|remove``: set up a store of seen items; show, rotate and remove those of users."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import asdict
 from datetime import datetime, timezone
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from es_simhash.console.exits import SOME_NOT_DONE
-from es_simhash.console.help import Command
-from es_simhash.console.option_names import with_options
-from es_simhash.console.options import json_option, store_options
-from es_simhash.console.output import count_of, echo, print_json
-from es_simhash.console.scheme import open_seen
+from es_simhash.bloom.seen import SeenConfig
+from es_simhash.cli.exits import SOME_NOT_DONE
+from es_simhash.cli.options import json_option, open_seen, store_options
+from es_simhash.cli.output import count_of, echo, print_json
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from es_simhash.cli.options import StoreOptions
+
+_DEFAULT = SeenConfig()
+_MESSAGES = {
+    "created": "created; next run `es-simhash seen add`",
+    "added": "added the field for seen items to the existing index",
+    "unchanged": "already set up; nothing to do",
+}
 
 
-@click.command(cls=Command)
+@click.command()
+@click.option(
+    "--capacity",
+    type=int,
+    metavar="N",
+    help=f"Items that a user's first Bloom filter is sized for.  [default: {_DEFAULT.capacity}]",
+)
+@click.option(
+    "--error-rate",
+    type=float,
+    metavar="P",
+    help=f"Largest share of unseen items that are reported as seen.  [default: {_DEFAULT.error_rate}]",
+)
+@click.option(
+    "--generations",
+    type=int,
+    metavar="N",
+    help=f"How many Bloom filters a user keeps: the newest N.  [default: {_DEFAULT.generations}]",
+)
+@click.option(
+    "--period",
+    type=int,
+    metavar="SECONDS",
+    help="Begin a new generation automatically after this time.  [default: never]",
+)
+@store_options
+def init(
+    capacity: int | None,
+    error_rate: float | None,
+    generations: int | None,
+    period: int | None,
+    **store: Unpack[StoreOptions],
+) -> None:
+    """Set up a store for seen items.
+
+    Creates the index or the SQLite file. If the index exists, adds the object `seen` to its mapping and changes no
+    other field. The store keeps the options, and the other seen commands use them. You can run it again with the same
+    options.
+
+    The second example remembers an item for three to four weeks:
+
+    \b
+    es-simhash seen init --store http://localhost:9200/users --error-rate 0.001
+    es-simhash seen init --generations 4 --period 604800
+    """
+    sizing = {"capacity": capacity, "error_rate": error_rate, "generations": generations, "period": period}
+    with open_seen(sizing, **store) as items:
+        result = items.setup()
+        echo(f"{items.name}: {_MESSAGES[result]}")
+
+
+@click.command()
 @click.option("--user", metavar="USER", required=True, help="The user's id.")
 @json_option
 @store_options
-def show(user: str, as_json: bool, **store: Any) -> None:
+def show(user: str, as_json: bool, **store: Unpack[StoreOptions]) -> None:
     """Show the Bloom filters of a user.
 
     Prints one line for each generation, the oldest first: when it started, its number of items, layers and bytes, and
@@ -31,22 +92,22 @@ def show(user: str, as_json: bool, **store: Any) -> None:
     es-simhash seen show --user ann
     """
     with open_seen(**store) as seen:
-        found = seen.stats(user)
+        stats = seen.stats(user)
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(stats))
         return
-    if not found.exists:
+    if not stats.exists:
         echo(f"{user}: no seen items", err=True)
         return
     echo(f"{'started':<20}  {'items':>10}  {'layers':>6}  {'bytes':>10}  false positives")
-    for generation in found.generations:
+    for generation in stats.generations:
         started = datetime.fromtimestamp(generation.started, timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
         rate = f"{generation.false_positive_rate:.4%}"
         echo(f"{started:<20}  {generation.count:>10,}  {generation.layers:>6}  {generation.bytes:>10,}  {rate:>15}")
-    echo(f"forgotten: {found.forgotten:,}")
+    echo(f"forgotten: {stats.forgotten:,}")
 
 
-@click.command(cls=Command)
+@click.command()
 @click.option(
     "--user",
     "users",
@@ -62,7 +123,7 @@ def show(user: str, as_json: bool, **store: Any) -> None:
 )
 @json_option
 @store_options
-def rotate(users: tuple[str, ...], before: int | None, as_json: bool, **store: Any) -> None:
+def rotate(users: tuple[str, ...], before: int | None, as_json: bool, **store: Unpack[StoreOptions]) -> None:
     """Start a new generation of Bloom filters.
 
     Deletes the oldest generations beyond the number that is kept (seen init --generations). If n generations are kept,
@@ -76,21 +137,19 @@ def rotate(users: tuple[str, ...], before: int | None, as_json: bool, **store: A
         report = seen.rotate(users or None, before=before)
     rotated = sum(report.results.values())
     if as_json:
-        print_json(
-            {"rotated": rotated, "failed": {user: with_options(str(error)) for user, error in report.failed.items()}}
-        )
+        print_json({"rotated": rotated, "failed": {user: str(error) for user, error in report.failed.items()}})
     else:
         echo(f"rotated {count_of(rotated, 'user')}")
         for error in report.failed.values():
-            echo(f"failed: {with_options(str(error))}", err=True)
+            echo(f"failed: {error}", err=True)
     if report.failed:
         sys.exit(SOME_NOT_DONE)
 
 
-@click.command(cls=Command)
+@click.command()
 @click.option("--user", metavar="USER", required=True, help="The user's id.")
 @store_options
-def remove(user: str, **store: Any) -> None:
+def remove(user: str, **store: Unpack[StoreOptions]) -> None:
     """Remove the field with the seen items from a user's document. Delete the document if it has no other field.
 
     \b

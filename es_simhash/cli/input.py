@@ -1,0 +1,241 @@
+"""Input files: texts, and documents with a progress bar on standard error.
+
+If none of the first documents of a file can be used, the file is a wrong one: one error says why, in place of one for
+each line.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
+
+import click
+
+from es_simhash.cli.output import display
+from es_simhash.cli.progress import Progress
+from es_simhash.errors import InputError
+from es_simhash.files import is_same_file
+from es_simhash.ingest.dead_letters import carried_line
+from es_simhash.input import lines_of
+from es_simhash.lines import MAX_LINE, parsed
+from es_simhash.similarity.text_fields import field_value, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from io import BufferedReader
+
+    from es_simhash.lines import Line
+
+    Check = Callable[[Line], object]
+    """Raises InputError if a line cannot be used."""
+
+_PROGRESS_LINES = 63
+"""The progress bar is moved before each 64th line: a mask for its number."""
+_SQLITE = ("--store", "--resume")
+"""The options that may name an SQLite file."""
+_BESIDE = ("-wal", "-shm", "-journal")
+"""What SQLite adds to the name of a file for the files beside it."""
+FIRST = 100
+"""After so many lines of a file that cannot be used, the command stops."""
+FEW = 10
+"""A file with more lines than these stops the command too, if it ends before."""
+_SHOWN_FIELDS = 8
+
+
+def input_paths(files: tuple[str, ...], advice: str = "name a file of documents, or pipe them in") -> tuple[str, ...]:
+    """Return the paths of the input files, or ``-`` (standard input) if there are none. Each file can be opened.
+
+    :param advice: what to do if there are no files and standard input is a terminal.
+    :raises InputError: if a file cannot be read. Nothing is done with the other files then.
+    """
+    if not files and sys.stdin.isatty():
+        raise click.UsageError(f"no input: {advice}")
+    for path in files:
+        if path != "-" and not Path(path).is_fifo():  # a pipe can be opened only once
+            open_input(path).close()
+    return files or ("-",)
+
+
+def check_different_files(named: Mapping[str, str | None], inputs: Iterable[str]) -> None:
+    """Check that the files of a command are different files. It would write over its input, or over its own output.
+
+    SQLite puts further files beside a store. These are checked too.
+
+    :param named: a path for each option that names a file to write; None for an option without a file.
+    :param inputs: paths of the input files.
+    :raises InputError: if two of them are one file, by one name or by two.
+    """
+    written = [
+        # SQLite puts its files beside the target of a link.
+        (name, path + suffix, os.path.realpath(path) + suffix if suffix else path)
+        for name, path in named.items()
+        if path is not None
+        for suffix in ("", *(_BESIDE if name in _SQLITE else ()))
+    ]
+    for position, (name, said, path) in enumerate(written):
+        others = [*written[position + 1 :], *(("the input", input, input) for input in inputs)]
+        for other, _, other_path in others:
+            if is_same_file(path, other_path):
+                raise InputError(f"{name} and {other} are one file, {display(said)}: name two files")
+
+
+def open_input(path: str) -> BufferedReader:
+    """Open a file in binary mode, or standard input for ``-``.
+
+    :raises InputError: if the file cannot be opened.
+    """
+    try:
+        return cast("BufferedReader", click.open_file(path, "rb"))
+    except OSError as error:
+        raise InputError(f"cannot read {display(path)}: {error.strerror}") from error
+
+
+def read_text(path: str) -> str:
+    """Return the text of a file, or of standard input for ``-``.
+
+    :raises InputError: if the file cannot be read or is not UTF-8.
+    """
+    with open_input(path) as stream, _reading(path):
+        data: bytes = stream.read()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{display(path)} is not UTF-8 at byte {error.start + 1}: convert it to UTF-8") from error
+
+
+@dataclass(frozen=True)
+class Input:
+    """The files of a command, and how they are read.
+
+    :param paths: paths of the files; ``-`` is standard input.
+    :param format: one of FORMATS; None to find it by suffix and content.
+    """
+
+    paths: tuple[str, ...]
+    format: str | None = None
+    encoding: str = "utf-8"
+
+    @property
+    def names(self) -> str:
+        """The names of the files, for messages."""
+        return ", ".join(map(display, self.paths))
+
+    def progress(self, noun: str = "documents", *, quiet: bool = False) -> Progress:
+        """Return a progress bar. It shows nothing if standard error is not a terminal.
+
+        :param noun: what the input holds, in the plural.
+        """
+        sizes_known = all(Path(path).is_file() for path in self.paths)
+        total = sum(Path(path).stat().st_size for path in self.paths) if sizes_known else None
+        return Progress(total, noun, quiet=quiet)
+
+    def lines(self, progress: Progress, check: Check) -> Iterator[Line]:
+        """Yield the documents of all files, not yet parsed. Only one file is open at a time.
+
+        :param progress: moved on by the bytes that are read.
+        :param check: raises InputError if a line cannot be used. It is called for the first lines of each file, until
+            one can be used.
+        :raises InputError: if a file cannot be read to its end, or if none of its first lines can be used.
+        """
+        for path in self.paths:
+            with open_input(path) as stream, _reading(path):
+                name = display(path)
+                lines = checked_start(lines_of(stream, name, self.format, self.encoding), check, name)
+                yield from lines if progress.disable else _moving(progress, stream, lines)
+
+
+def _moving(progress: Progress, stream: IO[bytes], lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield the lines of a stream, and move a progress bar to the position in the stream."""
+    moved = 0
+    for number, line in enumerate(lines):
+        if not number & _PROGRESS_LINES:
+            moved = _move(progress, stream, moved)
+        yield line
+    _move(progress, stream, moved)
+
+
+def _move(progress: Progress, stream: IO[bytes], moved: int) -> int:
+    """Move a progress bar to the position in a file, and return the position. A pipe has none."""
+    if not stream.seekable():
+        return 0
+    position = stream.tell()
+    progress.update(position - moved)
+    return position
+
+
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Turn an OSError into an InputError that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"cannot read {display(path)} to its end: {error.strerror}") from error
+
+
+# --- a wrong file ------------------------------------------------------------------------------------------
+
+
+def checked_start(lines: Iterator[Line], check: Check, name: str) -> Iterator[Line]:
+    """Yield the lines of a file. The first ones are held back until one of them can be used.
+
+    :param name: of the file.
+    :raises InputError: if none of the first 100 can be used, or of all lines if there are more than 10. Or of fewer,
+        if they are as large as the largest line.
+    """
+    held: list[Line] = []
+    why: str | None = None
+    size = 0
+    for line in lines:
+        held.append(line)
+        try:
+            check(line)
+        except InputError as error:
+            why = why or f"{line.place}: {error}"
+            size += line.size
+            if len(held) == FIRST or size > MAX_LINE:
+                raise InputError(_wrong_file(f"first {len(held)}", name, why)) from error
+        else:
+            why = None
+            break
+    if why is not None and len(held) > FEW:
+        raise InputError(_wrong_file(str(len(held)), name, why))
+    yield from held
+    del held
+    yield from lines
+
+
+def _wrong_file(count: str, name: str, why: str) -> str:
+    return f"stopped, because none of the {count} documents in {name} can be used. {why}"
+
+
+def object_of(line: Line) -> dict[str, Any]:
+    """Return the JSON object of a line, or the row of a table; of a dead letter the document that it carries.
+
+    :raises InputError: if the line is none.
+    """
+    line = carried_line(parsed(line))
+    if line.problem is not None:
+        raise InputError(line.problem)
+    if not isinstance(line.document, dict):
+        raise InputError("a document must be a JSON object")
+    return line.document
+
+
+def check_fields(line: Line, id_field: str | None, text_fields: tuple[str, ...]) -> None:
+    """Check that a document has an id and a text.
+
+    :param id_field: None if no id is needed.
+    :raises InputError: if one is missing. The message names the fields that there are.
+    """
+    document = object_of(line)
+    try:
+        if id_field is not None and field_value(document, id_field) is None:
+            raise InputError(f"no field {id_field!r}: name the field that holds the id (id_field)")
+        text_of(document, text_fields)
+    except InputError as error:
+        names = ", ".join(str(name) for name in list(document)[:_SHOWN_FIELDS])
+        raise InputError(f"{error}. It has the fields: {names}") from error

@@ -1,0 +1,301 @@
+"""Options that several commands share, and what their values become: a store, a rule, a Scheme, a filter."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import fields, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+
+import click
+
+from es_simhash import Documents, DuplicateRule, Fingerprinter, IdfTable, InputError, Scheme, SeenItems, StopWords
+from es_simhash.cli.input import open_input
+from es_simhash.cli.output import display
+from es_simhash.fingerprinting.scheme import DEFAULT
+from es_simhash.fingerprinting.tables import LISTS
+from es_simhash.input import FORMATS, checked_encoding
+from es_simhash.retries import DEADLINE
+from es_simhash.search.times import LONGEST
+from es_simhash.seen.changes import SEEN_DEADLINE
+from es_simhash.similarity.rule import RULES
+from es_simhash.similarity.text_fields import field_names
+from es_simhash.stores.address import default_address
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typing_extensions import Unpack
+
+    from es_simhash.similarity.rule import Rule
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def parsed_by(parse: Callable[[str], Any]) -> Callable[..., Any]:
+    """Return a callback of an option whose value is parsed, if it is given. An InputError is a usage error."""
+
+    def callback(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+        try:
+            return None if value is None else parse(value)
+        except InputError as error:
+            raise click.BadParameter(str(error)) from error
+
+    return callback
+
+
+# --- the store ---------------------------------------------------------------------------------------------
+
+
+class StoreOptions(TypedDict):
+    """The values of :func:`store_options`: the address of a store, and how to reach it."""
+
+    store: str | None
+    api_key: str | None
+    ca_certs: str | None
+    deadline: float | None
+
+
+_STORE_OPTIONS = [
+    click.option(
+        "--store",
+        metavar="URL",
+        help="sqlite:///path/to.db or [opensearch+]http://user:password@host:port/index.  "
+        "[default: $ELASTICSEARCH_URL, else ./es-simhash.db]",
+    ),
+    click.option("--api-key", metavar="KEY", help="API key for Elasticsearch.  [default: $ELASTIC_API_KEY]"),
+    click.option("--ca-certs", metavar="FILE", help="Certificates that the server's is checked with."),
+    click.option(
+        "--deadline",
+        metavar="SECONDS",
+        type=float,
+        help=f"How long to retry.  [default: {DEADLINE:g}; seen items {SEEN_DEADLINE:g}]",
+    ),
+]
+
+
+def store_options(command: F) -> F:
+    """Add ``--store`` and the options of the connection to a command: its keywords are :class:`StoreOptions`."""
+    for option in reversed(_STORE_OPTIONS):
+        command = option(command)
+    return command
+
+
+def client_options(options: StoreOptions) -> dict[str, Any]:
+    """Return what is given of the options of the connection, as keywords of Documents and SeenItems.
+
+    :raises InputError: if an option is for servers, and the store is an SQLite file.
+    """
+    given = {name: value for name, value in options.items() if value is not None and name != "store"}
+    address = options["store"] or default_address()
+    if address.startswith("sqlite:") and given.keys() & {"api_key", "ca_certs"}:
+        raise InputError("--api-key and --ca-certs are for Elasticsearch and OpenSearch, not for an SQLite file")
+    return given
+
+
+def open_documents(fingerprinter: Fingerprinter | None = None, **options: Unpack[StoreOptions]) -> Documents:
+    """Open the documents of a store. Nothing is sent yet, and no file is created.
+
+    :param fingerprinter: for a store that is set up now; None for that of the store.
+    :raises InputError: if the address or a file cannot be used.
+    """
+    return Documents(options["store"], fingerprinter=fingerprinter, **client_options(options))
+
+
+def open_seen(sizing: dict[str, Any] | None = None, **options: Unpack[StoreOptions]) -> SeenItems:
+    """Open the seen items of a store.
+
+    :param sizing: keywords of SeenItems for a store that is set up now.
+    :raises InputError: if the address cannot be used.
+    """
+    return SeenItems(options["store"], **(sizing or {}), **client_options(options))
+
+
+# --- the Scheme --------------------------------------------------------------------------------------------
+
+_SCHEME_OPTIONS = [
+    click.option(
+        "--scheme",
+        metavar="FILE",
+        help='How fingerprints are made, as JSON: {"weights": "tf_idf", "idf": "idf.txt", "stop_words": "stop.txt"}.',
+    ),
+    click.option("--html", is_flag=True, help="The texts are HTML (needs es-simhash[html])."),
+]
+
+
+def scheme_options(command: F) -> F:
+    """Add ``--scheme`` and ``--html`` to a command: the arguments of :func:`read_fingerprinter`."""
+    for option in reversed(_SCHEME_OPTIONS):
+        command = option(command)
+    return command
+
+
+def read_fingerprinter(scheme: str | None, html: bool) -> Fingerprinter | None:
+    """Return the Fingerprinter of a file of ``--scheme``; None if neither option is given.
+
+    :param scheme: path of a JSON object with fields of Scheme. ``idf`` and ``stop_words`` are names of built-in tables,
+        or of files beside it.
+    :raises InputError: if the file, or one that it names, cannot be used.
+    """
+    if scheme is None:
+        return Fingerprinter(replace(DEFAULT, markup="html")) if html else None
+    choices = _read_scheme(scheme)
+    if html:
+        choices["markup"] = "html"
+    folder = Path(scheme).parent
+    idf = words = None
+    if choices.get("idf", DEFAULT.idf) != DEFAULT.idf:
+        idf = _read_table(IdfTable, folder / choices.pop("idf"))
+    if choices.get("stop_words", DEFAULT.stop_words) not in LISTS:
+        words = _read_table(StopWords, folder / choices.pop("stop_words"))
+    return Fingerprinter.using(Scheme(**choices), idf=idf, stop_words=words)
+
+
+def _read_scheme(path: str) -> dict[str, Any]:
+    known = [field.name for field in fields(Scheme) if field.init]
+    with open_input(path) as stream:
+        try:
+            choices = json.load(stream)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{display(path)} is not JSON ({error}): write an object, {{{known[0]!r}: …}}") from error
+    if not isinstance(choices, dict):
+        raise InputError(f"{display(path)} is no JSON object: write the fields of a Scheme: {', '.join(known)}")
+    if unknown := ", ".join(map(repr, choices.keys() - set(known))):
+        raise InputError(f"{display(path)} has {unknown}: a Scheme has {', '.join(known)}")
+    for name in ("idf", "stop_words"):
+        if not isinstance(choices.get(name, ""), str):
+            raise InputError(f"{display(path)}: {name} is {choices[name]!r}: name a file")
+    return choices
+
+
+T = TypeVar("T", IdfTable, StopWords)
+
+
+def _read_table(kind: type[T], file: Path) -> T:
+    with open_input(os.fspath(file)) as stream:
+        return kind.read(stream, file.name)
+
+
+# --- which documents are near-duplicates -------------------------------------------------------------------
+
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+
+
+def duration(value: str) -> timedelta:
+    """Return a length of time such as ``12h``, ``7d`` or ``2w``.
+
+    :raises InputError: if it is something else.
+    """
+    number, unit = value[:-1], _UNITS.get(value[-1:])
+    if unit is None or not (number.isascii() and number.isdecimal()) or len(number) > 6 or int(number) * unit > LONGEST:
+        raise InputError(
+            f"{value!r} is not a duration: use a whole number of hours, days or weeks, such as 12h, 7d or 2w, up to "
+            f"{LONGEST.days}d"
+        )
+    return int(number) * unit
+
+
+rule_option = click.option(
+    "--rule",
+    metavar="RULE",
+    type=click.Choice(RULES),
+    help="Near-duplicates: copy (with edits), contained (also a part), fingerprint, or exact (none).  [default: the "
+    "store's, else copy]",
+)
+confirm_option = click.option(
+    "--confirm",
+    metavar="S",
+    type=float,
+    help="The texts have a similarity of at least S.  [default: 0.8; for contained 0.9]",
+)
+text_field_option = click.option(
+    "--text-field",
+    metavar="FIELDS",
+    callback=parsed_by(field_names),
+    help="Field with the text, or title,body.  [default: the store's]",
+)
+id_field_option = click.option(
+    "--id-field",
+    metavar="FIELD",
+    help="Field with the id, such as meta.id.  [default: the store's]",
+)
+
+
+def chosen_rule(
+    stored: DuplicateRule, rule: Rule | None, confirm: float | None = None, text_field: tuple[str, ...] | None = None
+) -> DuplicateRule | Rule | None:
+    """Return the rule of a call: what the store keeps, and what options say in addition.
+
+    :param stored: the rule of the store; DuplicateRule() without a store.
+    :param rule: this and the others are None if the option is not given.
+    :returns: the ``rule`` of a method of Documents; None if nothing is given.
+    :raises InputError: if the rule does not use an option.
+    """
+    if confirm is None and text_field is None:
+        return rule
+    changes: dict[str, Any] = {"confirm": confirm, "text_field": text_field}
+    if rule is None or rule == stored.rule:
+        return replace(stored, **{name: value for name, value in changes.items() if value is not None})
+    return DuplicateRule(rule=rule, confirm=confirm, text_field=text_field or stored.text_field)
+
+
+# --- filters, input and output -----------------------------------------------------------------------------
+
+
+def json_object(value: str) -> dict[str, Any]:
+    """Return the query clause that a JSON text holds.
+
+    :raises InputError: if it is no JSON object.
+    """
+    example = """use a JSON object, such as '{"term": {"lang": "zh"}}'"""
+    try:
+        clause = json.loads(value)
+    except ValueError as error:
+        raise InputError(f"not JSON ({error}): {example}") from error
+    except RecursionError as error:
+        raise InputError(f"nested too deeply: {example}") from error
+    if not isinstance(clause, dict):
+        raise InputError(f"not a JSON object: {example}")
+    return clause
+
+
+def filter_option(help: str) -> Callable[[F], F]:
+    """Return the option ``--filter``: a query clause as JSON."""
+    return click.option("--filter", metavar="JSON", callback=parsed_by(json_object), help=help)
+
+
+def _encoding(name: str) -> str:
+    checked_encoding(name)
+    return name
+
+
+format_option = click.option(
+    "--format",
+    metavar="NAME",
+    type=click.Choice(FORMATS),
+    help=f"Of the input: {', '.join(FORMATS)}.  [default: by its suffix]",
+)
+encoding_option = click.option(
+    "--encoding",
+    metavar="NAME",
+    default="utf-8",
+    show_default=True,
+    callback=parsed_by(_encoding),
+    help="Of the input, such as gb18030.",
+)
+workers_option = click.option(
+    "--workers",
+    metavar="N",
+    type=int,
+    default=lambda: len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+    help="Processes for fingerprints.  [default: one a core]",
+)
+dead_letter_option = click.option(
+    "--dead-letter",
+    metavar="FILE",
+    help="Append what is rejected or fails, with the reason.",
+)
+quiet_option = click.option("--quiet", is_flag=True, help="Print only errors and what was rejected.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON lines on standard output.")

@@ -1,0 +1,156 @@
+"""How ingest and backfill print the outcomes of documents, and the counts."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Protocol
+
+from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.errors import SimhashError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from tqdm import tqdm
+    from typing_extensions import Self
+
+    from es_simhash import Outcome
+
+_COUNT_LABELS = {
+    "new": "new",
+    "updated": "updated",
+    "unchanged": "unchanged",
+    "exact_duplicate": "exact duplicates",
+    "near_duplicate": "near-duplicates",
+    "rejected": "rejected",
+    "failed": "failed",
+}
+_OUTCOME_LABELS = {
+    "exact_duplicate": "exact duplicate of",
+    "near_duplicate": "near-duplicate of",
+    "updated": "updated, now a duplicate of",
+}
+
+
+class Outcomes(Protocol):
+    """The outcomes of a run, which ends when they are closed."""
+
+    def __iter__(self) -> Iterator[Outcome]: ...
+
+    def close(self) -> None: ...
+
+
+class OutcomePrinter:
+    """Prints outcomes, and counts them. At the end of its ``with`` block it prints how many were only counted.
+
+    As JSON, every outcome is a line. As text, only duplicates are printed, and on standard error the documents that
+    were rejected or failed. Documents that failed for the same reason as the last one are counted, not printed.
+
+    :param progress: the bar of the command; it is cleared before a line is printed.
+    :param quiet: print only the documents that were rejected or failed, as text.
+    """
+
+    def __init__(self, as_json: bool, progress: tqdm[Any], *, quiet: bool = False) -> None:
+        self.counts: Counter[str] = Counter()
+        """How many documents had each outcome."""
+        self._as_json = as_json and not quiet
+        self._quiet = quiet
+        self._progress = progress
+        self._without_fingerprint = 0
+        self._last_reason: str | None = None
+        self._for_same_reason = 0
+        self._started = time.monotonic()
+
+    @property
+    def not_taken(self) -> int:
+        """How many documents were rejected or failed."""
+        return self.counts["rejected"] + self.counts["failed"]
+
+    def show(self, outcome: Outcome) -> None:
+        """Count one outcome, and print it."""
+        self.counts[outcome.outcome] += 1
+        self._without_fingerprint += outcome.stored and not outcome.fingerprinted
+        if self._as_json:
+            print_json(outcome.to_dict())
+        elif outcome.reason is not None:
+            self._print_reason(outcome, outcome.reason)
+        elif not self._quiet and outcome.duplicate_of is not None and outcome.outcome != "unchanged":
+            self._progress.clear()
+            known = outcome.outcome != "exact_duplicate" and outcome.distance is not None
+            bits = f", {count_of(outcome.distance or 0, 'bit')}" if known else ""
+            skipped = "" if outcome.stored else "  (not stored)"
+            echo(f"{outcome.id}  {_OUTCOME_LABELS[outcome.outcome]} {outcome.duplicate_of}{bits}{skipped}")
+
+    def show_counts(self) -> None:
+        """Print how many documents had each outcome."""
+        if self._quiet:
+            return
+        self._progress.clear()
+        total = self.counts.total()
+        if self._as_json:
+            counts = {name: self.counts[name] for name in _COUNT_LABELS}
+            print_json({"total": total, **counts, "without_fingerprint": self._without_fingerprint})
+            return
+        labelled = [(label, self.counts[name]) for name, label in _COUNT_LABELS.items()]
+        echo_counts(labelled, total, time.monotonic() - self._started)
+        if self._without_fingerprint:
+            echo(
+                f"{self._without_fingerprint:,} stored without a fingerprint (text too short): the rule fingerprint "
+                "finds only exact duplicates of them"
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._print_counted()
+
+    def _print_counted(self) -> None:
+        if self._for_same_reason:
+            self._progress.clear()
+            echo(f"failed: {count_of(self._for_same_reason, 'more document')}, for the same reason", err=True)
+            self._for_same_reason = 0
+
+    def _print_reason(self, outcome: Outcome, reason: str) -> None:
+        why = reason.removeprefix(f"{outcome.place}: ")
+        if outcome.outcome == "failed" and why == self._last_reason:
+            self._for_same_reason += 1
+            return
+        self._print_counted()
+        self._last_reason = why if outcome.outcome == "failed" else None
+        self._progress.clear()
+        echo(f"{outcome.outcome}: {reason}", err=True)
+
+
+def print_outcomes(outcomes: Outcomes, printer: OutcomePrinter, note: Callable[[Outcome], object]) -> None:
+    """Print the outcomes of a run, then the counts. They are also printed before an error is raised.
+
+    :param outcomes: is closed at the end.
+    :param note: is called with each outcome, before it is printed.
+    """
+    with closing(outcomes):
+        try:
+            with printer:
+                for outcome in outcomes:
+                    note(outcome)
+                    printer.show(outcome)
+        except (SimhashError, KeyboardInterrupt):
+            if printer.counts:  # without any counts the error message is enough
+                printer.show_counts()
+            raise
+        printer.show_counts()
+
+
+def echo_counts(labelled: Iterable[tuple[str, int]], done: int, seconds: float, *, err: bool = False) -> None:
+    """Print how many documents were done, how fast, and the counts that are not 0.
+
+    :param labelled: pairs (label, count).
+    :param err: print on standard error.
+    """
+    rate = f", {done / seconds:,.0f} a second" if seconds > 1 else ""
+    echo(f"{count_of(done, 'document')} in {seconds:.1f} s{rate}", err=err)
+    for label, count in labelled:
+        if count:
+            echo(f"  {label:<17}{count:>12,}", err=err)

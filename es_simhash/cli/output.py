@@ -1,0 +1,120 @@
+"""What the commands print: lines, JSON lines, columns, names of files.
+
+Ids, texts and the reasons of a server may hold control characters, which a terminal obeys. So everything that a command
+prints goes through :func:`echo` or :func:`print_json`, which escape them.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from typing import Any
+
+import click
+from wcwidth import iter_graphemes, wcswidth
+
+from es_simhash.errors import count_of as count_of
+
+# Control characters (C0, DEL, C1), line and paragraph separators, and the characters that change the direction of the
+# text around them (Unicode, UAX #9; "Trojan Source", CVE-2021-42574).
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """Return a text for one line of a terminal: control characters are escaped, such as ``\\x1b`` or ``\\u202e``."""
+    return _CONTROLS.sub(_escaped, text)
+
+
+def _escaped(control: re.Match[str]) -> str:
+    code = ord(control[0])
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Print one line. Control characters are escaped.
+
+    :param err: print on standard error.
+    """
+    click.echo(printable(text), err=err)
+
+
+def print_json(value: Any) -> None:
+    """Print one line of JSON on standard output, always in UTF-8. Control characters have their JSON escapes."""
+    line = json.dumps(value, ensure_ascii=False)  # it escapes C0; the others occur in strings only
+    print_utf8(_CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", line))
+
+
+def print_utf8(line: str) -> None:
+    """Print a line for another program on standard output: always in UTF-8, and as it is."""
+    click.echo(line.encode())
+
+
+def not_compared(pairs: int) -> str:
+    """Return the line about pairs of documents that a grouping left out."""
+    verb = "was" if pairs == 1 else "were"
+    return f"about {count_of(pairs, 'pair')} {verb} not compared: very many documents share keys or are near"
+
+
+def display(path: str) -> str:
+    """Return the name of a file for messages: ``stdin`` for ``-``."""
+    return "stdin" if path == "-" else click.format_filename(path)
+
+
+# --- columns of a terminal ---------------------------------------------------------------------------------
+
+
+def width_of(text: str) -> int:
+    """Return how many columns a text takes, as :func:`echo` prints it.
+
+    A Han character takes two, an emoji too, a combining accent none.
+    """
+    text = printable(text)
+    return len(text) if text.isascii() else wcswidth(text)
+
+
+def padded(text: str, width: int) -> str:
+    """Return the text with spaces behind it, up to a number of columns."""
+    return text + " " * max(0, width - width_of(text))
+
+
+def cut(text: str, width: int) -> str:
+    """Return the beginning of a text that fits into a number of columns."""
+    if width_of(text) <= width:
+        return text
+    kept, used = "", 0
+    for character in iter_graphemes(text):
+        used += width_of(character)
+        if used >= width:
+            break
+        kept += character
+    return kept + "…"
+
+
+# --- log lines ---------------------------------------------------------------------------------------------
+
+
+class _LineFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
+def show_log_lines() -> None:
+    """Escape control characters in the warnings that Python prints on standard error.
+
+    Warnings of iterators that a program leaves are for programs: a command that stops says why itself.
+    """
+    logging.getLogger("es_simhash.iterators").disabled = True
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(_LineFormatter())
+
+
+def show_details() -> None:
+    """Also print what the library and the clients of the servers log for information."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_LineFormatter())
+    for name in ("es_simhash", "elastic_transport.transport", "opensearch"):
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.INFO)
+        logger.addHandler(handler)
+        logger.propagate = False

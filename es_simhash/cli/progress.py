@@ -1,0 +1,76 @@
+"""The progress of a command: of one that reads files, and of one whose work has stages."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from tqdm import tqdm
+
+from es_simhash.cli.output import echo
+
+if TYPE_CHECKING:
+    from es_simhash.deciding.group import Progress as ShowStage
+
+_WITH_TOTAL = "{percentage:3.0f}%|{bar}| {done}, {rate_of_done} a second, {remaining} left"
+_WITHOUT_TOTAL = "{done}, {rate_of_done} a second, {elapsed}"
+_REFRESH_SECONDS = 0.2
+
+
+class Progress(tqdm):  # type: ignore[type-arg]
+    """A progress bar whose length is that of the files in bytes. It shows nothing if standard error is no terminal.
+
+    Compressed bytes count, so the time that is left is known for every file.
+
+    :param total: the size of all files in bytes; None if it is not known.
+    :param noun: what is done, in the plural.
+    :param quiet: show nothing.
+    """
+
+    def __init__(self, total: int | None, noun: str = "documents", *, quiet: bool = False, **more: Any) -> None:
+        self.rejected = 0
+        """How many lines could not be used."""
+        self._noun = noun
+        self._done = 0
+        self._shown = 0.0
+        form = _WITHOUT_TOTAL if total is None else _WITH_TOTAL
+        more.setdefault("disable", True if quiet else None)
+        super().__init__(total=total, bar_format=form, leave=False, **more)
+
+    def done(self, count: int = 1) -> None:
+        """Count what is done."""
+        self._done += count
+        if not self.disable and (now := time.monotonic()) - self._shown > _REFRESH_SECONDS:
+            self._shown = now
+            self.refresh()
+
+    def reject(self, reason: str) -> None:
+        """Print why a line cannot be used, and count it.
+
+        :param reason: with the place of the line.
+        """
+        self.rejected += 1
+        self.clear()
+        echo(f"rejected: {reason}", err=True)
+
+    @property
+    def format_dict(self) -> dict[str, Any]:
+        """What the form of the bar can show."""
+        values = super().format_dict
+        elapsed = values["elapsed"] or 1
+        return {**values, "done": f"{self._done:,} {self._noun}", "rate_of_done": f"{self._done / elapsed:,.0f}"}
+
+
+def show_stages(bar: tqdm[Any]) -> ShowStage:
+    """Return a function that moves a progress bar. The bar starts again at 0 with each stage."""
+    current = ""
+
+    def progress(stage: str, count: int) -> None:
+        nonlocal current
+        if stage != current:
+            current = stage
+            bar.reset()
+            bar.set_description(stage)
+        bar.update(count)
+
+    return progress
