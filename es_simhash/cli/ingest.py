@@ -31,6 +31,7 @@ from es_simhash.cli.options import (
 )
 from es_simhash.cli.outcomes import OutcomePrinter, print_outcomes
 from es_simhash.cli.output import echo
+from es_simhash.cli.stored import StoredInput, is_store, open_beside
 from es_simhash.deciding.ingest import ON_DUPLICATE
 from es_simhash.stores.address import sqlite_file
 
@@ -91,22 +92,30 @@ def ingest(
     es-simhash ingest big.jsonl.gz --resume big.checkpoint --dead-letter big.dead
     es-simhash ingest http://es:9200/news-1 --store http://es:9200/news-2
     """
-    source = Input(input_paths(files), format, encoding)
-    check_different_files(
-        {"--store": sqlite_file(store["store"]), "--resume": resume, "--dead-letter": dead_letter}, source.paths
-    )
+    source: Input | StoredInput
+    if any(map(is_store, files)):
+        if len(files) > 1 or id_field is not None or resume is not None:
+            raise click.UsageError(
+                "a store is read alone, without --id-field and --resume"
+            )
+        source, id_field = StoredInput(files[0], store), "_id"
+        opened = open_beside(store["store"], store)
+    else:
+        source = Input(input_paths(files), format, encoding)
+        opened = open_documents(**store)
+    named = {"--store": sqlite_file(store["store"]), "--resume": resume, "--dead-letter": dead_letter}
+    check_different_files(named, source.paths)
     stopped: DuplicateFound | None = None
     with ExitStack() as stack:
-        documents = stack.enter_context(open_documents(**store))  # before any file is created
+        documents = stack.enter_context(opened)  # before any file is created
         letters = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter)))
         progress = stack.enter_context(source.progress(quiet=quiet))
         interruptible = stack.enter_context(Interruptible())
         stored = documents.rule()
-        check = partial(
-            check_fields, id_field=id_field or documents.id_field(), text_fields=text_field or stored.text_fields
-        )
+        name, text_fields = id_field or documents.id_field(), text_field or stored.text_fields
+        lines = source.lines(progress, partial(check_fields, id_field=name, text_fields=text_fields))
         outcomes = documents.ingest(
-            interruptible.until_interrupted(source.lines(progress, check)),
+            interruptible.until_interrupted(lines),
             id_field=id_field,
             on_duplicate=on_duplicate,
             filter=filter,
