@@ -1,19 +1,14 @@
-"""The checks of scripts/release: `sources [--dry-run]`, `wheel WHEEL SBOM` and `licences`. Run it from the top folder.
+"""The checks of scripts/release: `sources [--dry-run]` and `licences`. Run it from the top folder.
 
-`licences` runs in an environment that has the wheel and what it needs. So only `wheel` imports what that lacks.
+`licences` runs in an environment that has the wheel and what it needs, so it imports nothing else.
 """
 
 from __future__ import annotations
 
-import base64
-import csv
-import hashlib
-import json
 import re
 import sys
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
-from zipfile import ZipFile
 
 PERMISSIVE = re.compile(
     r"Apache|MIT|BSD|ISC|PSF|Python Software Foundation|MPL-2.0|Mozilla Public License 2.0|Unlicense|0BSD"
@@ -48,35 +43,10 @@ def sources(dry_run: bool) -> str:
 
 
 def _find(pattern: str, file: str) -> str:
-    found = re.search(pattern, Path(file).read_text(encoding="utf-8"), re.MULTILINE)
-    if found is None:
+    match = re.search(pattern, Path(file).read_text(encoding="utf-8"), re.MULTILINE)
+    if match is None:
         sys.exit(f"{file} has no line like {pattern}: add it.")
-    return found[1]
-
-
-def wheel(path: Path, bill: Path) -> None:
-    """Check that RECORD lists each file with its hash, and that the bill of materials is valid. Copy the latter."""
-    from cyclonedx.schema import SchemaVersion
-    from cyclonedx.validation.json import JsonStrictValidator
-
-    with ZipFile(path) as archive:
-        names = archive.namelist()
-        [record] = [name for name in names if name.endswith(".dist-info/RECORD")]
-        listed = {row[0]: row[1] for row in csv.reader(archive.read(record).decode().splitlines())}
-        if sorted(listed) != sorted(names):
-            sys.exit(f"RECORD and the wheel differ in {sorted(set(listed) ^ set(names))}")
-        for name in names:
-            digest = base64.urlsafe_b64encode(hashlib.sha256(archive.read(name)).digest()).rstrip(b"=").decode()
-            if name != record and listed[name] != f"sha256={digest}":
-                sys.exit(f"RECORD has another hash of {name}")
-        [materials] = [name for name in names if ".dist-info/sboms/" in name]
-        content = archive.read(materials).decode()
-    error = JsonStrictValidator(SchemaVersion.V1_6).validate_str(content)
-    if error is not None:
-        sys.exit(f"{materials}: {error}")
-    bill.write_text(content, encoding="utf-8")
-    parts = ", ".join(f"{each['name']} {each['version']}" for each in json.loads(content)["components"])
-    print(f"{len(names)} files, each with its hash in RECORD; a valid bill of materials: {parts}")
+    return match[1]
 
 
 def licences() -> None:
@@ -114,7 +84,5 @@ def licence_of(package: Distribution) -> str:
 if __name__ == "__main__":
     if sys.argv[1] == "sources":
         print(sources(dry_run="--dry-run" in sys.argv))
-    elif sys.argv[1] == "wheel":
-        wheel(Path(sys.argv[2]), Path(sys.argv[3]))
     else:
         licences()

