@@ -5,17 +5,16 @@ The reference for each run with faults is the same run without, in SQLite.
 
 from __future__ import annotations
 
-import asyncio
 import random
 import re
 from typing import TYPE_CHECKING, Any
 
-from es_simhash import AsyncDocuments, Documents
+from es_simhash import Documents, DuplicateRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from es_simhash.deciding.outcome import Outcome
+    from es_simhash import Outcome
 
 WORDS = re.findall(
     "..",
@@ -24,6 +23,7 @@ WORDS = re.findall(
     "网络软件卫星火箭海洋渔船港口货物海关出口旅游酒店餐馆蔬菜水果森林草原",
 )
 MAX_DISTANCE = 7
+RULE = DuplicateRule(rule="fingerprint", max_distance=MAX_DISTANCE)
 BATCH = 5
 VERBS = ["_bulk", "_msearch", "_mget", "_refresh"]
 
@@ -62,19 +62,10 @@ def later(documents: Iterable[dict[str, Any]], seed: int = 2) -> list[dict[str, 
     return more
 
 
-def ingest(address: str, documents: Iterable[dict[str, Any]], kind: str = "sync", **options: Any) -> list[Outcome]:
+def ingest(address: str, documents: Iterable[dict[str, Any]], *, deadline: float = 60, **options: Any) -> list[Outcome]:
     """All outcomes of one run."""
-    deadline = options.pop("deadline", 60)
-    options = {"max_distance": MAX_DISTANCE, "batch_size": BATCH, **options}
-    if kind == "sync":
-        with Documents(address, deadline=deadline) as client:
-            return list(client.ingest(documents, **options))
-
-    async def run() -> list[Outcome]:
-        async with AsyncDocuments(address, deadline=deadline) as client:
-            return [outcome async for outcome in client.ingest(documents, **options)]
-
-    return asyncio.run(run())
+    with Documents(address, deadline=deadline) as client:
+        return list(client.ingest(documents, rule=RULE, **options))
 
 
 def contents(address: str) -> dict[str, tuple[Any, ...]]:
@@ -94,5 +85,5 @@ def unharmed(*runs: list[dict[str, Any]], **options: Any) -> tuple[list[Outcome]
     outcomes: list[Outcome] = []
     with Documents("sqlite:///:memory:") as client:
         for documents in runs:
-            outcomes += client.ingest(documents, **{"max_distance": MAX_DISTANCE, "batch_size": BATCH, **options})
+            outcomes += client.ingest(documents, rule=RULE, **options)
         return outcomes, contents_of(client)

@@ -5,7 +5,6 @@ The reference is an SQLite file, which no node takes away.
 
 from __future__ import annotations
 
-import asyncio
 import random
 import threading
 import time
@@ -15,25 +14,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from es_simhash import AsyncDocuments, Documents, SeenItems
-from es_simhash.deciding.group import group as group_stored
-from es_simhash.deciding.remove import remove as remove_stored
-from es_simhash.deciding.remove import remove_matching
-from es_simhash.stores.address import open_store
+from es_simhash import Documents, SeenItems
 from tests.es_node.rest import ask
-from tests.faults import BATCH, MAX_DISTANCE, contents_of, later, news
-from tests.limited import limit_reading, resolved
+from tests.faults import RULE, contents_of, news, unharmed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from es_simhash.deciding.outcome import Outcome
     from tests.es_node.node import Node
 
 DEADLINE = 300
 SHARDS = {"number_of_shards": 3, "number_of_replicas": 1, "index.unassigned.node_left.delayed_timeout": "0"}
-GROUPED, REMOVED = 4, 5
-"""Documents in one request of these verbs, so that they send many requests for few documents."""
 
 
 # --- kill ------------------------------------------------------------------------------------------------------
@@ -121,18 +112,12 @@ def new_index(nodes: list[Node], documents: list[dict[str, Any]] | None = None) 
     ask(nodes, "DELETE", f"/{index}?timeout=60s", ignore=[404])
 
 
-def opened(address: str) -> Documents:
-    """Return Documents that read small pages."""
-    documents = Documents(address, deadline=DEADLINE)
-    limit_reading(documents.store, page=20, scan_page=7)
-    return documents
-
-
-def calm(documents: list[dict[str, Any]], max_distance: int = MAX_DISTANCE) -> tuple[list[Outcome], dict[str, Any]]:
-    """Return the outcomes of an ingest where no node is killed, and the contents after it."""
-    with Documents("sqlite:///:memory:") as reference:
-        outcomes = list(reference.ingest(documents, rule="fingerprint", max_distance=max_distance, batch_size=BATCH))
-        return outcomes, contents_of(reference)
+def opened(address: str, documents: list[dict[str, Any]] | None = None) -> Documents:
+    """Return Documents of an index that is set up, and perhaps ingest documents."""
+    client = Documents(address, deadline=DEADLINE)
+    client.setup(rule=RULE, keys=False)
+    client.add_many(documents or [])
+    return client
 
 
 # --- the verbs -----------------------------------------------------------------------------------------------------
@@ -143,17 +128,14 @@ class Figures:
     """What the runs of a verb did.
 
     :param runs: how many ended as the calm run did. A run that ends otherwise raises.
-    :param lost: acknowledged writes that are not in the store.
     """
 
     runs: int = 0
     documents: int = 0
-    lost: int = 0
 
 
-def ingest(nodes: list[Node], killer: NodeKiller, kind: str = "sync") -> Figures:
-    """One long ingest, which ends after the last kill. Then updates of its documents."""
-    figures = Figures()
+def ingest(nodes: list[Node], killer: NodeKiller) -> Figures:
+    """One long ingest, which ends after the last kill."""
     given: list[dict[str, Any]] = []
 
     def documents() -> Iterator[dict[str, Any]]:
@@ -165,86 +147,22 @@ def ingest(nodes: list[Node], killer: NodeKiller, kind: str = "sync") -> Figures
                 yield given[-1]
             time.sleep(0.05)
 
-    with new_index(nodes) as address:
-        with opened(address) as client:
-            client.setup(keys=False)
-        outcomes = _outcomes(address, documents(), kind)
-        expected, stored = calm(given)
-        assert outcomes == expected
-        with opened(address) as client:
-            found = contents_of(client)
-        figures.lost = sum(outcome.stored and outcome.id not in found for outcome in outcomes)
-        assert found == stored
-        figures.documents, figures.runs = len(outcomes), 1
-    return figures
-
-
-def _outcomes(address: str, documents: Any, kind: str) -> list[Outcome]:
-    options: dict[str, Any] = {"rule": "fingerprint", "max_distance": MAX_DISTANCE, "batch_size": BATCH}
-    if kind == "sync":
-        with opened(address) as client:
-            return list(client.ingest(documents, workers=1, **options))
-
-    async def run() -> list[Outcome]:
-        store = open_store(address, is_async=True)
-        limit_reading(store, page=20, scan_page=7)
-        async with AsyncDocuments(store, deadline=DEADLINE) as client:
-            return [outcome async for outcome in client.ingest(documents, **options)]
-
-    return asyncio.run(run())
-
-
-def updates(nodes: list[Node], killer: NodeKiller) -> Figures:
-    """Ingests of changed documents, again and again: links are changed, and members get other heads."""
-    figures = Figures()
-    while not killer.done:
-        before = news(30, seed=figures.runs)
-        after = later(before, seed=figures.runs)
-        with new_index(nodes) as address, opened(address) as client, Documents("sqlite:///:memory:") as reference:
-            client.setup(keys=False)
-            for documents in (before, after):
-                options: dict[str, Any] = {"rule": "fingerprint", "max_distance": MAX_DISTANCE, "batch_size": BATCH}
-                expected = list(reference.ingest(documents, **options))
-                assert list(client.ingest(documents, **options)) == expected
-            assert contents_of(client) == contents_of(reference)
-        figures.runs += 1
-        figures.documents += len(before) + len(after)
-    return figures
-
-
-def several_ingests(nodes: list[Node], killer: NodeKiller) -> Figures:
-    """Three clients ingest at once, and then one groups: the groups are those of a calm run."""
-    figures = Figures()
-    while not killer.done:
-        documents = news(60, seed=figures.runs)
-        with new_index(nodes) as address, opened(address) as client:
-            client.setup(keys=False)
-            with ThreadPoolExecutor(3) as threads:
-                runs = [threads.submit(_outcomes, address, documents[part::3], "sync") for part in range(3)]
-                outcomes = [outcome for run in runs for outcome in run.result()]
-            assert {outcome.outcome for outcome in outcomes} <= {"new", "exact_duplicate", "near_duplicate"}
-            rule = resolved(client, rule="fingerprint", max_distance=MAX_DISTANCE)
-            group_stored(client.store, rule, batch=GROUPED)
-            assert _groups(contents_of(client)) == _calm_groups(documents)
-        figures.runs += 1
-        figures.documents += len(documents)
-    return figures
+    with new_index(nodes) as address, opened(address) as client:
+        outcomes = list(client.ingest(documents()))
+        assert (outcomes, contents_of(client)) == unharmed(given)
+    return Figures(1, len(outcomes))
 
 
 def group(nodes: list[Node], killer: NodeKiller) -> Figures:
     """Group by one rule and by another, again and again."""
     figures = Figures()
     documents = news(120, seed=3)
-    with new_index(nodes) as address, opened(address) as client, Documents("sqlite:///:memory:") as reference:
-        client.setup(keys=False)
-        for each in (client, reference):
-            list(each.ingest(documents, rule="fingerprint", max_distance=0))
+    with new_index(nodes) as address, opened(address, documents) as client, opened("sqlite:///:memory:") as reference:
+        reference.add_many(documents)
         while not killer.done:
-            rule: dict[str, Any] = {"rule": "fingerprint", "max_distance": MAX_DISTANCE if figures.runs % 2 == 0 else 0}
             for each in (client, reference):
-                each.setup(keys=False, **rule)
-            expected, report = reference.group(), group_stored(client.store, resolved(client), batch=GROUPED)
-            assert (report.documents, report.groups, report.members) == (120, expected.groups, expected.members)
+                each.setup(rule=RULE if figures.runs % 2 else "exact", keys=False)
+                each.group()
             assert contents_of(client) == contents_of(reference)
             figures.runs += 1
             figures.documents += len(documents)
@@ -257,43 +175,29 @@ def backfill(nodes: list[Node], killer: NodeKiller) -> Figures:
     while not killer.done:
         documents = news(80, seed=figures.runs)
         with new_index(nodes, documents) as address, opened(address) as client:
-            workers = figures.runs % 2
-            outcomes = list(
-                client.backfill(
-                    "text", rule="fingerprint", max_distance=MAX_DISTANCE, batch_size=BATCH, workers=workers
-                )
-            )
+            outcomes = list(client.backfill())
             assert sorted(outcome.id or "" for outcome in outcomes) == sorted(each["id"] for each in documents)
-            assert all(outcome.stored for outcome in outcomes)
-            found = contents_of(client)
-            figures.lost += sum(outcome.id not in found for outcome in outcomes)
-            assert {o.id: o.duplicate_of for o in outcomes} == {id: row[3] for id, row in found.items()}
-            again = client.backfill("text", rule="fingerprint", max_distance=MAX_DISTANCE, batch_size=BATCH, again=True)
-            assert sorted((o.id or "", o.outcome) for o in again) == sorted((e["id"], "unchanged") for e in documents)
-            rule = resolved(client, rule="fingerprint", max_distance=MAX_DISTANCE)
-            group_stored(client.store, rule, batch=GROUPED)
-            assert _groups(contents_of(client)) == _calm_groups(documents)
+            stored = contents_of(client)
+            assert {o.id: o.duplicate_of for o in outcomes} == {id: row[3] for id, row in stored.items()}
         figures.runs += 1
         figures.documents += len(documents)
     return figures
 
 
 def remove(nodes: list[Node], killer: NodeKiller) -> Figures:
-    """Remove documents of a new index, by their ids and by a filter."""
+    """Remove documents of a new index."""
     figures = Figures()
     while not killer.done:
         documents = news(40, seed=figures.runs)
         gone = [str(number) for number in range(0, 40, 3)]
-        with new_index(nodes) as address, opened(address) as client, Documents("sqlite:///:memory:") as reference:
-            client.setup(keys=False)
+        with (
+            new_index(nodes) as address,
+            opened(address, documents) as client,
+            opened("sqlite:///:memory:") as reference,
+        ):
+            reference.add_many(documents)
             for each in (client, reference):
-                list(each.ingest(documents, rule="fingerprint", max_distance=MAX_DISTANCE))
-            reference.remove(gone, rule="fingerprint", max_distance=MAX_DISTANCE)
-            rule = resolved(client, rule="fingerprint", max_distance=MAX_DISTANCE)
-            if figures.runs % 2:
-                remove_stored(client.store, gone, rule, batch=REMOVED)
-            else:
-                remove_matching(client.store, {"ids": {"values": gone}}, rule, batch=REMOVED)
+                each.remove(gone)
             assert contents_of(client) == contents_of(reference)
         figures.runs += 1
         figures.documents += len(gone)
@@ -304,17 +208,13 @@ def look_ups(nodes: list[Node], killer: NodeKiller) -> Figures:
     """Search and export the same documents, again and again."""
     figures = Figures()
     documents = news(120, seed=5)
-    with new_index(nodes) as address, opened(address) as client:
-        client.setup(keys=False)
-        list(client.ingest(documents, rule="fingerprint", max_distance=MAX_DISTANCE))
-        _, stored = calm(documents)
-        with Documents("sqlite:///:memory:") as reference:
-            list(reference.ingest(documents, rule="fingerprint", max_distance=MAX_DISTANCE))
-            texts = [document["text"] for document in documents[:20]]
-            near = reference.similar_many(texts, rule="fingerprint", max_distance=MAX_DISTANCE)
+    texts = [document["text"] for document in documents[:20]]
+    with new_index(nodes) as address, opened(address, documents) as client, opened("sqlite:///:memory:") as reference:
+        reference.add_many(documents)
+        stored, near = contents_of(reference), reference.similar_many(texts)
         while not killer.done:
             assert contents_of(client) == stored
-            assert client.similar_many(texts, rule="fingerprint", max_distance=MAX_DISTANCE) == near
+            assert client.similar_many(texts) == near
             figures.runs += 1
             figures.documents += len(documents)
     return figures
@@ -322,51 +222,30 @@ def look_ups(nodes: list[Node], killer: NodeKiller) -> Figures:
 
 def seen_adds(nodes: list[Node], killer: NodeKiller, clients: int = 4) -> Figures:
     """Some clients add items of the same users. Every acknowledged item must be seen."""
-    figures = Figures()
-    with new_index(nodes) as address:
-        with SeenItems(address, deadline=DEADLINE) as seen:
-            seen.setup()
+    with new_index(nodes) as address, SeenItems(address, deadline=DEADLINE) as seen:
+        seen.setup()
 
         def add(client: int) -> list[tuple[str, str]]:
             rng = random.Random(client)
             acknowledged = []
-            with SeenItems(address, deadline=DEADLINE) as seen:
+            with SeenItems(address, deadline=DEADLINE) as own:
                 while not killer.done:
                     user, item = f"user-{rng.randrange(5)}", f"{client}-{len(acknowledged)}"
-                    seen.add(user, [item])
+                    own.add(user, [item])
                     acknowledged.append((user, item))
             return acknowledged
 
         with ThreadPoolExecutor(clients) as threads:
-            adds = [pair for each in threads.map(add, range(clients)) for pair in each]
+            adds = [pair for pairs in threads.map(add, range(clients)) for pair in pairs]
         by_user: dict[str, list[str]] = {}
         for user, item in adds:
             by_user.setdefault(user, []).append(item)
-        with SeenItems(address, deadline=DEADLINE) as seen:
-            figures.lost = sum(map(len, seen.unseen_many(by_user).values()))
-        assert figures.lost == 0
-        figures.runs, figures.documents = clients, len(adds)
-    return figures
-
-
-def _groups(contents: dict[str, Any]) -> set[frozenset[str]]:
-    members: dict[str, set[str]] = {}
-    for id, (_, _, head, _) in contents.items():
-        members.setdefault(head, set()).add(id)
-    return set(map(frozenset, members.values()))
-
-
-def _calm_groups(documents: list[dict[str, Any]]) -> set[frozenset[str]]:
-    with Documents("sqlite:///:memory:") as reference:
-        list(reference.ingest(documents, rule="fingerprint", max_distance=MAX_DISTANCE))
-        reference.group(rule="fingerprint", max_distance=MAX_DISTANCE)
-        return _groups(contents_of(reference))
+        assert not any(seen.unseen_many(by_user).values())
+        return Figures(clients, len(adds))
 
 
 VERBS: dict[str, Callable[[list[Node], NodeKiller], Figures]] = {
     "ingest": ingest,
-    "updates": updates,
-    "several ingests": several_ingests,
     "group": group,
     "backfill": backfill,
     "remove": remove,

@@ -8,6 +8,7 @@ import pytest
 
 from es_simhash import Documents
 from tests.es_node.proxy import Proxy
+from tests.faults import RULE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,7 @@ def direct(elasticsearch_url: str, index_name: str) -> str:
     """The address of an index that was set up, past the proxy."""
     address = f"{elasticsearch_url}/{index_name}"
     with Documents(address) as documents:
-        documents.setup(keys=False)
+        documents.setup(rule=RULE, keys=False)
     return address
 
 

@@ -26,20 +26,17 @@ def test_the_news_of_these_tests_have_copies_of_each_kind() -> None:
     assert any(outcome.duplicate_of in STUCK for outcome in outcomes)
 
 
-@pytest.mark.parametrize(("kind", "status"), [("sync", 429), ("async", 503)])
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_request_is_repeated_until_the_server_takes_it(
-    proxy: Proxy, address: str, direct: str, verb: str, status: int, kind: str
-) -> None:
-    proxy.rule = times(9, Answer(status), verb)  # the client itself repeats it three times
-    outcomes = ingest(address, NEWS, kind)
+def test_a_request_is_repeated_until_the_server_takes_it(proxy: Proxy, address: str, direct: str, verb: str) -> None:
+    proxy.rule = times(9, Answer(429), verb)  # the client itself repeats it three times
+    outcomes = ingest(address, NEWS)
     assert len(proxy.faults) == 9
     assert (outcomes, contents(direct)) == unharmed(NEWS)
 
 
 def test_a_slow_server_changes_nothing(proxy: Proxy, address: str, direct: str) -> None:
     proxy.rule = times(12, Delay(0.05), *VERBS)
-    assert (ingest(address, NEWS, workers=1), contents(direct)) == unharmed(NEWS)
+    assert (ingest(address, NEWS), contents(direct)) == unharmed(NEWS)
 
 
 @pytest.mark.parametrize("on_duplicate", ["index", "skip"])
@@ -62,12 +59,11 @@ def test_documents_that_the_server_has_no_time_for_are_sent_again(
 
 
 @pytest.mark.parametrize("on_duplicate", ["index", "skip"])
-@pytest.mark.parametrize("workers", [0, 1])
 def test_documents_that_the_server_never_has_time_for_have_failed_and_the_others_are_as_if_they_were_not(
-    proxy: Proxy, address: str, direct: str, workers: int, on_duplicate: Any
+    proxy: Proxy, address: str, direct: str, on_duplicate: Any
 ) -> None:
     proxy.rule = lambda request: BusyItems(STUCK) if request.verb == "_bulk" else None
-    outcomes = ingest(address, NEWS, deadline=0.3, workers=workers, on_duplicate=on_duplicate)
+    outcomes = ingest(address, NEWS, deadline=0.3, on_duplicate=on_duplicate)
     assert [outcome.id for outcome in outcomes] == [document["id"] for document in NEWS]
     failed = [outcome for outcome in outcomes if outcome.outcome == "failed"]
     # A copy of what is stored was not to be written, under skip.

@@ -11,31 +11,42 @@ from elasticsearch import Elasticsearch
 
 from es_simhash import Documents
 from tests.es_node.proxy import Delay, Proxy
-from tests.faults import MAX_DISTANCE, contents_of, news
-from tests.faults.cluster import VERBS, NodeKiller, address_of, calm, new_index
+from tests.faults import RULE, contents_of, news, unharmed
+from tests.faults.cluster import VERBS, NodeKiller, new_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.es_node.node import Node
 
-pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 KILLS = 2
 
 
+def ends_calmly(nodes: list[Node], verb: str) -> None:
+    with NodeKiller(nodes, KILLS) as killer:
+        figures = VERBS[verb](nodes, killer)
+    assert (killer.kills, killer.masters) == (KILLS, KILLS // 2)
+    assert figures.runs > 0
+    assert figures.documents > 0
+
+
+@pytest.mark.elasticsearch
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_ends_as_a_calm_run_although_nodes_and_the_master_are_killed(
     mortal_cluster: list[Node], verb: str
 ) -> None:
-    with NodeKiller(mortal_cluster, KILLS) as killer:
-        figures = VERBS[verb](mortal_cluster, killer)
-    assert (killer.kills, killer.masters) == (KILLS, KILLS // 2)
-    assert figures.runs > 0
-    assert figures.documents > 0
-    assert figures.lost == 0
+    ends_calmly(mortal_cluster, verb)
 
 
+@pytest.mark.opensearch
+@pytest.mark.parametrize("mortal_cluster", ["opensearch"], indirect=True)
+def test_an_ingest_on_opensearch_ends_as_a_calm_run(mortal_cluster: list[Node]) -> None:
+    ends_calmly(mortal_cluster, "ingest")
+
+
+@pytest.mark.elasticsearch
 def test_a_slow_node_is_left_for_another_one(mortal_cluster: list[Node]) -> None:
     documents = news(40)
     with ExitStack() as stack:
@@ -45,33 +56,19 @@ def test_a_slow_node_is_left_for_another_one(mortal_cluster: list[Node]) -> None
         hosts = ",".join(each.removeprefix("http://") for each in (slow.url, *(n.url for n in mortal_cluster[1:])))
         client = stack.enter_context(Documents(f"http://{hosts}/{index}", request_timeout=2, deadline=120))
         client.setup(keys=False)
-        outcomes = list(client.ingest(documents, rule="fingerprint", max_distance=MAX_DISTANCE, batch_size=5))
+        outcomes = list(client.ingest(documents, rule=RULE))
         assert slow.faults
-        assert (outcomes, contents_of(client)) == calm(documents)
+        assert (outcomes, contents_of(client)) == unharmed(documents)
 
 
-def test_a_client_that_sniffs_finds_the_nodes_that_its_address_does_not_name(mortal_cluster: list[Node]) -> None:
-    documents = news(20)
-    with new_index(mortal_cluster) as address:
-        one = f"{mortal_cluster[0].url}/{address.rpartition('/')[2]}"
-        with Documents(one, sniff_before_requests=True, deadline=120) as client:
-            client.setup(keys=False)
-            mortal_cluster[0].kill()
-            try:
-                outcomes = list(client.ingest(documents, rule="fingerprint", max_distance=MAX_DISTANCE, batch_size=5))
-                assert (outcomes, contents_of(client)) == calm(documents)
-            finally:
-                mortal_cluster[0].restart()
-
-
+@pytest.mark.elasticsearch
 def test_a_host_that_is_away_from_the_start_is_left_for_another_one(mortal_cluster: list[Node]) -> None:
-    with new_index(mortal_cluster) as address:
-        with Documents(address.replace("http://", "http://127.0.0.1:1,")) as client:
-            client.setup(keys=False)
-            assert client.similar("暴雨", rule="fingerprint") == []
-        assert address == address_of(mortal_cluster, address.rpartition("/")[2])
+    with new_index(mortal_cluster) as address, Documents(address.replace("http://", "http://127.0.0.1:1,")) as client:
+        client.setup(keys=False)
+        assert client.similar("暴雨", rule="fingerprint") == []
 
 
+@pytest.mark.elasticsearch
 def test_an_ingest_outlasts_a_full_disk(mortal_cluster: list[Node]) -> None:
     documents = news(40)
     block = "index.blocks.read_only_allow_delete"  # what the server sets when a disk is full, and removes again
@@ -91,6 +88,6 @@ def test_an_ingest_outlasts_a_full_disk(mortal_cluster: list[Node]) -> None:
                     lift.start()
                 yield document
 
-        outcomes = list(client.ingest(given(), rule="fingerprint", max_distance=MAX_DISTANCE, batch_size=5))
+        outcomes = list(client.ingest(given(), rule=RULE))
         assert lift.finished.is_set()
-        assert (outcomes, contents_of(client)) == calm(documents)
+        assert (outcomes, contents_of(client)) == unharmed(documents)

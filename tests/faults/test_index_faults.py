@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import Documents, Scheme, SeenItems
-from es_simhash.errors import NotSetUp, StoreError, StoreUnavailable
-from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
+from es_simhash import Documents, SeenItems
+from es_simhash.errors import StoreError, StoreUnavailable
 from tests.cli import es_simhash
-from tests.faults import BATCH, MAX_DISTANCE, contents, ingest, news, unharmed
+from tests.faults import RULE, contents, ingest, news, unharmed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
+pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow, pytest.mark.nightly]
 
 NEWS = news()
-OPTIONS = ["--max-distance", str(MAX_DISTANCE), "--batch-size", str(BATCH), "--workers", "0", "--deadline", "0.5"]
+OPTIONS = ["--workers", "0", "--deadline", "0.5"]
 
 
 class Server:
@@ -94,10 +93,10 @@ def test_a_fault_of_the_index_is_said_once_and_what_is_not_stored_is_kept(
 ) -> None:
     begin, end, reason, remedy = FAULTS[fault]
     with Documents(direct) as documents:  # otherwise the first ingest does this, before it reads a document
-        documents.setup(rule="fingerprint", max_distance=MAX_DISTANCE, text_field="text", id_field="id")
+        documents.setup(rule=RULE, id_field="id")
     (tmp_path / "news.jsonl").write_bytes(lines(NEWS[:25]))
     begin(server)
-    command = ["ingest", "--rule", "fingerprint", "news.jsonl", "--dead-letter", "dead", "--store", direct, *OPTIONS]
+    command = ["ingest", "news.jsonl", "--dead-letter", "dead", "--store", direct, *OPTIONS]
     done = es_simhash(*command, cwd=tmp_path, env={})
     assert done.code == 1
     last = done.err.splitlines()[-1]
@@ -115,42 +114,8 @@ def test_a_fault_of_the_index_is_said_once_and_what_is_not_stored_is_kept(
     assert bool(letters) == (fault != "closed"), "a closed index is noticed before a document is read"
     if not letters:
         return
-    assert es_simhash("ingest", "--rule", "fingerprint", "dead", "--store", direct, *OPTIONS, cwd=tmp_path).code == 0
+    assert es_simhash("ingest", "dead", "--store", direct, *OPTIONS, cwd=tmp_path).code == 0
     assert contents(direct) == unharmed(letters)[1]
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_run_with_a_checkpoint_continues_after_the_fault(
-    server: Server, direct: str, tmp_path: Path, fault: str
-) -> None:
-    begin, end, reason, _ = FAULTS[fault]
-    (tmp_path / "news.jsonl").write_bytes(lines(NEWS))
-    command = [
-        "ingest",
-        "--rule",
-        "fingerprint",
-        "news.jsonl",
-        "--resume",
-        "state",
-        "--dead-letter",
-        "dead",
-        "--store",
-        direct,
-        *OPTIONS,
-    ]
-    if fault != "strict mapping":  # that one is noticed at the start of a run only
-        with Documents(direct) as documents:
-            list(documents.ingest(NEWS[:10], rule="fingerprint", max_distance=MAX_DISTANCE, checkpoint=None))
-            documents.remove([document["id"] for document in NEWS[:10]], rule="fingerprint", max_distance=MAX_DISTANCE)
-    begin(server)
-    done = es_simhash(*command, cwd=tmp_path)
-    assert (done.code, reason in done.err.splitlines()[-1]) == (1, True)
-    end(server)
-    done = es_simhash(*command, cwd=tmp_path)
-    refused = [json.loads(line)["document"]["id"] for line in (tmp_path / "dead").read_bytes().splitlines()]
-    taken = [document for document in NEWS if document["id"] not in refused]
-    assert refused == ([document["id"] for document in NEWS[:15]] if fault == "strict mapping" else [])
-    assert contents(direct) == unharmed(taken)[1]
 
 
 def test_a_full_disk_that_gets_room_again_changes_nothing(server: Server, direct: str) -> None:
@@ -168,22 +133,20 @@ def test_a_full_disk_that_gets_room_again_changes_nothing(server: Server, direct
 def test_every_other_verb_names_the_fault(server: Server, direct: str, fault: str) -> None:
     begin, end, reason, _ = FAULTS[fault]
     kind = StoreUnavailable if fault == "full disk" else StoreError
-    ingest(direct, NEWS, rule="fingerprint", max_distance=0)
+    ingest(direct, NEWS)
     with Documents(direct, deadline=0.3) as documents, SeenItems(direct, deadline=0.3) as seen:
         seen.setup()
         seen.add("ann", [1])
         server.client.index(index=server.index, id="plain", document={"text": "x"}, refresh=True)
         before = contents(direct)
         calls: list[Callable[[], Any]] = [
-            lambda: documents.group(rule="fingerprint", max_distance=MAX_DISTANCE),
-            lambda: documents.remove(["0", "1"], rule="fingerprint", max_distance=MAX_DISTANCE),
+            lambda: documents.remove(["0", "1"], rule=RULE),
             lambda: seen.add("ann", [2]),
             lambda: seen.add("bob", [2]),
             lambda: seen.forget("ann", [1]),
             lambda: seen.remove("ann"),
-            lambda: list(documents.backfill("text", rule="fingerprint", max_distance=MAX_DISTANCE)),
+            lambda: list(documents.backfill(rule=RULE)),
         ]
-        documents.setup(rule="fingerprint", max_distance=MAX_DISTANCE)  # so that group has links to write
         begin(server)
         for call in calls:
             with pytest.raises(kind) as raised:
@@ -192,26 +155,3 @@ def test_every_other_verb_names_the_fault(server: Server, direct: str, fault: st
         end(server)
         assert contents(direct) == before
         assert seen.unseen("ann", [1, 2]) == [2]
-
-
-def test_an_index_that_requires_routing_is_refused_once(elasticsearch_url: str, make_index: Callable[[], str]) -> None:
-    index = make_index()
-    mapping = {**DOCUMENTS.mapping(Scheme()), "_routing": {"required": True}}
-    with Elasticsearch(elasticsearch_url) as client, Documents(f"{elasticsearch_url}/{index}") as documents:
-        client.indices.create(index=index, mappings=mapping)
-        with pytest.raises(StoreError, match="requires routing"):
-            list(documents.ingest(NEWS, rule="fingerprint"))
-
-
-def test_an_index_that_is_deleted_during_a_backfill_ends_it(
-    server: Server, direct: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ingest(direct, NEWS, rule="fingerprint")
-    with Documents(direct) as documents:
-        outcomes = documents.backfill(
-            "text", again=True, batch_size=BATCH, rule="fingerprint", max_distance=MAX_DISTANCE
-        )
-        next(outcomes)
-        server.client.indices.delete(index=server.index)
-        with pytest.raises(NotSetUp, match="there is no such index"):
-            list(outcomes)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import Elasticsearch
 
+from es_simhash import Documents
 from tests.cli import es_simhash
 from tests.es_node.proxy import Answer
-from tests.faults import BATCH, MAX_DISTANCE, contents, ingest, news, unharmed
+from tests.faults import RULE, contents, ingest, news, unharmed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,12 +45,9 @@ def narrow(direct: str, elasticsearch_url: str, index_name: str) -> str:
     return direct
 
 
-@pytest.mark.parametrize("kind", ["sync", "async"])
 @pytest.mark.parametrize("on_duplicate", ["index", "skip"])
-def test_what_the_index_refuses_has_failed_and_the_others_are_as_if_it_were_not(
-    narrow: str, on_duplicate: Any, kind: str
-) -> None:
-    outcomes = ingest(narrow, MIXED, kind, on_duplicate=on_duplicate)
+def test_what_the_index_refuses_has_failed_and_the_others_are_as_if_it_were_not(narrow: str, on_duplicate: Any) -> None:
+    outcomes = ingest(narrow, MIXED, on_duplicate=on_duplicate)
     assert [outcome.id for outcome in outcomes] == [document["id"] for document in MIXED]
     failed = {outcome.id or "": outcome for outcome in outcomes if outcome.outcome == "failed"}
     tried = {"0", "3", "7", "11"} if on_duplicate == "index" else failed.keys()
@@ -68,19 +66,21 @@ def test_what_the_index_refuses_has_failed_and_the_others_are_as_if_it_were_not(
 
 @pytest.mark.parametrize("on_duplicate", ["index", "skip"])
 def test_dead_letters_are_mended_and_ingested_again(narrow: str, tmp_path: Path, on_duplicate: str) -> None:
-    options = ["--store", narrow, "--max-distance", str(MAX_DISTANCE), "--on-duplicate", on_duplicate, "--workers", "0"]
+    with Documents(narrow) as documents:
+        documents.setup(rule=RULE)
+    options = ["--store", narrow, "--on-duplicate", on_duplicate, "--workers", "0"]
     bad = b"{broken\n"
     (tmp_path / "news.jsonl").write_text("".join(json.dumps(document) + "\n" for document in MIXED))
     with (tmp_path / "news.jsonl").open("ab") as file:
         file.write(bad)
-    first = es_simhash("ingest --rule fingerprint --json news.jsonl --dead-letter dead", *options, cwd=tmp_path)
+    first = es_simhash("ingest --json news.jsonl --dead-letter dead", *options, cwd=tmp_path)
     assert first.code == 3
     letters = [json.loads(line) for line in (tmp_path / "dead").read_bytes().splitlines()]
     failed = {letter["document"]["id"] for letter in letters[:-1]}
     assert failed == {each["id"] for each in first.json[:-1] if each["outcome"] == "failed"} <= BAD.keys()
     assert letters[-1]["line"] == "{broken\n"
     # As they are, they fail once more, for the same reasons.
-    again = es_simhash("ingest --rule fingerprint --json dead --dead-letter dead.2", *options, cwd=tmp_path)
+    again = es_simhash("ingest --json dead --dead-letter dead.2", *options, cwd=tmp_path)
     assert (again.code, again.json[-1]["failed"], again.json[-1]["rejected"]) == (1, len(failed), 1)
     twice = [json.loads(line) for line in (tmp_path / "dead.2").read_bytes().splitlines()]
     assert [letter.get("document") for letter in twice] == [letter.get("document") for letter in letters]
@@ -88,16 +88,15 @@ def test_dead_letters_are_mended_and_ingested_again(narrow: str, tmp_path: Path,
         letter["document"] = {key: letter["document"][key] for key in ("id", "text")}
     letters[-1]["line"] = json.dumps({"id": "mended", "text": "你好"})
     (tmp_path / "mended").write_text("".join(json.dumps(letter) + "\n" for letter in letters))
-    last = es_simhash("ingest", "--rule", "fingerprint", "--json", "mended", *options, cwd=tmp_path)
+    last = es_simhash("ingest", "--json", "mended", *options, cwd=tmp_path)
     assert last.code == 0
     everything = [*(document for document in NEWS if document["id"] not in failed)]
     everything += [*(document for document in NEWS if document["id"] in failed), {"id": "mended", "text": "你好"}]
     assert contents(narrow) == unharmed(everything, on_duplicate=on_duplicate)[1]
 
 
-@pytest.mark.parametrize("batch_size", [BATCH, 40])
 def test_a_request_that_is_too_large_is_split_and_only_what_is_too_large_alone_fails(
-    proxy: Proxy, address: str, direct: str, batch_size: int
+    proxy: Proxy, address: str, direct: str
 ) -> None:
     limit = 2_000
     expected, _ = unharmed(NEWS)
@@ -105,7 +104,7 @@ def test_a_request_that_is_too_large_is_split_and_only_what_is_too_large_alone_f
     assert len(huge) > 2
     documents = [{**each, "more": "x" * limit} if each["id"] in huge else each for each in NEWS]
     proxy.rule = lambda r: Answer(413) if r.verb == "_bulk" and len(r.body) > limit else None
-    outcomes = ingest(address, documents, batch_size=batch_size)
+    outcomes = ingest(address, documents)
     assert proxy.faults
     assert {o.id for o in outcomes if o.outcome == "failed"} == huge
     for outcome in outcomes:
