@@ -61,7 +61,7 @@ def test_a_scan_goes_on_exactly_after_its_point_in_time_was_lost(
     ids = [str(number) for number in range(40)]
     with Documents(address) as documents:
         documents.setup(keys=False)
-        documents.add_many({"id": id, "text": f"新闻第{id}条"} for id in ids)
+        list(documents.ingest({"id": id, "text": f"新闻第{id}条"} for id in ids))
     with closing(open_store(address, patience=Patience())) as store, Elasticsearch(elasticsearch_url) as client:
         client.indices.put_settings(index=index_name, settings={"refresh_interval": "-1"})
         scan: Scan | None = Scan(size=4)
