@@ -1,11 +1,11 @@
-"""README.md, ARCHITECTURE.md, docs/ and the pages in scripts/ are true.
+"""README.md, docs/ and the other pages are true, in both languages.
 
-Examples print what the pages show, commands parse, files and names exist, and every command is documented.
+Examples print what the pages show, and mypy accepts them; commands parse, and each is documented; files and headings
+exist.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
@@ -21,16 +21,22 @@ import pytest
 
 import es_simhash
 from es_simhash.cli import cli
+from tests.cli import es_simhash as command_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[1]
-PAGES = [
-    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "README.zh-CN.md", "CONTRIBUTING.md", "SECURITY.md")),
-    *sorted((ROOT / "docs").rglob("*.md")),
+CHINESE = {ROOT / "README.zh-CN.md": ROOT / "README.md"} | {
+    page: next((ROOT / "docs").rglob(page.name)) for page in sorted((ROOT / "docs" / "zh").glob("*.md"))
+}
+"""The Chinese pages, each with the English one of the same name; ``next`` finds English pages first."""
+ENGLISH = [
+    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if page not in CHINESE),
     *sorted((ROOT / "scripts").rglob("*.md")),
 ]
+PAGES = [*ENGLISH, *CHINESE]
 SERVER = "http://localhost:9200"
 """The server of the examples. A Python or console block that names it needs Elasticsearch."""
 
@@ -39,20 +45,27 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT).with_suffix(""))
 
 
-each_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
-
-
 def blocks_of(page: Path) -> list[tuple[str, str]]:
     """Return the language and the text of each code block of a page."""
-    found = re.findall(r"^ *```(\w*)\n(.*?)^ *```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    return [(language, dedent(block)) for language, block in found]
+    blocks = re.findall(r"^ *```(\w*)\n(.*?)^ *```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return [(language, dedent(block)) for language, block in blocks]
+
+
+def examples_of(page: Path) -> set[str]:
+    """Return the Python and console blocks of a page, without comments."""
+    return {
+        re.sub(r"(^|[ ]+)#.*$", "", block, flags=re.MULTILINE)
+        for language, block in blocks_of(page)
+        if language in ("python", "console")
+    }
+
+
+RUN = [*ENGLISH, *(page for page, english in CHINESE.items() if not examples_of(page) <= examples_of(english))]
+"""The pages whose examples run. Those of a Chinese page need not, if each of them stands in the English one too."""
 
 
 def needs_elasticsearch(language: str, block: str) -> bool:
     return language in ("python", "console") and SERVER in block
-
-
-ON_ELASTICSEARCH = [page for page in PAGES if any(needs_elasticsearch(*block) for block in blocks_of(page))]
 
 
 # --- examples --------------------------------------------------------------------------------------------------
@@ -71,22 +84,11 @@ def run_console(block: str) -> str:
             printed = shown
         else:
             assert words[0] == "es-simhash", command
-            done = subprocess.run(
-                [sys.executable, "-m", "es_simhash", *words[1:]],
-                capture_output=True,
-                encoding="utf-8",
-                env={**os.environ, "ELASTICSEARCH_URL": "", "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
-                timeout=60,
-            )
-            assert done.stderr == "", command
-            printed = done.stdout
+            done = command_line("", *words[1:], cwd=Path.cwd())
+            assert done.err == "", command
+            printed = done.out
         result += f"$ {command}\n{printed}"
     return result
-
-
-def test_the_file_of_the_readme_is_among_the_examples() -> None:
-    for readme in ("README.md", "README.zh-CN.md"):
-        assert (ROOT / "examples" / "news.jsonl").read_text("utf-8") in (ROOT / readme).read_text("utf-8")
 
 
 def without_times(text: str) -> str:
@@ -124,7 +126,9 @@ def run_examples(page: Path, capsys: pytest.CaptureFixture[str], prepare: Callab
                 value.close()
 
 
-@each_page
+@pytest.mark.parametrize(
+    "page", [page for page in RUN if any(not needs_elasticsearch(*block) for block in blocks_of(page))], ids=name_of
+)
 def test_the_examples_print_what_stands_below_them(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -133,7 +137,9 @@ def test_the_examples_print_what_stands_below_them(
 
 
 @pytest.mark.elasticsearch
-@pytest.mark.parametrize("page", ON_ELASTICSEARCH, ids=name_of)
+@pytest.mark.parametrize(
+    "page", [page for page in RUN if any(needs_elasticsearch(*block) for block in blocks_of(page))], ids=name_of
+)
 def test_the_examples_on_elasticsearch_print_what_stands_below_them(
     page: Path,
     tmp_path: Path,
@@ -151,17 +157,31 @@ def test_the_examples_on_elasticsearch_print_what_stands_below_them(
     run_examples(page, capsys, on_this_server)
 
 
+@pytest.mark.slow
+def test_mypy_accepts_the_python_code_of_the_pages(tmp_path: Path) -> None:
+    files = []
+    for page in RUN:
+        code = "".join(block for language, block in blocks_of(page) if language == "python")
+        if code:
+            files.append(tmp_path / f"page_{len(files)}.py")
+            files[-1].write_text(code, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", *map(str, files)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=300)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_file_of_the_readme_is_among_the_examples() -> None:
+    for readme in ("README.md", "README.zh-CN.md"):
+        assert (ROOT / "examples" / "news.jsonl").read_text("utf-8") in (ROOT / readme).read_text("utf-8")
+
+
 # --- commands --------------------------------------------------------------------------------------------------
-
-
-def commands_in(text: str) -> list[list[str]]:
-    lines = [line.removeprefix("$ ") for line in text.splitlines()]
-    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("es-simhash ")]
 
 
 def commands_shown(page: Path) -> list[list[str]]:
     """Return the arguments of each command in the code blocks of a page, without redirections."""
-    shown = [words for _, block in blocks_of(page) for words in commands_in(block)]
+    lines = [line.removeprefix("$ ") for _, block in blocks_of(page) for line in block.splitlines()]
+    shown = [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("es-simhash ")]
     return [words[: words.index(">")] if ">" in words else words for words in shown]
 
 
@@ -180,15 +200,18 @@ def all_commands(group: click.Group) -> Iterator[click.Command]:
             yield command
 
 
-@each_page
-def test_every_command_shown_parses(page: Path) -> None:
-    for words in commands_shown(page):
-        command, arguments = command_of(words)
-        command.make_context(command.name, arguments)  # raises for an unknown option or a wrong value
-
-
-def test_every_command_is_documented() -> None:
-    shown = {id(command_of(words)[0]) for page in PAGES for words in commands_shown(page)}
+def test_every_command_shown_parses_and_every_command_is_shown() -> None:
+    wrong, shown = [], set()
+    for page in PAGES:
+        for words in commands_shown(page):
+            try:
+                command, arguments = command_of([word for word in words if word != "-v"])
+                command.make_context(command.name, arguments)
+            except (KeyError, click.UsageError) as error:
+                wrong.append((name_of(page), " ".join(words), str(error)))
+            else:
+                shown.add(id(command))
+    assert wrong == []
     assert {command.name for command in all_commands(cli) if id(command) not in shown} == set()
 
 
@@ -201,48 +224,30 @@ def test_every_option_has_a_help_text() -> None:
 # --- names -----------------------------------------------------------------------------------------------------
 
 
-@each_page
-def test_every_file_named_exists(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
+def test_every_file_named_exists() -> None:
     folders = "es_simhash|mappings|docker|scripts|tests|docs|examples"
-    for path in re.findall(rf"`((?:{folders})/[\w./-]*)`", text) + re.findall(r"docker/[\w-]+\.yml", text):
-        assert (ROOT / path).exists(), path
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
-        assert "://" in target or (page.parent / target).exists(), target
+    missing = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        named = re.findall(rf"`((?:{folders})/[\w./-]*)`", text) + re.findall(r"docker/[\w-]+\.yml", text)
+        linked = [target for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text) if "://" not in target]
+        missing += [(name_of(page), path) for path in named if not (ROOT / path).exists()]
+        missing += [(name_of(page), target) for target in linked if not (page.parent / target).exists()]
+    assert missing == []
 
 
-@each_page
-def test_every_link_to_a_heading_finds_it(page: Path) -> None:
-    for target, anchor in re.findall(r"\]\(([^)#]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
-        other = page.parent / target if target else page
-        headings = re.findall(r"^#+ (.*)$", other.read_text(encoding="utf-8"), re.MULTILINE)
-        assert unquote(anchor) in {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings}, anchor
+def test_every_link_to_a_heading_finds_it() -> None:
+    missing = []
+    for page in PAGES:
+        for target, anchor in re.findall(r"\]\(([^)#]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
+            other = page.parent / target if target else page
+            headings = re.findall(r"^#+ (.*)$", other.read_text(encoding="utf-8"), re.MULTILINE)
+            names = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+            if unquote(anchor) not in names:
+                missing.append((name_of(page), target, anchor))
+    assert missing == []
 
 
 def test_the_api_reference_has_every_public_name() -> None:
     listed = re.findall(r":: es_simhash\.(\w+)$", (ROOT / "docs" / "api.rst").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(set(listed) - {"contract"}) == sorted(es_simhash.__all__)
-
-
-def test_every_module_and_name_in_the_architecture_exists() -> None:
-    text = PAGES[1].read_text(encoding="utf-8")
-    named = re.findall(r"`([\w/]+\.py)(?:: (\w+)(?:\.(\w+))?)?`", text)
-    assert named
-    for path, name, method in named:
-        module = ROOT / path if path.startswith(("tests/", "es_simhash/")) else ROOT / "es_simhash" / path
-        for defined in filter(None, [name, method]):
-            definition = rf"^\s*((def|class) {defined}\b|{defined} = )"
-            assert re.search(definition, module.read_text(encoding="utf-8"), re.MULTILINE), defined
-        assert module.exists(), path
-
-
-def test_the_architecture_has_the_question_of_each_folder_and_the_layers() -> None:
-    text = PAGES[1].read_text(encoding="utf-8")
-    questions = dict(re.findall(r"^\| `es_simhash/(\w+)/` \| (.*) \|$", text, re.MULTILINE))
-    folders = [path.parent for path in (ROOT / "es_simhash").glob("*/__init__.py")]
-    assert questions.keys() == {folder.name for folder in folders}
-    for folder in folders:
-        assert (folder / "__init__.py").read_text(encoding="utf-8").startswith(f'"""{questions[folder.name]}'), folder
-    layers = re.search(r"^layers = \[\n(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.DOTALL | re.MULTILINE)
-    assert layers is not None
-    assert "\n".join(re.findall(r'"(.*)"', layers[1])) + "\n" in [block for _, block in blocks_of(PAGES[1])]
