@@ -36,7 +36,7 @@ from es_simhash.ingest.batches import BATCH, Source, line_of
 from es_simhash.ingest.run import RunOptions, backfill, ingest
 from es_simhash.portal import THREADS
 from es_simhash.retries import DEADLINE, Patience
-from es_simhash.similarity.rule import DuplicateRule, is_whole, with_text_field
+from es_simhash.similarity.rule import DuplicateRule, rule_of
 from es_simhash.similarity.text_fields import field_names, text_or_none
 from es_simhash.stores.address import open_store
 
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
     from opensearchpy import AsyncOpenSearch, OpenSearch
-    from typing_extensions import Unpack
 
     from es_simhash.client.adding import RefreshOption
     from es_simhash.client.arguments import Time
@@ -62,7 +61,6 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.groups.links import Head
     from es_simhash.ingest.checkpoint import Checkpoint
-    from es_simhash.similarity.rule import MatchOptions, RuleOptions
 
 _MEMBERS = 1_000
 """Members of groups that are compared with their heads at once."""
@@ -128,7 +126,7 @@ class Documents(SyncClient):
         keys: bool | None = None,
         template: bool = False,
         id_field: str | None = None,
-        **rule: Unpack[RuleOptions],
+        rule: str | DuplicateRule | None = None,
     ) -> str:
         """Make what is missing: the index or the file, or the fields in an index that exists.
 
@@ -143,8 +141,7 @@ class Documents(SyncClient):
         :param template: for an index that rolls over: the name becomes an alias, its first index ends in ``-000001``,
             and an index template sets up those that follow. Not for SQLite.
         :param id_field: name of the field with the id, for the store to keep.
-        :param rule: ``rule`` and its refinements, and ``text_field``, for the store to keep. A rule is given as a
-            whole: refinements that are left out have the rule's own values.
+        :param rule: a name or a DuplicateRule, and its ``text_field``, for the store to keep.
         :returns: ``created``, ``added`` (fields or keys), ``changed`` (the rule, or names of fields) or ``unchanged``.
         :raises SchemeMismatch: if the store was set up with another Scheme.
         """
@@ -170,10 +167,10 @@ class Documents(SyncClient):
         """
         return self._opening.fingerprinter()
 
-    def rule(self, **rule: Unpack[RuleOptions]) -> DuplicateRule:
+    def rule(self, rule: str | DuplicateRule | None = None) -> DuplicateRule:
         """Return the rule that the methods use: the one that the store keeps, or ``copy``.
 
-        :param rule: refines it, or names another one, as for the method that is called next.
+        :param rule: another one, as for the method that is called next: it gets the store's text field.
         """
         return self._opening.rule(rule)
 
@@ -208,7 +205,7 @@ class Documents(SyncClient):
         pipeline: str | None = None,
         max_text: int = MAX_TEXT,
         keep_fields: bool = False,
-        **rule: Unpack[RuleOptions],
+        rule: str | DuplicateRule | None = None,
     ) -> Outcome:
         """Store one document, and return whether it is new or what it duplicates.
 
@@ -247,7 +244,7 @@ class Documents(SyncClient):
         pipeline: str | None = None,
         max_text: int = MAX_TEXT,
         keep_fields: bool = False,
-        **rule: Unpack[RuleOptions],
+        rule: str | DuplicateRule | None = None,
     ) -> list[Outcome]:
         """:meth:`add` for some documents: the outcomes are those of one call after the other, in a few requests.
 
@@ -281,7 +278,7 @@ class Documents(SyncClient):
         keep_fields: bool = False,
         workers: int = 0,
         checkpoint: str | Checkpoint | None = None,
-        **rule: Unpack[RuleOptions],
+        rule: str | DuplicateRule | None = None,
     ) -> Results[Outcome]:
         """Store documents, and return for each whether it is new or what it duplicates.
 
@@ -309,10 +306,10 @@ class Documents(SyncClient):
             it, and each batch has its outcomes before the next one is read. The processes do not run your script again.
         :param checkpoint: a file that records the progress; it is made if it does not exist. After an interruption, a
             crash or a long failure of the store, the same call with the same documents resumes there.
-        :param rule: ``rule`` (``copy``, ``contained``, ``fingerprint`` or ``exact``) and its refinements
-            (:class:`DuplicateRule`); or a whole DuplicateRule as ``rule``. By default the rule that the store keeps.
-            The first ingest lets the store keep its rule and the names of the fields. A method that writes raises for
-            another rule, or for other fields: :meth:`setup` changes them. A method that only reads takes another one.
+        :param rule: ``copy``, ``contained``, ``fingerprint``, ``exact`` or a :class:`DuplicateRule`. By default the
+            rule that the store keeps; so is the text field, if the rule names none. The first ingest lets the store
+            keep its rule and the names of the fields. A method that writes raises for another rule, or for other
+            fields: :meth:`setup` changes them. A method that only reads takes another one.
         :returns: an Outcome for each document, in their order. A document that cannot be used is ``rejected`` with the
             reason. A document that the store refuses has ``failed``. Both carry the document, and stop nothing.
         :raises DuplicateFound: under ``fail``, after the outcome of the duplicate.
@@ -350,7 +347,6 @@ class Documents(SyncClient):
 
     def backfill(
         self,
-        text_field: str | Sequence[str] | None = None,
         *,
         filter: Mapping[str, Any] | None = None,
         again: bool = False,
@@ -359,7 +355,7 @@ class Documents(SyncClient):
         max_text: int = MAX_TEXT,
         workers: int = 0,
         stop: Callable[[], bool] = never,
-        **rule: Unpack[MatchOptions],
+        rule: str | DuplicateRule | None = None,
     ) -> Results[Outcome]:
         """Give fingerprints to the documents of an existing index, and return for each what it duplicates.
 
@@ -368,18 +364,16 @@ class Documents(SyncClient):
         index meets no such document. After an interruption repeat the call: documents that have a fingerprint are not
         read again. Invalid arguments raise at once.
 
-        :param text_field: name of the field with the text, or several names: the fields are joined. A dot leads into an
-            object. It may be left out if the store keeps it.
         :param filter: only documents that match this filter get a fingerprint, and can be originals.
         :param again: read documents with a fingerprint too. A document whose text has changed gets a new one.
         :param slice: ``(i, n)``: only the i-th of n parts of the index, for several programs at once.
-        :param batch_size: this, ``max_text``, ``workers`` and ``rule`` as for :meth:`ingest`.
+        :param batch_size: this, ``max_text``, ``workers`` and ``rule`` as for :meth:`ingest`. If the store does not
+            keep the field with the text, the rule names it: ``DuplicateRule(text_field="body")``.
         :param stop: is called before each page. Once it returns true, no more is read, and what was read is finished.
         :returns: an Outcome for each document. A document without a text is ``rejected``.
         :raises NotSetUp: if there is no such index.
         """
-        chosen = with_text_field(rule, text_field)
-        self._opening.checked(chosen)
+        self._opening.checked(rule)
         options = RunOptions(
             filter=filter,
             batch_size=batch_size,
@@ -391,9 +385,11 @@ class Documents(SyncClient):
 
         def batches() -> Iterator[Sequence[Outcome]]:
             place = self._opening.notice()
-            if text_field is None and self._opening.stored_rule().text_field is None and not is_whole(rule):
-                raise InputError(f"{self.name} does not know the field with the text: name it (text_field)")
-            resolved = self._opening.resolve_for_backfill(self._opening.rule_to_write(chosen))
+            if rule_of(rule).text_field is None and self._opening.stored_rule().text_field is None:
+                raise InputError(
+                    f"{self.name} does not know the field with the text: name it (rule=DuplicateRule(text_field=…))"
+                )
+            resolved = self._opening.resolve_for_backfill(self._opening.rule_to_write(rule))
             yield from backfill(
                 self._store,
                 resolved,
@@ -422,12 +418,16 @@ class Documents(SyncClient):
             raise does_not_exist(self._store.locate(), self.name) from error
 
     def remove(
-        self, ids: Iterable[str | int], *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
+        self,
+        ids: Iterable[str | int],
+        *,
+        filter: Mapping[str, Any] | None = None,
+        rule: str | DuplicateRule | None = None,
     ) -> set[str]:
         """Remove documents and the links to them. What duplicated one gets another original, or stands alone.
 
         :param filter: only documents that match this filter can become the other original. Use that of the ingest.
-        :param rule: the rule of the ingest: ``rule``, or its fields, as for :meth:`ingest`.
+        :param rule: the rule of the ingest.
         :returns: the ids that were removed.
         """
         check_optional_filter(filter)
@@ -441,7 +441,7 @@ class Documents(SyncClient):
         *,
         filter: Mapping[str, Any] | None = None,
         everything: bool = True,
-        **rule: Unpack[RuleOptions],
+        rule: str | DuplicateRule | None = None,
     ) -> int:
         """:meth:`remove` for all documents that match a filter, with or without a fingerprint.
 
@@ -463,7 +463,7 @@ class Documents(SyncClient):
         filter: Mapping[str, Any] | None = None,
         head: Head = "earliest",
         progress: Progress = no_progress,
-        **rule: Unpack[RuleOptions],
+        rule: str | DuplicateRule | None = None,
     ) -> GroupReport:
         """Recompute the groups of all documents, and the original of each.
 
@@ -495,7 +495,7 @@ class Documents(SyncClient):
         *,
         filter: Mapping[str, Any] | None = None,
         progress: Progress = no_progress,
-        **rule: Unpack[RuleOptions],
+        rule: str | DuplicateRule | None = None,
     ) -> LinksReport:
         """Write groups and originals that another program computed, such as the Spark job.
 
@@ -535,7 +535,7 @@ class Documents(SyncClient):
         *,
         save: str | None = None,
         filter: Mapping[str, Any] | None = None,
-        **rule: Unpack[RuleOptions],
+        rule: str | DuplicateRule | None = None,
     ) -> int:
         """Remove documents that :meth:`duplicates` returned, all of them or some. The heads stay.
 
@@ -576,7 +576,7 @@ class Documents(SyncClient):
         fingerprint: Fingerprint | int | None = None,
         time: Time | None = None,
         filter: Mapping[str, Any] | None = None,
-        **rule: Unpack[RuleOptions],
+        rule: str | DuplicateRule | None = None,
     ) -> Matches:
         """Return the stored documents that are duplicates of a text, nearest first: all of them, or an error.
 
@@ -597,7 +597,7 @@ class Documents(SyncClient):
         if fingerprint is None:
             if text is None:
                 raise InputError("there is nothing to look for: give a text, or fingerprint=…, or call similar_to(id)")
-            return self.similar_many([text], times=times, filter=filter, **rule)[0]
+            return self.similar_many([text], times=times, filter=filter, rule=rule)[0]
         check_optional_filter(filter)
         if text is not None:
             raise InputError("both a text and a fingerprint are given: give one of them")
@@ -613,7 +613,7 @@ class Documents(SyncClient):
         *,
         times: Iterable[Time] | None = None,
         filter: Mapping[str, Any] | None = None,
-        **rule: Unpack[RuleOptions],
+        rule: str | DuplicateRule | None = None,
     ) -> list[Matches]:
         """:meth:`similar` for a batch of texts in one request: a list of matches for each.
 
@@ -626,7 +626,7 @@ class Documents(SyncClient):
         return similar(self._store, checked, resolved, filter, checked_or_none)
 
     def similar_to(
-        self, id: str | int, *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
+        self, id: str | int, *, filter: Mapping[str, Any] | None = None, rule: str | DuplicateRule | None = None
     ) -> Matches:
         """:meth:`similar` for a stored document, which is not among its own matches.
 
@@ -636,7 +636,7 @@ class Documents(SyncClient):
         [checked] = checked_ids([id])
         return similar_to_stored(self._store, checked, self._opening.resolve(self._opening.rule(rule)), filter)
 
-    def near_query(self, near: str | Fingerprint | int, **rule: Unpack[RuleOptions]) -> NearQuery:
+    def near_query(self, near: str | Fingerprint | int, *, rule: str | DuplicateRule | None = None) -> NearQuery:
         """Return the clause for a search of your own in Elasticsearch, and what reads the hits.
 
         It is :func:`es_simhash.near_query` with the Scheme and the keys of this store. Nothing is searched.
@@ -652,7 +652,9 @@ class Documents(SyncClient):
         keys = resolved.stored_keys is not KeysState.NONE
         return near_query(near, fingerprinter=resolved.fingerprinter, keys=keys, rule=chosen)
 
-    def are_duplicates(self, pairs: Iterable[tuple[str | int, str | int]], **rule: Unpack[RuleOptions]) -> list[bool]:
+    def are_duplicates(
+        self, pairs: Iterable[tuple[str | int, str | int]], *, rule: str | DuplicateRule | None = None
+    ) -> list[bool]:
         """Return for each pair of stored documents whether they are duplicates of each other.
 
         Stored fingerprints are compared, and stored texts if the rule has a ``confirm``. A document that does not exist
@@ -670,7 +672,9 @@ class Documents(SyncClient):
         found = {(a.id, b.id) for a, b in resolved.duplicates(self._store, stored)}
         return [pair in found for pair in checked]
 
-    def duplicates(self, *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]) -> Results[Duplicate]:
+    def duplicates(
+        self, *, filter: Mapping[str, Any] | None = None, rule: str | DuplicateRule | None = None
+    ) -> Results[Duplicate]:
         """Return the members of groups that are duplicates of the head of their group, in no particular order.
 
         These are the documents that :meth:`remove_duplicates` removes. A member that only a chain of other documents
@@ -757,7 +761,7 @@ class Documents(SyncClient):
 
     def _add_request(
         self,
-        rule: RuleOptions,
+        rule: str | DuplicateRule | None,
         id_field: str | None,
         on_duplicate: OnDuplicate,
         filter: Mapping[str, Any] | None,

@@ -25,19 +25,17 @@ from es_simhash.stores.stored_row import stored_row, without_damaged
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from typing_extensions import Unpack
-
     from es_simhash.contract import Row
     from es_simhash.deciding.rule import ResolvedRule
     from es_simhash.similarity.confirm import TextFeatures
-    from es_simhash.similarity.rule import DuplicateRule, RuleOptions
+    from es_simhash.similarity.rule import DuplicateRule
 
 
 @dataclass(frozen=True)
 class NearQuery:
     """A search of your own for the duplicates of one text. :func:`near_query` makes it.
 
-    >>> query = near_query("市气象台今晨发布暴雨橙色预警", max_distance=3)
+    >>> query = near_query("市气象台今晨发布暴雨橙色预警", rule="fingerprint")
     >>> answer = client.search(
     ...     index="news", query={"bool": {"filter": [query.clause]}}, docvalue_fields=query.fields
     ... )
@@ -91,7 +89,7 @@ def near_query(
     *,
     fingerprinter: Fingerprinter | None = None,
     keys: bool = False,
-    **rule: Unpack[RuleOptions],
+    rule: str | DuplicateRule | None = None,
 ) -> NearQuery:
     """Return the clause for a search of your own for the duplicates of a text, and what reads the hits.
 
@@ -101,7 +99,7 @@ def near_query(
     :param near: a text; a Fingerprint; or an unsigned fingerprint, which finds no exact duplicates that lack one.
     :param fingerprinter: of the Scheme of the index, if that is not the default one.
     :param keys: the index has complete keys (``init``), so they find the candidates where texts decide.
-    :param rule: the rule by which a document is a duplicate: ``rule``, and its refinements. For a text it is ``copy``
+    :param rule: the rule by which a document is a duplicate: a name or a DuplicateRule. For a text it is ``copy``
         by default: the hits must come with the text in their ``_source``. For a fingerprint it is ``fingerprint``.
     :raises InputError: if the text or the fingerprint cannot be used; for a fingerprint and a rule that compares texts;
         for ``within``.

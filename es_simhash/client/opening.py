@@ -15,8 +15,7 @@ from es_simhash.deciding.rule import resolve
 from es_simhash.errors import AccessDenied, InputError, NotSetUp, SchemeError, StoreError, count_of, set_up_by
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT
-from es_simhash.similarity.rule import DuplicateRule, is_whole, refined, rule_of, rule_without_text
-from es_simhash.similarity.text_fields import field_names
+from es_simhash.similarity.rule import DuplicateRule, rule_of, rule_without_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from es_simhash.contract import Place, Store
     from es_simhash.deciding.rule import ResolvedRule
     from es_simhash.fingerprinting.scheme import Scheme
-    from es_simhash.similarity.rule import MatchOptions, RuleOptions
 
 _log = logging.getLogger("es_simhash")
 
@@ -173,45 +171,39 @@ class Opening:
             stored = said.rule = self._store.describe_rule()
         return stored
 
-    def checked(self, given: RuleOptions | MatchOptions, *, text: bool = True) -> DuplicateRule:
-        """Return the rule of keywords alone. Invalid ones raise. The store is not asked.
+    def checked(self, rule: str | DuplicateRule | None, *, text: bool = True) -> DuplicateRule:
+        """Return the rule that a caller gives. An invalid one raises. The store is not asked.
 
         :param text: the call has a text. Without one the rule is ``fingerprint``, or one that compares no texts.
         """
-        rule = rule_of(given) if text else rule_without_text(given)
+        chosen = rule_of(rule) if text else rule_without_text(rule)
         if self.known is not None:
-            rule.bits_allowed(self.known.scheme)
-        return rule
+            chosen.bits_allowed(self.known.scheme)
+        return chosen
 
-    def rule(self, given: RuleOptions | MatchOptions, *, text: bool = True) -> DuplicateRule:
-        """Return the rule that a call uses: that of the store, and what the call says in addition.
+    def rule(self, rule: str | DuplicateRule | None, *, text: bool = True) -> DuplicateRule:
+        """Return the rule that a call uses: the one it gives, with the store's text field; else that of the store.
 
         :param text: as for :meth:`checked`.
-        :raises InputError: for invalid keywords, before the store is asked.
+        :raises InputError: for an invalid rule, before the store is asked.
         """
-        if given:
-            self.checked(given, text=text)
-        stored = self.stored_rule()
-        if not text:
-            if stored.rule is not None and stored.rule.confirm is None:
-                given = {"rule": refined(stored.rule, given)}
-            return rule_without_text(given)
-        if not given:
-            return stored.whole
-        options: Any = given
-        if stored.text_field is not None and not is_whole(given) and given.get("text_field") is None:
-            options = {**given, "text_field": stored.text_field}
-        return refined(stored.rule, options)
+        if rule is None:
+            stored = self.stored_rule()
+            return stored.whole if text or stored.whole.confirm is None else self.checked(None, text=False)
+        chosen = self.checked(rule, text=text)
+        if chosen.text_field is None:
+            return replace(chosen, text_field=self.stored_rule().text_field or "text")
+        return chosen
 
-    def rule_to_write(self, given: RuleOptions | MatchOptions) -> DuplicateRule:
+    def rule_to_write(self, rule: str | DuplicateRule | None) -> DuplicateRule:
         """Return the rule of a call that writes: it must be that of the store.
 
         :raises InputError: if the store keeps another one.
         """
-        rule = self.rule(given)
-        if given:
-            self._check_same(_to_store(rule))
-        return rule
+        chosen = self.rule(rule)
+        if rule is not None:
+            self._check_same(_to_store(chosen))
+        return chosen
 
     def id_field(self, given: str | None) -> str:
         """Return the name of the field with the id: that of the store, or ``id``.
@@ -374,22 +366,21 @@ class Opening:
             raise SchemeError(f"{self.name}: {error}; open the store with that one (fingerprinter=…)") from error
 
 
-def kept_rule(given: RuleOptions, id_field: str | None) -> StoredRule:
-    """Return what a store is asked to keep. A rule is given as a whole; None for what is not given.
+def kept_rule(rule: str | DuplicateRule | None, id_field: str | None) -> StoredRule:
+    """Return what a store is asked to keep: None for what is not given.
 
     :raises InputError: for a value that is not allowed.
     """
-    text_field = given.get("text_field")
-    options: Any = {name: value for name, value in given.items() if name != "text_field" and value is not None}
-    if is_whole(given):
-        return _to_store(rule_of(given), id_field)
+    if rule is None:
+        return StoredRule(id_field=id_field)
+    chosen = rule_of(rule)
     return StoredRule(
-        rule_of(options) if options else None, None if text_field is None else field_names(text_field), id_field
+        replace(chosen, text_field=None), None if chosen.text_field is None else chosen.text_fields, id_field
     )
 
 
 def _to_store(rule: DuplicateRule, id_field: str | None = None) -> StoredRule:
-    return StoredRule(replace(rule, text_field="text"), rule.text_fields, _kept_id(id_field))
+    return StoredRule(replace(rule, text_field=None), rule.text_fields, _kept_id(id_field))
 
 
 def _kept_id(id_field: str | None) -> str | None:
@@ -402,7 +393,7 @@ def _init_options(stored: StoredRule) -> str:
     options["id-field"] = stored.id_field
     flags = []
     if (rule := stored.rule) is not None:
-        own = DuplicateRule(rule=rule.rule)  # what the rule has by itself needs no option
+        own = DuplicateRule(rule.rule)  # what the rule has by itself needs no option
         options |= {"rule": rule.rule, "time-field": rule.time_field}
         options["max-distance"] = None if rule.max_distance == own.max_distance else rule.max_distance
         options["confirm"] = None if rule.confirm == own.confirm else rule.confirm

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,6 +26,8 @@ from es_simhash.stores.address import sqlite_file as sqlite_file
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
+
+    from es_simhash.client import Documents
 
 F = TypeVar("F", bound="Callable[..., Any]")
 Command: TypeAlias = "Callable[..., None]"
@@ -293,12 +296,24 @@ id_field_option = option(
 
 
 def rule_options(text_field: AddOption = stored_text_field_option) -> Callable[[Command], Command]:
-    """Add the options that define a near-duplicate, as the argument ``rule``: RuleOptions with what is given.
+    """Add the options that define a near-duplicate, as the argument ``given``: what is given, by name.
 
     :param text_field: the option ``--text-field``.
     """
     names = ("text_field", *_RULE_NAMES, "within", "time_field")
-    return collect_options("rule", names, [text_field, *_RULE_OPTIONS, *_WITHIN_OPTIONS], _given)
+    return collect_options("given", names, [text_field, *_RULE_OPTIONS, *_WITHIN_OPTIONS], _given)
+
+
+def refined_rule(stored: DuplicateRule, given: dict[str, Any]) -> DuplicateRule:
+    """Return the rule of a store with the options that are given. Options that name another rule say everything."""
+    if given.get("rule", stored.rule) != stored.rule:
+        return DuplicateRule(**given)
+    return replace(stored, **given)
+
+
+def given_rule(documents: Documents, given: dict[str, Any]) -> DuplicateRule | None:
+    """Return the rule that the options of :func:`rule_options` give; None if there are none."""
+    return refined_rule(documents.rule(), given) if given else None
 
 
 def _given(**values: Any) -> dict[str, Any]:

@@ -15,9 +15,7 @@ from es_simhash.similarity.rule import rule_of
 from es_simhash.similarity.text_decision import decide
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from es_simhash.similarity.rule import MatchOptions
+    from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.similarity.text_decision import TextDecision
 
 Verdict = Literal["exact_duplicate", "near_duplicate", "different"]
@@ -81,7 +79,9 @@ class Comparison:
     verdict_with_keys: Verdict | None
 
 
-def compare(a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT, **rule: Unpack[MatchOptions]) -> Comparison:
+def compare(
+    a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT, rule: str | DuplicateRule | None = None
+) -> Comparison:
     """Compare two texts.
 
     >>> made = compare("市气象台发布暴雨橙色预警，部分路段积水", "市气象台发布暴雨红色预警，部分路段积水")
@@ -90,8 +90,7 @@ def compare(a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT, **rule: Un
 
     :param scheme: the Scheme of the fingerprints, or a Fingerprinter. A Scheme with your own IDF table or stop words
         needs a Fingerprinter that holds them.
-    :param rule: a DuplicateRule as ``rule``, or its fields: ``max_distance``, ``confirm``, ``measure``,
-        ``numbers_agree``.
+    :param rule: a name or a DuplicateRule; ``copy`` by default.
     :raises InputError: if a text is not a string, or has a lone surrogate; if the rule is invalid.
     """
     chosen = rule_of(rule)

@@ -10,9 +10,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import Scheme
@@ -63,16 +63,16 @@ DIGESTS_ALONE = -1
 WIDEST = Scheme(bits=128).max_distance
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class DuplicateRule:
     """The rule by which one document is a duplicate of another.
 
     Documents with equal normalised texts are exact duplicates by every rule. With ``copy`` and ``contained`` the texts
     decide which others are near-duplicates; texts of stored documents come from the store.
 
-    >>> DuplicateRule().confirm, DuplicateRule().measure, DuplicateRule(rule="contained").measure
+    >>> DuplicateRule().confirm, DuplicateRule().measure, DuplicateRule("contained").measure
     (0.8, 'either', 'containment')
-    >>> rule = DuplicateRule(rule="fingerprint", within=timedelta(days=7), time_field="date")
+    >>> rule = DuplicateRule("fingerprint", within=timedelta(days=7), time_field="date")
 
     :param rule: ``copy``, ``contained``, ``fingerprint`` or ``exact``. The other parameters refine it. None stands for
         the rule's own value.
@@ -90,18 +90,19 @@ class DuplicateRule:
     :param time_field: with ``within``: name of the field with the time of a document: ISO 8601 (without an offset it is
         UTC), or milliseconds since 1970. A dot leads into an object. Elasticsearch must map the field as a date.
     :param text_field: name of the field with the text, or several names: the fields are joined. A dot leads into an
-        object.
+        object. None for the field that the store keeps; ``text`` if it keeps none, or there is no store.
     :raises InputError: for a value that is not allowed; for a refinement that the rule does not use.
     """
 
     rule: Rule = "copy"
+    _: KW_ONLY
     max_distance: int | None = None
     confirm: float | None = None
     measure: Measure | None = None
     numbers_agree: bool | None = None
     within: timedelta | None = None
     time_field: str | None = None
-    text_field: str | Sequence[str] = "text"
+    text_field: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
@@ -122,7 +123,8 @@ class DuplicateRule:
         if self.measure is not None:
             check_measure(self.measure)
         _check_window(self.within, self.time_field)
-        object.__setattr__(self, "text_field", field_names(self.text_field))
+        if self.text_field is not None:
+            object.__setattr__(self, "text_field", field_names(self.text_field))
         if decision.confirm is not None:
             object.__setattr__(self, "confirm", self.confirm or decision.confirm)
             object.__setattr__(self, "measure", self.measure or decision.measure)
@@ -162,7 +164,7 @@ class DuplicateRule:
     @property
     def text_fields(self) -> tuple[str, ...]:
         """The names of the fields with the text."""
-        return tuple(self.text_field)
+        return ("text",) if self.text_field is None else tuple(self.text_field)
 
     @property
     def window(self) -> Window | None:
@@ -217,79 +219,25 @@ def check_max_distance(max_distance: object, largest: int, bits: int = 128) -> N
         )
 
 
-class MatchOptions(TypedDict, total=False):
-    """A DuplicateRule as keywords of a method: a whole one as ``rule``, or its fields without ``text_field``."""
+def rule_of(rule: str | DuplicateRule | None) -> DuplicateRule:
+    """Return the rule that a caller gives: by its name, as a DuplicateRule, or None for ``copy``.
 
-    rule: DuplicateRule | Rule | None
-    max_distance: int | None
-    confirm: float | None
-    measure: Measure | None
-    numbers_agree: bool | None
-    within: timedelta | None
-    time_field: str | None
-
-
-class RuleOptions(MatchOptions, total=False):
-    """A DuplicateRule as keywords of a method: a whole one as ``rule``, or its fields."""
-
-    text_field: str | Sequence[str]
-
-
-def rule_of(options: RuleOptions | MatchOptions) -> DuplicateRule:
-    """Return the rule that keywords describe.
-
-    :raises InputError: for a value that is not allowed; for a rule together with one of its fields.
-    :raises TypeError: for an unknown keyword.
+    :raises InputError: for a name that is no rule.
     """
-    known = {field.name for field in fields(DuplicateRule)}
-    if unknown := options.keys() - known:
-        raise TypeError(f"unknown keyword {', '.join(sorted(unknown))}: use {', '.join(sorted(known))}")
-    given = {name: value for name, value in options.items() if name != "rule"}
-    rule = options.get("rule")
     if isinstance(rule, DuplicateRule):
-        if given:
-            raise InputError(f"a DuplicateRule and {', '.join(sorted(given))} are given: put them into the rule")
         return rule
-    return DuplicateRule(rule="copy" if rule is None else rule, **given)  # type: ignore[arg-type]
+    return DuplicateRule() if rule is None else DuplicateRule(rule)  # type: ignore[arg-type]
 
 
-def is_whole(options: RuleOptions | MatchOptions) -> bool:
-    """Return whether the keywords hold a whole DuplicateRule."""
-    return isinstance(options.get("rule"), DuplicateRule)
-
-
-def with_text_field(options: MatchOptions, text_field: str | Sequence[str] | None) -> RuleOptions:
-    """Return keywords together with the text field; without it if that is None."""
-    given: Any = {**options}
-    if text_field is None:
-        return given  # type: ignore[no-any-return]
-    if isinstance(whole := options.get("rule"), DuplicateRule):
-        given["rule"] = replace(whole, text_field=text_field)
-    else:
-        given["text_field"] = text_field
-    return given  # type: ignore[no-any-return]
-
-
-def refined(stored: DuplicateRule | None, options: RuleOptions | MatchOptions) -> DuplicateRule:
-    """Return the rule that a store keeps, with what keywords say in addition.
-
-    :param stored: None if the store keeps none. Keywords that name another rule say everything.
-    """
-    given: Any = {name: value for name, value in options.items() if value is not None}
-    if stored is not None and given.get("rule", stored.rule) == stored.rule:
-        given = {name: value for name in _STORED if (value := getattr(stored, name)) is not None} | given
-    return rule_of(given)
-
-
-def rule_without_text(options: RuleOptions | MatchOptions) -> DuplicateRule:
-    """:func:`rule_of` for what has no text, such as a fingerprint: by default the rule is ``fingerprint``.
+def rule_without_text(rule: str | DuplicateRule | None) -> DuplicateRule:
+    """:func:`rule_of` for what has no text, such as a fingerprint: None is the rule ``fingerprint``.
 
     :raises InputError: if the rule compares texts.
     """
-    rule = rule_of({**options, "rule": options.get("rule") or "fingerprint"})
-    if rule.confirm is not None:
+    chosen = rule_of("fingerprint" if rule is None else rule)
+    if chosen.confirm is not None:
         raise InputError(
-            f"the rule {rule.rule!r} compares texts: give the text in place of its fingerprint, or use the rule "
+            f"the rule {chosen.rule!r} compares texts: give the text in place of its fingerprint, or use the rule "
             "'fingerprint'"
         )
-    return rule
+    return chosen

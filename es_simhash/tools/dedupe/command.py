@@ -6,6 +6,7 @@ import json
 import time
 from collections import Counter
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -31,7 +32,7 @@ from es_simhash.console.output import echo, not_compared
 from es_simhash.console.runs import echo_counts, max_text_option, workers_option
 from es_simhash.console.scheme import make_fingerprinter, plain_scheme_options
 from es_simhash.console.whole_lines import WholeLines
-from es_simhash.similarity.rule import rule_of
+from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.tools.dedupe.copies import Batches, decided
 from es_simhash.tools.dedupe.items import KEEP, Item, Name, Spool, item_of, json_line
 from es_simhash.tools.dedupe.originals import Decision, Text
@@ -39,9 +40,7 @@ from es_simhash.tools.dedupe.originals import Decision, Text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from es_simhash import DuplicateRule
     from es_simhash.console.progress import Progress
-    from es_simhash.similarity.rule import RuleOptions
     from es_simhash.tools.dedupe.items import Keep
 
     T = TypeVar("T", Item, tuple[int, Item])
@@ -54,7 +53,7 @@ _KINDS = ("kept", "exact duplicates", "near-duplicates", "rejected")
 
 @click.command(cls=Command)
 @click.argument("files", metavar="[FILE…|-]", nargs=-1)
-@rule_options(text_field_option("Field that holds the text.", default="text"))
+@rule_options(text_field_option("Field that holds the text."))
 @click.option(
     "--keep",
     type=click.Choice(KEEP),
@@ -96,7 +95,7 @@ _KINDS = ("kept", "exact duplicates", "near-duplicates", "rejected")
 @plain_scheme_options
 def dedupe(
     files: tuple[str, ...],
-    rule: RuleOptions,
+    given: dict[str, Any],
     keep: Keep,
     against: tuple[str, ...],
     duplicates: str | None,
@@ -136,7 +135,8 @@ def dedupe(
     Ctrl-C or SIGTERM: finishes the documents that are already read, prints the counts and exits. With --keep longest
     or last it prints no documents then. A second signal stops at once.
     """
-    chosen = rule_of(rule)
+    chosen = DuplicateRule(**given)
+    stored = replace(chosen, text_field=None)  # the texts of a store may be in other fields
     stores = [name for name in against if "://" in name]
     known = input_paths(tuple(name for name in against if name not in stores)) if len(stores) < len(against) else ()
     source = Input(input_paths(files), **reading)
@@ -146,7 +146,7 @@ def dedupe(
     with ExitStack() as stack:
         archives = [stack.enter_context(_open(name, connection)) for name in stores]
         for archive in archives:
-            archive.similar_many([], rule=chosen)  # a store that cannot be searched stops the command here
+            archive.similar_many([], rule=stored)  # a store that cannot be searched stops the command here
         distances = pairs or duplicates is not None
         letters = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter)))
         progress = stack.enter_context(Input(inputs).progress(quiet=quiet))
@@ -165,7 +165,7 @@ def dedupe(
         def decide(items: Iterable[tuple[T, Item]]) -> Iterator[tuple[T, Decision]]:
             asked: Iterable[tuple[T, Text | Decision]] = ((each, item.asked) for each, item in items)
             for archive in archives:
-                asked = _not_in(archive, asked, chosen, report)
+                asked = _not_in(archive, asked, stored, report)
             return decided(asked, fingerprinter, chosen, distances=distances, max_text=max_text, workers=workers)
 
         try:

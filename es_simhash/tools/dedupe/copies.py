@@ -25,10 +25,7 @@ from es_simhash.workers import Workers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from typing_extensions import Unpack
-
     from es_simhash import DuplicateRule
-    from es_simhash.similarity.rule import MatchOptions
     from es_simhash.tools.dedupe.originals import Prepared
 
 T = TypeVar("T")
@@ -63,7 +60,7 @@ def distinct(
     *,
     text: str | Sequence[str] | Callable[[T], str] = "text",
     scheme: Scheme | None = None,
-    **rule: Unpack[MatchOptions],
+    rule: str | DuplicateRule | None = None,
 ) -> Iterator[T]:
     """Yield the items that are no copy of an earlier one, in their order.
 
@@ -89,7 +86,7 @@ def pairs(
     *,
     text: str | Sequence[str] | Callable[[T], str] = "text",
     scheme: Scheme | None = None,
-    **rule: Unpack[MatchOptions],
+    rule: str | DuplicateRule | None = None,
 ) -> Iterator[Pair]:
     """Yield a Pair for each item that :func:`distinct` leaves out. The parameters are the same.
 
@@ -105,12 +102,12 @@ def _decisions(
     items: Iterable[T],
     text: str | Sequence[str] | Callable[[T], str],
     scheme: Scheme | None,
-    options: MatchOptions,
+    rule: str | DuplicateRule | None,
     *,
     distances: bool = False,
 ) -> Iterator[tuple[int, T, Decision]]:
     """Return the items with their positions and Decisions. Invalid arguments raise at once."""
-    chosen = rule_of(options)
+    chosen = rule_of(rule)
     read = text if callable(text) else _field_reader(field_names(text))
     fingerprinter = Fingerprinter(scheme or Scheme())
     asked = (((number, item), _text(number, item, read, chosen)) for number, item in enumerate(rows_of(items)))

@@ -47,10 +47,7 @@ from es_simhash.tools.evaluation.intervals import CONFIDENCE, wilson
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from typing_extensions import Unpack
-
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
-    from es_simhash.similarity.rule import MatchOptions
     from es_simhash.similarity.text_decision import TextDecision
 
 MOST_MISSED = 1_000
@@ -298,15 +295,15 @@ def _point(max_distance: int | None, tp: int, fp: int, labels: dict[bool, int]) 
 
 def named_rules(rule: DuplicateRule | None = None) -> dict[str, DuplicateRule]:
     """Return the four rules by name, and with them a rule of the caller: the last one. Without it, ``copy`` is last."""
-    rule = DuplicateRule() if rule is None else replace(rule, text_field="text", within=None, time_field=None)
-    rules: dict[str, DuplicateRule] = {name: DuplicateRule(rule=name) for name in reversed(RULES)}
+    rule = DuplicateRule() if rule is None else replace(rule, text_field=None, within=None, time_field=None)
+    rules: dict[str, DuplicateRule] = {name: DuplicateRule(name) for name in reversed(RULES)}
     name = rule.rule if rule == rules[rule.rule] else _name(rule)
     rules.pop(name, None)
     return rules | {name: rule}
 
 
 def _name(rule: DuplicateRule) -> str:
-    plain = DuplicateRule(rule=rule.rule)
+    plain = DuplicateRule(rule.rule)
     words = [
         f"{name.replace('_', ' ')} {value}" if name in ("confirm", "max_distance") else str(value)
         for name in ("confirm", "max_distance", "measure")
@@ -316,11 +313,11 @@ def _name(rule: DuplicateRule) -> str:
 
 
 def labelled(
-    a: str, b: str, duplicate: bool, fingerprinter: Fingerprinter, **rule: Unpack[MatchOptions]
+    a: str, b: str, duplicate: bool, fingerprinter: Fingerprinter, rule: str | DuplicateRule | None = None
 ) -> LabelledPair:
     """Return two texts as a pair with its label, for :func:`evaluate`: what each of the four rules decides.
 
-    :param rule: another rule to compare them with: ``rule``, and its refinements. ``within`` has no effect. By texts,
+    :param rule: another rule to compare them with. ``within`` has no effect. By texts,
         keys are made for ``b``, which looks for ``a``.
     :raises InputError: if a text is not a string, or has a lone surrogate; if the rule is invalid.
     """

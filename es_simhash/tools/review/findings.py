@@ -13,10 +13,7 @@ from es_simhash.tools.review.near_misses import near_misses as find_near_misses
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from typing_extensions import Unpack
-
     from es_simhash import Documents, DuplicateRule
-    from es_simhash.similarity.rule import RuleOptions
     from es_simhash.tools.review.group_table import GroupMember, GroupSummary, Progress, Totals
     from es_simhash.tools.review.near_misses import NearMiss
 
@@ -68,7 +65,7 @@ def review(
     seed: int = 0,
     filter: Mapping[str, Any] | None = None,
     progress: Progress = no_progress,
-    **rule: Unpack[RuleOptions],
+    rule: str | DuplicateRule | None = None,
 ) -> Review:
     """Return what a person should look at: counts, the largest groups, and near misses.
 
@@ -87,7 +84,7 @@ def review(
     for name, number in (("groups", groups), ("members", members), ("near_misses", near_misses)):
         if type(number) is not int or number < 0:
             raise InputError(f"{name} is {number!r}: use a whole number from 0")
-    checked = documents.rule(**rule)
+    checked = documents.rule(rule=rule)
     rows = documents.export(filter=filter)
     documents.are_duplicates([], rule=checked)  # the rule and the store are checked before all documents are read
     scheme = documents.fingerprinter().scheme

@@ -10,7 +10,7 @@ import click
 from tqdm import tqdm
 
 from es_simhash.console.help import Command
-from es_simhash.console.options import filter_option, rule_options, store_options, text_field_option
+from es_simhash.console.options import filter_option, given_rule, rule_options, store_options, text_field_option
 from es_simhash.console.output import count_of, echo
 from es_simhash.console.progress import show_stages
 from es_simhash.console.scheme import open_documents, scheme_options
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from es_simhash import Documents
-    from es_simhash.similarity.rule import DuplicateRule, RuleOptions
+    from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.tools.review.findings import Review
     from es_simhash.tools.review.page_words import Language
 
@@ -69,7 +69,7 @@ def report(
     members: int,
     lang: Language,
     title_field: str | None,
-    rule: RuleOptions,
+    given: dict[str, Any],
     filter: dict[str, Any] | None,
     **store: Any,
 ) -> None:
@@ -86,7 +86,7 @@ def report(
     """
     with open_documents(**store) as documents:
         with tqdm(unit=" documents", disable=None, leave=False) as bar:
-            chosen = documents.rule(**rule)
+            chosen = documents.rule(rule=given_rule(documents, given))
             review = find(
                 documents, groups=groups, members=members, filter=filter, progress=show_stages(bar), rule=chosen
             )

@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from es_simhash import InputError
-from es_simhash.console.options import duration
+from es_simhash.console.options import duration, refined_rule
 from es_simhash.tools.serve.fields import RULE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from es_simhash import AsyncDocuments, AsyncSeenItems, Fingerprint, Outcome
+    from es_simhash import AsyncDocuments, AsyncSeenItems, DuplicateRule, Fingerprint, Outcome
 
     Body = dict[str, Any]
 
@@ -41,12 +41,12 @@ class Stores:
         return self.seen
 
 
-def _rule(body: Body) -> Any:
-    """Return what a request says about the rule, as keywords. The store has the rest."""
+async def _rule(stores: Stores, body: Body) -> DuplicateRule | None:
+    """Return the rule of a request: what it says, and what the store has; None if it says nothing."""
     given = {name: body[name] for name in RULE if name in body}
     if "within" in given:
         given["within"] = duration(given["within"])
-    return given
+    return refined_rule(await stores.documents.rule(), given) if given else None
 
 
 @dataclass(frozen=True)
@@ -90,10 +90,10 @@ class Operation:
 
 
 async def _add(stores: Stores, body: Body) -> Answer:
-    options = {
+    options: dict[str, Any] = {
         name: body[name] for name in ("id_field", "on_duplicate", "filter", "refresh", "pipeline") if name in body
     }
-    options |= _rule(body)
+    options["rule"] = await _rule(stores, body)
     if "document" in body:
         outcome = await stores.documents.add(body["document"], **options)
         status = {"rejected": 422, "failed": 503}.get(outcome.outcome, 200)
@@ -108,19 +108,19 @@ def _outcome(outcome: Outcome) -> Body:
 
 
 async def _similar(stores: Stores, body: Body) -> Answer:
-    rule, filter, documents = _rule(body), body.get("filter"), stores.documents
+    rule, filter, documents = await _rule(stores, body), body.get("filter"), stores.documents
     if "texts" in body:
         _only(body, "texts", "time")
-        found = await documents.similar_many(body["texts"], times=body.get("times"), filter=filter, **rule)
+        found = await documents.similar_many(body["texts"], times=body.get("times"), filter=filter, rule=rule)
         return Answer({"answers": [_matches(each) for each in found]})
     _only(body, "a text", "times")
     if "id" in body:
-        return Answer(_matches(await documents.similar_to(body["id"], filter=filter, **rule)))
+        return Answer(_matches(await documents.similar_to(body["id"], filter=filter, rule=rule)))
     if "fingerprint" in body:
         value = _fingerprint_value(body["fingerprint"])
-        found_near = await documents.similar(fingerprint=value, time=body.get("time"), filter=filter, **rule)
+        found_near = await documents.similar(fingerprint=value, time=body.get("time"), filter=filter, rule=rule)
         return Answer(_matches(found_near))
-    return Answer(_matches(await documents.similar(body["text"], time=body.get("time"), filter=filter, **rule)))
+    return Answer(_matches(await documents.similar(body["text"], time=body.get("time"), filter=filter, rule=rule)))
 
 
 def _only(body: Body, with_what: str, name: str) -> None:
@@ -140,7 +140,7 @@ def _matches(matches: Any) -> Body:
 
 
 async def _near_query(stores: Stores, body: Body) -> Answer:
-    query = await stores.documents.near_query(body["text"], **_rule(body))
+    query = await stores.documents.near_query(body["text"], rule=await _rule(stores, body))
     return Answer({"clause": query.clause, "docvalue_fields": query.fields})
 
 
@@ -157,7 +157,7 @@ def _fingerprint_json(fingerprint: Fingerprint) -> Body:
 
 
 async def _remove(stores: Stores, body: Body) -> Answer:
-    removed = await stores.documents.remove(body["ids"], filter=body.get("filter"), **_rule(body))
+    removed = await stores.documents.remove(body["ids"], filter=body.get("filter"), rule=await _rule(stores, body))
     return Answer({"removed": sorted(removed)})
 
 

@@ -5,7 +5,7 @@ It is the only module of this package that prints.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -90,9 +90,8 @@ def group(
     with open_session(checkpoints) as session:
         check_output(session, output)
         documents = read_documents(session, input)
-        options: dict[str, Any] = {each.name: getattr(rule, each.name) for each in fields(rule)}
-        options["text_field"] = text_field
-        found = group_frame(documents, fingerprinter=fingerprinter, keys=keys, head=head, order=order, **options)
+        rule = replace(rule, text_field=text_field)
+        found = group_frame(documents, fingerprinter=fingerprinter, keys=keys, head=head, order=order, rule=rule)
         found.links.write.parquet(output)
         _print(found, as_json=as_json)
     if found.left_out:

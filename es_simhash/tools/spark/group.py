@@ -27,10 +27,9 @@ from es_simhash.tools.spark.text_keys import pairs_by_keys
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from typing_extensions import Unpack
 
     from es_simhash.groups.links import Head
-    from es_simhash.similarity.rule import RuleOptions
+    from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.tools.spark.rule import PairRule
 
 
@@ -66,7 +65,7 @@ def group_frame(
     head: Head = "earliest",
     order: str = "written",
     salting: Salting = SALTING,
-    **rule: Unpack[RuleOptions],
+    rule: str | DuplicateRule | None = None,
 ) -> SparkGroups:
     """Return the groups of a DataFrame of documents, and the original of each document.
 
