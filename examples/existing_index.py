@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from es_simhash import Documents, SimhashError
+from es_simhash import Documents, DuplicateRule, SimhashError
 
 
 def main() -> None:
@@ -21,7 +21,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with Documents(arguments.store) as documents:
         failed = 0
-        for outcome in documents.backfill(arguments.text_field):
+        for outcome in documents.backfill(rule=DuplicateRule(text_field=arguments.text_field)):
             if outcome.reason is not None:
                 failed += 1
                 print(f"{outcome.id}: {outcome.reason}", file=sys.stderr)

@@ -10,6 +10,7 @@ from es_simhash.deciding.limits import LIMITS, Limits
 from es_simhash.deciding.rule import resolve
 from es_simhash.ingest import run
 from es_simhash.ingest.batches import BATCH, Source
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -41,7 +42,7 @@ def keys_of(documents: Documents) -> KeysState:
 
 def resolved(documents: Documents, **rule: Any) -> ResolvedRule:
     """Return the rule that a verb takes, for a store that is set up."""
-    return resolve(documents.rule(**rule), documents.fingerprinter(), keys_of(documents))
+    return resolve(documents.rule(**keywords_of(rule)), documents.fingerprinter(), keys_of(documents))
 
 
 def ingested(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, InputError, NotSetUp, fingerprint
+from es_simhash import Documents, DuplicateRule, InputError, NotSetUp, fingerprint
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,11 +36,11 @@ def documents(tmp_path: Path) -> Any:
 
 def stored(documents: Documents, texts: list[str], **rule: Any) -> list[str]:
     items = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
-    return [outcome.outcome for outcome in documents.ingest(items, **rule)]
+    return [outcome.outcome for outcome in documents.ingest(items, **keywords_of(rule))]
 
 
 def found(documents: Documents, text: str, **rule: Any) -> list[str]:
-    matches = documents.similar(text, **rule)
+    matches = documents.similar(text, **keywords_of(rule))
     assert matches.complete
     return [match.id for match in matches]
 
@@ -107,8 +108,8 @@ def test_a_text_without_word_characters_has_exact_duplicates_alone(documents: Do
 def test_the_error_names_the_rule_for_a_store_without_texts(documents: Documents) -> None:
     stored(documents, [text_of(100)])
     with pytest.raises(InputError, match="use the rule 'fingerprint'"):
-        documents.similar(edited(text_of(100), 0.02), text_field="body")
-    assert documents.similar(text_of(100), rule="fingerprint", text_field="body")
+        documents.similar(edited(text_of(100), 0.02), rule=DuplicateRule(text_field="body"))
+    assert documents.similar(text_of(100), rule=DuplicateRule("fingerprint", text_field="body"))
 
 
 def test_setup_gives_keys_unless_told_otherwise(tmp_path: Path) -> None:
@@ -139,6 +140,6 @@ def test_incomplete_keys_name_the_rule_that_needs_none(documents: Documents) -> 
 def test_short_texts_that_are_many_are_all_compared(documents: Documents) -> None:
     titles = [f"新闻联播{one}{other}播出" for one in HAN[:20] for other in HAN[20:35]]
     stored(documents, titles)
-    own = documents.similar(titles[0], confirm=0.75)
+    own = documents.similar(titles[0], rule=DuplicateRule(confirm=0.75))
     assert own.complete
     assert len(own) == len(titles)

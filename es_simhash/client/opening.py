@@ -189,7 +189,7 @@ class Opening:
         """
         if rule is None:
             stored = self.stored_rule()
-            return stored.whole if text or stored.whole.confirm is None else self.checked(None, text=False)
+            return stored.whole if text or stored.whole.confirm is None else self.checked("fingerprint", text=False)
         chosen = self.checked(rule, text=text)
         if chosen.text_field is None:
             return replace(chosen, text_field=self.stored_rule().text_field or "text")

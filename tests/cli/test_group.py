@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from click.testing import CliRunner
 from tqdm import tqdm
 
-from es_simhash import Documents
+from es_simhash import Documents, DuplicateRule
 from es_simhash.cli import cli
 from es_simhash.console.progress import show_stages
 
@@ -50,8 +50,8 @@ def test_group_says_how_many_pairs_were_not_compared(tmp_path: Path) -> None:
     with Documents(store) as documents:
         documents.setup(keys=False)
         documents.add_many([{"id": f"d{n}", "text": text + "。" + "一" * n} for n in range(30)])
-        documents.setup(confirm=0.8, max_distance=7)
-        left_out = documents.group(confirm=0.8, max_distance=7).left_out
+        documents.setup(rule=DuplicateRule(confirm=0.8, max_distance=7))
+        left_out = documents.group(rule=DuplicateRule(confirm=0.8, max_distance=7)).left_out
     assert left_out > 1
     assert (
         f"about {left_out} pairs were not compared: very many documents share keys or are near\n"

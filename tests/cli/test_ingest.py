@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, fingerprint
+from es_simhash import Documents, DuplicateRule, fingerprint
 from es_simhash.console.output import count_of
 from tests.cli import (
     COMMAND,
@@ -79,7 +79,7 @@ def what(done: Done) -> list[tuple[Any, ...]]:
 def stored(folder: Path, text: str = STORM) -> set[str]:
     """The ids of everything in the store that is near a text."""
     with Documents(f"sqlite:///{folder / 'es-simhash.db'}") as documents:
-        return {match.id for match in documents.similar(text, rule="fingerprint", max_distance=7)}
+        return {match.id for match in documents.similar(text, rule=DuplicateRule("fingerprint", max_distance=7))}
 
 
 # --- output ------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from es_simhash import Documents
+from es_simhash import Documents, DuplicateRule
 from tests.cli import ROOT, STORM, STORM_NEAR, complaint, es_simhash, line
 from tests.es_node.proxy import Answer, Proxy, operations
 
@@ -85,7 +85,7 @@ def user() -> User:
 def store(elasticsearch_url: str, index_name: str, user: User) -> Iterator[str]:
     """An index that an administrator has set up, as the user reaches it."""
     with Documents(f"{elasticsearch_url}/{index_name}") as documents:
-        documents.setup(rule="copy", text_field="text", id_field="id")
+        documents.setup(rule=DuplicateRule("copy", text_field="text"), id_field="id")
     with Proxy(elasticsearch_url, user) as proxy:
         yield f"{proxy.url}/{index_name}"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import Documents
+from es_simhash import Documents, DuplicateRule
 from tests.cli import COMMAND, environment, es_simhash
 from tests.es_node.proxy import Drop, Proxy
 
@@ -171,7 +171,7 @@ def test_sigterm_ends_a_command_with_what_it_has_done(
         texts = [f"第{n * 7919}号列车{n * 104729}次晚点{n * 1299709}分" for n in range(case.pairs)]
         given = [{"id": str(n), "text": texts[n // 2]} for n in range(2 * case.pairs)]
         with Documents(f"{elasticsearch_url}/{index_name}") as documents:
-            documents.setup(rule="exact", text_field="text", id_field="id")
+            documents.setup(rule=DuplicateRule("exact", text_field="text"), id_field="id")
             filter = None if case.linked else NOBODY
             assert sum(each.stored for each in documents.ingest(given, filter=filter)) == len(given)
             case.prepare(documents, tmp_path)

@@ -48,7 +48,7 @@ VALID: dict[str, tuple[Any, ...]] = {
     "add": ({"id": 1, "text": "a text"},),
     "add_many": ([{"id": 1, "text": "a text"}],),
     "ingest": ([],),
-    "backfill": ("text",),
+    "backfill": (),
     "missing": (),
     "remove": (["a"],),
     "remove_matching": ({"term": {"lang": "zh"}},),
@@ -93,25 +93,13 @@ WITH_FILTER = [
 ]
 
 WRONG_RULES: list[tuple[dict[str, Any], str]] = [
-    ({"max_distance": -1}, "max_distance is -1: use 0 to 15 at 128 bits"),
-    ({"rule": "fingerprint", "max_distance": 16}, "max_distance is 16: use 0 to 15 at 128 bits"),
-    ({"rule": "fingerprint", "max_distance": True}, "max_distance is True: use 0 to 15"),
-    ({"max_distance": "exact"}, "max_distance is 'exact': use 0 to 15"),
-    ({"confirm": 1.5}, "confirm is 1.5: use a similarity from 0 to 1"),
-    ({"measure": "dice"}, "'dice': use one of either, jaccard, containment, cosine, levenshtein"),
     ({"rule": 3}, "the rule is 3: use one of copy"),
-    ({"rule": DuplicateRule(), "confirm": 0.8}, "a DuplicateRule and confirm are given: put them into the rule"),
+    ({"rule": "near"}, "the rule is 'near': use one of copy, contained, fingerprint, exact"),
 ]
 Call = tuple[str, tuple[Any, ...], dict[str, Any], str]
 WRONG: list[Call] = [
     *((verb, VALID[verb], wrong, message) for verb in WITH_RULE for wrong, message in WRONG_RULES),
     *((verb, VALID[verb], {"filter": "lang:zh"}, "filter is 'lang:zh': use a filter") for verb in WITH_FILTER),
-    *(
-        (verb, VALID[verb], {"text_field": fields}, "name the field that holds the text")
-        for verb in ("ingest", "remove", "remove_matching", "group", "similar", "similar_many", "similar_to")
-        for fields in ("", [], ["text", ""])
-    ),
-    ("backfill", ("",), {}, "name the field that holds the text"),
     *(
         (verb, (documents,), {}, message)
         for verb in ("ingest", "add_many")
@@ -130,26 +118,27 @@ WRONG: list[Call] = [
         for verb in ("ingest", "backfill")
         for wrong in ({"workers": -1}, {"workers": 1.0}, {"batch_size": 0}, {"batch_size": "5"})
     ),
-    ("backfill", ("text",), {"slice": (3, 3)}, r"slice is \(3, 3\): use \(i, n\)"),
+    ("backfill", (), {"slice": (3, 3)}, r"slice is \(3, 3\): use \(i, n\)"),
     ("remove", ("12",), {}, "put it in a list"),
     *((verb, ([id],), {}, "cannot be an id") for verb in ("remove", "fetch") for id in ("", None, True)),
     ("similar_to", ("",), {}, "cannot be an id"),
     *((verb, (["a\ud800"],), {}, "lone surrogate") for verb in ("remove", "fetch")),
     *((verb, ([10**5_000],), {}, "too many digits") for verb in ("remove", "fetch")),
     ("similar_to", ("\ud800",), {}, "lone surrogate"),
-    ("backfill", ("a\ud800",), {}, "lone surrogate"),
-    ("backfill", ("a\0",), {}, "zero character"),
-    ("similar", ("a",), {"within": timedelta(days=1), "time_field": "a\0"}, "zero character"),
-    ("similar", ("a",), {"within": timedelta(days=1), "time_field": "a\ud800"}, "lone surrogate"),
     ("remove_matching", (None,), {}, "matching is None: use a filter"),
     ("group", (), {"head": "largest"}, "head is 'largest': use one of earliest, latest, kept"),
     ("group", (), {"head": []}, "use one of earliest, latest, kept"),
     ("similar", (5,), {}, "the text is of type int: use a string"),
     ("similar", (), {}, "there is nothing to look for: give a text, or fingerprint=…, or call similar_to"),
     ("similar", ("a",), {"fingerprint": 1}, "both a text and a fingerprint are given: give one of them"),
-    ("similar", (), {"fingerprint": 1, "confirm": 0.8}, "the rule 'fingerprint' does not use confirm"),
+    ("similar", (), {"fingerprint": 1, "rule": DuplicateRule(confirm=0.8)}, "the rule 'copy' compares texts"),
     ("near_query", (1,), {"rule": "copy"}, "the rule 'copy' compares texts: give the text in place of its"),
-    ("near_query", ("a",), {"within": timedelta(days=1), "time_field": "t"}, "within has no clause: put a range on"),
+    (
+        "near_query",
+        ("a",),
+        {"rule": DuplicateRule(within=timedelta(days=1), time_field="t")},
+        "within has no clause: put a range on",
+    ),
     ("near_query", ("\ud83d",), {}, "the text has a lone surrogate"),
     ("similar", ("\ud83d",), {}, "the text has a lone surrogate"),
     ("similar_many", ("a text",), {}, "the texts are one string: put it in a list"),
@@ -170,7 +159,7 @@ def test_invalid_arguments_raise_when_a_verb_is_called(
 def test_a_distance_that_a_known_scheme_does_not_allow_raises_when_a_verb_is_called(verb: str) -> None:
     for documents in both_classes(scheme=Scheme()):
         with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
-            call(documents, verb, *VALID[verb], max_distance=8)
+            call(documents, verb, *VALID[verb], rule=DuplicateRule(max_distance=8))
 
 
 @pytest.mark.parametrize("verb", WITH_RULE)
@@ -179,7 +168,7 @@ def test_a_distance_that_the_stores_scheme_does_not_allow_raises_at_the_first_re
         documents.setup(keys=False)
 
         def first() -> None:
-            next(getattr(documents, verb)(*VALID[verb], max_distance=8))
+            next(getattr(documents, verb)(*VALID[verb], rule=DuplicateRule(max_distance=8, text_field="text")))
 
         with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
             first()
@@ -223,34 +212,3 @@ def test_a_signature_says_what_its_caller_gets() -> None:
     assert returned(Documents, "export") == "Results[Row]"
     assert returned(AsyncDocuments, "export") == "AsyncGenerator[Row, None]"
     assert returned(AsyncDocuments, "export_texts") == "AsyncGenerator[tuple[Row, str | None], None]"
-
-
-# --- a rule as one value, or as keywords -------------------------------------------------------------------
-
-TEXT = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
-NEAR = TEXT.replace("部分", "多处")
-
-
-def items() -> list[dict[str, Any]]:
-    return [{"id": "a", "body": TEXT}, {"id": "b", "body": NEAR}]
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"text_field": "body"},
-        {"text_field": "body", "max_distance": 7, "confirm": 0.8},
-        {"text_field": ["body"], "rule": "exact"},
-        {"text_field": "body", "confirm": 0.99, "measure": "levenshtein"},
-    ],
-)
-def test_a_rule_and_its_fields_as_keywords_give_the_same(fields: dict[str, Any]) -> None:
-    rule = DuplicateRule(**fields)
-
-    def results(options: dict[str, Any]) -> Any:
-        with Documents("sqlite:///:memory:") as documents:
-            outcomes = list(documents.ingest(items(), **options))
-            found = documents.similar(TEXT, **options), documents.similar_to("b", **options)
-            return outcomes, found, documents.group(**options), documents.remove(["a"], **options)
-
-    assert results({"rule": rule}) == results(fields)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, Fingerprinter
+from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, DuplicateRule, Fingerprinter
 from es_simhash.errors import InputError
 from es_simhash.ingest import run as run_module
 from es_simhash.stores.sqlite import SqliteStore
@@ -361,7 +361,7 @@ def test_a_short_call_compares_long_texts_in_a_thread(repeated: int) -> None:
         async with wire.documents_of(fingerprinter=Watched) as documents:
             for _ in "12":
                 compared.clear()
-                await documents.similar(text(1), measure="cosine", confirm=0.01)
+                await documents.similar(text(1), rule=DuplicateRule(measure="cosine", confirm=0.01))
 
     run(main())
     assert compared == {"MainThread"} | ({"es-simhash"} if repeated > 1 else set())

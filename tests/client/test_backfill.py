@@ -10,11 +10,12 @@ import pytest
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
-from es_simhash import Documents, fingerprint
+from es_simhash import Documents, DuplicateRule, fingerprint
 from es_simhash.errors import NotSetUp
 from es_simhash.retries import Patience
 from es_simhash.stores.address import open_store
 from tests.contract.watched import StoreCall, WatchedStore
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -101,7 +102,7 @@ class Index:
 
     def backfill(self, **options: Any) -> list[Any]:
         with Documents(self.address) as library:
-            return list(library.backfill(FIELDS, **options))
+            return list(library.backfill(**keywords_of({"text_field": FIELDS, **options})))
 
 
 @pytest.fixture
@@ -119,7 +120,7 @@ def ingested(documents: dict[str, dict[str, Any]]) -> dict[str, tuple[str, str |
     """The links that an ingest of the same texts in the same order gives."""
     with Documents("sqlite:///:memory:") as library:
         items = [{"_id": id, **document} for id, document in documents.items() if id not in NO_TEXT]
-        list(library.ingest(items, id_field="_id", text_field=FIELDS, rule="fingerprint"))
+        list(library.ingest(items, id_field="_id", rule=DuplicateRule("fingerprint", text_field=FIELDS)))
         library.group(rule="fingerprint")
         return {row.id: (row.group, row.duplicate_of) for row in library.export()}
 
@@ -175,7 +176,10 @@ def test_again_looks_at_changed_texts_and_writes_no_others(index: Index) -> None
     with Documents(index.address) as library:
         library.group(rule="fingerprint")
         assert before == index.versions()
-        outcomes = {outcome.id: outcome.outcome for outcome in library.backfill(FIELDS, again=True, rule="fingerprint")}
+        outcomes = {
+            outcome.id: outcome.outcome
+            for outcome in library.backfill(again=True, rule=DuplicateRule("fingerprint", text_field=FIELDS))
+        }
     assert {id for id, outcome in outcomes.items() if outcome == "updated"} == {"doc-00050", "doc-00060"}
     assert index.links()["doc-00060"] == ("doc-00050", "doc-00050")
     after = index.versions()
@@ -226,7 +230,7 @@ def test_what_others_change_meanwhile_is_kept_and_gets_its_fingerprint_in_the_ne
         index.client.delete(index=index.name, id="doc-00031")
 
     store = Interfering(open_store(index.address, patience=Patience()), happens)
-    outcomes = list(Documents(store).backfill(FIELDS, rule="fingerprint"))
+    outcomes = list(Documents(store).backfill(rule=DuplicateRule("fingerprint", text_field=FIELDS)))
     assert [outcome.id for outcome in outcomes].count("doc-00030") == 1
     assert "doc-00031" not in {outcome.id for outcome in outcomes}
     source = index.sources()["doc-00030"]
@@ -247,7 +251,7 @@ def test_after_an_interruption_it_goes_on_and_does_nothing_twice(new_index: Call
     while index.links().keys() != documents.keys() - NO_TEXT:
         passes += 1
         store = Interfering(open_store(index.address, patience=Patience()), lambda op: None, 0)
-        taken = iter(Documents(store).backfill(FIELDS, batch_size=30, rule="fingerprint"))
+        taken = iter(Documents(store).backfill(batch_size=30, rule=DuplicateRule("fingerprint", text_field=FIELDS)))
         for _ in range(35):  # into the second batch
             next(taken, None)
         taken.close()  # type: ignore[attr-defined]
@@ -262,9 +266,13 @@ def test_a_backfill_with_confirm_of_an_index_without_our_fields_gives_it_keys(in
     documents = corpus(30)
     index.fill(documents)
     with Documents(index.address) as stored:
-        assert not [o for o in stored.backfill(FIELDS, confirm=0.8) if o.outcome == "failed"]
+        assert not [
+            o for o in stored.backfill(rule=DuplicateRule(text_field=FIELDS, confirm=0.8)) if o.outcome == "failed"
+        ]
         body = documents["doc-00000"]["content"]["body"]
-        [match, *_] = stored.similar(body[: int(len(body) * 0.9)], confirm=0.8, text_field="content.body")
+        [match, *_] = stored.similar(
+            body[: int(len(body) * 0.9)], rule=DuplicateRule(confirm=0.8, text_field="content.body")
+        )
         assert match.id == "doc-00000"
     with Documents(index.address) as stored:
         assert stored.setup(keys=True) == "unchanged"
@@ -275,7 +283,7 @@ def test_keys_are_added_to_a_backfilled_index_by_init_and_a_backfill_of_everythi
     with Documents(index.address) as stored:
         assert stored.setup(keys=True, rule="copy") == "added"
         with pytest.raises(NotSetUp, match="backfill --again --text-field FIELD --store"):
-            list(stored.ingest([], rule="copy", text_field=FIELDS))
-        list(stored.backfill(FIELDS, again=True))
-        assert list(stored.ingest([], rule="copy", text_field=FIELDS)) == []
+            list(stored.ingest([], rule=DuplicateRule("copy", text_field=FIELDS)))
+        list(stored.backfill(rule=DuplicateRule(text_field=FIELDS), again=True))
+        assert list(stored.ingest([], rule=DuplicateRule("copy", text_field=FIELDS))) == []
         assert all(row.length for row in stored.fetch(["doc-00000", "doc-00001"]).values())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents
+from es_simhash import Documents, DuplicateRule
 from es_simhash.contract import Entry, Row, Scan, Written
 from es_simhash.errors import NotSetUp
 from es_simhash.fingerprinting.scheme import DEFAULT
@@ -56,10 +56,14 @@ def test_again_looks_at_each_document_once_though_changed_texts_move_to_the_end(
         execute("UPDATE documents SET source = ? WHERE id = ?", [source, str(n)])
     outcomes = {
         outcome.id: outcome.outcome
-        for outcome in documents.backfill("text", again=True, batch_size=25, rule="fingerprint")
+        for outcome in documents.backfill(
+            again=True, batch_size=25, rule=DuplicateRule("fingerprint", text_field="text")
+        )
     }
     assert outcomes == {str(n): "unchanged" if n % 2 else "updated" for n in range(120)}
-    assert {o.outcome for o in documents.backfill("text", again=True, rule="fingerprint")} == {"unchanged"}
+    assert {
+        o.outcome for o in documents.backfill(again=True, rule=DuplicateRule("fingerprint", text_field="text"))
+    } == {"unchanged"}
 
 
 def test_what_has_no_fingerprint_is_in_no_group_and_gets_one(
@@ -69,13 +73,17 @@ def test_what_has_no_fingerprint_is_in_no_group_and_gets_one(
     execute("UPDATE documents SET fp = NULL, digest = '' WHERE id IN ('3', '4', '5')")
     assert documents.missing() == 3
     assert documents.group(rule="fingerprint").documents == 117
-    assert [outcome.id for outcome in documents.backfill("text", rule="fingerprint")] == ["3", "4", "5"]
+    assert [outcome.id for outcome in documents.backfill(rule=DuplicateRule("fingerprint", text_field="text"))] == [
+        "3",
+        "4",
+        "5",
+    ]
     assert sorted((row.id, row.fingerprint, row.digest) for row in documents.export()) == sorted(before)
 
 
 def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path}/none.db") as documents, pytest.raises(NotSetUp, match="init"):
-        list(documents.backfill("text", rule="fingerprint"))
+        list(documents.backfill(rule=DuplicateRule("fingerprint", text_field="text")))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -124,7 +132,7 @@ def test_a_copy_of_what_is_not_written_after_all_has_an_outcome_and_no_link_to_i
         write_without_fingerprint(store, id, STORM if id != "W" else "，".join(article(RNG)))
     outcomes = {
         outcome.id: (outcome.outcome, outcome.duplicate_of)
-        for outcome in documents.backfill("text", rule="fingerprint")
+        for outcome in documents.backfill(rule=DuplicateRule("fingerprint", text_field="text"))
     }
     rows = {row.id: row.duplicate_of for row in documents.export()}
     expected: dict[str, Any] = {"W": ("new", None), "Y": ("new", None), "Z": ("exact_duplicate", "Y")}
@@ -139,11 +147,13 @@ def test_a_copy_of_what_is_not_written_after_all_has_an_outcome_and_no_link_to_i
 def test_told_to_stop_it_finishes_what_it_has_read(documents: Documents, execute: Callable[..., None]) -> None:
     execute("UPDATE documents SET fp = NULL, digest = ''")
     outcomes = []
-    for outcome in documents.backfill("text", batch_size=25, stop=lambda: len(outcomes) >= 30, rule="fingerprint"):
+    for outcome in documents.backfill(
+        batch_size=25, stop=lambda: len(outcomes) >= 30, rule=DuplicateRule("fingerprint", text_field="text")
+    ):
         outcomes.append(outcome.id)  # noqa: PERF401  # it is counted meanwhile
     assert 50 <= len(outcomes) < 120
     assert documents.missing() == 120 - len(outcomes)
-    assert list(documents.backfill("text", stop=lambda: True, rule="fingerprint")) == []
+    assert list(documents.backfill(stop=lambda: True, rule=DuplicateRule("fingerprint", text_field="text"))) == []
 
 
 @pytest.mark.parametrize("kind", ["linear", "sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import Documents, group_search
+from es_simhash import Documents, DuplicateRule, group_search
 from es_simhash.errors import InputError
 from es_simhash.tools.doctor import doctor
 
@@ -88,7 +88,7 @@ def test_the_pages_hide_nothing_but_copies(elasticsearch_url: str, index_name: s
         (advice,) = [check for check in doctor(documents).checks if check.name == "groups"]
         assert advice.status == "advice"
         assert "20 documents without a group, and a collapse on simhash.group shows one of them" in advice.text
-        list(documents.backfill(text_field="body"))
+        list(documents.backfill(rule=DuplicateRule(text_field="body")))
         (fine,) = [check for check in doctor(documents).checks if check.name == "groups"]
         assert (fine.status, fine.text) == ("ok", "every document has a group")
         client.indices.refresh(index=index_name)

@@ -15,6 +15,7 @@ from es_simhash import AsyncDocuments, Documents, Fingerprinter, Scheme, candida
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.encoding import to_longs
 from tests.deciding.test_ingest import LONG, text, texts
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,20 +60,20 @@ def test_the_matches_of_all_hits_are_those_of_similar(
         documents.setup(keys=False)
         documents.add_many([{"id": str(n), "text": each} for n, each in enumerate(stored)], rule="fingerprint")
         rows = [(row, {"text": stored[int(row.id)]}) for row in documents.export()]
-        right = list(documents.similar(asked, **rule))
+        right = list(documents.similar(asked, **keywords_of(rule)))
         near: Any = asked
         if by_fingerprint and "confirm" not in rule:
             near = fingerprinter.fingerprint(asked)
-            assert list(documents.similar(fingerprint=near, **rule)) == right
+            assert list(documents.similar(fingerprint=near, **keywords_of(rule))) == right
             if near.value is not None:
-                by_value = documents.similar(fingerprint=near.value, **rule)
+                by_value = documents.similar(fingerprint=near.value, **keywords_of(rule))
                 distances = {row.id: near.value ^ row.fingerprint for row, _ in rows if row.fingerprint is not None}
                 limit = -1 if rule["rule"] == "exact" else rule.get("max_distance", 3)
                 assert {m.id: m.distance for m in by_value} == {
                     id: differing.bit_count() for id, differing in distances.items() if differing.bit_count() <= limit
                 }
     random.Random(1).shuffle(rows)
-    query = near_query(near, fingerprinter=fingerprinter, **rule)
+    query = near_query(near, fingerprinter=fingerprinter, **keywords_of(rule))
     assert query.matches(hit_of(row, source, bits, as_source=as_source) for row, source in rows) == right
 
 
@@ -89,16 +90,16 @@ def test_a_short_text_finds_its_copies_and_an_empty_one_nothing() -> None:
         (-1, {}, r"a signed long of the index is value % 2\*\*64"),
         (True, {}, "the fingerprint is True"),
         (fingerprint(text(*LONG), SCHEMES[128]), {}, "the fingerprint has 128 bits, the store's have 64"),
-        (1, {"confirm": 0.8}, "the rule 'fingerprint' does not use confirm"),
+        (1, {"confirm": 0.8}, "the rule 'copy' compares texts"),
     ],
 )
 def test_what_is_no_fingerprint_of_the_store_is_an_error(near: Any, rule: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        near_query(near, **rule)
+        near_query(near, **keywords_of(rule))
     with Documents("sqlite:///:memory:") as documents:
         documents.setup(keys=False)
         with pytest.raises(InputError, match=message):
-            documents.similar(fingerprint=near, **rule)
+            documents.similar(fingerprint=near, **keywords_of(rule))
 
 
 def test_what_has_no_fingerprint_has_an_error_of_its_own() -> None:
@@ -139,8 +140,8 @@ def test_a_search_of_ones_own_finds_what_similar_finds(elasticsearch_url: str, i
                 {"rule": "copy", "max_distance": 7},
                 {"rule": "copy"},
             ):
-                right = documents.similar(asked, **rule)  # type: ignore[arg-type]
-                query = documents.near_query(asked, **rule)  # type: ignore[arg-type]
+                right = documents.similar(asked, **keywords_of(rule))  # type: ignore[arg-type]
+                query = documents.near_query(asked, **keywords_of(rule))  # type: ignore[arg-type]
                 assert ("simhash.keys" in str(query.clause)) == (rule.get("rule") != "fingerprint")
                 if right.complete:
                     assert found(query) == list(right)

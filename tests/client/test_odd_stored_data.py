@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import Documents, SeenItems
+from es_simhash import Documents, DuplicateRule, SeenItems
 from es_simhash.errors import InputError, SchemeError, SimhashError, StoreError, Unsupported
 from es_simhash.stores import stored_row
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,7 +78,9 @@ def check_every_verb(documents: Documents, damaged: str, caplog: pytest.LogCaptu
         assert documents.group(rule="fingerprint").documents >= 3
         assert documents.fetch(["odd"])["odd"].damaged
         assert documents.remove(["copy"], rule="fingerprint") == {"copy"}
-    again = {o.id: o.outcome for o in documents.backfill("text", again=True, rule="fingerprint")}
+    again = {
+        o.id: o.outcome for o in documents.backfill(again=True, rule=DuplicateRule("fingerprint", text_field="text"))
+    }
     assert again.keys() == {"odd", "new", "good"}
     assert "failed" not in again.values()
     assert documents.fetch(["odd"])["odd"].damaged is None, "a backfill repairs it"
@@ -118,9 +121,9 @@ def test_a_document_whose_simhash_is_empty_is_like_one_without(
         assert {row.id for row in documents.export()} == {"good", "copy"}
         with pytest.raises(InputError, match="'odd' has no fingerprint"):
             documents.similar_to("odd", rule="fingerprint")
-        assert [(o.id, o.outcome) for o in documents.backfill("text", rule="fingerprint")] == [
-            ("odd", "exact_duplicate")
-        ]
+        assert [
+            (o.id, o.outcome) for o in documents.backfill(rule=DuplicateRule("fingerprint", text_field="text"))
+        ] == [("odd", "exact_duplicate")]
         spoil(client, index_name, UNFINGERPRINTED[name])
         assert [o.outcome for o in documents.ingest([{"id": "odd", "text": OTHER}], rule="fingerprint")] == ["updated"]
         assert documents.group(rule="fingerprint").documents == 3
@@ -162,16 +165,21 @@ def test_a_source_in_sqlite_that_is_no_object_stops_nothing(source: str, tmp_pat
             connection.execute(f"UPDATE documents SET source = {source} WHERE id = 'odd'")
         lang = {"bool": {"must_not": {"term": {"lang": "en"}}}}
         assert len(documents.similar(TEXT, filter=lang, rule="fingerprint")) == 3
-        documents.setup(confirm=0.5)
-        outcomes = list(documents.ingest([{"id": "new", "text": TEXT + "今日。"}], confirm=0.5, filter=lang))
+        documents.setup(rule=DuplicateRule(confirm=0.5))
+        outcomes = list(
+            documents.ingest([{"id": "new", "text": TEXT + "今日。"}], rule=DuplicateRule(confirm=0.5), filter=lang)
+        )
         assert [outcome.outcome for outcome in outcomes] == ["failed"]
         assert "document 'odd': no text" in (outcomes[0].reason or "")
         documents.setup(rule="fingerprint")
-        backfilled = {o.id: o.outcome for o in documents.backfill("text", again=True, rule="fingerprint")}
+        backfilled = {
+            o.id: o.outcome
+            for o in documents.backfill(again=True, rule=DuplicateRule("fingerprint", text_field="text"))
+        }
         assert backfilled == {"odd": "rejected", "good": "unchanged", "copy": "unchanged"}
         assert [o.outcome for o in documents.ingest([{"id": "odd", "text": OTHER}], rule="fingerprint")] == ["updated"]
-        documents.setup(confirm=0.5)
-        assert documents.group(confirm=0.5).documents == 3
+        documents.setup(rule=DuplicateRule(confirm=0.5))
+        assert documents.group(rule=DuplicateRule(confirm=0.5)).documents == 3
 
 
 def test_a_damaged_document_is_named_in_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -208,7 +216,7 @@ def test_an_index_that_cannot_be_used_is_refused_with_the_reason(
         for verb in (
             documents.setup,
             lambda: list(documents.ingest([{"id": "a", "text": TEXT}], rule="fingerprint")),
-            lambda: list(documents.backfill("text", rule="fingerprint")),
+            lambda: list(documents.backfill(rule=DuplicateRule("fingerprint", text_field="text"))),
             documents.group,
             lambda: documents.similar(TEXT, rule="fingerprint"),
             seen.setup,
@@ -227,7 +235,10 @@ def test_an_index_whose_settings_disable_source_is_refused_with_the_reason(
     except Exception as error:
         pytest.skip(f"this server has no such setting: {error}")
     with Documents(f"{elasticsearch_url}/{index_name}") as documents:
-        for verb in (documents.setup, lambda: list(documents.backfill("text", rule="fingerprint"))):
+        for verb in (
+            documents.setup,
+            lambda: list(documents.backfill(rule=DuplicateRule("fingerprint", text_field="text"))),
+        ):
             with pytest.raises(Unsupported, match="has `_source` disabled"):
                 verb()
 
@@ -306,7 +317,7 @@ def test_a_damaged_state_of_the_keys_is_refused_with_the_reason(
             Documents(address) as documents,
             pytest.raises(StoreError, match="the state of the keys in the store is damaged"),
         ):
-            list(documents.ingest([{"id": "a", "text": TEXT}], confirm=0.8))
+            list(documents.ingest([{"id": "a", "text": TEXT}], rule=DuplicateRule(confirm=0.8)))
 
 
 @pytest.mark.parametrize(
@@ -321,7 +332,7 @@ def test_a_damaged_table_meta_in_sqlite_is_refused_with_the_reason(key: str, val
         with documents._store._database.use() as connection:  # type: ignore[attr-defined]
             connection.execute("UPDATE meta SET value = ? WHERE key = ?", [value, key])
     with Documents(address) as documents, pytest.raises(SimhashError, match=r"\w+") as raised:
-        list(documents.ingest([{"id": "a", "text": TEXT}], confirm=0.8))
+        list(documents.ingest([{"id": "a", "text": TEXT}], rule=DuplicateRule(confirm=0.8)))
     assert "\n" not in str(raised.value)
 
 
@@ -349,7 +360,11 @@ def test_an_index_with_custom_routing_is_refused_at_once(
     client.indices.create(index=index_name, settings={"number_of_shards": 5})
     client.index(index=index_name, id="odd", routing="r", document={"text": TEXT}, refresh=True)
     with Documents(address) as documents, SeenItems(address) as seen:
-        for verb in (documents.setup, lambda: list(documents.backfill("text", rule="fingerprint")), seen.setup):
+        for verb in (
+            documents.setup,
+            lambda: list(documents.backfill(rule=DuplicateRule("fingerprint", text_field="text"))),
+            seen.setup,
+        ):
             with pytest.raises(Unsupported, match=r"document 'odd' of .* has custom routing"):
                 verb()
 
@@ -366,7 +381,7 @@ def test_a_document_that_gets_custom_routing_later_ends_every_verb_with_its_name
         source = client.get(index=index_name, id="odd")["_source"]
         client.index(index=index_name, id="routed", routing="r", document=source, refresh=True)
         for verb in (
-            lambda: list(documents.backfill("text", again=True, rule="fingerprint")),
+            lambda: list(documents.backfill(again=True, rule=DuplicateRule("fingerprint", text_field="text"))),
             documents.group,
             lambda: documents.similar(TEXT, rule="fingerprint"),
             lambda: list(documents.export()),
@@ -386,8 +401,8 @@ def test_a_damaged_document_does_not_hide_its_copies(tmp_path: Path, damaged: in
         list(documents.ingest([{"id": "good", "text": TEXT}], rule="fingerprint"))
         with documents._store._database.use() as connection:  # type: ignore[attr-defined]
             connection.execute("UPDATE documents SET \"group\" = '' WHERE id LIKE 'odd%'")
-        documents.setup(**{"rule": "copy", **rule})
-        [outcome] = documents.ingest([{"id": "new", "text": TEXT}], **rule)
+        documents.setup(**keywords_of({"rule": "copy", **rule}))
+        [outcome] = documents.ingest([{"id": "new", "text": TEXT}], **keywords_of(rule))
         assert (outcome.outcome, outcome.duplicate_of) == ("exact_duplicate", "good")
 
 

@@ -15,6 +15,7 @@ from es_simhash.client.opening import Opening
 from es_simhash.contract import StoredRule
 from es_simhash.fingerprinting.scheme import DEFAULT
 from tests.contract import LinearStore
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +31,7 @@ def documents(tmp_path: Path) -> Any:
 
 
 def ingested(documents: Documents, *items: Any, **options: Any) -> list[str]:
-    return [outcome.outcome for outcome in documents.ingest(items, **options)]
+    return [outcome.outcome for outcome in documents.ingest(items, **keywords_of(options))]
 
 
 def test_the_first_ingest_lets_the_store_keep_its_rule_and_its_fields(documents: Documents, tmp_path: Path) -> None:
@@ -59,11 +60,11 @@ def test_another_rule_is_an_error_of_what_writes_and_is_taken_by_what_reads(docu
     ingested(documents, ITEM, id_field="url", text_field="body")
     writes: list[Any] = [
         lambda: ingested(documents, ITEM, rule="fingerprint"),
-        lambda: documents.add(ITEM, confirm=0.9),
+        lambda: documents.add(ITEM, rule=DuplicateRule(confirm=0.9)),
         lambda: list(documents.backfill(rule="exact")),
         lambda: documents.remove(["a"], rule="exact"),
         lambda: documents.remove_matching({"match_all": {}}, rule="exact"),
-        lambda: documents.group(measure="jaccard"),
+        lambda: documents.group(rule=DuplicateRule(measure="jaccard")),
         lambda: documents.write_links([], rule="exact"),
         lambda: documents.remove_duplicates([], rule="exact"),
     ]
@@ -71,19 +72,19 @@ def test_another_rule_is_an_error_of_what_writes_and_is_taken_by_what_reads(docu
         with pytest.raises(InputError, match=r"has rule='copy', this call has rule=.*`es-simhash init --rule "):
             write()
     with pytest.raises(InputError, match=r"has text_field='body', this call has text_field='title': .* --text-field"):
-        list(documents.backfill("title"))
+        list(documents.backfill(rule=DuplicateRule(text_field="title")))
     with pytest.raises(InputError, match=r"has id_field='url', this call has id_field='id': .* --id-field id"):
         ingested(documents, ITEM, id_field="id")
     assert [match.id for match in documents.similar(TEXT, rule="exact")] == ["a"]
-    assert [match.id for match in documents.similar(TEXT, confirm=1.0)] == ["a"]
+    assert [match.id for match in documents.similar(TEXT, rule=DuplicateRule(confirm=1.0))] == ["a"]
     assert ingested(documents, ITEM, rule="copy", confirm=0.8, id_field="url") == ["unchanged"]
 
 
 def test_setup_changes_the_rule_and_every_method_uses_it(documents: Documents) -> None:
-    assert documents.setup(rule="contained", text_field="body") == "created"
-    assert documents.setup(text_field="body") == documents.setup(rule="contained") == "unchanged"
+    assert documents.setup(rule=DuplicateRule("contained", text_field="body")) == "created"
+    assert documents.setup(rule="contained") == "unchanged"
     assert documents.rule() == DuplicateRule(rule="contained", text_field="body")
-    assert documents.rule(confirm=0.7).confirm == 0.7
+    assert documents.rule(rule=DuplicateRule(confirm=0.7)) == DuplicateRule(confirm=0.7, text_field="body")
     assert documents.rule(rule="exact") == DuplicateRule(rule="exact", text_field="body")
     assert ingested(documents, ITEM, id_field="url") == ["new"]
     assert ingested(documents, {"url": "b", "body": f"{ITEM['body']}更多内容"}) == ["near_duplicate"]
@@ -94,17 +95,20 @@ def test_setup_changes_the_rule_and_every_method_uses_it(documents: Documents) -
 
 
 def test_a_rule_without_texts_is_that_of_a_fingerprint_too(documents: Documents) -> None:
-    documents.setup(rule="fingerprint", max_distance=2)
+    documents.setup(rule=DuplicateRule("fingerprint", max_distance=2))
     assert not documents.keys()
-    assert documents.near_query(5).clause == documents.near_query(5, max_distance=2).clause
-    assert documents.near_query(5).clause != documents.near_query(5, max_distance=3).clause
+    assert (
+        documents.near_query(5).clause
+        == documents.near_query(5, rule=DuplicateRule("fingerprint", max_distance=2)).clause
+    )
+    assert documents.near_query(5).clause != documents.near_query(5, rule="fingerprint").clause
 
 
 def test_a_refinement_that_is_the_value_of_the_rule_is_no_other_rule(documents: Documents) -> None:
     assert ingested(documents, {"id": 1, "text": TEXT}, rule="fingerprint") == ["new"]
     assert ingested(documents, {"id": 2, "text": TEXT}, rule="fingerprint", max_distance=3) == ["exact_duplicate"]
     assert documents.setup(rule="copy") == "changed"
-    assert documents.setup(rule="copy", confirm=0.8, measure="either", numbers_agree=True) == "unchanged"
+    assert documents.setup(rule=DuplicateRule("copy", confirm=0.8, measure="either", numbers_agree=True)) == "unchanged"
 
 
 @pytest.mark.parametrize(("known_for", "learned"), [(0.0, ("contained", "url")), (60.0, ("exact", "id"))])
@@ -113,10 +117,10 @@ def test_a_program_that_runs_for_long_learns_of_another_rule(
 ) -> None:
     documents.setup(rule="exact")
     opening = Opening(documents.store, known_for=known_for)
-    assert opening.rule({}).rule == "exact"
+    assert opening.rule(None).rule == "exact"
     with Documents(f"sqlite:///{tmp_path}/rule.db") as other:
         other.setup(rule="contained", id_field="url")
-    assert (opening.rule({}).rule, opening.id_field(None)) == learned
+    assert (opening.rule(None).rule, opening.id_field(None)) == learned
 
 
 def test_duplicates_reads_the_rule_when_it_is_iterated(documents: Documents) -> None:
@@ -129,7 +133,9 @@ def test_duplicates_reads_the_rule_when_it_is_iterated(documents: Documents) -> 
 
 def test_a_field_of_the_text_that_nobody_named_is_an_error_of_backfill(documents: Documents) -> None:
     documents.setup()
-    with pytest.raises(InputError, match=r"does not know the field with the text: name it \(text_field\)"):
+    with pytest.raises(
+        InputError, match=r"does not know the field with the text: name it \(rule=DuplicateRule\(text_field"
+    ):
         list(documents.backfill())
 
 
@@ -143,7 +149,7 @@ def test_a_rule_that_this_version_does_not_know_names_the_next_step(documents: D
             with pytest.raises(StoreError, match="upgrade es_simhash, or give the store another rule"):
                 ingested(again, ITEM)
             assert again.setup(rule="copy") == "changed"
-            assert again.rule() == DuplicateRule()
+            assert again.rule() == DuplicateRule(text_field="text")
 
 
 def test_a_store_without_keys_says_what_the_rule_misses(documents: Documents, caplog: pytest.LogCaptureFixture) -> None:

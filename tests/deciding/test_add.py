@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from es_simhash import Documents
+from es_simhash import Documents, DuplicateRule
 from es_simhash.contract import Written
 from es_simhash.errors import DuplicateFound, InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.stores.address import open_store
@@ -24,6 +24,7 @@ from tests.contract.watched import StoreCall, WatchedStore
 from tests.deciding.test_ingest import LONG, Refusing, text, texts
 from tests.deciding.test_ingest_filter import CLAUSE, Choosy
 from tests.limited import limit_adding
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -97,7 +98,10 @@ def played(store: Any, moves: Sequence[Any], limits: Mapping[str, float], **opti
             items = [{"id": id, "text": text, "lang": lang} for id, text, lang in documents]
             chosen = {**options, "filter": CLAUSE if filtered else None}
             if verb == "remove":
-                client.remove([item["id"] for item in items], rule="fingerprint", max_distance=options["max_distance"])
+                client.remove(
+                    [item["id"] for item in items],
+                    rule=DuplicateRule("fingerprint", max_distance=options["max_distance"]),
+                )
             elif verb == "add":
                 found += [client.add(items[0], **chosen)]
             elif verb == "left":
@@ -262,7 +266,9 @@ def test_of_documents_near_each_other_that_are_added_at_once_no_two_are_new() ->
     some = [[*rng.choice(bases), f"尾{rng.randrange(9)}"] for _ in range(120)]
     with Documents(Slow()) as documents, ThreadPoolExecutor(10) as threads:
         items = [{"id": n, "text": " ".join(each)} for n, each in enumerate(some)]
-        outcomes = list(threads.map(lambda each: documents.add(each, rule="fingerprint", max_distance=5), items))
+        outcomes = list(
+            threads.map(lambda each: documents.add(each, rule=DuplicateRule("fingerprint", max_distance=5)), items)
+        )
         rows = documents.fetch([o.id for o in outcomes if o.outcome == "new" and o.id])
         stored = {row.id: row for row in documents.export()}
     values = [row.fingerprint for row in rows.values() if row.fingerprint is not None]
@@ -383,7 +389,7 @@ def test_the_store_is_refreshed_once_before_a_run_if_it_must_be() -> None:
 )
 def test_a_bad_argument_raises_at_once(options: dict[str, Any], message: str) -> None:
     with Documents(LinearStore()) as documents, pytest.raises(InputError, match=message):
-        documents.add({"id": "a", "text": TEXT}, **options)
+        documents.add({"id": "a", "text": TEXT}, **keywords_of(options))
 
 
 # --- iterators that are left -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_simhash import Documents, Duplicate
+from es_simhash import Documents, Duplicate, DuplicateRule
 from es_simhash.deciding.duplicates import remove_duplicates
 from es_simhash.deciding.undo import Saved
 from es_simhash.errors import InputError, StoreError
@@ -33,13 +33,13 @@ def test_in_a_chain_only_what_is_near_the_head_goes_and_all_comes_back(store: St
     write(store, *(entry(id, value, text=f"text of {id}") for id, value in chain.items()))
     write(store, entry("copy", 0, digest="digest of head", text="text of head"))
     documents = Documents(store)
-    documents.group(rule="fingerprint", max_distance=2)
-    found = sorted(documents.duplicates(rule="fingerprint", max_distance=2), key=lambda each: each.id)
+    documents.group(rule=DuplicateRule("fingerprint", max_distance=2))
+    found = sorted(documents.duplicates(rule=DuplicateRule("fingerprint", max_distance=2)), key=lambda each: each.id)
     assert found == [Duplicate("copy", "head", 0, True), Duplicate("near", "head", 2, False)]
     ids = (*chain, "copy")
     before = store.fetch(ids), store.fetch_whole(ids)
     path = str(tmp_path / "removed.jsonl")
-    assert documents.remove_duplicates(found, save=path, rule="fingerprint", max_distance=2) == 2
+    assert documents.remove_duplicates(found, save=path, rule=DuplicateRule("fingerprint", max_distance=2)) == 2
     assert {row.id: (row.group, row.duplicate_of) for row in scan(store)} == {
         "head": ("head", None),
         "end": ("end", None),
@@ -79,10 +79,10 @@ def test_exactly_the_members_near_their_head_go_and_no_link_leads_to_them(
     blank = digest("", DEFAULT.digest)
     write(store, entry("blank", None, digest=blank), entry("blank too", None, digest=blank))
     documents = Documents(store)
-    documents.group(rule="fingerprint", max_distance=max_distance, head=head)
+    documents.group(rule=DuplicateRule("fingerprint", max_distance=max_distance), head=head)
     before = {row.id: row for row in scan(store)}
     expected = {id for id, row in before.items() if row.group != id and is_near(before[row.group], row, max_distance)}
-    found = list(documents.duplicates(rule="fingerprint", max_distance=max_distance))
+    found = list(documents.duplicates(rule=DuplicateRule("fingerprint", max_distance=max_distance)))
     rule = resolved(documents, rule="fingerprint", max_distance=max_distance)
     assert remove_duplicates(store, found, rule, batch=batch) == len(expected)
     after = {row.id: row for row in scan(store)}
@@ -117,9 +117,17 @@ def test_texts_confirm_where_the_rule_says_so() -> None:
     documents = Documents(LinearStore())
     documents.setup(keys=False)
     texts = {"a": STORM, "b": STORM_NEAR, "c": STORM_FARTHER, "d": STORM, "e": HARVEST}
-    list(documents.ingest([{"id": id, "text": text} for id, text in texts.items()], rule="fingerprint", max_distance=7))
-    assert {each.id for each in documents.duplicates(rule="fingerprint", max_distance=7)} == {"b", "c", "d"}
-    assert {each.id for each in documents.duplicates(rule="copy", confirm=0.999)} == {"d"}
+    list(
+        documents.ingest(
+            [{"id": id, "text": text} for id, text in texts.items()], rule=DuplicateRule("fingerprint", max_distance=7)
+        )
+    )
+    assert {each.id for each in documents.duplicates(rule=DuplicateRule("fingerprint", max_distance=7))} == {
+        "b",
+        "c",
+        "d",
+    }
+    assert {each.id for each in documents.duplicates(rule=DuplicateRule("copy", confirm=0.999))} == {"d"}
 
 
 def test_nothing_is_removed_that_could_not_be_saved_and_an_error_says_what_was_removed(tmp_path: Path) -> None:
@@ -152,7 +160,13 @@ def test_each_pair_is_compared_as_group_compares_it(store: Store) -> None:
     documents = Documents(store)
     pairs = [("a", "near"), ("near", "a"), ("a", "far"), ("a", "copy"), ("a", "none")]
     assert documents.are_duplicates(pairs, rule="fingerprint") == [True, True, False, True, False]
-    assert documents.are_duplicates(pairs, rule="fingerprint", max_distance=7) == [True, True, False, True, False]
+    assert documents.are_duplicates(pairs, rule=DuplicateRule("fingerprint", max_distance=7)) == [
+        True,
+        True,
+        False,
+        True,
+        False,
+    ]
     assert documents.are_duplicates([], rule="fingerprint") == []
     with pytest.raises(InputError, match="max_distance is 8: use 0 to 7"):
-        Documents(store, scheme=DEFAULT).are_duplicates([], rule="fingerprint", max_distance=8)
+        Documents(store, scheme=DEFAULT).are_duplicates([], rule=DuplicateRule("fingerprint", max_distance=8))

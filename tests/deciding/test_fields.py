@@ -13,6 +13,7 @@ from es_simhash import Documents
 from es_simhash.contract import Entry, Link, Row
 from tests.contract.documents import write
 from tests.contract.watched import WatchedStore
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,15 +27,15 @@ METRO = "上海地铁十四号线新车站本周开通，换乘更方便，沿�
 
 
 def ingest(documents: Documents, *given: dict[str, Any], **options: Any) -> list[Outcome]:
-    return list(documents.ingest(given, **RULE, **options))
+    return list(documents.ingest(given, **keywords_of(RULE), **keywords_of(options)))
 
 
 def add(documents: Documents, *given: dict[str, Any], **options: Any) -> list[Outcome]:
-    return [documents.add(each, **RULE, **options) for each in given]
+    return [documents.add(each, **keywords_of(RULE), **keywords_of(options)) for each in given]
 
 
 def add_many(documents: Documents, *given: dict[str, Any], **options: Any) -> list[Outcome]:
-    return documents.add_many(given, **RULE, **options)
+    return documents.add_many(given, **keywords_of(RULE), **keywords_of(options))
 
 
 writers = pytest.mark.parametrize("put", [ingest, add, add_many])
@@ -57,7 +58,7 @@ def test_other_fields_are_stored_and_the_links_are_kept(store: Store, put: Any) 
     assert names(put(documents, *changed)) == [("a", "updated", None, True), ("b", "updated", "a", True)]
     assert (stored(store, "a"), stored(store, "b")) == changed
     assert store.fetch(("a", "b")) == before
-    assert [match.id for match in documents.similar(STORM, **RULE)] == ["a", "b"]
+    assert [match.id for match in documents.similar(STORM, **keywords_of(RULE))] == ["a", "b"]
 
 
 @writers
@@ -100,7 +101,9 @@ def test_a_document_that_a_backfill_has_fingerprinted_is_compared_with_what_is_s
         store, *(Entry(Row(str(each["id"]), None, "", str(each["id"]), None, 0), json.dumps(each)) for each in sources)
     )
     documents = Documents(store)
-    assert [outcome.outcome for outcome in documents.backfill("text", again=True, **RULE)] == ["new"] * 2
+    assert [
+        outcome.outcome for outcome in documents.backfill(again=True, **keywords_of({"text_field": "text", **RULE}))
+    ] == ["new"] * 2
     changed = {"id": "b", "text": METRO, "n": 2}
     assert [each.outcome for each in ingest(documents, sources[0], changed)] == ["unchanged", "updated"]
     assert stored(store, "b") == changed
@@ -112,7 +115,7 @@ def test_a_backfill_keeps_what_is_known_of_the_fields(store: Store) -> None:
     ingest(documents, given)
     content = store.fetch(("a",))["a"].content
     assert content is not None
-    list(documents.backfill("text", again=True, **RULE))
+    list(documents.backfill(again=True, **keywords_of({"text_field": "text", **RULE})))
     assert store.fetch(("a",))["a"].content == content
 
 
@@ -124,12 +127,12 @@ def test_another_time_is_decided_again_under_a_rule_with_a_window(store: Store) 
         with Elasticsearch(server) as client:
             client.indices.put_mapping(index=index, properties={"date": {"type": "date"}})
     given = [{"id": "a", "text": STORM, "date": "2026-01-01"}, {"id": "b", "text": STORM, "date": "2026-01-02"}]
-    assert names(documents.add_many(given, **window))[1] == ("b", "exact_duplicate", "a", True)
+    assert names(documents.add_many(given, **keywords_of(window)))[1] == ("b", "exact_duplicate", "a", True)
     later = {"id": "b", "text": STORM, "date": "2026-03-01"}
-    assert names(list(documents.ingest([later], **window))) == [("b", "updated", None, True)]
+    assert names(list(documents.ingest([later], **keywords_of(window)))) == [("b", "updated", None, True)]
     assert stored(store, "b") == later
     assert store.fetch(("b",))["b"].group == "b"
-    again = list(documents.ingest([given[1]], keep_fields=True, **window))
+    again = list(documents.ingest([given[1]], keep_fields=True, **keywords_of(window)))
     assert names(again) == [("b", "unchanged", None, True)]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents
+from es_simhash import Documents, DuplicateRule
 from es_simhash.deciding.group import BYTES, group
 from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT
@@ -31,7 +31,7 @@ def groups(store: Store) -> dict[str, str]:
 
 def test_what_is_near_directly_or_by_a_chain_is_one_group_named_after_the_first_written(store: Store) -> None:
     write(store, *(entry(id, value) for id, value in {"far": 1 << 63 | 0xFF00, "b": 0b11, "a": 0, "c": 0b1111}.items()))
-    report = Documents(store).group(rule="fingerprint", max_distance=2)
+    report = Documents(store).group(rule=DuplicateRule("fingerprint", max_distance=2))
     assert groups(store) == {"far": "far", "b": "b", "a": "b", "c": "b"}
     assert (report.documents, report.groups, report.members, report.changed) == (4, 1, 3, 2)
     assert report.largest == (("b", 3),)
@@ -41,9 +41,9 @@ def test_what_is_near_directly_or_by_a_chain_is_one_group_named_after_the_first_
 def test_of_two_groups_that_meet_the_rule_for_heads_decides(store: Store, head: Any, named: str) -> None:
     write(store, entry("b", 0), entry("a", 0b1111), entry("a2", 0b1110, group="a"))
     write(store, entry("between", 0b11))
-    Documents(store).group(rule="fingerprint", max_distance=2, head=head)
+    Documents(store).group(rule=DuplicateRule("fingerprint", max_distance=2), head=head)
     assert groups(store) == dict.fromkeys(["b", "a", "a2", "between"], named)
-    assert Documents(store).group(rule="fingerprint", max_distance=2, head=head).changed == 0
+    assert Documents(store).group(rule=DuplicateRule("fingerprint", max_distance=2), head=head).changed == 0
 
 
 def test_a_document_duplicates_the_nearest_that_was_written_before_it(store: Store) -> None:

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_simhash import AsyncDocuments, Documents, fingerprint
+from es_simhash import AsyncDocuments, Documents, DuplicateRule, fingerprint
 from es_simhash.deciding.limits import Limits
 from es_simhash.errors import DuplicateFound
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
 from tests.limited import ingested
+from tests.rules import keywords_of
 from tests.similarity.reference import jaccard
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def played(store: Any, runs: Sequence[Any], item: Callable[..., Any], rule: dict
         documents.setup(keys=False)
         for run in runs:
             if isinstance(run, set):
-                documents.remove(run, **rule)
+                documents.remove(run, **keywords_of(rule))
                 continue
             outcomes = ingested(documents, [item(*each) for each in run], **rule, **options)
             found += [(o.outcome, None if o.outcome == "unchanged" else o.duplicate_of, o.distance) for o in outcomes]
@@ -248,7 +249,7 @@ NEAR = (text(*LONG), text(*LONG, 17))
 
 
 def ingest(documents: Documents, *texts: str, **options: Any) -> list[Any]:
-    return list(documents.ingest([{"id": n, "text": text} for n, text in enumerate(texts)], **options))
+    return list(documents.ingest([{"id": n, "text": text} for n, text in enumerate(texts)], **keywords_of(options)))
 
 
 @pytest.fixture
@@ -304,7 +305,10 @@ def test_nothing_duplicates_what_the_store_refused(
     store = Refusing(*map(str, refused))
     client = Documents(store)
     items = [{"id": id, "text": text} for id, text in documents]
-    outcomes = {o.id: o for o in client.ingest(items, rule="fingerprint", max_distance=7, on_duplicate=on_duplicate)}
+    outcomes = {
+        o.id: o
+        for o in client.ingest(items, rule=DuplicateRule("fingerprint", max_distance=7), on_duplicate=on_duplicate)
+    }
     failed = {id for id, outcome in outcomes.items() if outcome.outcome == "failed"}
     for id, outcome in outcomes.items():
         assert outcome.duplicate_of is None or outcomes[outcome.duplicate_of].stored, (id, outcome)
@@ -328,9 +332,14 @@ def test_async_ingest_gives_the_same_from_an_async_source(tmp_path: Path, memory
 
     async def main() -> list[Any]:
         async with AsyncDocuments(f"sqlite:///{tmp_path}/a.db") as documents:
-            return [outcome async for outcome in documents.ingest(source(), rule="fingerprint", max_distance=7)]
+            return [
+                outcome
+                async for outcome in documents.ingest(source(), rule=DuplicateRule("fingerprint", max_distance=7))
+            ]
 
-    assert asyncio.run(main()) == ingest(memory, NEAR[0], NEAR[1], NEAR[0], rule="fingerprint", max_distance=7)
+    assert asyncio.run(main()) == ingest(
+        memory, NEAR[0], NEAR[1], NEAR[0], rule=DuplicateRule("fingerprint", max_distance=7)
+    )
 
 
 class Refusing(WatchedStore):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from es_simhash import Documents
+from es_simhash import Documents, DuplicateRule
 from es_simhash.deciding.limits import Limits
 from tests.contract import LinearStore
 from tests.deciding.test_ingest import LONG, Plain, Refusing, expected, played, text, texts
@@ -146,9 +146,14 @@ def test_a_document_that_is_only_linked_anew_does_not_become_an_original(make_st
 @pytest.mark.parametrize("make_store", LAGGING)
 def test_a_document_that_is_linked_anew_passes_on_its_new_group(make_store: Callable[[], Any]) -> None:
     client = Documents(make_store())
-    ingest(client, ("a", text(*LONG), "zh"), ("b", text(*LONG, 17), "zh"), rule="fingerprint", max_distance=7)
+    ingest(
+        client,
+        ("a", text(*LONG), "zh"),
+        ("b", text(*LONG, 17), "zh"),
+        rule=DuplicateRule("fingerprint", max_distance=7),
+    )
     items = [("a", text(3, 4, 5, 6), "zh"), ("c", text(*LONG, 17), "zh")]
-    assert ingest(client, *items, batch_size=1, rule="fingerprint", max_distance=7) == [
+    assert ingest(client, *items, batch_size=1, rule=DuplicateRule("fingerprint", max_distance=7)) == [
         ("updated", None),
         ("exact_duplicate", "b"),
     ]

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_simhash import Documents, Fingerprinter, NotSetUp, Outcome
+from es_simhash import Documents, DuplicateRule, Fingerprinter, NotSetUp, Outcome
 from es_simhash.contract import KeysState
 from es_simhash.search.keys import KeyIndex, key_queries
 from es_simhash.similarity.confirm import Confirm, most_texts
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
 from tests.limited import ingested
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,8 +112,8 @@ def test_sqlite_gives_the_outcomes_of_the_reference(items: list[dict[str, Any]],
 def test_elasticsearch_gives_the_outcomes_of_sqlite(make_index: Callable[[], str], elasticsearch_url: str) -> None:
     items = [{"id": f"d{n}", "text": "。".join([*SENTENCES[n % 3 :], f"第{n}号"][: 1 + n % 6])} for n in range(60)]
     for rule, expected in (({}, {"new", "exact_duplicate"}), ({"numbers_agree": False}, {"new", "near_duplicate"})):
-        here = ingest(open_store("sqlite:///:memory:"), items, batch_size=7, **rule)
-        there = ingest(open_store(f"{elasticsearch_url}/{make_index()}"), items, batch_size=7, **rule)
+        here = ingest(open_store("sqlite:///:memory:"), items, batch_size=7, **keywords_of(rule))
+        there = ingest(open_store(f"{elasticsearch_url}/{make_index()}"), items, batch_size=7, **keywords_of(rule))
         assert [outcome.to_dict() for outcome in there] == [outcome.to_dict() for outcome in here]
         assert {outcome.outcome for outcome in here} >= expected
 
@@ -123,17 +124,23 @@ LONG = "。".join(SENTENCES)
 def test_similar_finds_by_keys_what_the_fingerprint_does_not() -> None:
     with Documents("sqlite:///:memory:") as opened:
         opened.setup(keys=True)
-        list(opened.ingest([{"id": 1, "text": LONG}, {"id": 2, "text": SENTENCES[0]}], confirm=CONFIRM))
+        list(
+            opened.ingest(
+                [{"id": 1, "text": LONG}, {"id": 2, "text": SENTENCES[0]}], rule=DuplicateRule(confirm=CONFIRM)
+            )
+        )
         cut = LONG[: int(len(LONG) * 0.85)]
-        [match] = opened.similar(cut, confirm=CONFIRM)
+        [match] = opened.similar(cut, rule=DuplicateRule(confirm=CONFIRM))
         assert match.id == "1"
         assert match.distance is not None
         assert match.distance > 3
-        assert opened.similar(cut, confirm=CONFIRM).complete
-        assert opened.similar(cut, confirm=CONFIRM, max_distance=3) == []
-        [short] = opened.similar(SENTENCES[0].replace("六时", "七时"), confirm=CONFIRM, numbers_agree=False)
+        assert opened.similar(cut, rule=DuplicateRule(confirm=CONFIRM)).complete
+        assert opened.similar(cut, rule=DuplicateRule(confirm=CONFIRM, max_distance=3)) == []
+        [short] = opened.similar(
+            SENTENCES[0].replace("六时", "七时"), rule=DuplicateRule(confirm=CONFIRM, numbers_agree=False)
+        )
         assert short.id == "2"
-        assert [match.id for match in opened.similar_to("1", confirm=CONFIRM)] == []
+        assert [match.id for match in opened.similar_to("1", rule=DuplicateRule(confirm=CONFIRM))] == []
 
 
 def test_group_finds_by_keys_what_several_ingests_added() -> None:
@@ -142,8 +149,8 @@ def test_group_finds_by_keys_what_several_ingests_added() -> None:
         for n, text in enumerate([LONG, LONG[:-20], SENTENCES[1], SENTENCES[1] + "吧"]):
             list(opened.ingest([{"id": n, "text": text}], rule="exact"))
         assert {row.group for row in opened.export()} == {"0", "1", "2", "3"}
-        opened.setup(confirm=CONFIRM)
-        report = opened.group(confirm=CONFIRM)
+        opened.setup(rule=DuplicateRule(confirm=CONFIRM))
+        report = opened.group(rule=DuplicateRule(confirm=CONFIRM))
         assert (report.groups, report.members, report.left_out) == (2, 4, 0)
         assert {row.id: row.group for row in opened.export()} == {"0": "0", "1": "0", "2": "2", "3": "2"}
 
@@ -156,16 +163,16 @@ def test_keys_that_are_added_later_are_incomplete_until_a_backfill_of_everything
         assert opened.setup(keys=True) == "added"
         assert store.describe_keys() == KeysState.INCOMPLETE
         with pytest.raises(NotSetUp, match="backfill --again"):
-            opened.similar(LONG, rule="copy", confirm=CONFIRM)
-        list(opened.backfill("text", again=True, rule="fingerprint"))
+            opened.similar(LONG, rule=DuplicateRule("copy", confirm=CONFIRM))
+        list(opened.backfill(again=True, rule=DuplicateRule("fingerprint", text_field="text")))
         assert store.describe_keys() == KeysState.COMPLETE
-        assert [match.id for match in opened.similar(LONG, rule="copy", confirm=CONFIRM)] == ["1", "2"]
+        assert [match.id for match in opened.similar(LONG, rule=DuplicateRule("copy", confirm=CONFIRM))] == ["1", "2"]
 
 
 def test_a_store_that_an_ingest_with_confirm_makes_has_keys() -> None:
     store = LinearStore()
     with Documents(store) as opened:
-        list(opened.ingest([{"id": 1, "text": LONG}], confirm=CONFIRM))
+        list(opened.ingest([{"id": 1, "text": LONG}], rule=DuplicateRule(confirm=CONFIRM)))
     assert store.describe_keys() == KeysState.COMPLETE
 
 
@@ -173,10 +180,14 @@ def test_when_the_original_is_edited_or_removed_its_duplicate_finds_another_by_k
     with Documents("sqlite:///:memory:") as opened:
         opened.setup(keys=True)
         items = [{"id": n, "text": LONG[: len(LONG) - 5 * n]} for n in range(3)]
-        list(opened.ingest(items, confirm=CONFIRM))
-        opened.remove([0], confirm=CONFIRM)
+        list(opened.ingest(items, rule=DuplicateRule(confirm=CONFIRM)))
+        opened.remove([0], rule=DuplicateRule(confirm=CONFIRM))
         assert {row.id: row.duplicate_of for row in opened.export()} == {"1": None, "2": "1"}
-        list(opened.ingest([{"id": 1, "text": "完全不同的一条新闻，讲的是另外一件事情"}], confirm=CONFIRM))
+        list(
+            opened.ingest(
+                [{"id": 1, "text": "完全不同的一条新闻，讲的是另外一件事情"}], rule=DuplicateRule(confirm=CONFIRM)
+            )
+        )
         assert {row.id: row.duplicate_of for row in opened.export()} == {"1": None, "2": None}
 
 
@@ -184,7 +195,7 @@ def test_of_a_template_so_many_texts_are_compared_and_the_others_are_counted() -
     page = "。".join(f"{sentence}{n}" for n in range(30) for sentence in SENTENCES)
     assert most_texts(len(page) // 2) == 20
     items = [{"id": n, "text": f"第{n}号公告。{page}。编号{n:05d}结束"} for n in range(40)]
-    outcomes = ingest(LinearStore(), items, batch_size=10, numbers_agree=False)
+    outcomes = ingest(LinearStore(), items, batch_size=10, rule=DuplicateRule(numbers_agree=False))
     assert all(outcome.outcome != "new" for outcome in outcomes[1:])
     assert outcomes[-1].left_out == 39 - 20
     assert json.dumps(outcomes[-1].to_dict())

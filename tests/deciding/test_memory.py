@@ -11,6 +11,7 @@ from es_simhash import Documents
 from es_simhash.errors import StoreError
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from es_simhash.contract import Candidates
@@ -33,7 +34,7 @@ class Ignoring(WatchedStore):
 def test_a_store_that_finds_what_a_query_excludes_is_an_error(keys: bool) -> None:
     rule: Any = {"rule": "copy" if keys else "fingerprint"}
     with Documents(Ignoring(LinearStore(lagging=True))) as documents:
-        documents.setup(keys=keys, **rule)
+        documents.setup(keys=keys, **keywords_of(rule))
         documents.add({"id": "a", "text": STORM}, refresh=True)
         documents.add({"id": "other", "text": "…"})
         documents.add({"id": "a", "text": METRO})

@@ -16,6 +16,7 @@ from es_simhash.search.near_index import NearIndex
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
 from tests.limited import ingested, limit_reading, resolved
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -155,7 +156,7 @@ def test_very_many_copies_of_one_text_are_compared_as_one(keys: bool, monkeypatc
     documents.setup(keys=keys)
     given = [{"id": number, "text": WORDS[0] * 20} for number in range(2_000)]
     rule: dict[str, Any] = {} if keys else {"rule": "fingerprint"}
-    outcomes = list(documents.ingest(given, batch_size=100, **rule))
+    outcomes = list(documents.ingest(given, batch_size=100, **keywords_of(rule)))
     assert {outcome.duplicate_of for outcome in outcomes} == {None, outcomes[0].id}
     assert max(compared) <= 2
 

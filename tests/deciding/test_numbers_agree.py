@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_simhash import Documents, compare
+from es_simhash import Documents, DuplicateRule, compare
 from es_simhash.similarity.measures import MEASURES
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from es_simhash.similarity.measures import Measure
@@ -25,12 +26,12 @@ def outcomes(*texts: str, confirm: float, measure: Measure, numbers_agree: bool)
         documents.setup(keys=True)
         given = [{"id": number, "text": text} for number, text in enumerate(texts)]
         options = {"confirm": confirm, "measure": measure, "numbers_agree": numbers_agree}
-        return [outcome.outcome for outcome in documents.ingest(given, **options)]  # type: ignore[arg-type]
+        return [outcome.outcome for outcome in documents.ingest(given, **keywords_of(options))]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_numbers_count_at_a_similarity_that_is_exactly_the_least(measure: Measure) -> None:
-    decided = compare(NOTICE, OTHER_DAY, confirm=0.5, measure=measure).texts
+    decided = compare(NOTICE, OTHER_DAY, rule=DuplicateRule(confirm=0.5, measure=measure)).texts
     assert decided is not None
     exactly = decided.similarity
     assert 0.5 < exactly < 1
@@ -44,7 +45,7 @@ def test_numbers_count_at_a_similarity_that_is_exactly_the_least(measure: Measur
 @pytest.mark.parametrize("texts", [(NOTICE, HEADED), (HEADED, NOTICE)], ids=["first the part", "first the whole"])
 def test_with_containment_the_longer_text_may_have_more_numbers(texts: tuple[str, str]) -> None:
     assert outcomes(*texts, confirm=0.8, measure="containment", numbers_agree=True) == ["new", "near_duplicate"]
-    decided = compare(*texts, confirm=0.8, measure="containment", numbers_agree=True)
+    decided = compare(*texts, rule=DuplicateRule(confirm=0.8, measure="containment", numbers_agree=True))
     assert decided.texts is not None
     assert decided.texts.numbers_agree
     assert decided.verdict_with_keys == "near_duplicate"

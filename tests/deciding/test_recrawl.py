@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, fingerprint
+from es_simhash import Documents, DuplicateRule, fingerprint
 from tests.contract import LinearStore
 from tests.contract.watched import WatchedStore
 from tests.deciding.test_ingest import Plain
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +48,10 @@ def client(request: pytest.FixtureRequest) -> Iterator[Documents]:
 
 def ingest(client: Documents, texts: dict[str, str], **options: Any) -> list[tuple[str, str | None]]:
     items = [{"id": id, "text": text} for id, text in texts.items()]
-    return [(o.outcome, o.duplicate_of) for o in client.ingest(items, rule="fingerprint", max_distance=K, **options)]
+    return [
+        (o.outcome, o.duplicate_of)
+        for o in client.ingest(items, rule=DuplicateRule("fingerprint", max_distance=K), **keywords_of(options))
+    ]
 
 
 def links(client: Documents) -> dict[str, tuple[str, str | None]]:
@@ -115,7 +119,7 @@ def test_a_large_group_whose_head_is_edited_finds_another(client: Documents, bat
     assert {found[id][0] for id in [*members, "late"]} == {"copy0000"}
     assert (found["head"], found["later"]) == (("head", None), ("head", "head"))
     assert {found[id][1] for id in members if members[id] == EDITED} == {"copy0000", "copy0001"}
-    assert client.group(rule="fingerprint", max_distance=K).changed == 0
+    assert client.group(rule=DuplicateRule("fingerprint", max_distance=K)).changed == 0
 
 
 def drifting() -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import Documents, Fingerprinter, Scheme
+from es_simhash import Documents, DuplicateRule, Fingerprinter, Scheme
 from es_simhash.deciding.duplicates import remove_duplicates
 from es_simhash.deciding.undo import Saved, restore
 from es_simhash.errors import InputError, SchemeMismatch
@@ -93,13 +93,13 @@ def test_the_links_of_what_stayed_come_back(tmp_path: Path) -> None:
         for _ in range(60):
             text[chance.randrange(120)] = f"新{chance.randrange(10**6)}"
             texts.append({"id": f"{len(texts)}", "text": "，".join(text)})
-        documents.add_many(texts, rule="fingerprint", max_distance=6)
-        documents.group(rule="fingerprint", max_distance=6)
+        documents.add_many(texts, rule=DuplicateRule("fingerprint", max_distance=6))
+        documents.group(rule=DuplicateRule("fingerprint", max_distance=6))
         before = {row.id: row for row in documents.export()}
         ids = tuple(before)
         whole = documents.store.fetch_whole(ids)
         path = str(tmp_path / "removed")
-        found = list(documents.duplicates(rule="fingerprint", max_distance=6))
+        found = list(documents.duplicates(rule=DuplicateRule("fingerprint", max_distance=6)))
         rule = resolved(documents, rule="fingerprint", max_distance=6)
         with closing(Saved(documents.store, path, batch=2)) as saved:
             removed = remove_duplicates(documents.store, found, rule, saved=saved, batch=3)

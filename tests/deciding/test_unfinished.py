@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, SeenItems
+from es_simhash import Documents, DuplicateRule, SeenItems
 from es_simhash.deciding.group import group
 from es_simhash.deciding.remove import remove, remove_matching
 from es_simhash.errors import StoreUnavailable
@@ -48,7 +48,7 @@ VERBS: dict[str, tuple[str, Callable[[Documents], Any], str]] = {
     ),
     "backfill": (
         "annotate",
-        lambda documents: list(documents.backfill("text", again=True, batch_size=4)),
+        lambda documents: list(documents.backfill(rule=DuplicateRule(text_field="text"), again=True, batch_size=4)),
         "backfill again, for the documents that are left",
     ),
 }
@@ -61,12 +61,12 @@ def test_a_verb_that_cannot_finish_says_what_it_did_and_is_completed_by_the_same
     documents, calm = Documents(store, deadline=0), Documents("sqlite:///:memory:")
     for each in (documents, calm):
         each.setup(keys=False)
-        list(each.ingest(NEWS, rule="fingerprint", max_distance=0))
+        list(each.ingest(NEWS, rule=DuplicateRule("fingerprint", max_distance=0)))
     if verb == "backfill":
         documents.setup(keys=True)  # so that a backfill writes every document
     else:
         for each in (documents, calm):
-            each.setup(rule="fingerprint", max_distance=MAX_DISTANCE)
+            each.setup(rule=DuplicateRule("fingerprint", max_distance=MAX_DISTANCE))
     store.method, store.number = kind, 2
     before = contents_of(documents)
     call(calm)

@@ -16,6 +16,7 @@ from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
 from tests.deciding import test_ingest, test_keys
 from tests.deciding.test_ingest import LONG, Plain, confirms, expected, played, text, texts
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,7 +105,9 @@ def test_with_keys_the_outcomes_are_those_of_the_reference(
 ) -> None:
     items = [{**item, "hour": hour, "meta": {"date": date(hour)}} for item, hour in zip(items, every, strict=False)]
     opened = LinearStore(lagging=True) if store == "lagging" else open_store("sqlite:///:memory:")
-    outcomes = test_keys.ingest(opened, items, batch_size=batch, within=WITHIN, time_field="meta.date")
+    outcomes = test_keys.ingest(
+        opened, items, batch_size=batch, rule=DuplicateRule(within=WITHIN, time_field="meta.date")
+    )
     assert test_keys.links(outcomes) == test_keys.reference(items, HOURS)
 
 
@@ -112,14 +115,19 @@ def test_with_keys_the_outcomes_are_those_of_the_reference(
 
 TEXTS = [text(*LONG), text(*LONG[:-1]), text(*LONG), text(*LONG[1:]), "图集", text(*LONG, 17)]
 ITEMS = [document(f"d{n}", TEXTS[n % 6], (7 * n) % 31) for n in range(60)]
-RULES = [rule(rule="fingerprint"), rule(rule="exact"), rule(max_distance=7, confirm=0.8), rule(confirm=0.8)]
+RULES = [
+    rule(rule="fingerprint"),
+    rule(rule="exact"),
+    rule(max_distance=7, confirm=0.8),
+    rule(confirm=0.8),
+]
 
 
 def everything(opened: Documents, rule: DuplicateRule, **options: Any) -> Any:
     """Return what all verbs answer."""
-    outcomes = [each.to_dict() for each in opened.ingest(ITEMS, rule=rule, batch_size=17, **options)]
+    outcomes = [each.to_dict() for each in opened.ingest(ITEMS, rule=rule, batch_size=17, **keywords_of(options))]
     updates = [document(f"d{n}", TEXTS[(n + 1) % 6], (7 * n + 3) % 31) for n in range(0, 60, 7)]
-    outcomes += [each.to_dict() for each in opened.ingest(updates, rule=rule, **options)]
+    outcomes += [each.to_dict() for each in opened.ingest(updates, rule=rule, **keywords_of(options))]
     similar = [opened.similar_to(f"d{n}", rule=rule) for n in range(0, 60, 5)]
     similar += opened.similar_many(TEXTS, times=[date(n) for n in range(6)], rule=rule)
     opened.remove([f"d{n}" for n in range(0, 60, 9)], rule=rule)
@@ -170,7 +178,7 @@ def test_with_a_length_of_0_only_documents_of_the_same_time_are_duplicates() -> 
     dates = ["2024-05-01", "2024-05-02", "2024-05-01T00:00:00Z", "2024-05-02T08:00+08:00"]
     items = [{"id": n, "text": TEXTS[0], "date": date} for n, date in enumerate(dates)]
     with Documents("sqlite:///:memory:") as opened:
-        outcomes = opened.ingest(items, within=timedelta(0), time_field="date", rule="fingerprint")
+        outcomes = opened.ingest(items, rule=DuplicateRule("fingerprint", within=timedelta(0), time_field="date"))
         assert [outcome.duplicate_of for outcome in outcomes] == [None, None, "0", "1"]
 
 
@@ -178,7 +186,7 @@ def test_a_document_without_a_date_is_rejected_with_field_value_and_place() -> N
     values = [{}, {"date": None}, {"date": "yesterday"}, {"date": ["2024-05-01", "2024-05-02"]}, {"date": True}]
     items = [{"id": n, "text": TEXTS[0], **value} for n, value in enumerate([*values, {"date": ["2024-05-01"]}])]
     with Documents("sqlite:///:memory:") as opened:
-        outcomes = list(opened.ingest(items, within=WITHIN, time_field="date", rule="fingerprint"))
+        outcomes = list(opened.ingest(items, rule=DuplicateRule("fingerprint", within=WITHIN, time_field="date")))
     reasons = [outcome.reason for outcome in outcomes]
     assert [outcome.outcome for outcome in outcomes] == ["rejected"] * 5 + ["new"]
     assert reasons[0] == "document 1: no time in field 'date': name the field that holds the time (time_field)"
@@ -198,21 +206,27 @@ def test_a_stored_document_without_a_time_is_nobodys_duplicate_and_is_named_wher
         opened.setup(keys=False)
         items = [{"id": "none", "text": TEXTS[0]}, {"id": "bad", "text": TEXTS[1], "date": "May"}]
         list(opened.ingest(items, rule="fingerprint"))
-        opened.setup(rule="fingerprint", within=WITHIN, time_field="date")
+        opened.setup(rule=DuplicateRule("fingerprint", within=WITHIN, time_field="date"))
         [outcome] = opened.ingest(
-            [{"id": "new", "text": TEXTS[0], "date": "2024"}], within=WITHIN, time_field="date", rule="fingerprint"
+            [{"id": "new", "text": TEXTS[0], "date": "2024"}],
+            rule=DuplicateRule("fingerprint", within=WITHIN, time_field="date"),
         )
         assert outcome.outcome == "new"
         assert [
-            m.id for m in opened.similar(TEXTS[0], time="2024", within=WITHIN, time_field="date", rule="fingerprint")
+            m.id
+            for m in opened.similar(
+                TEXTS[0], time="2024", rule=DuplicateRule("fingerprint", within=WITHIN, time_field="date")
+            )
         ] == ["new"]
         with pytest.raises(InputError, match="document 'none': no time in field 'date'"):
-            opened.similar_to("none", within=WITHIN, time_field="date", rule="fingerprint")
+            opened.similar_to("none", rule=DuplicateRule("fingerprint", within=WITHIN, time_field="date"))
         before = {row.id: (row.group, row.duplicate_of) for row in opened.export()}
         with pytest.raises(InputError, match=r"document 'none': no time in field 'date'.*\(filter\)"):
-            opened.group(within=WITHIN, time_field="date", rule="fingerprint")
+            opened.group(rule=DuplicateRule("fingerprint", within=WITHIN, time_field="date"))
         assert {row.id: (row.group, row.duplicate_of) for row in opened.export()} == before
-        report = opened.group(filter={"term": {"date": "2024"}}, within=WITHIN, time_field="date", rule="fingerprint")
+        report = opened.group(
+            filter={"term": {"date": "2024"}}, rule=DuplicateRule("fingerprint", within=WITHIN, time_field="date")
+        )
         assert report.documents == 1
 
 
@@ -228,7 +242,7 @@ def test_a_backfill_decides_by_the_window_and_rejects_documents_without_a_time()
         }
         store.searchable = dict(store.rows)
         opened.setup(rule=rule())
-        outcomes = {each.id: each for each in opened.backfill("text", rule=rule())}
+        outcomes = {each.id: each for each in opened.backfill(rule=rule(text_field="text"))}
         assert {id: each.duplicate_of for id, each in outcomes.items()} == {
             "a": None,
             "b": None,
@@ -287,12 +301,12 @@ def test_a_field_that_is_not_mapped_as_a_date_raises_before_anything_is_read(
         for field, problem in problems.items():
             options: dict[str, Any] = {"within": WITHIN, "time_field": field}
             asked: list[Callable[[], Any]] = [
-                lambda: list(opened.ingest(unreadable(), **options)),  # noqa: B023
-                lambda: opened.similar("x", time="2024", **options),  # noqa: B023
-                lambda: opened.similar_to("x", **options),  # noqa: B023
-                lambda: opened.group(**options),  # noqa: B023
-                lambda: opened.remove(["x"], **options),  # noqa: B023
-                lambda: list(opened.backfill("text", **options)),  # noqa: B023
+                lambda: list(opened.ingest(unreadable(), **keywords_of(options))),  # noqa: B023
+                lambda: opened.similar("x", time="2024", **keywords_of(options)),  # noqa: B023
+                lambda: opened.similar_to("x", **keywords_of(options)),  # noqa: B023
+                lambda: opened.group(**keywords_of(options)),  # noqa: B023
+                lambda: opened.remove(["x"], **keywords_of(options)),  # noqa: B023
+                lambda: list(opened.backfill(**keywords_of({"text_field": "text", **options}))),  # noqa: B023
             ]
             for ask in asked:
                 with pytest.raises(InputError, match=problem) as caught:
@@ -300,7 +314,7 @@ def test_a_field_that_is_not_mapped_as_a_date_raises_before_anything_is_read(
                 assert f"the index {index} cannot compare times in the field {field!r}" in str(caught.value)
                 assert f"PUT {index}/_mapping" in str(caught.value)
         for field in ("day", "nanos", "plain.day"):
-            assert opened.group(within=WITHIN, time_field=field, rule="fingerprint").documents == 0
+            assert opened.group(rule=DuplicateRule("fingerprint", within=WITHIN, time_field=field)).documents == 0
 
 
 def unreadable() -> Any:
@@ -339,6 +353,10 @@ def test_a_field_may_have_the_name_of_one_of_ours(make_index: Callable[[], str],
     with Documents(f"{elasticsearch_url}/{index}") as opened:
         opened.setup(keys=False)
         map_field(elasticsearch_url, index, {"written": {"type": "date"}})
-        outcomes = opened.ingest(items, within=timedelta(days=2), time_field="written", rule="fingerprint")
+        outcomes = opened.ingest(
+            items, rule=DuplicateRule("fingerprint", within=timedelta(days=2), time_field="written")
+        )
         assert [outcome.duplicate_of for outcome in outcomes] == [None, "1", None]
-        assert opened.group(within=timedelta(days=2), time_field="written", rule="fingerprint").changed == 0
+        assert (
+            opened.group(rule=DuplicateRule("fingerprint", within=timedelta(days=2), time_field="written")).changed == 0
+        )

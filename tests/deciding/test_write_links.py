@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, SchemeMismatch
+from es_simhash import Documents, DuplicateRule, SchemeMismatch
 from es_simhash.contract import Link
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import DEFAULT
@@ -47,18 +47,18 @@ def stored_links(store: Store) -> dict[str, tuple[str, str | None]]:
 
 def test_the_links_are_written_and_a_second_call_changes_nothing(store: Store) -> None:
     links = chain(store)
-    report = Documents(store).write_links(links, rule="fingerprint", max_distance=2)
+    report = Documents(store).write_links(links, rule=DuplicateRule("fingerprint", max_distance=2))
     assert (report.documents, report.changed, report.conflicts) == (4, 2, 0)
     assert stored_links(store) == {"a": ("a", None), "b": ("a", "a"), "c": ("a", "b"), "far": ("far", None)}
-    again = Documents(store).write_links(links, rule="fingerprint", max_distance=2)
+    again = Documents(store).write_links(links, rule=DuplicateRule("fingerprint", max_distance=2))
     assert (again.changed, again.conflicts) == (0, 0)
-    assert Documents(store).group(rule="fingerprint", max_distance=2).changed == 0
+    assert Documents(store).group(rule=DuplicateRule("fingerprint", max_distance=2)).changed == 0
 
 
 def test_a_document_that_was_changed_since_stays_and_links_to_it_are_repaired(store: Store) -> None:
     links = chain(store)
     write(store, entry("b", 1 << 40 | 0xFF0000, digest="another text"))
-    report = Documents(store).write_links(links, rule="fingerprint", max_distance=2)
+    report = Documents(store).write_links(links, rule=DuplicateRule("fingerprint", max_distance=2))
     assert (report.documents, report.changed, report.conflicts) == (4, 1, 1)
     assert stored_links(store)["b"] == ("b", None)
     assert stored_links(store)["c"] == ("c", None)
@@ -67,7 +67,7 @@ def test_a_document_that_was_changed_since_stays_and_links_to_it_are_repaired(st
 def test_a_document_that_was_removed_since_is_a_conflict(store: Store) -> None:
     links = chain(store)
     store.remove(("a",))
-    report = Documents(store).write_links(links, rule="fingerprint", max_distance=2)
+    report = Documents(store).write_links(links, rule=DuplicateRule("fingerprint", max_distance=2))
     assert (report.changed, report.conflicts) == (2, 1)
     assert stored_links(store) == {"b": ("b", None), "c": ("b", "b"), "far": ("far", None)}
 
@@ -101,7 +101,7 @@ def test_a_link_that_cannot_be_used_is_named_before_anything_is_written(
     links = chain(store)
     before = stored_links(store)
     with pytest.raises(error, match=message):
-        Documents(store).write_links([links[0] | change, *links[1:]], rule="fingerprint", max_distance=2)
+        Documents(store).write_links([links[0] | change, *links[1:]], rule=DuplicateRule("fingerprint", max_distance=2))
     assert stored_links(store) == before
     with pytest.raises(InputError, match="document 1: not an object"):
         Documents(store).write_links([["a"]], rule="fingerprint")
@@ -120,7 +120,7 @@ def test_a_document_that_another_program_changes_while_links_are_written_stays(
         return relink(links)
 
     monkeypatch.setattr(store, "relink", other_program_first)
-    report = Documents(store).write_links(links, rule="fingerprint", max_distance=2)
+    report = Documents(store).write_links(links, rule=DuplicateRule("fingerprint", max_distance=2))
     assert (report.changed, report.conflicts) == (1, 1)
     assert stored_links(store) == {"a": ("a", None), "b": ("a", "a"), "c": ("c", None), "far": ("far", None)}
 
@@ -130,6 +130,6 @@ def test_a_call_that_was_interrupted_before_the_repair_is_repeated(store: Store)
     write(store, entry("b", 1 << 40 | 0xFF0000, digest="another text"))
     relinked = {"c": Link("a", "b", next(row.version for row in scan(store) if row.id == "c"))}
     assert not store.relink(relinked)
-    report = Documents(store).write_links(links, rule="fingerprint", max_distance=2)
+    report = Documents(store).write_links(links, rule=DuplicateRule("fingerprint", max_distance=2))
     assert (report.changed, report.conflicts) == (0, 1)
     assert stored_links(store)["c"] == ("c", None)

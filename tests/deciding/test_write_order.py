@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from es_simhash import Documents
+from es_simhash import Documents, DuplicateRule
 from es_simhash.deciding import ingest as module
 from tests.contract import LinearStore
 from tests.deciding.test_recrawl import BASE, EDITED, OTHER
@@ -31,7 +31,7 @@ def ingest_at(monkeypatch: pytest.MonkeyPatch, hours: int, documents: Documents,
     clock = SimpleNamespace(time_ns=lambda: time.time_ns() + 1_000 * hours * HOUR)
     monkeypatch.setattr(module, "time", clock)
     outcomes = documents.ingest(
-        [{"id": id, "text": text} for id, text in texts.items()], rule="fingerprint", max_distance=7
+        [{"id": id, "text": text} for id, text in texts.items()], rule=DuplicateRule("fingerprint", max_distance=7)
     )
     return [(outcome.outcome, outcome.duplicate_of) for outcome in outcomes]
 
@@ -44,7 +44,7 @@ def test_a_duplicate_is_later_than_an_original_of_a_machine_whose_clock_is_ahead
     assert outcomes == [("exact_duplicate", "a"), ("near_duplicate", "a")]
     rows = {row.id: row for row in documents.export()}
     assert rows["a"].written < rows["copy"].written < rows["near"].written
-    assert documents.group(rule="fingerprint", max_distance=7).changed == 0
+    assert documents.group(rule=DuplicateRule("fingerprint", max_distance=7)).changed == 0
 
 
 def test_a_link_to_a_document_of_a_machine_whose_clock_is_ahead_holds_when_another_text_changes(

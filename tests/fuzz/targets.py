@@ -18,7 +18,7 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from es_simhash import BloomFilter, Documents, Fingerprinter, Outcome, Scheme, SeenItems
+from es_simhash import BloomFilter, Documents, DuplicateRule, Fingerprinter, Outcome, Scheme, SeenItems
 from es_simhash.bloom.seen import Seen, SeenConfig
 from es_simhash.client.arguments import check_ingest_filter
 from es_simhash.contract import KeysState, Row, Scan
@@ -302,17 +302,17 @@ def _use(path: Path, rng: random.Random) -> None:
     verbs: list[Callable[[Documents, SeenItems], Any]] = [
         lambda d, s: d.setup(),
         lambda d, s: list(d.ingest(new)),
-        lambda d, s: list(d.ingest(new, confirm=0.5, filter=lang)),
+        lambda d, s: list(d.ingest(new, rule=DuplicateRule(confirm=0.5), filter=lang)),
         lambda d, s: d.similar(TEXT, filter=rng.choice([None, lang])),
-        lambda d, s: d.similar(TEXT, confirm=0.5),
-        lambda d, s: d.similar(TEXT, time=5, within=timedelta(days=1), time_field="n"),
-        lambda d, s: d.group(within=timedelta(days=1), time_field="n"),
+        lambda d, s: d.similar(TEXT, rule=DuplicateRule(confirm=0.5)),
+        lambda d, s: d.similar(TEXT, time=5, rule=DuplicateRule(within=timedelta(days=1), time_field="n")),
+        lambda d, s: d.group(rule=DuplicateRule(within=timedelta(days=1), time_field="n")),
         lambda d, s: d.similar_to("d0"),
         lambda d, s: list(d.export()),
         lambda d, s: d.group(),
         lambda d, s: d.remove(["d0", "d2"]),
         lambda d, s: d.remove_matching(lang),
-        lambda d, s: list(d.backfill("text", again=True)),
+        lambda d, s: list(d.backfill(rule=DuplicateRule(text_field="text"), again=True)),
         lambda d, s: list(sample_pairs(d, 3)),
         lambda d, s: s.unseen("ann", ["a", "x"]),
         lambda d, s: s.add("ann", ["y"]),

@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import Documents
+from es_simhash import Documents, DuplicateRule
 from es_simhash.errors import InputError
 from es_simhash.ingest.reader import SIMHASH_FIELDS
 from tests.fuzz.mutations import changed
@@ -47,7 +47,7 @@ def test_random_values_in_our_field_stop_no_verb(elasticsearch_url: str, index_n
                 documents.similar_to(id)
         assert {row.id for row in documents.export()} >= ours.keys()
         documents.group()
-        again = {o.id: o for o in documents.backfill("text", again=True)}
+        again = {o.id: o for o in documents.backfill(rule=DuplicateRule(text_field="text"), again=True)}
         assert again.keys() >= stored | ours.keys()
         assert not [o for o in again.values() if o.outcome == "failed"]
         assert not [row for row in documents.fetch(sorted(stored)).values() if row.damaged]

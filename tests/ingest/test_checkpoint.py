@@ -18,6 +18,7 @@ from es_simhash.ingest.checkpoint import FORMAT, Checkpoint
 from es_simhash.retries import DEADLINE
 from tests.contract import LinearStore
 from tests.contract.watched import Failing
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,9 @@ def mortal(dies_at: int, *, after: bool = True) -> Any:
 def ingest(store: Any, path: Path, documents: Any = INPUT, deadline: float = DEADLINE, **options: Any) -> list[Outcome]:
     opened = Documents(store, deadline=deadline)
     return list(
-        opened.ingest(documents, **{"batch_size": 3, "checkpoint": str(path), "rule": "fingerprint", **options})
+        opened.ingest(
+            documents, **keywords_of({"batch_size": 3, "checkpoint": str(path), "rule": "fingerprint", **options})
+        )
     )
 
 
@@ -198,9 +201,9 @@ def test_another_option_is_refused(path: Path, option: dict[str, Any]) -> None:
     store = set_up(LinearStore())
     ingest(store, path)
     if option.keys() & {"max_distance", "text_field"}:
-        Documents(store).setup(rule="fingerprint", **option)
+        Documents(store).setup(rule="fingerprint", **keywords_of(option))
     with pytest.raises(InputError, match=f"was created with {next(iter(option))} .*: run again with the same options"):
-        ingest(store, path, **option)
+        ingest(store, path, **keywords_of(option))
 
 
 def test_another_window_is_refused(path: Path) -> None:

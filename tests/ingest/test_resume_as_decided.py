@@ -9,6 +9,7 @@ import pytest
 
 from es_simhash import Documents, InputError, StoreError, fingerprint
 from tests.recording import INDEX, PRODUCTS, Sent, Wire
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,11 +68,11 @@ def in_two_runs(path: Path, between: Callable[[Documents], object]) -> list[Outc
     given = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
     options: Any = {"checkpoint": str(path / "x.checkpoint"), "rule": "exact", "batch_size": 2}
     with Documents(f"sqlite:///{path / 'store.db'}") as documents:
-        outcomes = documents.ingest(given, **options)
+        outcomes = documents.ingest(given, **keywords_of(options))
         assert len(list(islice(outcomes, 3))) == 3
         outcomes.close()
         between(documents)
-        return list(documents.ingest(given, **options))
+        return list(documents.ingest(given, **keywords_of(options)))
 
 
 def test_a_store_that_was_emptied_is_not_resumed_into(tmp_path: Path) -> None:

@@ -184,12 +184,15 @@ def test_the_verdicts_are_those_of_a_store(
 
 @given(a=texts | st.just(NOTICE), b=texts | st.just(CHANGED), measure=st.sampled_from(MEASURES))
 def test_the_verdicts_do_not_depend_on_which_text_comes_first(a: str, b: str, measure: Measure) -> None:
-    one, other = (compare(*pair, confirm=0.8, measure=measure, numbers_agree=True) for pair in ((a, b), (b, a)))
+    one, other = (
+        compare(*pair, rule=DuplicateRule(confirm=0.8, measure=measure, numbers_agree=True))
+        for pair in ((a, b), (b, a))
+    )
     assert (one.verdict, one.verdict_with_keys) == (other.verdict, other.verdict_with_keys)
 
 
 def test_a_comparison_counts_the_shared_keys_and_names_the_numbers_that_differ() -> None:
-    made = compare(NOTICE, CHANGED, confirm=0.8, numbers_agree=True).texts
+    made = compare(NOTICE, CHANGED, rule=DuplicateRule(confirm=0.8, numbers_agree=True)).texts
     assert made is not None
     assert (made.only_a, made.only_b, made.numbers_agree) == (("5",), ("6",), True)
     ours, theirs = (text_keys(word_characters(normalise(text))) for text in (NOTICE, CHANGED))
@@ -197,7 +200,7 @@ def test_a_comparison_counts_the_shared_keys_and_names_the_numbers_that_differ()
     common = set(ours.values) & set(theirs.values)
     assert bands == SharedKeys("bands", len(common), 1, 25, None, candidate=True)
     assert (made.candidate, made.confirmed, made.found_by_keys) == (True, True, True)
-    short = compare(LONG, LONG[:9], confirm=0.8).texts
+    short = compare(LONG, LONG[:9], rule=DuplicateRule(confirm=0.8)).texts
     assert short is not None
     assert [(keys.kind, keys.candidate) for keys in short.keys] == [("q-grams", False)]
     assert short.similarity < 0.8

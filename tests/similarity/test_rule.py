@@ -29,9 +29,10 @@ def test_its_repr_is_the_call_that_makes_it() -> None:
     assert eval(repr(rule)) == rule
 
 
-def test_its_fields_are_keywords_only() -> None:
+def test_all_fields_but_the_rule_are_keywords() -> None:
+    assert DuplicateRule("exact") == DuplicateRule(rule="exact")
     with pytest.raises(TypeError):
-        DuplicateRule(7)  # type: ignore[misc]
+        DuplicateRule("copy", 7)  # type: ignore[misc]
     with pytest.raises(TypeError, match="distance"):
         DuplicateRule(distance=7)  # type: ignore[call-arg]
 
@@ -72,8 +73,6 @@ def test_its_fields_are_keywords_only() -> None:
 def test_a_value_that_is_not_allowed_raises(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         DuplicateRule(**fields)
-    with pytest.raises(InputError, match=message):
-        rule_of(fields)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -127,34 +126,21 @@ def test_texts_are_compared_by_the_rules_that_say_so(rule: Rule) -> None:
     assert replace(DuplicateRule(rule=rule), text_field="body").text_fields == ("body",)
 
 
-# --- as keywords -------------------------------------------------------------------------------------------
+# --- as an argument ----------------------------------------------------------------------------------------
 
 
-def test_keywords_are_the_fields_of_a_rule() -> None:
-    assert rule_of({}) == DuplicateRule()
-    assert rule_of({"max_distance": 7, "text_field": "body"}) == DuplicateRule(max_distance=7, text_field="body")
-    rule = DuplicateRule(confirm=0.7)
-    assert rule_of({"rule": rule}) is rule
-    assert rule_of({"rule": None, "confirm": 0.7}) == rule
-    assert rule_of({"rule": "exact"}) == DuplicateRule(rule="exact")
+def test_a_rule_is_a_name_or_a_duplicate_rule() -> None:
+    rule = DuplicateRule("contained", confirm=0.7)
+    assert rule_of(rule) is rule
+    assert rule_of("exact") == DuplicateRule("exact")
+    assert rule_of(None) == DuplicateRule()
+    with pytest.raises(InputError, match="the rule is 'near': use one of copy, contained, fingerprint, exact"):
+        rule_of("near")
 
 
 def test_what_has_no_text_is_looked_up_by_its_fingerprint() -> None:
-    assert rule_without_text({}) == DuplicateRule(rule="fingerprint")
-    assert rule_without_text({"max_distance": 5}) == DuplicateRule(rule="fingerprint", max_distance=5)
-    assert rule_without_text({"rule": "exact"}) == DuplicateRule(rule="exact")
+    assert rule_without_text(None) == DuplicateRule("fingerprint")
+    assert rule_without_text("exact") == DuplicateRule("exact")
     for rule in ("copy", "contained", DuplicateRule()):
         with pytest.raises(InputError, match="compares texts: give the text in place of its fingerprint"):
-            rule_without_text({"rule": rule})  # type: ignore[typeddict-item]
-
-
-def test_a_rule_together_with_one_of_its_fields_raises() -> None:
-    message = "a DuplicateRule and confirm, max_distance are given: put them into the rule"
-    with pytest.raises(InputError, match=message):
-        rule_of({"rule": DuplicateRule(), "max_distance": 7, "confirm": 0.8})
-
-
-def test_an_unknown_keyword_raises_a_type_error_that_names_the_known_ones() -> None:
-    known = "use confirm, max_distance, measure, numbers_agree, rule, text_field"
-    with pytest.raises(TypeError, match=f"unknown keyword distance: {known}"):
-        rule_of({"distance": 3})  # type: ignore[typeddict-unknown-key]
+            rule_without_text(rule)

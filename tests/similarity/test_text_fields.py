@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from es_simhash import Documents, InputError
+from es_simhash import Documents, DuplicateRule, InputError
 from es_simhash.similarity.text_fields import field_names
 
 
@@ -23,7 +23,9 @@ def test_no_name_may_be_missing(given: Any) -> None:
 
 def test_the_text_of_two_fields_is_stored() -> None:
     with Documents("sqlite:///:memory:") as documents:
-        [outcome] = documents.ingest([{"id": 1, "title": "暴雨", "body": "橙色预警"}], text_field="title,body")
+        [outcome] = documents.ingest(
+            [{"id": 1, "title": "暴雨", "body": "橙色预警"}], rule=DuplicateRule(text_field="title,body")
+        )
         assert (outcome.outcome, outcome.reason) == ("new", None)
         assert [text for _, text in documents.export_texts(text_field="title,body")] == ["暴雨\n橙色预警"]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from es_simhash import DuplicateRule
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.similarity.compare import compare
 from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash
@@ -106,7 +107,7 @@ NOTICE, CHANGED = (STORM + day for day in ("三月五日八时起停课。", "3�
 
 def test_under_a_rule_it_shows_the_similarity_the_numbers_the_keys_and_the_verdicts(tmp_path: Path) -> None:
     rule = ["--confirm", "0.8", "--numbers-agree"]
-    made = compare(NOTICE, CHANGED, confirm=0.8, numbers_agree=True)
+    made = compare(NOTICE, CHANGED, rule=DuplicateRule(confirm=0.8, numbers_agree=True))
     assert made.texts is not None
     [shown] = es_simhash("compare", NOTICE, CHANGED, *rule, "--json", cwd=tmp_path).json
     assert shown["texts"] == json.loads(json.dumps(asdict(made.texts) | {"candidate": True}))

@@ -17,6 +17,7 @@ from es_simhash.search.keys import KeyQuery
 from es_simhash.stores.elasticsearch.failures import check_complete
 from tests.contract.documents import entry, find_by_keys, flip, keys, near, write
 from tests.limited import limit_reading
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,7 @@ def documents(client: Elasticsearch, index_name: str) -> Documents:
 
 
 def ingest(documents: Documents, *items: dict[str, Any], **options: Any) -> list[Any]:
-    return list(documents.ingest(items, **options))
+    return list(documents.ingest(items, **keywords_of(options)))
 
 
 # --- mapping -----------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, Scheme
+from es_simhash import Documents, DuplicateRule, Scheme
 from es_simhash.contract import KeysState
 from es_simhash.errors import NotSetUp
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
@@ -54,7 +54,7 @@ def test_an_index_from_an_older_opensearch_is_named_and_init_changes_its_mapping
     server_of(recorder, "3.9.0", OF_OLD)
     with Documents(recorder.address, deadline=0) as documents:
         with pytest.raises(NotSetUp, match=r"is not that of OpenSearch 3, .*: run `es-simhash init --store opensearch"):
-            documents.similar("市气象台今晨发布暴雨橙色预警", confirm=0.8)
+            documents.similar("市气象台今晨发布暴雨橙色预警", rule=DuplicateRule(confirm=0.8))
         assert put(recorder, "/news/_mapping") == []
         assert documents.setup(keys=True) == "added"
     [body] = put(recorder, "/news/_mapping")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from opensearchpy import AsyncOpenSearch, OpenSearch
 
-from es_simhash import AsyncDocuments, Documents
+from es_simhash import AsyncDocuments, Documents, DuplicateRule
 from es_simhash.contract import Scan, pages
 from es_simhash.errors import InputError, Unsupported, WrongServer
 from es_simhash.stores.address import open_store
@@ -17,6 +17,7 @@ from es_simhash.tools.evaluation.sample import sample_pairs
 from es_simhash.tools.review import groups, members, review
 from tests.faults import BATCH, MAX_DISTANCE, later, news
 from tests.limited import limit_reading
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -65,28 +66,32 @@ def flow(documents: Any, *, tools: bool) -> list[Any]:
     first = news(60, seed=4)
     copy = [{"id": f"copy {document['id']}", "text": document["text"]} for document in first[:9]]
     replies: list[Any] = [documents.setup(keys=True)]
-    replies += documents.ingest(first, **RULE)
-    replies += documents.ingest(later(first, seed=5), **RULE)
-    documents.setup(rule="fingerprint", max_distance=3)
+    replies += documents.ingest(first, **keywords_of(RULE))
+    replies += documents.ingest(later(first, seed=5), **keywords_of(RULE))
+    documents.setup(rule=DuplicateRule("fingerprint", max_distance=3))
     replies += [
         documents.add(copy[0], refresh=True, rule="fingerprint"),
         documents.add_many(copy, on_duplicate="skip", refresh="wait_for", rule="fingerprint"),
     ]
     replies += [
-        documents.similar(first[0]["text"], rule="copy", confirm=0.5),
-        documents.similar_to("7", max_distance=7, rule="fingerprint"),
+        documents.similar(first[0]["text"], rule=DuplicateRule("copy", confirm=0.5)),
+        documents.similar_to("7", rule=DuplicateRule("fingerprint", max_distance=7)),
     ]
     replies += [
-        documents.similar_many([each["text"] for each in copy], rule="fingerprint", max_distance=3),
+        documents.similar_many([each["text"] for each in copy], rule=DuplicateRule("fingerprint", max_distance=3)),
         documents.keys(),
     ]
     replies += [
-        documents.group(rule="fingerprint", max_distance=3),
+        documents.group(rule=DuplicateRule("fingerprint", max_distance=3)),
         contents(documents),
         documents.sources(["7", "none"]),
     ]
     if tools:
-        replies += [list(groups(documents)), members(documents, "7"), review(documents, max_distance=3)]
+        replies += [
+            list(groups(documents)),
+            members(documents, "7"),
+            review(documents, rule=DuplicateRule(max_distance=3)),
+        ]
         near = [pair for pair in sample_pairs(documents, 20, seed=1) if pair.found == "fingerprints"]
         replies.append(sorted(map(str, near)))  # of several shards keys rank otherwise
     replies += [
@@ -95,10 +100,14 @@ def flow(documents: Any, *, tools: bool) -> list[Any]:
     ]
     replies += [
         documents.remove_duplicates(
-            documents.duplicates(rule="fingerprint", max_distance=3), rule="fingerprint", max_distance=3
+            documents.duplicates(rule=DuplicateRule("fingerprint", max_distance=3)),
+            rule=DuplicateRule("fingerprint", max_distance=3),
         )
     ]
-    replies += [sorted(o.id for o in documents.backfill("text", again=True, rule="fingerprint")), documents.missing()]
+    replies += [
+        sorted(o.id for o in documents.backfill(again=True, rule=DuplicateRule("fingerprint", text_field="text"))),
+        documents.missing(),
+    ]
     replies += [contents(documents)]
     return replies
 

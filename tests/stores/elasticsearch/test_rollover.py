@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, StoreError, Unsupported
+from es_simhash import Documents, DuplicateRule, StoreError, Unsupported
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,7 @@ def documents(client: Elasticsearch, index_name: str, keys: bool) -> Iterator[Do
 
 
 def outcomes(documents: Documents, *given: dict[str, Any], **options: Any) -> list[tuple[Any, ...]]:
-    return [(each.id, each.outcome, each.duplicate_of) for each in documents.ingest(given, **options)]
+    return [(each.id, each.outcome, each.duplicate_of) for each in documents.ingest(given, **keywords_of(options))]
 
 
 def index_of_each(client: Elasticsearch, name: str) -> dict[str, str]:
@@ -69,11 +70,11 @@ def test_documents_of_older_indices_are_found_updated_linked_and_removed(
     assert index_of_each(client, index_name) == {"a": "000001", "m": "000001", "b": "000002", "c": "000003"}
     rows = {row.id: row for row in documents.export()}
     assert (rows["b"].duplicate_of, rows["c"].duplicate_of) == (None, "b")
-    assert documents.group(head="latest", **rule).changed > 0
+    assert documents.group(head="latest", **keywords_of(rule)).changed > 0
     assert {row.id: row.group for row in documents.export()}["b"] == "c"
-    assert documents.remove(["b", "m"], **rule) == {"b", "m"}
+    assert documents.remove(["b", "m"], **keywords_of(rule)) == {"b", "m"}
     assert index_of_each(client, index_name).keys() == {"a", "c"}
-    assert documents.similar_to("c", **rule) == []
+    assert documents.similar_to("c", **keywords_of(rule)) == []
 
 
 def test_an_older_index_that_takes_no_writes_refuses_only_its_own_documents(
@@ -89,8 +90,8 @@ def test_an_older_index_that_takes_no_writes_refuses_only_its_own_documents(
         found = [*documents.ingest([*new, {"id": "m", "text": STORM}], rule="fingerprint")]
         assert [(each.id, each.outcome) for each in found] == [*[("d", "new") for _ in new], ("m", "failed")]
         assert f'PUT {index_name}-000001/_settings {{"index.blocks.write": null}}' in str(found[-1].reason)
-    documents.setup(rule="fingerprint", max_distance=7)
-    assert documents.group(head="latest", rule="fingerprint", max_distance=7).conflicts
+    documents.setup(rule=DuplicateRule("fingerprint", max_distance=7))
+    assert documents.group(head="latest", rule=DuplicateRule("fingerprint", max_distance=7)).conflicts
     assert {row.id: row.group for row in documents.export()}.items() >= {"a": "a", "m": "m", "n": "m"}.items()
     assert [record.message.count(f"{index_name}-000001 is blocked") for record in caplog.records] == [1]
     client.indices.put_settings(index=f"{index_name}-000002", settings={"index.blocks.write": True})
@@ -128,7 +129,10 @@ def test_an_existing_index_gets_fingerprints_through_its_alias(
     for id, text in {"x": STORM, "y": STORM}.items():
         client.index(index=index_name, id=id, document={"text": text})
         client.indices.rollover(alias=index_name)
-    found = [(each.id, each.outcome, each.duplicate_of) for each in documents.backfill("text", rule="fingerprint")]
+    found = [
+        (each.id, each.outcome, each.duplicate_of)
+        for each in documents.backfill(rule=DuplicateRule("fingerprint", text_field="text"))
+    ]
     assert sorted(outcome for _, outcome, _ in found) == ["exact_duplicate", "new"]
     assert index_of_each(client, index_name) == {"x": "000001", "y": "000002"}
 

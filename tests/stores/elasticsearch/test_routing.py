@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import AsyncDocuments, Documents, InputError, Unsupported
+from es_simhash import AsyncDocuments, Documents, DuplicateRule, InputError, Unsupported
 from es_simhash.stores.elasticsearch.keys_state import KEY
 from es_simhash.stores.elasticsearch.mapping import META
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,34 +38,40 @@ def check_that_each_tenant_has_a_pool_of_its_own(client: Any, server: str, index
     assert [store.setup(keys=keys) for store in stores.values()] == ["added", *["unchanged"] * 3]
     names = ["new", "exact_duplicate", "near_duplicate", "new"]
     for tenant, store in stores.items():
-        outcomes = list(store.ingest(documents_of(tenant), **options))
+        outcomes = list(store.ingest(documents_of(tenant), **keywords_of(options)))
         assert [o.outcome for o in outcomes] == names
         assert [o.duplicate_of for o in outcomes] == [None, f"{tenant}-0", f"{tenant}-0", None]
     for tenant, store in stores.items():
         ids = {f"{tenant}-{number}" for number in range(4)}
         assert {row.id for row in store.export()} == ids
-        assert {match.id for match in store.similar(STORM, **options)} == {f"{tenant}-{n}" for n in range(3)}
-        assert {match.id for match in store.similar_to(f"{tenant}-0", **options)} == {f"{tenant}-{n}" for n in (1, 2)}
-        assert [o.outcome for o in store.ingest(documents_of(tenant), **options)] == ["unchanged"] * 4
-        added = store.add({"id": f"{tenant}-4", "text": METRO}, refresh=True, **options)
+        assert {match.id for match in store.similar(STORM, **keywords_of(options))} == {
+            f"{tenant}-{n}" for n in range(3)
+        }
+        assert {match.id for match in store.similar_to(f"{tenant}-0", **keywords_of(options))} == {
+            f"{tenant}-{n}" for n in (1, 2)
+        }
+        assert [o.outcome for o in store.ingest(documents_of(tenant), **keywords_of(options))] == ["unchanged"] * 4
+        added = store.add({"id": f"{tenant}-4", "text": METRO}, refresh=True, **keywords_of(options))
         assert (added.outcome, added.duplicate_of) == ("exact_duplicate", f"{tenant}-3")
     first, *others = stores
     store = stores[first]
-    assert [o.outcome for o in store.ingest([{"id": f"{first}-0", "text": METRO}], **options)] == ["updated"]
-    assert store.remove([f"{first}-3"], **options) == {f"{first}-3"}
-    assert store.group(**options).documents == 4
+    assert [o.outcome for o in store.ingest([{"id": f"{first}-0", "text": METRO}], **keywords_of(options))] == [
+        "updated"
+    ]
+    assert store.remove([f"{first}-3"], **keywords_of(options)) == {f"{first}-3"}
+    assert store.group(**keywords_of(options)).documents == 4
     links = {row.id: row.group for row in store.export()}
     assert {links[f"{first}-{n}"] for n in (1, 2)} == {f"{first}-1"}
     assert links[f"{first}-0"] == links[f"{first}-4"]
-    assert store.remove_duplicates(list(store.duplicates(**options)), **options) == 2
+    assert store.remove_duplicates(list(store.duplicates(**keywords_of(options))), **keywords_of(options)) == 2
     assert {row.id for row in store.export()} & {f"{first}-1", f"{first}-2"} == {f"{first}-1"}
-    assert store.remove_matching({"match_all": {}}, **options) == 2
+    assert store.remove_matching({"match_all": {}}, **keywords_of(options)) == 2
     for tenant in others:
         rows = {row.id: row.duplicate_of for row in stores[tenant].export()}
         originals = [None, f"{tenant}-0", f"{tenant}-0", None, f"{tenant}-3"]
         assert rows == {f"{tenant}-{number}": original for number, original in enumerate(originals)}
     assert client.count(index=index)["count"] == 15
-    assert len(list(store.backfill("text", **options))) == 0
+    assert len(list(store.backfill(**keywords_of({"text_field": "text", **options})))) == 0
     check_that_no_tenant_replaces_a_document_of_another(client, index, stores)
     if not keys:
         check_that_the_keys_are_complete_when_all_tenants_have_theirs(client, server, index)
@@ -77,7 +84,7 @@ def check_that_the_keys_are_complete_when_all_tenants_have_theirs(client: Any, s
     for tenant in TENANTS:
         with Documents(f"{server}/{index}", routing=tenant) as store:
             store.setup(keys=True)
-            list(store.backfill("text", again=True))
+            list(store.backfill(rule=DuplicateRule(text_field="text"), again=True))
         meta = client.indices.get_mapping(index=index)[index]["mappings"]["_meta"]
         states.append(meta[META][KEY])
     assert states == ["incomplete", "incomplete", "incomplete", "complete"]

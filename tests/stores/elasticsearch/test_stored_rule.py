@@ -12,6 +12,7 @@ from elasticsearch import Elasticsearch
 from es_simhash import AccessDenied, Documents, DuplicateRule, InputError
 from es_simhash.contract import StoredRule
 from tests.recording import PRODUCTS, Sent, Wire
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,7 @@ ITEM = {"url": "a", "body": "市气象台今晨发布暴雨橙色预警，部分
 
 
 def ingested(documents: Documents, *items: Any, **options: Any) -> list[str]:
-    return [outcome.outcome for outcome in documents.ingest(items, **options)]
+    return [outcome.outcome for outcome in documents.ingest(items, **keywords_of(options))]
 
 
 # --- what is sent ----------------------------------------------------------------------------------------------
@@ -102,7 +103,7 @@ def test_the_indices_of_an_alias_have_one_rule(client: Elasticsearch, make_index
 def test_an_index_that_an_alias_rolls_over_to_has_the_rule(client: Elasticsearch, index_name: str) -> None:
     documents = Documents(client, index=index_name)
     try:
-        documents.setup(template=True, rule="contained", text_field="body")
+        documents.setup(template=True, rule=DuplicateRule("contained", text_field="body"))
         client.indices.rollover(alias=index_name)
         newest = Documents(client, index=f"{index_name}-000002")
         assert newest.rule() == DuplicateRule(rule="contained", text_field="body")

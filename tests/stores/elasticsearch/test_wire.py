@@ -17,6 +17,7 @@ import pytest
 from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, SeenItems, fingerprint
 from es_simhash.deciding.content import content_of
 from tests.recording import INDEX, PRODUCTS, Sent, Wire, clauses, found, hit, simhash_of
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -287,12 +288,14 @@ def test_within_is_a_range_with_both_ends(product: str) -> None:
 
     day = 86_400_000
     options = {"within": timedelta(days=1), "time_field": "date"}
-    _, sent = played(product, "documents", call("similar", STORM, time=10 * day, **options), prepare=prepare)
+    _, sent = played(
+        product, "documents", call("similar", STORM, time=10 * day, **keywords_of(options)), prepare=prepare
+    )
     limits = {"format": "epoch_millis", "gte": 9 * day, "lt": 11 * day + 1}
     assert [each for search in searches(sent) for each in clauses(search, "range")] == [{"date": limits}]
     document = {"id": "a", "text": STORM, "date": 10 * day}
     for verb, given in (("ingest", [document]), ("add", document)):
-        _, sent = played(product, "documents", call(verb, given, **options), prepare=prepare)
+        _, sent = played(product, "documents", call(verb, given, **keywords_of(options)), prepare=prepare)
         ranges = [each["date"] for search in searches(sent) for each in clauses(search, "range")]
         assert ranges
         assert all((each["gte"], each["lt"]) == (9 * day, 11 * day + 1) for each in ranges)

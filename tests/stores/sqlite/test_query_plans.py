@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, Scheme
+from es_simhash import Documents, DuplicateRule, Scheme
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,13 +41,17 @@ def test_a_search_never_reads_all_documents(plans: dict[str, list[str]], tmp_pat
     confirm = 0.8 if keys else None
     with Documents(f"sqlite:///{tmp_path}/pages.db", scheme=Scheme(bits=bits)) as documents:
         documents.setup(keys=keys)
-        list(documents.ingest(ALIKE, confirm=confirm, on_duplicate="index"))
+        list(documents.ingest(ALIKE, rule=DuplicateRule(confirm=confirm), on_duplicate="index"))
         plans.clear()
         for max_distance in (3, 7):
-            assert len(documents.similar(PAGES[0], confirm=confirm, max_distance=max_distance)) >= 2
-        assert documents.similar_to("1-0", confirm=confirm)
-        list(documents.ingest([{"id": "more", "text": PAGES[5]}, {"id": "2-0", "text": PAGES[9]}], confirm=confirm))
-        documents.remove(["3-0"], confirm=confirm)
+            assert len(documents.similar(PAGES[0], rule=DuplicateRule(confirm=confirm, max_distance=max_distance))) >= 2
+        assert documents.similar_to("1-0", rule=DuplicateRule(confirm=confirm))
+        list(
+            documents.ingest(
+                [{"id": "more", "text": PAGES[5]}, {"id": "2-0", "text": PAGES[9]}], rule=DuplicateRule(confirm=confirm)
+            )
+        )
+        documents.remove(["3-0"], rule=DuplicateRule(confirm=confirm))
     assert len(plans) > 3
     plans.pop("SELECT count(*) FROM documents", None)  # how rare a key is
     whole = {sql: plan for sql, plan in plans.items() if any(step.startswith("SCAN documents") for step in plan)}

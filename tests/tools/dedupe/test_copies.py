@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas
 import pytest
 
-from es_simhash import Documents, InputError, Scheme
+from es_simhash import Documents, DuplicateRule, InputError, Scheme
 from es_simhash.tools.dedupe import copies, distinct, pairs
 from tests.cli import HARVEST, STORM, STORM_FARTHEST, STORM_NEAR
 
@@ -68,14 +68,14 @@ def test_the_rule_and_the_scheme_are_those_of_the_call() -> None:
     texts = [STORM, STORM_NEAR, STORM]
     assert len(list(distinct(texts, rule="exact"))) == 2
     assert len(list(distinct(texts, rule="fingerprint"))) == 1
-    assert len(list(distinct(texts, measure="cosine", confirm=1.0, max_distance=0))) == 2
+    assert len(list(distinct(texts, rule=DuplicateRule(measure="cosine", confirm=1.0, max_distance=0)))) == 2
     html = [f"<p>{STORM}</p>", f"<div>{STORM}</div>"]
     assert len(list(distinct(html, rule="exact", scheme=Scheme(markup="html")))) == 1
 
 
 def test_times_count_with_within() -> None:
     rows = [{"text": STORM, "at": f"2024-05-{day:02}"} for day in (1, 3, 20)]
-    assert list(distinct(rows, within=timedelta(days=7), time_field="at")) == [rows[0], rows[2]]
+    assert list(distinct(rows, rule=DuplicateRule(within=timedelta(days=7), time_field="at"))) == [rows[0], rows[2]]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,11 @@ def test_times_count_with_within() -> None:
         ([STORM, {"title": "x"}], {}, "item 1: no text in field 'text'"),
         ([STORM, 7], {}, "item 1: it is of type int: pass text="),
         ([STORM, 7], {"text": lambda item: item}, "item 1: its text is a number: use a string"),
-        ([STORM], {"within": timedelta(1), "time_field": "at"}, "item 0: within compares times: pass a mapping"),
+        (
+            [STORM],
+            {"rule": DuplicateRule(within=timedelta(1), time_field="at")},
+            "item 0: within compares times: pass a mapping",
+        ),
         ([STORM, "\ud800"], {}, "item 1: .*surrogate"),
     ],
 )

@@ -14,6 +14,7 @@ from es_simhash.search.times import time_of
 from es_simhash.tools.dedupe import originals, pairs
 from es_simhash.tools.dedupe.copies import decided
 from es_simhash.tools.dedupe.originals import Text
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +66,7 @@ def test_copies_are_those_of_an_ingest_that_does_not_store_them(
         for each in outcomes
         if each.duplicate_of is not None
     ]
-    found = [(each.position, each.original, each.exact, each.distance) for each in pairs(given, **rule)]
+    found = [(each.position, each.original, each.exact, each.distance) for each in pairs(given, **keywords_of(rule))]
     assert found == expected
     asked = [(n, Text(row["text"], time_of(row, "at") if "within" in rule else None, n)) for n, row in enumerate(given)]
     decisions = decided(asked, Fingerprinter(), DuplicateRule(**rule), distances=True, batch=50)
@@ -107,11 +108,11 @@ def test_a_full_disk_is_an_error_that_names_the_folder(monkeypatch: pytest.Monke
 
 def test_texts_that_are_not_compared_are_counted(caplog: pytest.LogCaptureFixture) -> None:
     texts = [LETTERS + "".join(random.Random(n).choices(LETTERS, k=60)) for n in range(800)]
-    list(pairs(texts, confirm=0.95))
+    list(pairs(texts, rule=DuplicateRule(confirm=0.95)))
     assert "pairs of items were not compared" in caplog.text
 
 
 def test_equal_texts_that_are_not_compared_are_counted(caplog: pytest.LogCaptureFixture) -> None:
     rows = [{"text": LETTERS, "at": 10 * number * WEEK // timedelta(milliseconds=1)} for number in range(1_100)]
-    list(pairs([*rows, rows[0]], rule="exact", within=WEEK, time_field="at"))
+    list(pairs([*rows, rows[0]], rule=DuplicateRule("exact", within=WEEK, time_field="at")))
     assert "pairs of items were not compared" in caplog.text

@@ -23,6 +23,7 @@ from tests.cli import (
     complaint,
     es_simhash,
 )
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -129,7 +130,7 @@ def test_the_text_form_has_a_row_for_each_rule_and_each_k_and_says_what_to_choos
 ) -> None:
     done = es_simhash("evaluate", "pairs.jsonl", *options, cwd=folder)
     assert (done.code, done.err) == (0, "")
-    made = evaluate(labelled(*pair, Fingerprinter(), **rule) for pair in PAIRS)
+    made = evaluate(labelled(*pair, Fingerprinter(), **keywords_of(rule)) for pair in PAIRS)
     head, *rows = done.out.splitlines()
     assert head.split()[:4] == ["rule", "precision", "recall", "F1"]
     rules = [shown_as(rule, point, rule == made.best) for rule, point in made.rules.items()]
@@ -261,7 +262,7 @@ def test_ids_are_looked_up_in_the_store(store: str, tmp_path: Path) -> None:
 
 def test_the_rule_that_the_store_keeps_is_compared_with_the_four(tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
-        documents.setup(rule="copy", confirm=0.9)
+        documents.setup(rule=DuplicateRule("copy", confirm=0.9))
     address = f"sqlite:///{tmp_path / 'news.db'}"
     [shown] = es_simhash("evaluate", "--store", address, "--json", cwd=tmp_path, stdin=lines(*PAIRS)).json
     assert list(shown["rules"])[-1] == "copy, confirm 0.9"

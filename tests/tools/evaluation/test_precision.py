@@ -27,6 +27,7 @@ from es_simhash.tools.evaluation.precision import (
     named_rules,
 )
 from tests.cli import STORM
+from tests.rules import keywords_of
 from tests.similarity.reference import similarity
 from tests.similarity.test_compare import LIKE, LONG, texts
 
@@ -170,7 +171,9 @@ def test_the_rule_of_the_caller_is_compared_with_the_four(rule: DuplicateRule | 
 
 def test_a_labelled_pair_says_what_each_rule_decides() -> None:
     notice = LONG + "本通知自2024年3月5日8时起施行。" + STORM
-    cut = labelled(notice, notice[: int(len(notice) * 0.7)], True, Fingerprinter(), confirm=0.6, max_distance=0)
+    cut = labelled(
+        notice, notice[: int(len(notice) * 0.7)], True, Fingerprinter(), rule=DuplicateRule(confirm=0.6, max_distance=0)
+    )
     assert cut.predicted == {
         "exact": False,
         "fingerprint": False,
@@ -185,8 +188,8 @@ def test_a_labelled_pair_says_what_each_rule_decides() -> None:
 @given(texts, texts, st.booleans(), st.sampled_from(["jaccard", "cosine"]))
 def test_a_labelled_pair_agrees_with_the_comparison_of_its_texts(a: str, b: str, duplicate: bool, measure: Any) -> None:
     assume(a and b)
-    pair = labelled(a, b, duplicate, Fingerprinter(), confirm=0.8, measure=measure)
-    compared = compare(a, b, confirm=0.8, measure=measure)
+    pair = labelled(a, b, duplicate, Fingerprinter(), rule=DuplicateRule(confirm=0.8, measure=measure))
+    compared = compare(a, b, rule=DuplicateRule(confirm=0.8, measure=measure))
     assert (pair.duplicate, pair.distance) == (duplicate, compared.distance)
     assert pair.exact == (compared.verdicts[0] == "exact_duplicate")
     assert pair.texts is not None
@@ -214,7 +217,13 @@ def test_confirm_removes_a_pair_with_the_same_words_in_another_order(more: float
     one, other = LONG.split("，")
     shuffled = f"{other}，{one}"
     confirm = similarity(LONG, shuffled) + more
-    pair = labelled(LONG, shuffled, False, fingerprinter, confirm=confirm, measure="jaccard", numbers_agree=False)
+    pair = labelled(
+        LONG,
+        shuffled,
+        False,
+        fingerprinter,
+        rule=DuplicateRule(confirm=confirm, measure="jaccard", numbers_agree=False),
+    )
     assert pair.predicted["fingerprint"]
     assert list(pair.predicted.values())[-1] is (not more)
 
@@ -224,8 +233,8 @@ def test_a_notice_of_another_day_is_found_unless_numbers_must_agree() -> None:
     other, cut = notice.replace("2024年3月5日8时", "2025年4月6日9时"), notice[: int(len(notice) * 0.7)]
 
     def keys(**rule: Any) -> tuple[int, int]:
-        pairs = [labelled(notice, cut, True, Fingerprinter(), **rule)]
-        made = evaluate([*pairs, labelled(notice, other, False, Fingerprinter(), **rule)])
+        pairs = [labelled(notice, cut, True, Fingerprinter(), **keywords_of(rule))]
+        made = evaluate([*pairs, labelled(notice, other, False, Fingerprinter(), **keywords_of(rule))])
         asked = list(made.rules.values())[-1]
         return asked.true_positives, asked.false_positives
 
@@ -274,7 +283,7 @@ def test_pairs_that_cannot_be_evaluated_are_refused(some: list[LabelledPair], pr
 )
 def test_a_rule_that_is_not_allowed_is_refused(rule: Any, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
-        labelled(LONG, LIKE, True, Fingerprinter(), **rule)
+        labelled(LONG, LIKE, True, Fingerprinter(), **keywords_of(rule))
 
 
 def test_the_examples_in_the_docstrings_hold() -> None:

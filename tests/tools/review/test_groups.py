@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_simhash import Documents
+from es_simhash import Documents, DuplicateRule
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.tools.review import groups, members, review
@@ -49,7 +49,7 @@ def test_near_misses_are_the_pairs_just_outside_the_rule_in_different_groups() -
     ]
     [group] = found.groups
     assert (group.summary.members, group.outside) == (2, frozenset())
-    documents.group(rule="fingerprint", max_distance=4)
+    documents.group(rule=DuplicateRule("fingerprint", max_distance=4))
     [group] = review(documents, rule="fingerprint").groups
     assert [member.id for member in group.members] == ["a", "just outside", "within"]
     assert group.outside == {"just outside"}

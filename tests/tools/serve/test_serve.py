@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
-from es_simhash import Documents
+from es_simhash import Documents, DuplicateRule
 from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, environment, es_simhash
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def test_several_documents_texts_and_fingerprints_in_one_request(serve: Start) -
 
 def test_rules_and_filters_are_those_of_the_request_else_of_the_store(serve: Start, tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
-        documents.setup(keys=True, rule="exact", text_field="title,body")
+        documents.setup(keys=True, rule=DuplicateRule("exact", text_field="title,body"))
     server = serve()
     server.call("/add", {"document": {"id": 1, "body": STORM, "lang": "zh", "at": "2024-05-01"}})
 

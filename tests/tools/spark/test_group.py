@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, read_file
+from es_simhash import Documents, DuplicateRule, read_file
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.stores.address import open_store
 from tests.contract.documents import entry, flip, write
 from tests.deciding.test_keys import SENTENCES
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -106,8 +107,8 @@ def test_groups_equal_those_of_group(
     rule: Any = {"rule": "exact"} if max_distance is None else {"rule": "fingerprint", "max_distance": max_distance}
     frame = frame_of(spark, list(documents.export()), bits)
     salting = Salting(chunk)
-    found = group_frame(frame, fingerprinter=documents.fingerprinter(), head=head, salting=salting, **rule)
-    report = documents.group(**rule, head=head)
+    found = group_frame(frame, fingerprinter=documents.fingerprinter(), head=head, salting=salting, **keywords_of(rule))
+    report = documents.group(**keywords_of(rule), head=head)
     assert report.left_out == found.left_out == 0
     assert links_of(found) == {row.id: (row.group, row.duplicate_of) for row in documents.export()}
     assert (found.groups, found.members) == (report.groups, report.members)
@@ -162,9 +163,9 @@ def test_confirmed_groups_equal_those_of_group(spark: Any, keys: Any, rule: Any,
             [{"id": str(n * 7919 % 1009), "text": text} for n, text in enumerate(texts)], rule="fingerprint"
         ):
             pass
-        documents.setup(rule="copy", **rule)
+        documents.setup(rule="copy", **keywords_of(rule))
         frame = text_frame(spark, documents, 64)
-        found = group_frame(frame, keys=keys, salting=salting, **rule)
+        found = group_frame(frame, keys=keys, salting=salting, **keywords_of(rule))
         report = documents.group()
         assert report.groups > 50
         assert report.left_out == found.left_out == 0
@@ -198,7 +199,7 @@ def test_the_same_twenty_texts_are_compared_where_very_many_are_near(spark: Any,
     write(store, *entries, bits=bits)
     documents = Documents(store)
     frame = text_frame(spark, documents, bits)
-    found = group_frame(frame, fingerprinter=documents.fingerprinter(), confirm=0.9, max_distance=7)
-    report = documents.group(confirm=0.9, max_distance=7)
+    found = group_frame(frame, fingerprinter=documents.fingerprinter(), rule=DuplicateRule(confirm=0.9, max_distance=7))
+    report = documents.group(rule=DuplicateRule(confirm=0.9, max_distance=7))
     assert found.left_out == report.left_out > 1_000
     assert links_of(found) == {row.id: (row.group, row.duplicate_of) for row in documents.export()}

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from es_simhash import Documents, InputError, SchemeMismatch, StoreError, read_file
+from es_simhash import Documents, DuplicateRule, InputError, SchemeMismatch, StoreError, read_file
 from es_simhash.cli import cli
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from tests.rules import keywords_of
 from tests.tools.spark.test_group import ROOT, random_texts
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def test_the_job_and_group_from_write_what_group_writes(spark: Any, tmp_path: Pa
         news = [line.document["text"] for line in read_file(ROOT / "scripts" / "demo_news.jsonl")]
         texts = [*news, *random_texts(3, 100, 5)]
         titled = ({"id": f"d{n}", "title": text} for n, text in enumerate(texts))
-        for _ in documents.ingest(titled, text_field="title", rule="fingerprint"):
+        for _ in documents.ingest(titled, rule=DuplicateRule("fingerprint", text_field="title")):
             pass
         documents.setup(rule="copy")
     fields = ("--fields", "text,written,version,scheme", "--text-field", "title", "--store", store)
@@ -126,7 +127,11 @@ def test_bad_input_is_one_line(
     from es_simhash.tools.spark.group import group_frame
 
     with pytest.raises(error, match=message) as raised:
-        group_frame(frame(spark, **columns), **({} if "confirm" in options else {"rule": "fingerprint"}), **options)
+        group_frame(
+            frame(spark, **columns),
+            **(keywords_of({} if "confirm" in options else {"rule": "fingerprint"})),
+            **keywords_of(options),
+        )
     assert "\n" not in str(raised.value)
 
 
