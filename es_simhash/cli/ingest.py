@@ -95,9 +95,7 @@ def ingest(
     source: Input | StoredInput
     if any(map(is_store, files)):
         if len(files) > 1 or id_field is not None or resume is not None:
-            raise click.UsageError(
-                "a store is read alone, without --id-field and --resume"
-            )
+            raise click.UsageError("a store is read alone, without --id-field and --resume")
         source, id_field = StoredInput(files[0], store), "_id"
         opened = open_beside(store["store"], store)
     else:

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from es_simhash import Documents, DuplicateRule
+from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,7 +66,7 @@ def later(documents: Iterable[dict[str, Any]], seed: int = 2) -> list[dict[str, 
 def ingest(address: str, documents: Iterable[dict[str, Any]], *, deadline: float = 60, **options: Any) -> list[Outcome]:
     """All outcomes of one run."""
     with Documents(address, deadline=deadline) as client:
-        return list(client.ingest(documents, rule=RULE, **options))
+        return list(client.ingest(documents, rule=RULE, **keywords_of(options)))
 
 
 def contents(address: str) -> dict[str, tuple[Any, ...]]:
@@ -85,5 +86,5 @@ def unharmed(*runs: list[dict[str, Any]], **options: Any) -> tuple[list[Outcome]
     outcomes: list[Outcome] = []
     with Documents("sqlite:///:memory:") as client:
         for documents in runs:
-            outcomes += client.ingest(documents, rule=RULE, **options)
+            outcomes += client.ingest(documents, rule=RULE, **keywords_of(options))
         return outcomes, contents_of(client)
