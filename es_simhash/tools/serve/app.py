@@ -1,4 +1,4 @@
-"""The server: limits, token, checks and metrics around the operations. It is an ASGI application of Starlette."""
+"""The server: each request is a call of Documents or SeenItems, in a thread. It is an application of FastAPI."""
 
 from __future__ import annotations
 
@@ -6,241 +6,253 @@ import asyncio
 import hmac
 import json
 import logging
-import os
+import threading
 import time
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from concurrent.futures import Future
+from http import HTTPStatus
+from typing import TYPE_CHECKING, TypeVar
 
-from starlette.applications import Starlette
-from starlette.requests import ClientDisconnect
+import prometheus_client as prometheus
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.responses import Response
-from starlette.routing import Route
 
-from es_simhash import AsyncDocuments, AsyncSeenItems, InputError, SimhashError, fingerprint
-from es_simhash.tools.serve.fields import check_fields
-from es_simhash.tools.serve.metrics import Metrics
-from es_simhash.tools.serve.openapi import openapi
-from es_simhash.tools.serve.operations import OPERATIONS, Stores
-from es_simhash.tools.serve.problems import Problem, busy, problem_json, problem_of
+from es_simhash import AccessDenied, NotSetUp, SchemeMismatch, SimhashError, __version__
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import Callable
 
-    from starlette.exceptions import HTTPException
-    from starlette.requests import Request
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from es_simhash.tools.serve.operations import Answer, Operation
+T = TypeVar("T")
 
-SETTINGS = "ES_SIMHASH_SERVE"
-"""The variable that holds the Settings as JSON: each worker is a process of its own."""
-BODY_SECONDS = 10
+SECONDS = 30.0
+"""A request that takes longer is answered with 503."""
+BODY_SECONDS = 10.0
 """The longest time in which the body of a request arrives."""
+MOST_BYTES = 16 << 20
+"""Of the body of a request."""
 _DISCARDED = 4
-"""Up to so many times its largest size, a body that is too large is read to its end."""
+"""Up to so many times MOST_BYTES, a body that is too large is read to its end: clients look at the answer only then."""
 _log = logging.getLogger("es_simhash.serve")
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What the workers are told.
+class Stopped(Exception):
+    """Nobody waits for this work any more. It is raised in the thread that does it."""
 
-    :param options: of the client of the server.
-    :param token: that each request must bear; None for none.
-    :param max_body: bytes of a request.
-    :param seconds: within which a request is answered.
-    :param at_once: requests that a worker answers at the same time.
-    :param folder: of the metrics of several workers.
+
+class Work:
+    """The work that is done for requests, at most so much at once. A request that ends early leaves its work behind.
+
+    :param most: requests that are read or answered, and work that was left behind, together.
     """
 
-    store: str | None
-    seen_store: str | None
-    options: dict[str, Any]
-    token: str | None
-    max_body: int
-    seconds: float
-    at_once: int
-    folder: str | None
+    def __init__(self, most: int, registry: prometheus.CollectorRegistry) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._count = 0
+        self._gauge = prometheus.Gauge("es_simhash_work", "Work that is done at this moment.", registry=registry)
 
+    @property
+    def idle(self) -> bool:
+        """No work is done."""
+        return self._count == 0
 
-def from_environment() -> Starlette:
-    """Return the application of this worker."""
-    return Service(Settings(**json.loads(os.environ[SETTINGS]))).application()
+    def begin(self) -> None:
+        """Take a place.
 
+        :raises HTTPException: if there is none.
+        """
+        with self._lock:
+            if self._count >= self._most:
+                raise HTTPException(503, f"the server does {self._count} things at once: send the request again later")
+            self._count += 1
+            self._gauge.set(self._count)
 
-class Service:
-    """Answers requests."""
+    def end(self) -> None:
+        """Give a place back."""
+        with self._lock:
+            self._count -= 1
+            self._gauge.set(self._count)
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._metrics = Metrics(settings.folder)
-        self._in_progress = 0
-        self._stores: Stores
+    async def run(self, request: Request, function: Callable[[Callable[[], None]], T]) -> T:
+        """Return what a function returns in a thread of its own.
 
-    def application(self) -> Starlette:
-        """Return the application."""
-        routes = [
-            *(Route(each.path, self._operation(each), methods=["POST"]) for each in OPERATIONS),
-            Route("/healthz", self._health),
-            Route("/readyz", self._ready),
-            Route("/metrics", self._show_metrics),
-            Route("/openapi.json", self._openapi),
-        ]
-        handlers: Any = {404: _http_problem, 405: _http_problem, 500: _unexpected}
-        return Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=handlers)
+        The thread does not keep the program from ending. If the client leaves, or the time is over, the work stops at
+        its next step.
 
-    @asynccontextmanager
-    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        settings = self._settings
-        async with AsyncExitStack() as stack:
-            documents = await stack.enter_async_context(AsyncDocuments(settings.store, **settings.options))
-            await asyncio.to_thread(
-                fingerprint, "市气象台发布暴雨预警"
-            )  # loads the dictionary before the first request
-            seen = None
-            if settings.seen_store is not None:
-                seen = await stack.enter_async_context(AsyncSeenItems(settings.seen_store, **settings.options))
-            self._stores = Stores(documents, seen)
-            writing = asyncio.create_task(self._metrics.write_for_ever())
+        :param function: its argument is a function to call before each step. It raises Stopped.
+        """
+        stopped = threading.Event()
+        future: Future[T] = Future()
+
+        def step() -> None:
+            if stopped.is_set():
+                raise Stopped
+
+        def work() -> None:
             try:
-                yield
-            finally:
-                writing.cancel()
-                self._metrics.write()
+                future.set_result(function(step))
+            except BaseException as error:
+                future.set_exception(error)
 
-    def _operation(self, operation: Operation) -> Callable[[Request], Awaitable[Response]]:
-        async def answer(request: Request) -> Response:
-            began = time.perf_counter()
-            self._metrics.begin()
-            status = 500
-            try:
-                response = await self._answer(operation, request)
-                status = response.status_code
-            except Problem as problem:
-                status = problem.status
-                response = _problem_response(problem)
-            finally:
-                self._metrics.end(operation.name, status, time.perf_counter() - began)
-            return response
-
-        return answer
-
-    async def _answer(self, operation: Operation, request: Request) -> Response:
-        self._check_token(request)
-        if self._in_progress >= self._settings.at_once:
-            raise busy(f"{self._in_progress} requests are being answered, and no more are taken: send it again later")
-        self._in_progress += 1
+        future.set_running_or_notify_cancel()  # so that nothing cancels it
+        threading.Thread(target=work, daemon=True).start()
+        answer = asyncio.wrap_future(future)
+        gone = asyncio.ensure_future(_left(request))
         try:
-            body = await self._body(request)
-            check_fields(body, operation.fields, operation.one_of)
-            answer = await asyncio.wait_for(operation.call(self._stores, body), self._settings.seconds)
-        except asyncio.TimeoutError:
-            raise busy(
-                f"no answer within {self._settings.seconds:g} s: send it again; a document that was stored meanwhile "
-                "is 'unchanged' then"
-            ) from None
-        except SimhashError as error:
-            raise problem_of(error) from error
-        finally:
-            self._in_progress -= 1
-        for outcome in answer.outcomes:
-            self._metrics.outcome(outcome.outcome)
-        return _response(answer)
-
-    def _check_token(self, request: Request) -> None:
-        token = self._settings.token
-        if token is None:
-            return
-        given = request.headers.get("authorization", "")
-        if not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
-            raise Problem(
-                401, "the token is missing or wrong: send the header Authorization: Bearer …", WWW_Authenticate="Bearer"
+            await asyncio.wait({answer, gone}, timeout=SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            if answer.done():
+                return answer.result()
+            raise HTTPException(
+                503, f"no answer within {SECONDS:g} s: send it again; what was stored is unchanged then"
             )
+        except asyncio.CancelledError:
+            raise HTTPException(503, "the server ends: send it again later; what was stored is unchanged then") from None
+        finally:
+            gone.cancel()
+            if not answer.done():
+                stopped.set()
+                with self._lock:
+                    self._count += 1  # the request gives its own place back
+                future.add_done_callback(lambda _: self.end())
+                answer.cancel()
 
-    async def _body(self, request: Request) -> Any:
-        data = await self._read(request)
+
+async def _left(request: Request) -> None:
+    """Wait until the client leaves."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+class Gate:
+    """Middleware: the token, the limits of work and of bodies, and the metrics of each request.
+
+    :param token: that each request must bear, but for those about the server itself; None for none.
+    """
+
+    def __init__(self, app: ASGIApp, work: Work, token: str | None, registry: prometheus.CollectorRegistry) -> None:
+        self._app = app
+        self._work = work
+        self._token = token
+        self._requests = prometheus.Counter(
+            "es_simhash_requests", "Requests by operation and status.", ("operation", "status"), registry=registry
+        )
+        self._seconds = prometheus.Histogram(
+            "es_simhash_request_seconds", "Seconds of a request.", ("operation",), registry=registry
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            if scope["type"] == "http" and scope["path"] == "/metrics" and not self._has_token(scope):
+                await problem(401, _NO_TOKEN)(scope, receive, send)
+            else:
+                await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 500
+
+        async def note(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
         try:
-            return json.loads(data.decode(), parse_constant=_refuse_constant)
-        except (ValueError, RecursionError) as error:
-            raise Problem(400, f"the body is not JSON in UTF-8 ({error}): correct it") from error
+            await self._admit(scope, receive, note)
+        finally:
+            operation = getattr(scope.get("route"), "name", "other")
+            self._requests.labels(operation, str(status)).inc()
+            self._seconds.labels(operation).observe(time.perf_counter() - began)
 
-    async def _read(self, request: Request) -> bytes:
-        """Return the body. One that is too large is read on for a while: clients look at the answer only then."""
-        most = self._settings.max_body
-        data = bytearray()
-
-        async def read() -> None:
-            size = 0
-            async for part in request.stream():
-                size += len(part)
-                if len(data) <= most:
-                    data.extend(part)
-                if size > _DISCARDED * most:
-                    break
-
-        slow = False
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not self._has_token(scope):
+            await problem(401, _NO_TOKEN)(scope, receive, send)
+            return
         try:
-            await asyncio.wait_for(read(), min(BODY_SECONDS, self._settings.seconds))
-        except asyncio.TimeoutError:
-            slow = True
-        except ClientDisconnect:
-            raise Problem(400, "the client left before the end of the body") from None
-        if len(data) > most:
-            raise Problem(413, f"the body has more than {most:,} bytes: send less at once", Connection="close")
-        if slow:
-            raise Problem(408, "the body did not arrive in time: send it faster", Connection="close")
-        return bytes(data)
-
-    async def _health(self, request: Request) -> Response:
-        return _json({"status": "alive"})
-
-    async def _ready(self, request: Request) -> Response:
-        """Say whether the store can be searched."""
+            self._work.begin()
+        except HTTPException as error:
+            await problem(error.status_code, error.detail)(scope, receive, send)
+            return
         try:
-            await asyncio.wait_for(self._stores.documents.keys(), self._settings.seconds)
-        except (SimhashError, asyncio.TimeoutError) as error:
-            return _problem_response(busy(str(error) or "the store does not answer in time"))
-        return _json({"status": "ready"})
+            await self._app(scope, _limited(receive), send)
+        finally:
+            self._work.end()
 
-    async def _show_metrics(self, request: Request) -> Response:
-        try:
-            self._check_token(request)
-        except Problem as problem:
-            return _problem_response(problem)
-        return Response(self._metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
-
-    async def _openapi(self, request: Request) -> Response:
-        return _json(openapi(self._settings.token is not None))
+    def _has_token(self, scope: Scope) -> bool:
+        given = dict(scope["headers"]).get(b"authorization", b"")
+        return self._token is None or hmac.compare_digest(given, f"Bearer {self._token}".encode())
 
 
-def _response(answer: Answer) -> Response:
-    if answer.status >= 400:
-        detail = answer.body.get("reason", "")
-        return _json({**problem_json(answer.status, detail), **answer.body}, answer.status, problem=True)
-    return _json(answer.body, answer.status)
+_NO_TOKEN = "the token is missing or wrong: send the header Authorization: Bearer …"
 
 
-def _problem_response(problem: Problem) -> Response:
-    response = _json(problem_json(problem.status, str(problem)), problem.status, problem=True)
-    response.headers.update(problem.headers)
-    return response
+def _limited(receive: Receive) -> Receive:
+    """Return a function that receives a body, and no longer or larger one than is allowed."""
+    size, more, end = 0, True, time.monotonic() + BODY_SECONDS
+
+    async def limited() -> Message:
+        nonlocal size, more
+        while more:
+            try:
+                message = await asyncio.wait_for(receive(), end - time.monotonic())
+            except asyncio.TimeoutError:
+                raise HTTPException(408, "the body did not arrive in time: send it faster") from None
+            size += len(message.get("body", b""))
+            more = message.get("more_body", False)
+            if size > MOST_BYTES and (not more or size > _DISCARDED * MOST_BYTES):
+                raise HTTPException(413, f"the body has more than {MOST_BYTES:,} bytes: send less at once")
+            if size <= MOST_BYTES:
+                return message
+        return await receive()
+
+    return limited
 
 
-def _json(body: Any, status: int = 200, *, problem: bool = False) -> Response:
+def problem(status: int, detail: str) -> Response:
+    """Return an answer in the form of RFC 9457."""
+    body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+    headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}.get(status, {})
+    if status in (408, 413):
+        headers = {"Connection": "close"}
     # ASCII, so that an error can quote a lone surrogate.
-    return Response(json.dumps(body), status, media_type=f"application/{'problem+' * problem}json")
+    return Response(json.dumps(body), status, headers, "application/problem+json")
 
 
-async def _http_problem(request: Request, error: HTTPException) -> Response:
-    paths = ", ".join(each.path for each in OPERATIONS)
-    how = "use POST" if error.status_code == 405 else f"use {paths}"
-    return _problem_response(Problem(error.status_code, f"{request.method} {request.url.path}: {how}"))
+def _status_of(error: SimhashError) -> int:
+    if error.retryable or isinstance(error, NotSetUp | SchemeMismatch):
+        return 503
+    return 502 if isinstance(error, AccessDenied) else 422 if isinstance(error, ValueError) else 502
 
 
-async def _unexpected(request: Request, error: Exception) -> Response:
-    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return _problem_response(Problem(500, "an error of the server, which its log describes"))
+def _of_validation(error: RequestValidationError) -> Response:
+    first = error.errors()[0]
+    place = ".".join(str(each) for each in first["loc"] if each != "body")
+    is_json = first["type"] != "json_invalid"
+    what = first["msg"].removeprefix("Value error, ")
+    detail = f"{place or 'the body'}: {what}" if is_json else f"the body is no JSON: {first['ctx']['error']}"
+    return problem(422 if is_json else 400, f"{detail}: correct it, /openapi.json describes each request")
 
 
-def _refuse_constant(constant: str) -> NoReturn:
-    raise InputError(f"{constant} is not a JSON number: use null")
+def new_application() -> FastAPI:
+    """Return an application without operations, whose errors are problems."""
+    app = FastAPI(title="es_simhash", version=__version__, docs_url=None, redoc_url=None)
+
+    @app.exception_handler(SimhashError)
+    async def failed(request: Request, error: SimhashError) -> Response:
+        return problem(_status_of(error), str(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        return _of_validation(error)
+
+    @app.exception_handler(AnyHTTPException)
+    async def refused(request: Request, error: AnyHTTPException) -> Response:
+        how = {404: f"there is no {request.url.path}: see /openapi.json", 405: "use POST"}
+        return problem(error.status_code, how.get(error.status_code, error.detail))
+
+    @app.exception_handler(Exception)
+    async def unexpected(request: Request, error: Exception) -> Response:
+        _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+        return problem(500, "an error of the server, which its log describes")
+
+    return app

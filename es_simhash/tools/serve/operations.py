@@ -1,37 +1,178 @@
-"""What the server can be asked: each operation is a method of Documents or SeenItems, with a checked body."""
+"""What the server does: each operation is a method of Documents or SeenItems, and a path."""
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash import InputError
-from es_simhash.console.options import duration, refined_rule
-from es_simhash.tools.serve.fields import RULE
+import prometheus_client as prometheus
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.security import HTTPBearer
+
+from es_simhash import DuplicateRule, Fingerprint, InputError, SimhashError, StoreUnavailable
+from es_simhash.search.filters import matches, parse_filter
+from es_simhash.tools.serve import models
+from es_simhash.tools.serve.app import Gate, Work, new_application, problem
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Iterable, Mapping
 
-    from es_simhash import AsyncDocuments, AsyncSeenItems, DuplicateRule, Fingerprint, Outcome
+    from es_simhash import Documents, Outcome, SeenItems
 
-    Body = dict[str, Any]
-
-_STORM = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
-_COPY = _STORM.replace("部分", "多处")
+STEP = 50
+"""Documents or texts that are worked on together. Between two steps, work that nobody waits for stops."""
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {
+        "description": about,
+        "content": {"application/problem+json": {"schema": models.Problem.model_json_schema()}},
+    }
+    for status, about in (
+        (400, "No JSON"),
+        (401, "The token"),
+        (408, "The body came too slowly"),
+        (413, "The body is too large"),
+        (422, "A wrong value, or a document that can't be used"),
+        (500, "An error of the server"),
+        (502, "The store refused"),
+        (503, "The store is away or busy, or the server is: send it again after Retry-After"),
+    )
+}
 
 
 @dataclass(frozen=True)
-class Stores:
+class Scope:
+    """Which documents clients reach.
+
+    :param filter: that every document fulfils which is added, found or removed; None for all documents.
+    :param clients: a request may have a filter too.
+    """
+
+    filter: Mapping[str, Any] | None
+    clients: bool = True
+
+    def of_request(self, given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        """Return the filter of a request: both of them.
+
+        :raises InputError: if the filter is none that the library itself evaluates. A server knows others that read
+            values of other documents and indices.
+        """
+        if given is None:
+            return self.filter
+        if not self.clients:
+            raise InputError("this server takes no filter (--no-client-filter): leave it out")
+        parse_filter(given)
+        return given if self.filter is None else {"bool": {"filter": [self.filter, given]}}
+
+    def check(self, documents: Documents, new: Iterable[Mapping[str, Any]] = (), ids: Iterable[str | int] = ()) -> None:
+        """Check documents to add, and documents that are stored under some ids.
+
+        :raises InputError: naming a document outside of the filter.
+        """
+        if self.filter is None:
+            return
+        new, names = list(new), [str(id) for id in ids]
+        path = documents.id_field().split(".")
+        names += [str(id) for document in new if (id := _value(document, path)) is not None]
+        stored = documents.sources(names, fields=None)
+        for id, document in [*stored.items(), *((str(_value(each, path)), each) for each in new)]:
+            if not matches(document, id, self.filter):
+                raise InputError(f"document {id!r} is outside of the filter of this server (--filter): use another id")
+
+
+def _value(document: Any, path: list[str]) -> Any:
+    for name in path:
+        document = document.get(name) if isinstance(document, dict) else None
+    return document
+
+
+@dataclass(frozen=True)
+class Service:
     """What the operations work on.
 
     :param seen: None if the server has no store of seen items.
     """
 
-    documents: AsyncDocuments
-    seen: AsyncSeenItems | None = None
+    documents: Documents
+    seen: SeenItems | None
+    scope: Scope
 
-    def seen_items(self) -> AsyncSeenItems:
+    def rule(self, body: models.OfRule) -> DuplicateRule | str | None:
+        """Return the rule of a request; None for that of the store."""
+        if body.confirm is None:
+            return body.rule
+        stored = self.documents.rule()
+        return DuplicateRule(
+            rule=body.rule or stored.rule,
+            confirm=body.confirm,
+            within=stored.within,
+            time_field=stored.time_field,
+            text_field=stored.text_field,
+        )
+
+    def add(self, body: models.Add, step: Callable[[], None]) -> list[Outcome]:
+        """Store the documents of a request."""
+        new = body.documents if body.document is None else [body.document]
+        assert new is not None
+        filter = self.scope.of_request(body.filter)
+        outcomes: list[Outcome] = []
+        for start in range(0, len(new), STEP):
+            step()
+            batch = new[start : start + STEP]
+            self.scope.check(self.documents, batch)
+            options: dict[str, Any] = {"on_duplicate": body.on_duplicate, "filter": filter, "refresh": body.refresh}
+            outcomes += self.documents.add_many(batch, rule=self.rule(body), **options)
+        return outcomes
+
+    def similar(self, body: models.Similar, step: Callable[[], None]) -> dict[str, Any]:
+        """Return the stored duplicates of what a request holds."""
+        filter, rule = self.scope.of_request(body.filter), self.rule(body)
+        if body.texts is None:
+            if body.times is not None:
+                raise InputError("times is given with one text: use time")
+            return _matches(self._similar(body, filter, rule))
+        if body.time is not None or (body.times is not None and len(body.times) != len(body.texts)):
+            raise InputError("texts have a time each: use times, as many as texts")
+        answers: list[Any] = []
+        for start in range(0, len(body.texts), STEP):
+            step()
+            times = None if body.times is None else body.times[start : start + STEP]
+            answers += self.documents.similar_many(
+                body.texts[start : start + STEP], times=times, filter=filter, rule=rule
+            )
+        return {"answers": [_matches(each) for each in answers]}
+
+    def _similar(self, body: models.Similar, filter: Any, rule: Any) -> Any:
+        if body.id is not None:
+            self.scope.check(self.documents, ids=[body.id])
+            return self.documents.similar_to(body.id, filter=filter, rule=rule)
+        if body.fingerprint is not None:
+            value = int(body.fingerprint, 16)
+            return self.documents.similar(fingerprint=value, time=body.time, filter=filter, rule=rule)
+        return self.documents.similar(body.text, time=body.time, filter=filter, rule=rule)
+
+    def near_query(self, body: models.Near, step: Callable[[], None]) -> dict[str, Any]:
+        """Return the clause of a text."""
+        query = self.documents.near_query(body.text, rule=self.rule(body))
+        return {"clause": query.clause, "docvalue_fields": query.fields}
+
+    def fingerprint(self, body: models.Texted, step: Callable[[], None]) -> dict[str, Any]:
+        """Return the fingerprints of texts."""
+        fingerprinter = self.documents.fingerprinter()
+        scheme = fingerprinter.scheme.version
+        if body.text is not None:
+            return {"scheme": scheme, **_fingerprint(fingerprinter.fingerprint(body.text))}
+        made = []
+        for text in body.texts or ():
+            step()
+            made.append(_fingerprint(fingerprinter.fingerprint(text)))
+        return {"scheme": scheme, "fingerprints": made}
+
+    def remove(self, body: models.Remove, step: Callable[[], None]) -> dict[str, Any]:
+        """Remove documents."""
+        self.scope.check(self.documents, ids=body.ids)
+        return {"removed": sorted(self.documents.remove(body.ids))}
+
+    def seen_items(self) -> SeenItems:
         """Return the seen items.
 
         :raises InputError: if the server has none.
@@ -41,239 +182,105 @@ class Stores:
         return self.seen
 
 
-async def _rule(stores: Stores, body: Body) -> DuplicateRule | None:
-    """Return the rule of a request: what it says, and what the store has; None if it says nothing."""
-    given = {name: body[name] for name in RULE if name in body}
-    if "within" in given:
-        given["within"] = duration(given["within"])
-    return refined_rule(await stores.documents.rule(), given) if given else None
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What an operation answers.
-
-    :param outcomes: of documents that were added, for the metrics and the status.
-    """
-
-    body: dict[str, Any]
-    status: int = 200
-    outcomes: tuple[Outcome, ...] = ()
-
-
-@dataclass(frozen=True)
-class Operation:
-    """An operation, which is called by POST.
-
-    :param summary: for OpenAPI.
-    :param one_of: of each of these groups a request has exactly one field.
-    :param optional: further fields.
-    :param example: a request, and its answer after those of the operations before.
-    """
-
-    path: str
-    summary: str
-    one_of: tuple[tuple[str, ...], ...]
-    optional: tuple[str, ...]
-    call: Callable[[Stores, Body], Awaitable[Answer]]
-    example: tuple[Body, Body]
-
-    @property
-    def name(self) -> str:
-        """The name, for metrics and OpenAPI: ``seen_add``."""
-        return self.path.strip("/").replace("/", "_")
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The names of all fields."""
-        return (*(name for names in self.one_of for name in names), *self.optional)
-
-
-async def _add(stores: Stores, body: Body) -> Answer:
-    options: dict[str, Any] = {
-        name: body[name] for name in ("id_field", "on_duplicate", "filter", "refresh", "pipeline") if name in body
-    }
-    options["rule"] = await _rule(stores, body)
-    if "document" in body:
-        outcome = await stores.documents.add(body["document"], **options)
-        status = {"rejected": 422, "failed": 503}.get(outcome.outcome, 200)
-        return Answer(_outcome(outcome), status, (outcome,))
-    outcomes = await stores.documents.add_many(body["documents"], **options)
-    status = 207 if any(each.reason is not None for each in outcomes) else 200
-    return Answer({"outcomes": [_outcome(each) for each in outcomes]}, status, tuple(outcomes))
-
-
-def _outcome(outcome: Outcome) -> Body:
-    return {name: value for name, value in outcome.to_dict().items() if name != "place"}
-
-
-async def _similar(stores: Stores, body: Body) -> Answer:
-    rule, filter, documents = await _rule(stores, body), body.get("filter"), stores.documents
-    if "texts" in body:
-        _only(body, "texts", "time")
-        found = await documents.similar_many(body["texts"], times=body.get("times"), filter=filter, rule=rule)
-        return Answer({"answers": [_matches(each) for each in found]})
-    _only(body, "a text", "times")
-    if "id" in body:
-        return Answer(_matches(await documents.similar_to(body["id"], filter=filter, rule=rule)))
-    if "fingerprint" in body:
-        value = _fingerprint_value(body["fingerprint"])
-        found_near = await documents.similar(fingerprint=value, time=body.get("time"), filter=filter, rule=rule)
-        return Answer(_matches(found_near))
-    return Answer(_matches(await documents.similar(body["text"], time=body.get("time"), filter=filter, rule=rule)))
-
-
-def _only(body: Body, with_what: str, name: str) -> None:
-    if name in body:
-        raise InputError(f"{name} is given with {with_what}: use {'times' if name == 'time' else 'time'}")
-
-
-def _fingerprint_value(digits: str) -> int:
-    try:
-        return int(digits, 16)
-    except ValueError as error:
-        raise InputError("fingerprint has other characters: send its hex digits") from error
-
-
-def _matches(matches: Any) -> Body:
-    return {"matches": [asdict(match) for match in matches], "left_out": matches.left_out}
-
-
-async def _near_query(stores: Stores, body: Body) -> Answer:
-    query = await stores.documents.near_query(body["text"], rule=await _rule(stores, body))
-    return Answer({"clause": query.clause, "docvalue_fields": query.fields})
-
-
-async def _fingerprint(stores: Stores, body: Body) -> Answer:
-    fingerprinter = await stores.documents.fingerprinter()
-    texts = body["texts"] if "texts" in body else [body["text"]]
-    made = [_fingerprint_json(each) for each in await asyncio.to_thread(fingerprinter.fingerprints, texts)]
-    scheme = fingerprinter.scheme.version
-    return Answer({"scheme": scheme, **({"fingerprints": made} if "texts" in body else made[0])})
-
-
-def _fingerprint_json(fingerprint: Fingerprint) -> Body:
+def _fingerprint(fingerprint: Fingerprint) -> dict[str, Any]:
     return {"fingerprint": fingerprint.hex, "digest": fingerprint.digest, "features": fingerprint.features}
 
 
-async def _remove(stores: Stores, body: Body) -> Answer:
-    removed = await stores.documents.remove(body["ids"], filter=body.get("filter"), rule=await _rule(stores, body))
-    return Answer({"removed": sorted(removed)})
+def _matches(matches: Any) -> dict[str, Any]:
+    return {"matches": [asdict(match) for match in matches], "left_out": matches.left_out}
 
 
-async def _seen_add(stores: Stores, body: Body) -> Answer:
-    return Answer({"added": await stores.seen_items().add(body["user"], body["items"])})
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    return {name: value for name, value in outcome.to_dict().items() if name != "place"}
 
 
-async def _seen_unseen(stores: Stores, body: Body) -> Answer:
-    return Answer({"unseen": await stores.seen_items().unseen(body["user"], body["items"])})
+def application(service: Service, token: str | None, at_once: int) -> tuple[FastAPI, Work]:
+    """Return the application of the server, and its work.
 
+    :param token: that each request must bear; None for none.
+    :param at_once: work that is done at the same time.
+    """
+    registry = prometheus.CollectorRegistry()
+    work, app = Work(at_once, registry), new_application()
+    counted = prometheus.Counter("es_simhash_documents", "Documents that were added.", ("outcome",), registry=registry)
+    described = {
+        "responses": _PROBLEMS,
+        "response_model_exclude_unset": True,
+        "dependencies": [] if token is None else [Depends(HTTPBearer(auto_error=False))],
+    }
 
-async def _seen_forget(stores: Stores, body: Body) -> Answer:
-    return Answer({"forgotten": await stores.seen_items().forget(body["user"], body["items"])})
+    some_failed = {207: {"model": models.OutcomesAnswer, "description": "Some documents were rejected or failed"}}
 
-
-_ADD_OPTIONS = ("id_field", "on_duplicate", "filter", "refresh", "pipeline", *RULE)
-_OF_TEXT = ("filter", *RULE)
-_SEEN = (("user",), ("items",))
-
-OPERATIONS = (
-    Operation(
+    @app.post(
         "/add",
-        "Store a document, or several, and say what each duplicates",
-        (("document", "documents"),),
-        _ADD_OPTIONS,
-        _add,
-        (
-            {"document": {"id": "a", "text": _STORM}, "refresh": "wait_for"},
-            {
-                "id": "a",
-                "outcome": "new",
-                "duplicate_of": None,
-                "distance": None,
-                "stored": True,
-                "fingerprinted": True,
-            },
-        ),
-    ),
-    Operation(
-        "/similar",
-        "Return the stored duplicates of a text, of several texts, of a stored document or of a fingerprint",
-        (("text", "texts", "id", "fingerprint"),),
-        ("time", "times", *_OF_TEXT),
-        _similar,
-        (
-            {"text": _COPY},
-            {"matches": [{"id": "a", "distance": 2, "exact": False, "similarity": 0.9545454545454546}], "left_out": 0},
-        ),
-    ),
-    Operation(
-        "/near_query",
-        "Return the clause that finds the duplicates of a text in a search of your own",
-        (("text",),),
-        tuple(name for name in RULE if name not in ("within", "time_field")),
-        _near_query,
-        (
-            {"text": "你好", "rule": "exact"},
-            {
-                "clause": {
-                    "bool": {
-                        "should": [{"term": {"simhash.digest": "7eca689f0d3389d9dea66ae112e5cfd7"}}],
-                        "minimum_should_match": 1,
-                    }
-                },
-                "docvalue_fields": [
-                    {"field": f"simhash.{name}"} for name in ("fp", "fp1", "digest", "group", "duplicate_of", "written")
-                ],
-            },
-        ),
-    ),
-    Operation(
-        "/fingerprint",
-        "Return the fingerprint of a text, or of several",
-        (("text", "texts"),),
-        (),
-        _fingerprint,
-        (
-            {"text": _STORM},
-            {
-                "scheme": "1:64:sqrt_tf:murmur3:md5:jieba:1:words:simplified:none",
-                "fingerprint": "8d6c954c28b6c415",
-                "digest": "e23eb684729555b03d3dd2857f734aa1",
-                "features": 19,
-            },
-        ),
-    ),
-    Operation(
-        "/remove",
-        "Remove documents and the links to them",
-        (("ids",),),
-        ("filter", *RULE),
-        _remove,
-        ({"ids": ["a", "b"]}, {"removed": ["a"]}),
-    ),
-    Operation(
-        "/seen/add",
-        "Note that a user has seen items",
-        _SEEN,
-        (),
-        _seen_add,
-        ({"user": "ann", "items": ["news-1", "news-2"]}, {"added": 2}),
-    ),
-    Operation(
-        "/seen/unseen",
-        "Return the items that a user has certainly not seen",
-        _SEEN,
-        (),
-        _seen_unseen,
-        ({"user": "ann", "items": ["news-2", "news-3"]}, {"unseen": ["news-3"]}),
-    ),
-    Operation(
-        "/seen/forget",
-        "Make items unseen again",
-        _SEEN,
-        (),
-        _seen_forget,
-        ({"user": "ann", "items": ["news-2"]}, {"forgotten": 1}),
-    ),
-)
+        **{**described, "responses": {**_PROBLEMS, **some_failed}},
+        response_model=models.OutcomeAnswer | models.OutcomesAnswer,
+    )
+    async def add(request: Request, body: models.Add, response: Response) -> Any:
+        """Store a document, or several, and say what each duplicates."""
+        outcomes = await work.run(request, lambda step: service.add(body, step))
+        for each in outcomes:
+            counted.labels(each.outcome).inc()
+        if body.documents is not None:
+            response.status_code = 207 if any(each.reason is not None for each in outcomes) else 200
+            return {"outcomes": [_outcome(each) for each in outcomes]}
+        if (status := {"rejected": 422, "failed": 503}.get(outcomes[0].outcome)) is not None:
+            return problem(status, outcomes[0].reason or "")
+        return _outcome(outcomes[0])
+
+    @app.post("/similar", **described, response_model=models.MatchesAnswer | models.AnswersAnswer)
+    async def similar(request: Request, body: models.Similar) -> Any:
+        """Return the stored duplicates of a text, of several texts, of a stored document or of a fingerprint."""
+        return await work.run(request, lambda step: service.similar(body, step))
+
+    @app.post("/near_query", **described, response_model=models.ClauseAnswer)
+    async def near_query(request: Request, body: models.Near) -> Any:
+        """Return the clause that finds the duplicates of a text in a search of your own."""
+        return await work.run(request, lambda step: service.near_query(body, step))
+
+    @app.post("/fingerprint", **described, response_model=models.OneFingerprintAnswer | models.FingerprintsAnswer)
+    async def fingerprint(request: Request, body: models.Texted) -> Any:
+        """Return the fingerprint of a text, or of several."""
+        return await work.run(request, lambda step: service.fingerprint(body, step))
+
+    @app.post("/remove", **described, response_model=models.RemovedAnswer)
+    async def remove(request: Request, body: models.Remove) -> Any:
+        """Remove documents and the links to them."""
+        return await work.run(request, lambda step: service.remove(body, step))
+
+    @app.post("/seen/add", **described, response_model=models.AddedAnswer)
+    async def seen_add(request: Request, body: models.Seen) -> Any:
+        """Note that a user has seen items."""
+        return {"added": await work.run(request, lambda _: service.seen_items().add(body.user, body.items))}
+
+    @app.post("/seen/unseen", **described, response_model=models.UnseenAnswer)
+    async def seen_unseen(request: Request, body: models.Seen) -> Any:
+        """Return the items that a user has certainly not seen."""
+        return {"unseen": await work.run(request, lambda _: service.seen_items().unseen(body.user, body.items))}
+
+    @app.post("/seen/forget", **described, response_model=models.ForgottenAnswer)
+    async def seen_forget(request: Request, body: models.Seen) -> Any:
+        """Make items unseen again."""
+        return {"forgotten": await work.run(request, lambda _: service.seen_items().forget(body.user, body.items))}
+
+    @app.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        """The server runs."""
+        return {"status": "alive"}
+
+    @app.get("/readyz", responses={503: _PROBLEMS[503]})
+    async def readyz(request: Request) -> Any:
+        """The store can be searched."""
+        try:
+            await work.run(request, lambda _: service.documents.keys())
+        except SimhashError as error:
+            raise StoreUnavailable(str(error)) from error
+        return {"status": "ready"}
+
+    @app.get("/metrics", response_class=Response)
+    async def metrics() -> Response:
+        """Metrics for Prometheus."""
+        return Response(prometheus.generate_latest(registry), media_type=prometheus.CONTENT_TYPE_LATEST)
+
+    app.add_middleware(Gate, work=work, token=token, registry=registry)
+    return app, work

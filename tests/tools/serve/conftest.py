@@ -1,32 +1,33 @@
-"""A real server: ``es-simhash serve`` in a process of its own, on a free port."""
+"""The application in this process, and the command ``es-simhash serve`` in a process of its own."""
 
 from __future__ import annotations
 
 import json
-import os
-import re
 import signal
 import socket
 import subprocess
 import time
 import urllib.error
 import urllib.request
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from fastapi.testclient import TestClient
 
+from es_simhash import Documents, SeenItems
+from es_simhash.tools.serve.operations import Scope, Service, application
 from tests.cli import COMMAND, environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from email.message import Message
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 
 class Reply(NamedTuple):
     status: int
     json: Any
-    headers: Message
+    headers: Mapping[str, str]
 
     @property
     def detail(self) -> str:
@@ -35,6 +36,45 @@ class Reply(NamedTuple):
         assert self.json["status"] == self.status
         assert "Traceback" not in json.dumps(self.json)
         return str(self.json["detail"])
+
+
+class Local:
+    """A client of an application in this process."""
+
+    def __init__(self, documents: Documents, seen: SeenItems | None, filter: Any, clients: bool, token: str | None):
+        app, self.work = application(Service(documents, seen, Scope(filter, clients)), token, 4)
+        self.client = TestClient(app, raise_server_exceptions=False)
+
+    def call(self, path: str, body: Any = None, token: str | None = None) -> Reply:
+        """Send a request, by POST if it has a body: bytes as they are, else as JSON."""
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+        if body is None:
+            reply = self.client.get(path, headers=headers)
+        else:
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            reply = self.client.post(path, content=data, headers=headers)
+        plain = reply.headers["content-type"].startswith("text/plain")
+        return Reply(reply.status_code, reply.text if plain else reply.json(), reply.headers)
+
+    def found(self, **body: Any) -> list[str]:
+        """The ids of the matches of a request."""
+        reply = self.call("/similar", body)
+        assert reply.status == 200, reply
+        return [match["id"] for match in reply.json["matches"]]
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> Iterator[Callable[..., Local]]:
+    """Make applications on one SQLite file."""
+    with ExitStack() as stack:
+        documents = stack.enter_context(Documents(f"sqlite:///{tmp_path}/news.db"))
+        documents.setup()
+        items = stack.enter_context(SeenItems(f"sqlite:///{tmp_path}/seen.db"))
+
+        def make(*, filter: Any = None, clients: bool = True, token: str | None = None, seen: bool = True) -> Local:
+            return Local(documents, items if seen else None, filter, clients, token)
+
+        yield make
 
 
 class Server:
@@ -46,13 +86,9 @@ class Server:
             self.port: int = free.getsockname()[1]
         self._log = folder / f"serve-{self.port}.log"
         with self._log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [*COMMAND, "serve", "--port", str(self.port), *arguments],
-                stdout=log,
-                stderr=log,
-                cwd=folder,
-                env=environment(**variables),
-            )
+            command = [*COMMAND, "serve", "--port", str(self.port), *arguments]
+            env = environment(**variables)
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, env=env)
         end = time.monotonic() + 60
         while not self._alive():
             assert self.process.poll() is None, self.log
@@ -70,34 +106,36 @@ class Server:
         return self._log.read_text()
 
     def call(self, path: str, body: Any = None, token: str | None = None) -> Reply:
-        """Send a request, by POST if it has a body: bytes as they are, else as JSON."""
-        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        """Send a request, by POST if it has a body."""
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+        data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data, headers)
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
-                return _reply(answer.status, answer.read(), answer.headers)
+                return Reply(answer.status, json.loads(answer.read()), answer.headers)
         except urllib.error.HTTPError as error:
             with error:
-                return _reply(error.code, error.read(), error.headers)
+                return Reply(error.code, json.loads(error.read()), error.headers)
 
-    def metric(self, sample: str) -> float:
-        """A figure of /metrics; 0 if it was not counted."""
-        found = re.search(rf"^{re.escape(sample)} (\S+)$", self.call("/metrics").json, re.MULTILINE)
-        return float(found[1]) if found else 0.0
+    def wait_for_work(self, count: int) -> None:
+        """Wait until the server does so much work at once."""
+        end = time.monotonic() + 20
+        while f"es_simhash_work {count}.0" not in self._metrics():
+            assert time.monotonic() < end, self._metrics()
+            time.sleep(0.01)
 
-    def stop(self) -> int:
-        """End the server by SIGTERM, and return its exit code."""
+    def _metrics(self) -> str:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=60) as answer:
+            text: str = answer.read().decode()
+        return text
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """End the server by a signal, and return its exit code."""
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
+            self.process.send_signal(number)
         code = self.process.wait(60)
         assert "Traceback" not in self.log
         return code
-
-
-def _reply(status: int, data: bytes, headers: Message) -> Reply:
-    plain = headers["content-type"].startswith("text/plain")
-    return Reply(status, data.decode() if plain else json.loads(data), headers)
 
 
 @pytest.fixture
@@ -113,14 +151,3 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
     yield start
     for server in servers:
         server.stop()
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server of the module, with small limits."""
-    folder = tmp_path_factory.mktemp("serve")
-    limits = ("--max-body", "1", "--seconds", "5", "--at-once", "4")
-    running = Server(folder, "--store", "sqlite:///news.db", "--seen-store", "sqlite:///seen.db", *limits)
-    yield running
-    assert running.stop() == 0, running.log
-    assert os.listdir(folder)

@@ -1,0 +1,190 @@
+"""What a request holds, and what is answered: for the check of each request, and for OpenAPI."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, StringConstraints, model_validator
+from typing_extensions import Self
+
+MOST = 1_000
+"""Documents, texts, ids or items in one request."""
+
+Id = StrictStr | StrictInt
+Ids = Annotated[list[Id], Field(max_length=MOST)]
+Texts = Annotated[list[StrictStr], Field(max_length=MOST)]
+Filter = dict[str, Any]
+Hex = Annotated[str, StringConstraints(pattern="^[0-9a-f]{1,16}$")]
+Rule = Literal["copy", "contained", "fingerprint", "exact"]
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    one_of: ClassVar[tuple[str, ...]] = ()
+    """Of these fields a request has exactly one."""
+
+    @model_validator(mode="after")
+    def _check_one_of(self) -> Self:
+        given = [name for name in self.one_of if getattr(self, name) is not None]
+        if self.one_of and len(given) != 1:
+            raise ValueError(f"{' and '.join(given) or 'none'} given: send exactly one of {', '.join(self.one_of)}")
+        return self
+
+
+class OfRule(_Request):
+    rule: Rule | None = Field(None, description="What counts beside exact duplicates. The default is the store's rule.")
+    confirm: float | None = Field(None, description="The least similarity of the texts, above 0, up to 1.")
+
+
+class Add(OfRule):
+    """Documents to store."""
+
+    one_of = ("document", "documents")
+    document: dict[str, Any] | None = Field(None, description="One document, with an id and a text.")
+    documents: list[dict[str, Any]] | None = Field(None, max_length=MOST, description="Several, in place of document.")
+    on_duplicate: Literal["index", "skip"] = Field("index", description="What to do with a new duplicate.")
+    filter: Filter | None = Field(None, description='Originals fulfil it: {"term": {"lang": "zh"}}.')
+    refresh: bool | Literal["wait_for"] = Field(False, description="As in Elasticsearch.")
+
+
+class Similar(OfRule):
+    """A text, several texts, the id of a stored document, or a fingerprint."""
+
+    one_of = ("text", "texts", "id", "fingerprint")
+    text: StrictStr | None = None
+    texts: Texts | None = None
+    id: Id | None = Field(None, description="Of a stored document.")
+    fingerprint: Hex | None = Field(None, description="In hex digits.")
+    time: str | int | None = Field(None, description="Of the text, if the rule counts times.")
+    times: list[str | int] | None = Field(None, max_length=MOST, description="Of the texts, one for each.")
+    filter: Filter | None = Field(None, description='Matches fulfil it: {"term": {"lang": "zh"}}.')
+
+
+class Near(OfRule):
+    """A text."""
+
+    text: StrictStr
+
+
+class Texted(_Request):
+    """A text, or several."""
+
+    one_of = ("text", "texts")
+    text: StrictStr | None = None
+    texts: Texts | None = None
+
+
+class Remove(_Request):
+    """Documents to remove."""
+
+    ids: Ids
+
+
+class Seen(_Request):
+    """Items of a user."""
+
+    user: Id
+    items: Ids
+
+
+class OutcomeAnswer(BaseModel):
+    """What became of a document."""
+
+    id: str | None
+    outcome: str
+    duplicate_of: str | None
+    distance: int | None
+    stored: bool
+    fingerprinted: bool
+    reason: str | None = None
+    similarity: float | None = None
+    left_out: int | None = None
+
+
+class OutcomesAnswer(BaseModel):
+    """What became of several documents."""
+
+    outcomes: list[OutcomeAnswer]
+
+
+class MatchAnswer(BaseModel):
+    """A stored duplicate."""
+
+    id: str
+    distance: int | None
+    exact: bool
+    similarity: float | None
+
+
+class MatchesAnswer(BaseModel):
+    """The stored duplicates of a text; at least ``left_out`` more were not compared."""
+
+    matches: list[MatchAnswer]
+    left_out: int
+
+
+class AnswersAnswer(BaseModel):
+    """The stored duplicates of several texts."""
+
+    answers: list[MatchesAnswer]
+
+
+class ClauseAnswer(BaseModel):
+    """The clause for a search of your own."""
+
+    clause: dict[str, Any]
+    docvalue_fields: list[Any]
+
+
+class FingerprintAnswer(BaseModel):
+    """The fingerprint of a text; null if the text is too short for one."""
+
+    fingerprint: str | None
+    digest: str
+    features: int
+
+
+class OneFingerprintAnswer(FingerprintAnswer):
+    """The fingerprint of a text, and the Scheme that it was made by."""
+
+    scheme: str
+
+
+class FingerprintsAnswer(BaseModel):
+    """The fingerprints of texts."""
+
+    scheme: str
+    fingerprints: list[FingerprintAnswer]
+
+
+class RemovedAnswer(BaseModel):
+    """The ids of the documents that were removed."""
+
+    removed: list[str]
+
+
+class AddedAnswer(BaseModel):
+    """How many of the items the user had not seen before."""
+
+    added: int
+
+
+class UnseenAnswer(BaseModel):
+    """The items that the user has certainly not seen."""
+
+    unseen: list[Id]
+
+
+class ForgottenAnswer(BaseModel):
+    """How many items the user had seen."""
+
+    forgotten: int
+
+
+class Problem(BaseModel):
+    """Why a request was not answered (RFC 9457)."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str = Field(description="What is wrong, and what to do.")
