@@ -109,7 +109,7 @@ class Work:
                 503, f"no answer within {SECONDS:g} s: send it again; what was stored is unchanged then"
             )
         except asyncio.CancelledError:
-            raise HTTPException(503, "the server ends: send it again later; what was stored is unchanged then") from None
+            raise HTTPException(503, "the server ends: send it again; what was stored is unchanged then") from None
         finally:
             gone.cancel()
             if not answer.done():

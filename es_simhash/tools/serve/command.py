@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash import Documents, InputError, NotSetUp, SeenItems
-from es_simhash.console.options import client_options, filter_option, store_options
-from es_simhash.console.output import echo
+from es_simhash.cli.options import client_options, filter_option, store_options
+from es_simhash.cli.output import echo
 from es_simhash.search.filters import parse_filter
 
 if TYPE_CHECKING:
     from types import FrameType
+
+    from typing_extensions import Unpack
+
+    from es_simhash.cli.options import StoreOptions
 
 TOKEN = "ES_SIMHASH_TOKEN"
 _SHORTEST_TOKEN = 16
@@ -46,8 +50,7 @@ def serve(
     filter: dict[str, Any] | None,
     no_client_filter: bool,
     at_once: int,
-    store: str | None,
-    connection: dict[str, Any],
+    **options: Unpack[StoreOptions],
 ) -> None:
     """Answer requests over HTTP, for programs in any language.
 
@@ -76,10 +79,10 @@ def serve(
         )
     if filter is not None:
         parse_filter(filter)
-    connection["deadline"] = SECONDS if connection["deadline"] is None else min(connection["deadline"], SECONDS)
-    address, options = client_options(store, connection)
-    documents = Documents(address, **options)
-    seen = None if seen_store is None else SeenItems(seen_store, **options)
+    options["deadline"] = SECONDS if options["deadline"] is None else min(options["deadline"], SECONDS)
+    connection = client_options(options)
+    documents = Documents(options["store"], **connection)
+    seen = None if seen_store is None else SeenItems(seen_store, **connection)
     if documents.store.embedded:
         _set_up_if_missing(documents)
     app, work = application(Service(documents, seen, Scope(filter, not no_client_filter)), token, at_once)

@@ -9,7 +9,8 @@ import prometheus_client as prometheus
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.security import HTTPBearer
 
-from es_simhash import DuplicateRule, Fingerprint, InputError, SimhashError, StoreUnavailable
+from es_simhash import Fingerprint, InputError, SimhashError, StoreUnavailable
+from es_simhash.cli.options import chosen_rule
 from es_simhash.search.filters import matches, parse_filter
 from es_simhash.tools.serve import models
 from es_simhash.tools.serve.app import Gate, Work, new_application, problem
@@ -17,7 +18,7 @@ from es_simhash.tools.serve.app import Gate, Work, new_application, problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from es_simhash import Documents, Outcome, SeenItems
+    from es_simhash import Documents, DuplicateRule, Outcome, SeenItems
 
 STEP = 50
 """Documents or texts that are worked on together. Between two steps, work that nobody waits for stops."""
@@ -98,16 +99,7 @@ class Service:
 
     def rule(self, body: models.OfRule) -> DuplicateRule | str | None:
         """Return the rule of a request; None for that of the store."""
-        if body.confirm is None:
-            return body.rule
-        stored = self.documents.rule()
-        return DuplicateRule(
-            rule=body.rule or stored.rule,
-            confirm=body.confirm,
-            within=stored.within,
-            time_field=stored.time_field,
-            text_field=stored.text_field,
-        )
+        return chosen_rule(self.documents.rule(), body.rule, body.confirm)
 
     def add(self, body: models.Add, step: Callable[[], None]) -> list[Outcome]:
         """Store the documents of a request."""
@@ -203,13 +195,15 @@ def application(service: Service, token: str | None, at_once: int) -> tuple[Fast
     registry = prometheus.CollectorRegistry()
     work, app = Work(at_once, registry), new_application()
     counted = prometheus.Counter("es_simhash_documents", "Documents that were added.", ("outcome",), registry=registry)
-    described = {
+    described: dict[str, Any] = {
         "responses": _PROBLEMS,
         "response_model_exclude_unset": True,
         "dependencies": [] if token is None else [Depends(HTTPBearer(auto_error=False))],
     }
 
-    some_failed = {207: {"model": models.OutcomesAnswer, "description": "Some documents were rejected or failed"}}
+    some_failed: dict[int | str, Any] = {
+        207: {"model": models.OutcomesAnswer, "description": "Some documents were rejected or failed"}
+    }
 
     @app.post(
         "/add",
