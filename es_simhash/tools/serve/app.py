@@ -102,7 +102,8 @@ class Work:
         answer = asyncio.wrap_future(future)
         gone = asyncio.ensure_future(_left(request))
         try:
-            await asyncio.wait({answer, gone}, timeout=SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            either: set[asyncio.Future[Any]] = {answer, gone}
+            await asyncio.wait(either, timeout=SECONDS, return_when=asyncio.FIRST_COMPLETED)
             if answer.done():
                 return answer.result()
             raise HTTPException(

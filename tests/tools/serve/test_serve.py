@@ -19,12 +19,8 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
-<<<<<<< HEAD
-from es_simhash import Documents, DuplicateRule
-=======
 from es_simhash import Documents
 from es_simhash.tools.serve import app
->>>>>>> d3695ea0 (serve is made of FastAPI and prometheus-client: a client's filter reads no other document, the operator's filter always holds, work that nobody waits for stops and is counted)
 from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, environment, es_simhash
 
 if TYPE_CHECKING:
@@ -80,30 +76,6 @@ def test_answers_are_those_of_the_methods_of_python(local: Make, tmp_path: Path)
     assert [[match["id"] for match in answer["matches"]] for answer in answers] == [["1", "2"], []]
     assert server.found(id=2) == ["1"]
     [made] = server.call("/fingerprint", {"texts": [STORM]}).json["fingerprints"]
-<<<<<<< HEAD
-    found = server.call("/similar", {"fingerprint": made["fingerprint"]}).json["matches"]
-    assert [(match["id"], match["distance"]) for match in found] == [("1", 0), ("2", found[1]["distance"])]
-    assert server.metric('es_simhash_documents_total{outcome="new"}') == 1
-
-
-def test_rules_and_filters_are_those_of_the_request_else_of_the_store(serve: Start, tmp_path: Path) -> None:
-    with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
-        documents.setup(keys=True, rule=DuplicateRule("exact", text_field="title,body"))
-    server = serve()
-    server.call("/add", {"document": {"id": 1, "body": STORM, "lang": "zh", "at": "2024-05-01"}})
-
-    def found(**more: Any) -> list[str]:
-        return [match["id"] for match in server.call("/similar", {"text": STORM_NEAR, **more}).json["matches"]]
-
-    assert found() == []
-    assert found(rule="fingerprint") == ["1"]
-    assert found(rule="copy", filter={"term": {"lang": "en"}}) == []
-    assert found(rule="copy", within="7d", time_field="at", time="2024-05-04") == ["1"]
-    assert found(rule="copy", within="7d", time_field="at", time="2024-06-04") == []
-    assert found(rule="copy", confirm=1.0) == []
-    changed = server.call("/add", {"document": {"id": 2, "body": STORM}, "rule": "copy"})
-    assert (changed.status, "rule" in changed.detail) == (422, True)
-=======
     assert server.found(fingerprint=made["fingerprint"], rule="fingerprint") == ["1", "2"]
     assert server.found(text=STORM_NEAR, rule="exact") == ["2"]
     assert server.found(text=STORM_NEAR, confirm=1.0) == ["2"]
@@ -117,7 +89,6 @@ def test_rules_and_filters_are_those_of_the_request_else_of_the_store(serve: Sta
     assert 'es_simhash_requests_total{operation="remove",status="200"} 1.0' in metrics
     assert (server.call("/healthz").status, server.call("/readyz").status) == (200, 200)
     assert server.work.idle
->>>>>>> d3695ea0 (serve is made of FastAPI and prometheus-client: a client's filter reads no other document, the operator's filter always holds, work that nobody waits for stops and is counted)
 
 
 @pytest.mark.parametrize(
