@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from es_simhash.seen.page import Page
     from es_simhash.similarity.compare import Comparison, compare
     from es_simhash.similarity.rule import DuplicateRule
-    from es_simhash.similarity.text_decision import SharedKeys, TextDecision
 
 __version__ = "0.1.0"
 
@@ -98,12 +97,10 @@ __all__ = [
     "SeenItems",
     "SeenReport",
     "SeenStats",
-    "SharedKeys",
     "SimhashError",
     "StopWords",
     "StoreError",
     "StoreUnavailable",
-    "TextDecision",
     "TooLarge",
     "Unsupported",
     "WrongServer",
@@ -153,7 +150,6 @@ _MODULES = {
     "search.candidates": ["candidates_clause", "plain_clause"],
     "similarity.compare": ["Comparison", "compare"],
     "similarity.rule": ["DuplicateRule"],
-    "similarity.text_decision": ["SharedKeys", "TextDecision"],
     "deciding.duplicates": ["Duplicate"],
     "deciding.group": ["GroupReport"],
     "deciding.outcome": ["Counts", "Outcome"],

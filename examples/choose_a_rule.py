@@ -2,8 +2,8 @@
 
     python examples/choose_a_rule.py sqlite:///news.db
 
-`es-simhash label` asks a person for each pair. Here the label comes from a function, to keep the program short: put
-your own judgement, or labels of a file, in its place.
+Here the label comes from a function, to keep the program short: put your own judgement, or labels of a file, in its
+place. `es-simhash evaluate` does the same with a file that a person has labelled.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import sys
 from rapidfuzz.fuzz import ratio
 
 from es_simhash import Documents, SimhashError
-from es_simhash.tools.evaluation import evaluate, labelled, sample_pairs
+from es_simhash.tools.evaluation import LabelledPair, evaluate, sample_pairs
 
 
-def is_duplicate(a: str, b: str) -> bool:
+def is_copy(a: str, b: str) -> bool:
     """Stand for a person who looks at two texts."""
     return ratio(a, b) >= 85
 
@@ -28,14 +28,14 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=200, help="default: %(default)s")
     arguments = parser.parse_args()
     with Documents(arguments.store) as documents:
-        fingerprinter = documents.fingerprinter()
-        sampled = list(sample_pairs(documents, arguments.pairs))
-    pairs = [labelled(pair.a, pair.b, is_duplicate(pair.a, pair.b), fingerprinter) for pair in sampled]
-    made = evaluate(pairs, fingerprinter.scheme)
-    for rule, point in made.rules.items():
-        print(f"{rule}: recall {point.recall:.2f}, F1 {point.f1:.2f}")
-    others = ", ".join(other.rule for other in made.undecided)
-    print(f"{len(pairs)} pairs: {made.best} is best" + (f", but too few pairs tell it from {others}" if others else ""))
+        pairs = [
+            LabelledPair(pair.a, pair.b, is_copy(pair.a, pair.b)) for pair in sample_pairs(documents, arguments.pairs)
+        ]
+    figures = evaluate(pairs)
+    for rule, made in figures.items():
+        print(f"{rule}: recall {made.recall:.2f}, F1 {made.f1:.2f}")
+    best = max(figures, key=lambda rule: figures[rule].f1)
+    print(f"{len(pairs)} pairs: {best} is best")
 
 
 if __name__ == "__main__":

@@ -36,8 +36,14 @@ def test_the_rule_is_chosen_from_stored_documents(tmp_path: Path) -> None:
     with Documents(store) as documents:
         documents.add_many({"id": f"https://example.org/{each['id']}", "text": each["text"]} for each in NEWS)
     *rules, chosen = run("choose_a_rule.py", store).splitlines()
-    assert [rule.partition(":")[0] for rule in rules] == ["exact", "fingerprint", "contained", "copy"]
-    assert " pairs: copy is best" in chosen
+    assert [rule.partition(":")[0] for rule in rules] == ["copy", "contained", "fingerprint", "exact"]
+    assert " pairs: " in chosen
+
+
+def test_an_idf_table_is_made_from_documents() -> None:
+    rows = [row.split() for row in run("idf.py", str(EXAMPLES / "news.jsonl")).splitlines()]
+    assert rows == sorted(rows)
+    assert all(float(idf) >= 1 for _, idf in rows)
 
 
 class Site(BaseHTTPRequestHandler):

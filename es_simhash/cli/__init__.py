@@ -25,7 +25,7 @@ _COMMANDS = {
     "ingest": "cli.ingest",
     "similar": "cli.similar",
     "group": "cli.group",
-    "report": "tools.review.report_command",
+    "report": "tools.report.command",
     "remove": "cli.remove",
     "dedupe": "tools.dedupe.command",
     "backfill": "cli.backfill",

@@ -1,150 +1,99 @@
-"""The comparison of two texts: how similar they are, and which words make their fingerprints differ."""
+"""The comparison of two texts: what they are to each other by a rule, and why."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from operator import eq
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from es_simhash.fingerprinting.features import UNIT
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
-from es_simhash.similarity.confirm import TextFeatures, weights_of
-from es_simhash.similarity.measures import cosine, jaccard
+from es_simhash.search.keys import key_queries
+from es_simhash.similarity.confirm import TextFeatures, have_agreeing_numbers
 from es_simhash.similarity.rule import rule_of
-from es_simhash.similarity.text_decision import decide
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from es_simhash.similarity.rule import DuplicateRule
-    from es_simhash.similarity.text_decision import TextDecision
 
 Verdict = Literal["exact_duplicate", "near_duplicate", "different"]
 
 
 @dataclass(frozen=True)
-class Pull:
-    """A feature that weighs more in one text than in the other, and so pulls their fingerprints apart.
-
-    :param weight: its weight in the text where it weighs more.
-    :param other: its weight in the other text; 0 if it does not occur there.
-    """
-
-    feature: str
-    weight: float
-    other: float
-
-
-@dataclass(frozen=True)
-class Side:
-    """One of the two texts of a comparison.
-
-    :param pulls: the features that weigh more in this text than in the other, the largest difference first.
-    :param stop_words: the words of this text that were dropped because they are stop words, sorted.
-    :param short_words: the other dropped words of this text; each has one character. Sorted.
-    """
-
-    fingerprint: Fingerprint
-    pulls: tuple[Pull, ...]
-    stop_words: tuple[str, ...]
-    short_words: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Comparison:
-    """The comparison of two texts, a and b.
+    """The comparison of two texts: a, which is stored, and b, which is new.
 
-    :param distance: Hamming distance in bits; None if one of the texts is too short for a fingerprint.
-    :param differing: the numbers of the bits that differ, 0 for the highest bit; empty without a distance.
-    :param matching: for each segment, whether it is equal in both; empty without a distance.
-    :param jaccard: Jaccard similarity of shingles of ``SHINGLE`` characters, from 0 to 1.
-    :param cosine: cosine of the weighted words, from 0 to 1.
-    :param verdicts: what b is to a at each max_distance, from 0 to the largest that the Scheme allows. Texts do not
-        confirm.
-    :param texts: what texts and keys say, if the rule has a ``confirm``; else None.
-    :param verdict: what b is to a under the rule, in a store without keys.
-    :param verdict_with_keys: the same in a store with keys; None if the rule has no ``confirm``.
+    :param verdict: what b is to a in a store with keys. A store also limits how many texts it compares with one
+        document; two texts do not show that limit.
+    :param similarity: of the texts, by the measure of the rule, from 0 to 1; numbers have no part in it. None if texts
+        do not decide, as by the rules ``fingerprint`` and ``exact``. Then the next two are None, too.
+    :param numbers_agree: a rule with ``numbers_agree`` accepts the numbers of the texts.
+    :param share_keys: the texts have enough keys in common: in a store, a look-up of b finds a.
+    :param only_a: the numbers that a has and b has not, or not as often; sorted.
+    :param only_b: the same for b.
+    :param distance: Hamming distance of the fingerprints in bits; None if one of the texts is too short for one.
     """
 
-    scheme: Scheme
-    a: Side
-    b: Side
-    distance: int | None
-    differing: tuple[int, ...]
-    matching: tuple[bool, ...]
-    jaccard: float
-    cosine: float
-    verdicts: tuple[Verdict, ...]
-    texts: TextDecision | None
+    rule: DuplicateRule
     verdict: Verdict
-    verdict_with_keys: Verdict | None
+    similarity: float | None
+    numbers_agree: bool | None
+    share_keys: bool | None
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+    distance: int | None
+    a: Fingerprint
+    b: Fingerprint
 
 
 def compare(
-    a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT, rule: str | DuplicateRule | None = None
+    a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT, *, rule: str | DuplicateRule | None = None
 ) -> Comparison:
-    """Compare two texts.
+    """Compare two texts by a rule.
 
-    >>> made = compare("市气象台发布暴雨橙色预警，部分路段积水", "市气象台发布暴雨红色预警，部分路段积水")
-    >>> made.distance, round(made.jaccard, 2), made.a.pulls
-    (8, 0.47, (Pull(feature='橙色', weight=1.0, other=0.0),))
+    >>> made = compare("市气象台6时发布暴雨预警，部分路段积水", "市气象台8时发布暴雨预警，部分路段积水")
+    >>> made.verdict, round(made.similarity, 2), made.only_a, made.only_b
+    ('different', 0.94, ('6',), ('8',))
 
     :param scheme: the Scheme of the fingerprints, or a Fingerprinter. A Scheme with your own IDF table or stop words
         needs a Fingerprinter that holds them.
-    :param rule: a name or a DuplicateRule; ``copy`` by default.
+    :param rule: its name, or a DuplicateRule; by default ``copy``. ``within`` and ``text_field`` have no effect.
     :raises InputError: if a text is not a string, or has a lone surrogate; if the rule is invalid.
     """
-    chosen = rule_of(rule)
     fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
-    scheme = fingerprinter.scheme
-    bits_allowed = chosen.bits_allowed(scheme)
-    one, other = contents = TextFeatures(a, fingerprinter), TextFeatures(b, fingerprinter)
-    equal = one.normalised == other.normalised
-    ours, theirs = (fingerprinter.fingerprint_normalised(each.normalised) for each in contents)
-    features = weights_of(one, other)
+    [comparison] = compare_by_rules(a, b, fingerprinter, [rule_of(rule)])
+    return comparison
+
+
+def compare_by_rules(a: str, b: str, fingerprinter: Fingerprinter, rules: Iterable[DuplicateRule]) -> list[Comparison]:
+    """Return :func:`compare` of two texts by each of some rules. What the rules share is computed once."""
+    texts = TextFeatures(a, fingerprinter), TextFeatures(b, fingerprinter)
+    ours, theirs = (fingerprinter.fingerprint_normalised(text.normalised) for text in texts)
+    return [_compare(*texts, ours, theirs, rule, fingerprinter) for rule in rules]
+
+
+def _compare(
+    a: TextFeatures, b: TextFeatures, ours: Fingerprint, theirs: Fingerprint, rule: DuplicateRule, maker: Fingerprinter
+) -> Comparison:
     distance = ours.distance(theirs)
-    exact = ours.is_copy(theirs)
-    texts = None if chosen.confirm is None else decide(*contents, chosen, fingerprinter)
-    within = distance is not None and distance <= bits_allowed
-    by_keys = texts is not None and texts.found_by_keys and (within or chosen.max_distance is None)
+    near = distance is not None and distance <= rule.bits_allowed(maker.scheme)
+    similarity = numbers_agree = share_keys = None
+    if (confirm := rule.comparison(maker)) is not None:
+        similarity = replace(confirm, least=0.0, numbers_agree=False).similarity(a, b)
+        numbers_agree = have_agreeing_numbers(a, b, confirm.measure)
+        queries = key_queries(b.keys, confirm.least)
+        share_keys = any(query.is_fulfilled_by(a.keys.values, a.keys.length) for query in queries)
+        confirmed = confirm.similarity(a, b) >= confirm.least
+        near = share_keys and confirmed and (near or rule.max_distance is None)
     return Comparison(
-        scheme=scheme,
-        a=_side(fingerprinter, ours, one.tokens, *features),
-        b=_side(fingerprinter, theirs, other.tokens, *reversed(features)),
+        rule=rule,
+        verdict="exact_duplicate" if ours.is_copy(theirs) else "near_duplicate" if near else "different",
+        similarity=similarity,
+        numbers_agree=numbers_agree,
+        share_keys=share_keys,
+        only_a=tuple(sorted((a.numbers - b.numbers).elements())),
+        only_b=tuple(sorted((b.numbers - a.numbers).elements())),
         distance=distance,
-        differing=_differing(ours, theirs),
-        matching=tuple(map(eq, ours.segments, theirs.segments)),
-        jaccard=1.0 if equal else jaccard(one.shingles, other.shingles),
-        cosine=1.0 if equal else cosine(*features),
-        verdicts=tuple(_verdict(exact, distance is not None and distance <= k) for k in range(scheme.max_distance + 1)),
-        texts=texts,
-        verdict=_verdict(exact, within and (texts is None or texts.confirmed)),
-        verdict_with_keys=None if texts is None else _verdict(exact, by_keys),
+        a=ours,
+        b=theirs,
     )
-
-
-def _side(
-    fingerprinter: Fingerprinter, made: Fingerprint, words: list[str], ours: dict[str, int], theirs: dict[str, int]
-) -> Side:
-    weights = [(feature, weight, theirs.get(feature, 0)) for feature, weight in ours.items()]
-    heavier = [(feature, weight, other) for feature, weight, other in weights if weight > other]
-    heavier.sort(key=lambda each: (each[2] - each[1], each[0]))
-    dropped = sorted(set(words) - ours.keys())
-    return Side(
-        fingerprint=made,
-        pulls=tuple(Pull(feature, weight / UNIT, other / UNIT) for feature, weight, other in heavier),
-        stop_words=tuple(filter(fingerprinter.is_stop_word, dropped)),
-        short_words=tuple(word for word in dropped if not fingerprinter.is_stop_word(word)),
-    )
-
-
-def _differing(ours: Fingerprint, theirs: Fingerprint) -> tuple[int, ...]:
-    if ours.value is None or theirs.value is None:
-        return ()
-    difference = ours.value ^ theirs.value
-    return tuple(bit for bit in range(ours.bits) if difference >> (ours.bits - 1 - bit) & 1)
-
-
-def _verdict(exact: bool, near: bool) -> Verdict:
-    if exact:
-        return "exact_duplicate"
-    return "near_duplicate" if near else "different"

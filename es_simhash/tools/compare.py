@@ -1,157 +1,174 @@
-"""``es-simhash compare``: compare two texts. No store is needed."""
+"""``es-simhash compare``: what two texts are to each other, and why; or the fingerprint of one text."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash.console.help import Command
-from es_simhash.console.input import read_text
-from es_simhash.console.options import json_option, pair_options
-from es_simhash.console.output import count_of, echo, print_json
-from es_simhash.console.scheme import make_fingerprinter, plain_scheme_options
-from es_simhash.fingerprinting.encoding import SEGMENT_BITS
-from es_simhash.fingerprinting.shingles import SHINGLE
+from es_simhash import DuplicateRule, Fingerprinter, InputError
+from es_simhash import compare as compare_texts
+from es_simhash.cli.input import read_text
+from es_simhash.cli.options import (
+    chosen_rule,
+    confirm_option,
+    json_option,
+    open_documents,
+    read_fingerprinter,
+    rule_option,
+    scheme_options,
+)
+from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.fingerprinting.weights import MIN_FEATURES
-from es_simhash.similarity.compare import Comparison, Side
-from es_simhash.similarity.compare import compare as compare_texts
-from es_simhash.tools.decision import decision_json, keys_line, numbers_line, rule_json, texts_line
+from es_simhash.similarity.text_fields import text_of
+from es_simhash.tools.differences import differences, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from es_simhash.similarity.compare import Verdict
-    from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash import Comparison, Documents, Fingerprint, Scheme
+    from es_simhash.similarity.rule import Rule
 
-_NAMES: dict[Verdict, str] = {
-    "exact_duplicate": "exact duplicates",
-    "near_duplicate": "near-duplicates",
-    "different": "different",
+_VERDICTS = {
+    "exact_duplicate": "exact duplicates: the normalised texts are equal",
+    "near_duplicate": "near-duplicates by the rule {rule}",
+    "different": "different by the rule {rule}",
 }
-SHOWN_WORDS = 8
-"""The text form shows this many words of each kind. --json has all of them."""
+_CONTEXT = 30
+"""Characters of the same text beside a difference."""
+_LONGEST = 2_000
+"""About how many characters of the differing texts are printed."""
+_TOO_SHORT = f"none: fewer than {MIN_FEATURES} features (text too short)"
 
 
-@click.command(cls=Command)
+@click.command()
 @click.argument("texts", metavar="[TEXT]…", nargs=-1)
 @click.option("--file", "files", metavar="FILE", multiple=True, help="Read a text from this file; - is standard input.")
-@pair_options
+@click.option("--id", "ids", metavar="ID", multiple=True, help="Take the text of this stored document.")
+@click.option("--store", metavar="URL", help="The store of --id; its rule and its Scheme are used.")
+@click.option("--ca-certs", metavar="FILE", help="Certificates that the server's is checked with.")
+@rule_option
+@confirm_option
+@scheme_options
 @json_option
-@plain_scheme_options
-def compare(texts: tuple[str, ...], files: tuple[str, ...], rule: DuplicateRule, as_json: bool, **choices: Any) -> None:
-    """Compare two texts: which bits and which words differ.
+def compare(
+    texts: tuple[str, ...],
+    files: tuple[str, ...],
+    ids: tuple[str, ...],
+    store: str | None,
+    ca_certs: str | None,
+    rule: Rule | None,
+    confirm: float | None,
+    scheme: str | None,
+    html: bool,
+    as_json: bool,
+) -> None:
+    """Compare two texts by a rule: what they are to each other, their similarity, and what differs.
 
-    Give two TEXTs, two --file, or one of each. The first text is A, the second is B; a TEXT comes before a file. No
-    store is needed.
+    Give two texts, each as TEXT, --file or --id. In this order, the first is A, and the second is B. The words that
+    only A has stand in [-…-], those that only B has in {+…+}. One text alone: its fingerprint and segments.
 
     \b
     es-simhash compare "市气象台发布暴雨橙色预警" "市气象台发布暴雨红色预警"
-    es-simhash compare --file old.txt --file new.txt --bits 128
     es-simhash compare --file old.txt --file new.txt --rule contained
-    es-simhash compare "市气象台发布暴雨橙色预警" --file new.txt --json
-
-    \f
-    Jaccard is the similarity of the character shingles. Cosine is the similarity of the weighted words. Both are from 0
-    to 1. 'more in A' lists the words that weigh more in A than in B: the word, its weight in A, and if it is also in B
-    '>' and its weight in B.
-
-    With --confirm or --max-distance, 'rule' is what B is to A under these options. With --confirm, 'texts', 'numbers'
-    and 'keys' say why: the similarity, the numbers that only one text has, and how many keys of B the text A has.
+    es-simhash compare --id news-17 --id news-18 --store sqlite:///news.db
+    es-simhash compare "市气象台发布暴雨橙色预警，部分路段积水"
     """
-    if len(texts) + len(files) != 2 or files.count("-") > 1:
-        raise click.UsageError("give two texts: two TEXTs, two --file FILE, or one of each")
-    fingerprinter = make_fingerprinter(**choices)
-    a, b = (*texts, *map(read_text, files))
-    comparison = compare_texts(a, b, fingerprinter, rule=rule)
-    if as_json:
-        print_json(_json_form(comparison, rule))
+    if not 1 <= len(texts) + len(files) + len(ids) <= 2 or files.count("-") > 1:
+        raise click.UsageError("give one or two texts: TEXT, --file FILE or --id ID")
+    fingerprinter, stored_rule = read_fingerprinter(scheme, html), DuplicateRule()
+    given = [*texts, *map(read_text, files)]
+    if store is not None or ids:
+        with open_documents(store=store, api_key=None, ca_certs=ca_certs, deadline=None) as documents:
+            stored_rule = documents.rule()
+            fingerprinter = fingerprinter or documents.fingerprinter()
+            given += _stored_texts(documents, ids, stored_rule)
+    fingerprinter = fingerprinter or Fingerprinter()
+    if len(given) == 1:
+        made = fingerprinter.fingerprint(given[0])
+        if as_json:
+            print_json(_json_fingerprint(made) | {"scheme": fingerprinter.scheme.version})
+        else:
+            _print_fingerprint(made)
         return
-    for line in _text_form(comparison, rule):
+    a, b = given
+    comparison = compare_texts(a, b, fingerprinter, rule=chosen_rule(stored_rule, rule, confirm) or stored_rule)
+    if as_json:
+        print_json(_json_comparison(comparison) | {"scheme": fingerprinter.scheme.version})
+        return
+    for line in _verdict_lines(comparison):
+        echo(line)
+    if comparison.verdict != "exact_duplicate":
+        for line in _differing_lines(a, b, fingerprinter.scheme):
+            echo(line)
+    for line in _fingerprint_lines(comparison):
         echo(line)
 
 
-def _json_form(comparison: Comparison, rule: DuplicateRule) -> dict[str, Any]:
+def _stored_texts(documents: Documents, ids: Sequence[str], rule: DuplicateRule) -> list[str]:
+    sources = documents.sources(ids, fields=rule.text_fields)
+    if missing := [id for id in ids if id not in sources]:
+        raise InputError(f"{documents.name} has no document {missing[0]!r}: give the id of a stored document")
+    return [text_of(sources[id], rule.text_fields) for id in ids]
+
+
+def _json_fingerprint(made: Fingerprint) -> dict[str, Any]:
     return {
-        "a": _json_side(comparison.a),
-        "b": _json_side(comparison.b),
-        "distance": comparison.distance,
-        "differing": list(comparison.differing),
-        "matching": list(comparison.matching),
-        "jaccard": comparison.jaccard,
-        "cosine": comparison.cosine,
-        "verdicts": list(comparison.verdicts),
-        "rule": {"max_distance": rule.max_distance, **rule_json(rule)},
-        "texts": None if comparison.texts is None else decision_json(comparison.texts),
+        "fingerprint": made.hex,
+        "segments": list(made.segments),
+        "features": made.features,
+        "digest": made.digest,
+    }
+
+
+def _print_fingerprint(made: Fingerprint) -> None:
+    echo(f"fingerprint  {made.hex or f'{_TOO_SHORT}, only exact duplicates can be found'}")
+    echo(f"segments     {' '.join(made.segments)}".rstrip())
+    echo(f"features     {made.features}")
+    echo(f"digest       {made.digest}")
+
+
+def _json_comparison(comparison: Comparison) -> dict[str, Any]:
+    return {
         "verdict": comparison.verdict,
-        "verdict_with_keys": comparison.verdict_with_keys,
-        "scheme": comparison.scheme.version,
+        "rule": comparison.rule.to_dict(),
+        "similarity": comparison.similarity,
+        "numbers_agree": comparison.numbers_agree,
+        "share_keys": comparison.share_keys,
+        "only_a": list(comparison.only_a),
+        "only_b": list(comparison.only_b),
+        "distance": comparison.distance,
+        "a": _json_fingerprint(comparison.a),
+        "b": _json_fingerprint(comparison.b),
     }
 
 
-def _json_side(side: Side) -> dict[str, Any]:
-    return {
-        "fingerprint": side.fingerprint.hex,
-        "segments": list(side.fingerprint.segments),
-        "features": side.fingerprint.features,
-        "digest": side.fingerprint.digest,
-        "pulls": [asdict(pull) for pull in side.pulls],
-        "stop_words": list(side.stop_words),
-        "short_words": list(side.short_words),
-    }
+def _verdict_lines(comparison: Comparison) -> Iterator[str]:
+    rule = comparison.rule
+    yield _VERDICTS[comparison.verdict].format(rule=rule.rule)
+    if comparison.similarity is not None:
+        yield f"similarity   {comparison.similarity:.4f} ({rule.measure}); {rule.confirm:g} needed"
+        if comparison.similarity >= (rule.confirm or 0) and not comparison.share_keys:
+            yield "keys         too few in common: a store does not find one by the other"
+    sides = (("A", comparison.only_a), ("B", comparison.only_b))
+    if numbers := "; ".join(f"only in {name}: {', '.join(only)}" for name, only in sides if only):
+        contradict = "; too many for a duplicate" if rule.numbers_agree and not comparison.numbers_agree else ""
+        yield f"numbers      {numbers}{contradict}"
 
 
-def _text_form(comparison: Comparison, rule: DuplicateRule) -> Iterator[str]:
-    too_short = f"none: fewer than {MIN_FEATURES} features (text too short)"
-    for name, side in (("A", comparison.a), ("B", comparison.b)):
-        yield f"{name}         {side.fingerprint.hex or too_short}  {count_of(side.fingerprint.features, 'feature')}"
-    distance = "none" if comparison.distance is None else f"{comparison.distance} of {comparison.scheme.bits} bits"
-    yield f"distance  {distance}"
-    yield f"jaccard   {comparison.jaccard:.4f} of {SHINGLE}-character shingles"
-    yield f"cosine    {comparison.cosine:.4f} of weighted words"
-    yield f"verdict   {_verdict(comparison)}"
-    if comparison.texts is not None:
-        yield f"texts     {texts_line(comparison.texts, rule)}"
-        yield f"numbers   {numbers_line(comparison.texts)}"
-        yield f"keys      {keys_line(comparison.texts)}"
-    if comparison.verdict_with_keys is not None:
-        yield f"rule      {_NAMES[comparison.verdict]}; in a store with keys: {_NAMES[comparison.verdict_with_keys]}"
-    elif rule.max_distance is not None:
-        yield f"rule      {_NAMES[comparison.verdict]}"
-    if comparison.distance is not None:
-        yield ""
-        yield from _grid(comparison)
-    for name, side in (("A", comparison.a), ("B", comparison.b)):
-        yield ""
-        pulls = [f"{pull.feature} {pull.weight:.2f}{f' > {pull.other:.2f}' * bool(pull.other)}" for pull in side.pulls]
-        yield f"more in {name}    {_first_words(pulls)}"
-        dropped = (
-            f"stop words: {_first_words(side.stop_words)}; words of one character: {_first_words(side.short_words)}"
-        )
-        yield f"dropped      {dropped}"
+def _differing_lines(a: str, b: str, scheme: Scheme) -> Iterator[str]:
+    parts, left = shortened(differences(a, b, scheme), _CONTEXT, _LONGEST)
+    marked = "".join(
+        part.b if part.same else (part.a and f"[-{part.a}-]") + (part.b and f"{{+{part.b}+}}") for part in parts
+    )
+    yield from (f"  {line}" for line in marked.splitlines())
+    if left:
+        yield f"  and {count_of(left, 'more difference')}"
 
 
-def _verdict(comparison: Comparison) -> str:
-    if comparison.verdicts[0] == "exact_duplicate":
-        return "exact duplicates: the normalised texts are the same"
-    if "near_duplicate" in comparison.verdicts:
-        return f"near-duplicates at a max_distance of {comparison.verdicts.index('near_duplicate')} or more"
-    return f"different at every max_distance up to {comparison.scheme.max_distance}"
-
-
-def _grid(comparison: Comparison) -> Iterator[str]:
-    """Yield one row for each segment: its bits in A, its bits in B, and a mark below each bit that differs."""
-    values = [side.fingerprint.value or 0 for side in (comparison.a, comparison.b)]
-    bits = [f"{value:0{comparison.scheme.bits}b}" for value in values]
-    marks = "".join("^" if index in comparison.differing else "." for index in range(comparison.scheme.bits))
-    yield f"    {'A':<{SEGMENT_BITS}}  {'B':<{SEGMENT_BITS}}  differing"
-    for segment, same in enumerate(comparison.matching):
-        start = SEGMENT_BITS * segment
-        row = "  ".join(column[start : start + SEGMENT_BITS] for column in (*bits, marks))
-        yield f"s{segment}  {row}  {'same' if same else marks[start : start + SEGMENT_BITS].count('^')}"
-
-
-def _first_words(words: Sequence[str]) -> str:
-    more = f", and {len(words) - SHOWN_WORDS} more" if len(words) > SHOWN_WORDS else ""
-    return (", ".join(words[:SHOWN_WORDS]) or "none") + more
+def _fingerprint_lines(comparison: Comparison) -> Iterator[str]:
+    a, b, allowed = comparison.a, comparison.b, comparison.rule.max_distance
+    bits = "none" if comparison.distance is None else f"{comparison.distance} of {a.bits} bits"
+    yield f"distance     {bits}" + ("" if allowed is None else f"; up to {allowed} allowed")
+    for name, made in (("A", a), ("B", b)):
+        yield f"{name}            {made.hex or _TOO_SHORT}"

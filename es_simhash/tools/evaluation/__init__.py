@@ -1,6 +1,6 @@
-"""Which settings are right for my documents?"""
+"""Which rule is right for my documents?"""
 
-from es_simhash.tools.evaluation.precision import Evaluation, LabelledPair, Point, Undecided, evaluate, labelled
+from es_simhash.tools.evaluation.figures import Figures, LabelledPair, evaluate
 from es_simhash.tools.evaluation.sample import SampledPair, sample_pairs
 
-__all__ = ["Evaluation", "LabelledPair", "Point", "SampledPair", "Undecided", "evaluate", "labelled", "sample_pairs"]
+__all__ = ["Figures", "LabelledPair", "SampledPair", "evaluate", "sample_pairs"]

@@ -2,176 +2,166 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections import Counter
 from contextlib import ExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash.console.exits import SOME_NOT_DONE
-from es_simhash.console.first_lines import object_of
-from es_simhash.console.help import Command, option
-from es_simhash.console.input import Input, input_options, input_paths
-from es_simhash.console.options import (
+from es_simhash import DuplicateRule, Fingerprinter, InputError
+from es_simhash.cli.exits import SOME_NOT_DONE
+from es_simhash.cli.input import Input, input_paths, object_of
+from es_simhash.cli.options import (
+    chosen_rule,
+    confirm_option,
     filter_option,
     json_option,
-    optional_store_options,
-    pair_options,
-    text_field_option,
+    open_documents,
+    rule_option,
+    store_options,
 )
-from es_simhash.console.output import count_of, echo, print_json
-from es_simhash.console.scheme import make_fingerprinter, open_documents, scheme_options
-from es_simhash.errors import InputError
-from es_simhash.similarity.rule import DuplicateRule
-from es_simhash.tools.evaluation.labelled_pairs import PairReader
-from es_simhash.tools.evaluation.output import json_form, table_lines
-from es_simhash.tools.evaluation.precision import evaluate as evaluate_pairs
-from es_simhash.tools.evaluation.sample import has_keys, pairs_to_label
+from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.tools.evaluation.figures import LabelledPair
+from es_simhash.tools.evaluation.figures import evaluate as evaluate_pairs
+from es_simhash.tools.evaluation.intervals import CONFIDENCE
+from es_simhash.tools.evaluation.sample import sample_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Mapping
 
-    from es_simhash import Documents
-    from es_simhash.console.progress import Progress
-    from es_simhash.tools.evaluation.precision import LabelledPair
+    from typing_extensions import Unpack
 
-SAMPLE = "Draw pairs to label"
-_FOUND = {"keys": "by keys alone", "outside": "just outside of the rule copy"}
+    from es_simhash import Documents, Line
+    from es_simhash.cli.options import StoreOptions
+    from es_simhash.cli.progress import Progress
+    from es_simhash.similarity.rule import Rule
+    from es_simhash.tools.evaluation.figures import Figures
+
+MOST_PLACES = 10
+"""Wrong and missed pairs that the table names. --json names all."""
+_LABELS = {"true": True, "1": True, "false": False, "0": False}
+"""The values of ``copy``. A spreadsheet writes TRUE and FALSE."""
 
 
-@click.command(cls=Command)
+@click.command()
 @click.argument("files", metavar="[PAIRS…|-]", nargs=-1)
-@click.option("--truth", metavar="T", type=float, help='A pair with a "similarity" of at least T counts as duplicates.')
-@pair_options
+@click.option("--sample", metavar="N", type=click.IntRange(1), help="Draw N pairs from the store for labelling.")
+@click.option("--seed", metavar="NUMBER", type=int, default=0, help="For --sample: another seed draws other pairs.")
+@rule_option
+@confirm_option
+@filter_option("For --sample: only documents that match this query clause.")
 @json_option
-@option(
-    "--sample",
-    section=SAMPLE,
-    metavar="N",
-    type=click.IntRange(1),
-    help="Draw N pairs from the store for labelling, and do not evaluate.",
-)
-@option(
-    "--seed",
-    section=SAMPLE,
-    metavar="NUMBER",
-    type=int,
-    default=0,
-    show_default=True,
-    help="Another seed draws other pairs.",
-)
-@text_field_option("Field that holds the text of a stored document.", section=SAMPLE)
-@filter_option("Draw only documents that match this query clause.", section=SAMPLE)
-@input_options
-@optional_store_options
-@scheme_options
+@store_options
 def evaluate(
     files: tuple[str, ...],
-    truth: float | None,
-    rule: DuplicateRule,
     sample: int | None,
     seed: int,
-    text_field: list[str] | None,
+    rule: Rule | None,
+    confirm: float | None,
     filter: dict[str, Any] | None,
     as_json: bool,
-    reading: dict[str, Any],
-    store: str | None,
-    connection: dict[str, Any],
-    **choices: Any,
+    **store: Unpack[StoreOptions],
 ) -> None:
     """Find the best rule from pairs that you have labelled.
 
-    For each rule, and for each max_distance k of fingerprints, it prints precision and recall with their intervals, and
-    F1. It says if the answers are too few to choose, and lists duplicates that are not found. It also
-    compares --rule with its refinements, or else the rule of the store. PAIRS are JSON lines, or the rows of a table.
-    A line names two texts or two stored documents:
+    For each rule it prints precision, recall and F1, with the interval in which 95 of 100 such samples have the true
+    figure; by --rule fingerprint for each k, the bits that may differ. PAIRS are JSON lines or rows of CSV. "copy" says
+    if one text is a copy of the other:
 
     \b
-    {"a": "TEXT", "b": "TEXT", "duplicate": true}
-    {"a_id": "news-1", "b_id": "news-2", "duplicate": 0}
-    {"a": "TEXT", "b": "TEXT", "similarity": 0.87}   needs --truth 0.8
+    {"a": "TEXT", "b": "TEXT", "copy": true}
 
-    A bad line is reported with its place and skipped. Ids and --sample need --store. With --store, the Scheme is that
-    of the store, and a line with ids uses the stored fingerprints. Without --store, a line with texts and ids uses the
-    texts. The rules copy and contained need the texts.
+    --sample draws such lines from a store, with "copy": null: write true or false. They are random documents, each with
+    what a wide rule finds beside it. So the figures are those of such pairs, not of the whole store. With --store, the
+    rule and the Scheme are that of the store.
 
     \b
-    es-simhash evaluate pairs.jsonl
-    es-simhash evaluate pairs.jsonl --confirm 0.9 --bits 128
     es-simhash evaluate --sample 200 --store sqlite:///news.db > pairs.jsonl
-    es-simhash evaluate labelled.jsonl --store sqlite:///news.db
-
-    \f
-    Precision is undefined ('-', in JSON null) if no pair is predicted as duplicates. F1 is 0 if no prediction is right.
-    The command marks the rule and the k with the highest F1; of several k, the smallest. A text that is too short for a
-    fingerprint is found at every k if it is an exact duplicate, and else only by texts.
-
-    --sample prints lines {"a_id", "b_id", "distance", "a", "b", "found"}. Add "duplicate" to each line. Half of the
-    pairs have near fingerprints, the same number at each distance from 0 to 7 (for 128 bits from 0 to 15). A quarter is
-    found by keys alone, and a quarter is just outside of the rule copy. So precision and recall are those of these
-    pairs, not of the store. The same seed draws the same pairs. A document takes about 400 bytes of memory. If there
-    are more than a million documents, it takes a random million.
+    es-simhash evaluate pairs.jsonl --store sqlite:///news.db
+    es-simhash evaluate pairs.jsonl --rule copy --confirm 0.9
     """
-    if sample is not None and (files or rule != DuplicateRule() or truth is not None):
-        raise click.UsageError("--sample only draws pairs: use it without PAIRS, --truth, --rule and --confirm")
-    if sample is not None and store is None:
-        raise click.UsageError("--sample draws pairs from a store: name the store (--store URL)")
+    if sample is not None and files:
+        raise click.UsageError("--sample draws pairs: leave out PAIRS")
     with ExitStack() as stack:
         documents = None
-        if store is not None:
-            documents = stack.enter_context(open_documents(store, connection, **choices))
+        if store["store"] is not None or sample is not None:
+            documents = stack.enter_context(open_documents(**store))
         if sample is not None and documents is not None:
-            _print_sample(documents, sample, text_field, filter, seed)
+            _print_sample(documents, sample, filter, seed)
             return
-        fingerprinter = documents.fingerprinter() if documents else make_fingerprinter(**choices)
-        if documents is not None and rule == DuplicateRule():
-            rule = documents.rule()
-        reader = PairReader(fingerprinter, truth, rule, documents.fetch if documents else None)
-        source = Input(input_paths(files, "name a file of labelled pairs, or pipe them in"), **reading)
+        fingerprinter = Fingerprinter() if documents is None else documents.fingerprinter()
+        stored_rule = DuplicateRule() if documents is None else documents.rule()
+        chosen = chosen_rule(stored_rule, rule, confirm) or stored_rule
+        source = Input(input_paths(files, "name a file of labelled pairs, or pipe them in"))
         progress = stack.enter_context(source.progress("pairs"))
-        pairs = reader.read(source.lines(progress, object_of))
-        evaluation = evaluate_pairs(_usable(pairs, progress, source), fingerprinter.scheme)
+        pairs = _labelled(source.lines(progress, object_of), progress)
+        figures = evaluate_pairs(pairs, fingerprinter, rule=chosen)
     if as_json:
-        print_json(json_form(evaluation, rule, progress.rejected))
+        for name, made in figures.items():
+            print_json(_json_form(name, made))
     else:
-        for line in table_lines(evaluation, rule):
+        for line in _table_lines(figures):
             echo(line)
     if progress.rejected:
         sys.exit(SOME_NOT_DONE)
 
 
-def _usable(pairs: Iterable[LabelledPair | str], progress: Progress, source: Input) -> Iterator[LabelledPair]:
-    """Yield the labelled pairs; a line that cannot be used is reported and counted.
+def _print_sample(documents: Documents, size: int, filter: dict[str, Any] | None, seed: int) -> None:
+    count = 0
+    for pair in sample_pairs(documents, size, filter=filter, seed=seed):
+        print_json(asdict(pair) | {"copy": None})
+        count += 1
+    echo(f'{count_of(count, "pair")}: write "copy": true or false in each line', err=True)
 
-    :raises InputError: at the end, if there was no pair.
-    """
-    used = False
-    for pair in pairs:
+
+def _labelled(lines: Iterator[Line], progress: Progress) -> Iterator[LabelledPair]:
+    """Yield the labelled pairs. A line that has no label, or cannot be used, is reported and counted."""
+    for line in lines:
         progress.done()
-        if isinstance(pair, str):
-            progress.reject(pair)
-        else:
-            used = True
-            yield pair
-    if not used:
-        example = '{"a": "…", "b": "…", "duplicate": true}'
-        raise InputError(f"no usable pairs in {source.names}: give lines such as {example}")
+        try:
+            pair = object_of(line)
+            a, b, label = pair.get("a"), pair.get("b"), pair.get("copy")
+            if not isinstance(a, str) or not isinstance(b, str):
+                raise InputError('"a" and "b" must be texts')
+            if str(label).lower() not in _LABELS:
+                raise InputError(f'the label "copy" is {json.dumps(label)}: write true or false')
+            yield LabelledPair(a, b, _LABELS[str(label).lower()], line.place)
+        except InputError as error:
+            progress.reject(f"{line.place}: {error}")
 
 
-def _print_sample(
-    documents: Documents, size: int, fields: list[str] | None, filter: dict[str, Any] | None, seed: int
-) -> None:
-    drawn: Counter[str] = Counter()
-    for pair in pairs_to_label(documents, size, fields, filter, seed):
-        print_json(asdict(pair))
-        drawn[_FOUND.get(pair.found, f"at {count_of(pair.distance, 'bit')}")] += 1
-    kinds = ", ".join(f"{count} {kind}" for kind, count in drawn.items())
-    echo(f"{count_of(drawn.total(), 'pair')}: {kinds}", err=True)
-    if not has_keys(documents):
-        echo(
-            f"{documents.name} has no complete keys, so near fingerprints alone are drawn: `es-simhash init --keys` "
-            "and `es-simhash backfill --again` make them",
-            err=True,
+def _json_form(name: str, figures: Figures) -> dict[str, Any]:
+    return {
+        "rule": name,
+        "precision": figures.precision,
+        "precision_interval": figures.precision_interval,
+        "recall": figures.recall,
+        "recall_interval": figures.recall_interval,
+        "f1": figures.f1,
+        "right": figures.right,
+        "wrong": figures.wrong,
+        "missed": figures.missed,
+    }
+
+
+def _table_lines(figures: Mapping[str, Figures]) -> Iterator[str]:
+    best = max(figures, key=lambda name: figures[name].f1)  # of several, the first
+    width = max(map(len, figures))
+    yield f"{'rule':<{width}}  {'precision':^19}  {'recall':^19}  {'F1':^5}  right  wrong  missed"
+    for name, made in figures.items():
+        precision = "-" if made.precision is None else _share(made.precision, made.precision_interval)
+        yield (
+            f"{name:<{width}}  {precision:^19}  {_share(made.recall, made.recall_interval):^19}  {made.f1:.3f}  "
+            f"{made.right:>5}  {len(made.wrong):>5}  {len(made.missed):>6}{'  <' if name == best else ''}"
         )
+    yield f"in brackets: the interval of Wilson, {CONFIDENCE:.0%}. <: the highest F1"
+    for kind, places in (("wrong", figures[best].wrong), ("missed", figures[best].missed)):
+        if places:
+            more = " …" if len(places) > MOST_PLACES else ""
+            yield f"{kind} by {best}: {', '.join(places[:MOST_PLACES])}{more}"
+
+
+def _share(share: float, interval: tuple[float, float]) -> str:
+    return f"{share:.3f} ({interval[0]:.2f}-{interval[1]:.2f})"

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from es_simhash.tools.report.groups import Groups
 from opensearchpy import AsyncOpenSearch, OpenSearch
 
 from es_simhash import AsyncDocuments, Documents, DuplicateRule
@@ -13,8 +14,6 @@ from es_simhash.contract import Scan, pages
 from es_simhash.errors import InputError, Unsupported, WrongServer
 from es_simhash.stores.address import open_store
 from es_simhash.tools.doctor import doctor
-from es_simhash.tools.evaluation.sample import sample_pairs
-from es_simhash.tools.review import groups, members, review
 from tests.faults import BATCH, MAX_DISTANCE, later, news
 from tests.limited import limit_reading
 from tests.rules import keywords_of
@@ -87,13 +86,7 @@ def flow(documents: Any, *, tools: bool) -> list[Any]:
         documents.sources(["7", "none"]),
     ]
     if tools:
-        replies += [
-            list(groups(documents)),
-            members(documents, "7"),
-            review(documents, rule=DuplicateRule(max_distance=3)),
-        ]
-        near = [pair for pair in sample_pairs(documents, 20, seed=1) if pair.found == "fingerprints"]
-        replies.append(sorted(map(str, near)))  # of several shards keys rank otherwise
+        replies.append(list(Groups(documents.export()).largest()))
     replies += [
         documents.remove(["3", "4", "none"], rule="fingerprint"),
         documents.remove_matching({"ids": {"values": ["5"]}}, rule="fingerprint"),

@@ -10,7 +10,7 @@ from es_simhash import Scheme
 from es_simhash.fingerprinting.normalisation import normalise
 from es_simhash.fingerprinting.tokens import words_in_order
 from es_simhash.fingerprinting.word_segmenters import segmenter
-from es_simhash.tools.review.differences import LONGEST, Part, differences, shortened
+from es_simhash.tools.differences import LONGEST, Part, differences, shortened
 
 WORDS = st.lists(st.sampled_from(["storm", "Storm", "rain", "暴雨", "3", "３", "，", ". ", "\n", " "]), max_size=12)
 TEXTS = st.one_of(WORDS.map("".join), WORDS.map(" ".join), st.text(max_size=12))

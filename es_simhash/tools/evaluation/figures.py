@@ -1,0 +1,146 @@
+"""What each rule finds of labelled pairs: precision, recall and F1.
+
+A rule finds a pair if :func:`es_simhash.compare` calls the two texts exact or near duplicates. It is right if a person
+has labelled the pair as copies.
+
+- precision: the share of the found pairs that are copies. Unknown if nothing is found.
+- recall: the share of the copies that are found.
+- F1: the harmonic mean of the two, 2 right / (2 right + wrong + missed).
+
+(Manning, Raghavan and Schütze, "Introduction to Information Retrieval", 2008, section 8.3)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from es_simhash import DuplicateRule, Fingerprinter, InputError
+from es_simhash.similarity.compare import compare_by_rules
+from es_simhash.similarity.rule import RULES, rule_of
+from es_simhash.tools.evaluation.intervals import wilson
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True)
+class LabelledPair:
+    """Two texts that a person has labelled.
+
+    :param copy: one is a copy of the other.
+    :param place: where the pair comes from, such as ``pairs.jsonl:12``.
+    """
+
+    a: str
+    b: str
+    copy: bool
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a rule finds of labelled pairs.
+
+    :param right: how many copies the rule finds.
+    :param wrong: the places of the pairs that it finds, and that are no copies.
+    :param missed: the places of the copies that it does not find.
+    """
+
+    right: int
+    wrong: tuple[str, ...]
+    missed: tuple[str, ...]
+
+    @property
+    def found(self) -> int:
+        """How many pairs the rule finds."""
+        return self.right + len(self.wrong)
+
+    @property
+    def copies(self) -> int:
+        """How many pairs are copies."""
+        return self.right + len(self.missed)
+
+    @property
+    def precision(self) -> float | None:
+        """The share of the found pairs that are copies, from 0 to 1; None if nothing is found."""
+        return self.right / self.found if self.found else None
+
+    @property
+    def precision_interval(self) -> tuple[float, float]:
+        """The interval of the precision (Wilson)."""
+        return wilson(self.right, self.found)
+
+    @property
+    def recall(self) -> float:
+        """The share of the copies that are found, from 0 to 1."""
+        return self.right / self.copies
+
+    @property
+    def recall_interval(self) -> tuple[float, float]:
+        """The interval of the recall (Wilson)."""
+        return wilson(self.right, self.copies)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall, from 0 to 1."""
+        return 2 * self.right / (self.found + self.copies)
+
+
+def evaluate(
+    pairs: Iterable[LabelledPair],
+    fingerprinter: Fingerprinter | None = None,
+    *,
+    rule: str | DuplicateRule | None = None,
+) -> dict[str, Figures]:
+    """Return what each of the four rules finds of labelled pairs.
+
+    >>> pairs = [
+    ...     LabelledPair("今天下午有小雨，气温下降五度", "今天下午有小雨，气温下降五度。", True),
+    ...     LabelledPair("今天下午有小雨，气温下降五度", "今天上午有小雨，气温下降五度", True),
+    ...     LabelledPair("今天下午有小雨，气温下降五度", "明天上午是晴天", False),
+    ... ]
+    >>> {name: figures.recall for name, figures in evaluate(pairs).items()}
+    {'copy': 1.0, 'contained': 1.0, 'fingerprint': 0.5, 'exact': 0.0}
+
+    :param fingerprinter: by default that of the default Scheme.
+    :param rule: takes the place of the plain rule of its name. For ``fingerprint`` each max_distance k of the Scheme
+        has figures of its own, with the names ``fingerprint, k=0``, ``fingerprint, k=1``…
+    :returns: by the name of each rule.
+    :raises InputError: if no pair is a copy.
+    """
+    fingerprinter = Fingerprinter() if fingerprinter is None else fingerprinter
+    rules = _named_rules(rule_of(rule), fingerprinter.scheme.max_distance)
+    right = Counter[str]()
+    wrong: dict[str, list[str]] = {name: [] for name in rules}
+    missed: dict[str, list[str]] = {name: [] for name in rules}
+    count = copies = 0
+    for pair in pairs:
+        count += 1
+        copies += pair.copy
+        comparisons = compare_by_rules(pair.a, pair.b, fingerprinter, rules.values())
+        for name, comparison in zip(rules, comparisons, strict=True):
+            found = comparison.verdict != "different"
+            if found and pair.copy:
+                right[name] += 1
+            elif found:
+                wrong[name].append(pair.place)
+            elif pair.copy:
+                missed[name].append(pair.place)
+    if not copies:
+        raise InputError(
+            f"none of {count:,} pairs is labelled as a copy: label some copies, and some pairs that are none"
+        )
+    return {name: Figures(right[name], tuple(wrong[name]), tuple(missed[name])) for name in rules}
+
+
+def _named_rules(rule: DuplicateRule, largest_distance: int) -> dict[str, DuplicateRule]:
+    rules: dict[str, DuplicateRule] = {name: DuplicateRule(name) for name in RULES}
+    if rule.rule != "fingerprint":
+        return rules | {rule.rule: replace(rule, within=None, time_field=None)}
+    del rules["fingerprint"]
+    by_distance = {
+        f"fingerprint, k={k}": DuplicateRule("fingerprint", max_distance=k) for k in range(largest_distance + 1)
+    }
+    return rules | by_distance

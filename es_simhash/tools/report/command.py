@@ -1,0 +1,140 @@
+"""``es-simhash report``: the groups of a store as a page on which a person can check them, as JSON lines, or as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import click
+from tqdm import tqdm
+
+from es_simhash import InputError
+from es_simhash.cli.options import filter_option, json_option, open_documents, store_options
+from es_simhash.cli.output import count_of, echo, print_json, print_utf8, printable
+from es_simhash.files import open_for_owner
+from es_simhash.tools.report.groups import Groups
+from es_simhash.tools.report.page import page
+from es_simhash.tools.report.review import Review
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from typing_extensions import Unpack
+
+    from es_simhash.cli.options import StoreOptions
+    from es_simhash.tools.report.page import Language
+
+_COLUMNS = ("group", "members", "id", "exact", "title")
+_FORMULA = tuple("=+-@＝＋－＠")
+"""A spreadsheet takes a cell that begins with one of these for a formula."""
+
+
+@click.command()
+@click.option("--out", metavar="FILE", default="report.html", show_default=True, help="File of the page.")
+@click.option(
+    "--groups",
+    "most",
+    metavar="N",
+    type=click.IntRange(0),
+    help="The N largest groups.  [default: 100; --json, --csv: all]",
+)
+@click.option(
+    "--lang",
+    type=click.Choice(["en", "zh"]),
+    default="en",
+    show_default=True,
+    help="Language of the page: zh is Chinese.",
+)
+@click.option("--title-field", metavar="FIELD", help="Field with the title.  [default: the beginning of the text]")
+@filter_option("Only documents that match this query clause.")
+@json_option
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV for a spreadsheet: a row for each member.")
+@store_options
+def report(
+    out: str,
+    most: int | None,
+    lang: Language,
+    title_field: str | None,
+    filter: dict[str, Any] | None,
+    as_json: bool,
+    as_csv: bool,
+    **store: Unpack[StoreOptions],
+) -> None:
+    """Write an HTML page for checking the groups of duplicates, the largest first.
+
+    The page has some members of each group, with the differing words marked, and pairs of similar texts that only their
+    numbers keep apart. It needs no network and runs no script. It holds texts of your documents: only you can read the
+    file.
+
+    --json prints a line for each group in place of the page, {"group", "members", "exact", "title", "ids"}. In CSV, a
+    cell that a spreadsheet would take for a formula gets an apostrophe in front.
+
+    \b
+    es-simhash report --store http://localhost:9200/news --title-field title
+    es-simhash report --groups 1000 --lang zh --out news.html
+    es-simhash report --json | jq -r 'select(.members > 100) | .group'
+    """
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv are two forms: use one of them")
+    with open_documents(**store) as documents:
+        with tqdm(unit=" documents", disable=None, leave=False) as bar:
+            groups = Groups(documents.export(filter=filter), bar.update)
+        with closing(groups):
+            review = Review(documents, groups, title_field)
+            if as_json:
+                _print_json(review, most)
+            elif as_csv:
+                _print_csv(review, most)
+            else:
+                _write_page(page(review, documents.name, 100 if most is None else most, lang), out)
+                totals = groups.totals()
+                echo(
+                    f"{count_of(totals.documents, 'document')}, {count_of(totals.groups, 'group')} with "
+                    f"{count_of(totals.members, 'member')}: see {out}"
+                )
+
+
+def _write_page(pieces: Iterable[str], out: str) -> None:
+    try:
+        with open(out, "w", encoding="utf-8", newline="\n", opener=open_for_owner) as file:
+            file.writelines(pieces)
+    except OSError as error:
+        raise InputError(f"cannot write the report to {out}: {error.strerror or error}") from error
+
+
+def _print_json(review: Review, most: int | None) -> None:
+    for group in review.groups.largest(most):
+        source = review.sources([group.head]).get(group.head, {})
+        ids = [group.head, *(member.id for member in review.groups.members(group))]
+        print_json(
+            {
+                "group": group.head,
+                "members": group.members,
+                "exact": group.exact,
+                "title": review.title(source),
+                "ids": ids,
+            }
+        )
+
+
+def _print_csv(review: Review, most: int | None) -> None:
+    print_utf8("\ufeff" + _csv_line(_COLUMNS))  # by this mark spreadsheets know that it is UTF-8
+    for group in review.groups.largest(most):
+        members = review.groups.members(group)
+        sources = review.sources([group.head, *(member.id for member in members)])
+        for id, exact in ((group.head, False), *((member.id, member.exact) for member in members)):
+            cells = (_cell(group.head), group.members, _cell(id), exact, _cell(review.title(sources.get(id, {}))))
+            print_utf8(_csv_line(cells))
+
+
+def _csv_line(cells: Iterable[Any]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(cells)
+    return line.getvalue()
+
+
+def _cell(value: str) -> str:
+    text = printable(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -1,0 +1,64 @@
+"""The report as one HTML page, without scripts and without anything from the network.
+
+Jinja2 escapes everything that comes from a document. The page is written piece by piece: only the texts of one group
+are held at once.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from es_simhash.tools.report.review import Review
+
+Language: TypeAlias = Literal["en", "zh"]
+
+# Controls that HTML forbids, or that browsers show as nothing. Line breaks and tabs stay.
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def page(review: Review, name: str, most: int, language: Language) -> Iterator[str]:
+    """Yield the pieces of the page.
+
+    :param name: of the store.
+    :param most: groups at most.
+    """
+    environment = Environment(
+        loader=PackageLoader("es_simhash.tools.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_without_controls,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    template = environment.get_template("page.html")
+    yield from template.generate(
+        name=name,
+        made=f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
+        rule=review.rule,
+        totals=review.groups.totals(),
+        groups=review.shown_groups(most),
+        pairs=review.pairs_with_other_numbers,
+        say=lambda english, chinese: chinese if language == "zh" else english,
+        count=lambda number: f"{number:,}",
+        percent=percent,
+    )
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, rounded down: only equal texts have 100%.
+
+    >>> percent(0.9996), percent(0.29)
+    ('99%', '29%')
+    """
+    return f"{int(100 * share + 1e-9)}%"
+
+
+def _without_controls(value: Any) -> Any:
+    return _CONTROLS.sub("\ufffd", value) if type(value) is str else value

@@ -1,0 +1,188 @@
+"""What the page shows: groups with the words that differ, and pairs that only their numbers keep apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from es_simhash import compare
+from es_simhash.similarity.text_fields import field_value, text_or_none
+from es_simhash.tools.differences import differences, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from es_simhash import Comparison, Documents, DuplicateRule, Fingerprinter
+    from es_simhash.tools.differences import Part
+    from es_simhash.tools.report.groups import Group, Groups
+
+TITLE = 80
+"""Characters of a title."""
+CONTEXT = 40
+"""Characters of the same text beside a difference."""
+LONGEST = 1_200
+"""About how many characters of a text are shown."""
+MEMBERS = 6
+"""Members of a group that are shown with their text."""
+COMPARED = 30
+"""Members of a group that are compared with the head. The least similar of them are shown."""
+NAMED = 12
+"""Exact duplicates of a head that are named."""
+SAMPLED = 300
+"""Random documents beside which other numbers are looked for."""
+BESIDE = 5
+"""Similar texts beside each of them that are compared with it."""
+PAIRS = 20
+"""Pairs with other numbers that are shown."""
+_BATCH = 50
+"""Random documents whose texts are fetched together."""
+
+
+@dataclass(frozen=True)
+class ShownText:
+    """A text beside another one.
+
+    :param similarity: None if texts do not decide.
+    :param distance: Hamming distance of the fingerprints in bits; None if one has none, or if texts decide.
+    :param parts: both texts; what differs is in parts of its own.
+    :param more: how many more parts differ.
+    """
+
+    id: str
+    title: str
+    similarity: float | None
+    distance: int | None
+    parts: list[Part]
+    more: int
+
+    @property
+    def same_words(self) -> bool:
+        """Only what stands between the words differs, or their form."""
+        return not self.more and all(part.same for part in self.parts)
+
+
+@dataclass(frozen=True)
+class ShownGroup:
+    """A group on the page.
+
+    :param text: of the head; empty if it has none.
+    :param near: some members that are no exact duplicates, the least similar to the head first.
+    :param exact: the ids of some exact duplicates.
+    """
+
+    group: Group
+    title: str
+    text: str
+    near: list[ShownText]
+    exact: list[str]
+
+    @property
+    def more_near(self) -> int:
+        """How many members that are no exact duplicates are not shown."""
+        return self.group.members - 1 - self.group.exact - len(self.near)
+
+    @property
+    def more_exact(self) -> int:
+        """How many exact duplicates are not named."""
+        return self.group.exact - len(self.exact)
+
+
+@dataclass(frozen=True)
+class ShownPair:
+    """Two documents with similar texts, which are no duplicates because they have other numbers."""
+
+    id: str
+    title: str
+    other: ShownText
+    numbers: tuple[tuple[str, ...], tuple[str, ...]]
+
+
+class Review:
+    """Fetches and compares what the page shows, some groups at a time.
+
+    :param title_field: None for the beginning of the text.
+    """
+
+    def __init__(self, documents: Documents, groups: Groups, title_field: str | None = None) -> None:
+        self.groups = groups
+        self.rule: DuplicateRule = documents.rule()
+        self.fingerprinter: Fingerprinter = documents.fingerprinter()
+        self._documents = documents
+        self._title_field = title_field
+
+    def sources(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Return documents by id, with their title and text. One that was removed is left out."""
+        fields = self.rule.text_fields if self._title_field is None else (self._title_field, *self.rule.text_fields)
+        return self._documents.sources(sorted(set(ids)), fields=fields)
+
+    def text(self, source: Mapping[str, Any]) -> str:
+        """Return the text of a document; empty if it has none."""
+        return text_or_none(source, self.rule.text_fields) or ""
+
+    def title(self, source: Mapping[str, Any]) -> str:
+        """Return the title of a document, or the beginning of its text, on one line."""
+        title = None if self._title_field is None else field_value(source, self._title_field)
+        if not isinstance(title, str) or not title.strip():
+            title = self.text(source)
+        line = " ".join(title[: 4 * TITLE].split())
+        return line if len(line) <= TITLE else line[:TITLE] + "…"
+
+    def shown_groups(self, most: int) -> Iterator[ShownGroup]:
+        """Yield the largest groups with the texts of some members."""
+        yield from map(self._shown_group, self.groups.largest(most))
+
+    def _shown_group(self, group: Group) -> ShownGroup:
+        members = self.groups.members(group, COMPARED)
+        near = [member.id for member in members if not member.exact]
+        exact = [member.id for member in members if member.exact]
+        sources = self.sources([group.head, *near])
+        head = sources.get(group.head, {})
+        text = self.text(head)
+        shown = []
+        for id in near:
+            source = sources.get(id, {})
+            comparison = compare(text, self.text(source), self.fingerprinter, rule=self.rule)
+            shown.append(self._shown_text(text, id, source, comparison))
+        shown.sort(key=lambda member: (member.similarity or 0, -(member.distance or 0)))
+        return ShownGroup(group, self.title(head), text[:LONGEST], shown[:MEMBERS], exact[:NAMED])
+
+    def _shown_text(self, beside: str, id: str, source: Mapping[str, Any], comparison: Comparison) -> ShownText:
+        parts, more = shortened(differences(beside, self.text(source), self.fingerprinter.scheme), CONTEXT, LONGEST)
+        distance = comparison.distance if self.rule.rule == "fingerprint" else None
+        return ShownText(id, self.title(source), comparison.similarity, distance, parts, more)
+
+    def pairs_with_other_numbers(self) -> list[ShownPair]:
+        """Return pairs of a random sample that are similar enough, and no duplicates because of their numbers."""
+        if not self.rule.numbers_agree:
+            return []
+        pairs: dict[frozenset[str], ShownPair] = {}
+        ids = self.groups.sample(SAMPLED)
+        for start in range(0, len(ids), _BATCH):
+            for pair in self._other_numbers(ids[start : start + _BATCH]):
+                pairs.setdefault(frozenset((pair.id, pair.other.id)), pair)
+            if len(pairs) >= PAIRS:
+                break
+        shown = sorted(pairs.values(), key=lambda pair: -(pair.other.similarity or 0))
+        return shown[:PAIRS]
+
+    def _other_numbers(self, ids: Sequence[str]) -> Iterator[ShownPair]:
+        """Yield for each document the first other one that only its numbers keep apart."""
+        sources = self.sources(ids)
+        wide = replace(self.rule, numbers_agree=False, within=None, time_field=None)
+        found = self._documents.similar_many([self.text(source) for source in sources.values()], rule=wide)
+        others = {
+            id: [match.id for match in matches if match.id != id and not match.exact][:BESIDE]
+            for id, matches in zip(sources, found, strict=True)
+        }
+        other_ids = sorted({other for some in others.values() for other in some})
+        other_sources, rows = self.sources(other_ids), self._documents.fetch([*sources, *other_ids])
+        for id, source in sources.items():
+            text = self.text(source)
+            for other in others[id]:
+                if other not in other_sources or rows[id].group == rows[other].group:
+                    continue
+                comparison = compare(text, self.text(other_sources[other]), self.fingerprinter, rule=self.rule)
+                if comparison.verdict == "different" and not comparison.numbers_agree:
+                    shown = self._shown_text(text, other, other_sources[other], comparison)
+                    yield ShownPair(id, self.title(source), shown, (comparison.only_a, comparison.only_b))
+                    break
