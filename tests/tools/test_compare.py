@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_simhash import Documents, Scheme, compare, fingerprint
+from es_simhash import Documents, DuplicateRule, Scheme, compare, fingerprint
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR, complaint, es_simhash
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def test_the_verdict_stands_first_and_then_what_differs(
 def test_texts_come_from_files_and_from_a_store_with_its_rule_and_its_scheme(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/news.db"
     with Documents(store, scheme=Scheme(weights="tf")) as documents:
-        list(documents.ingest([{"id": "a", "body": STORM}], rule="fingerprint", text_field="body"))
+        list(documents.ingest([{"id": "a", "body": STORM}], rule=DuplicateRule("fingerprint", text_field="body")))
     (tmp_path / "b.txt").write_text(STORM_NEAR, encoding="utf-8")
     [made] = es_simhash("compare --file b.txt --id a --json --store", store, cwd=tmp_path).json
     assert (made["rule"]["rule"], made["scheme"]) == ("fingerprint", Scheme(weights="tf").version)

@@ -6,7 +6,6 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from es_simhash.tools.report.groups import Groups
 from opensearchpy import AsyncOpenSearch, OpenSearch
 
 from es_simhash import AsyncDocuments, Documents, DuplicateRule
@@ -14,6 +13,7 @@ from es_simhash.contract import Scan, pages
 from es_simhash.errors import InputError, Unsupported, WrongServer
 from es_simhash.stores.address import open_store
 from es_simhash.tools.doctor import doctor
+from es_simhash.tools.report.groups import Groups
 from tests.faults import BATCH, MAX_DISTANCE, later, news
 from tests.limited import limit_reading
 from tests.rules import keywords_of
