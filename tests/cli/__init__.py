@@ -1,18 +1,22 @@
-"""The real command, run as a user runs it: in a process of its own, in an empty folder, with a clean environment."""
+"""The command, run in an empty folder with a clean environment: its exit code, and what it prints."""
 
 from __future__ import annotations
 
-import atexit
+import io
 import json
 import os
+import signal
 import subprocess
 import sys
-import tempfile
 import threading
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,54 +70,63 @@ def es_simhash(
 ) -> Done:
     """Run the command to its end; it never shows a traceback, whatever it is given.
 
-    With an environment of its own it is started anew, else forked from a process that has imported it.
+    It runs in this process. With an environment of its own, or output to a device, it is a process of its own.
 
     :param command: its first words, with spaces between them, such as ``ingest --json``; empty for none.
     :param out: standard output goes to this device, and not into the result.
     :param err: the same for standard error.
     """
     words = [*command.split(), *map(os.fspath, arguments)]
-    if env is not None:
-        done = subprocess.run(
-            [*COMMAND, *words], input=stdin, capture_output=True, cwd=cwd, env=environment(**env), timeout=60
-        )
-        result = Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+    alone = env is not None or out is not None or err is not None
+    if alone or threading.current_thread() is not threading.main_thread():
+        result = _started(words, cwd, stdin, env or {}, out, err)
     else:
-        result = _forked(words, cwd, stdin, (out, err))
+        result = _called(words, cwd, stdin)
     assert "Traceback" not in result.err, result.err
     return result
 
 
-def _forked(
-    arguments: list[str], cwd: Path, stdin: bytes, devices: tuple[str | None, str | None] = (None, None)
+def _called(words: list[str], cwd: Path, stdin: bytes) -> Done:
+    outputs = io.BytesIO(), io.BytesIO()
+    buffers = [io.BufferedReader(io.BytesIO(stdin)), *outputs]
+    streams = [io.TextIOWrapper(buffer, encoding="utf-8") for buffer in buffers]
+    handlers = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(cwd)
+        for name in [name for name in os.environ if name.startswith("ELASTIC")]:
+            patch.delenv(name)
+        patch.setattr(sys, "argv", ["es-simhash", *words])
+        for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
+            patch.setattr(sys, name, stream)
+        try:
+            with pytest.raises(SystemExit) as exit:
+                main()
+        finally:
+            for number, handler in handlers:
+                signal.signal(number, handler)
+    for stream in streams[1:]:
+        stream.flush()
+    out, err = (output.getvalue().decode() for output in outputs)
+    return Done(int(exit.value.code or 0), out, err)
+
+
+def _started(
+    words: list[str], cwd: Path, stdin: bytes, env: Mapping[str, str], out: str | None, err: str | None
 ) -> Done:
-    server = _server(threading.get_ident())
-    assert server.stdin is not None
-    assert server.stdout is not None
-    with tempfile.TemporaryDirectory() as folder:
-        streams = [os.path.join(folder, name) for name in ("in", "out", "err")]
-        for path, content in zip(streams, (stdin, b"", b""), strict=True):
-            Path(path).write_bytes(content)
-        used = [streams[0], *(device or path for device, path in zip(devices, streams[1:], strict=True))]
-        command = {"argv": ["es-simhash", *arguments], "cwd": str(cwd), "env": environment(), "streams": used}
-        server.stdin.write(json.dumps(command).encode() + b"\n")
-        server.stdin.flush()
-        code = int(server.stdout.readline())
-        out, err = (Path(path).read_bytes().decode() for path in streams[1:])
-    return Done(code, out, err)
-
-
-@cache
-def _server(thread: int) -> subprocess.Popen[bytes]:
-    server = subprocess.Popen(
-        [sys.executable, "-m", "tests.cli.forked"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd=ROOT,
-        env=environment(),
-    )
-    atexit.register(server.communicate)  # it ends with its input
-    return server
+    with ExitStack() as stack:
+        devices: list[Any] = [
+            subprocess.PIPE if name is None else stack.enter_context(open(name, "wb")) for name in (out, err)
+        ]
+        done = subprocess.run(
+            [*COMMAND, *words],
+            input=stdin,
+            stdout=devices[0],
+            stderr=devices[1],
+            cwd=cwd,
+            env=environment(**env),
+            timeout=60,
+        )
+    return Done(done.returncode, (done.stdout or b"").decode(), (done.stderr or b"").decode())
 
 
 def complaint(done: Done, code: int = 1) -> str:

@@ -1,4 +1,4 @@
-"""``es-simhash ingest``: an outcome for every line, the counts at the end, and what is stored afterwards."""
+"""``es-simhash ingest``: an outcome for every line, the counts at the end, dead letters, and where lines come from."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import json
 import os
 import pty
 import re
-import resource
-import shutil
 import struct
 import subprocess
 import termios
@@ -18,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, DuplicateRule, fingerprint
-from es_simhash.console.output import count_of
 from tests.cli import (
     COMMAND,
     HARVEST,
@@ -27,6 +24,7 @@ from tests.cli import (
     STORM_FARTHEST,
     STORM_NEAR,
     Done,
+    complaint,
     environment,
     es_simhash,
     line,
@@ -35,12 +33,8 @@ from tests.cli import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.slow
-
 NEAR, FARTHEST = (fingerprint(STORM).distance(fingerprint(text)) or 0 for text in (STORM_NEAR, STORM_FARTHEST))
-
 OUTCOMES = ["new", "updated", "unchanged", "exact_duplicate", "near_duplicate", "rejected", "failed"]
-
 NEWS = b"".join(
     [
         line("n1"),
@@ -53,40 +47,22 @@ NEWS = b"".join(
 )
 
 
-@pytest.fixture(scope="module")
-def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
-    """NEWS, ingested once; not to be changed."""
-    folder = tmp_path_factory.mktemp("first")
-    return folder, ingest(folder, NEWS)
-
-
-@pytest.fixture
-def after(first: tuple[Path, Done], tmp_path: Path) -> Path:
-    """A folder of one's own with NEWS in the store."""
-    shutil.copytree(first[0], tmp_path, dirs_exist_ok=True)
-    return tmp_path
-
-
 def ingest(folder: Path, data: bytes, *arguments: str) -> Done:
-    return es_simhash("ingest", "--rule", "fingerprint", "--json", *arguments, cwd=folder, stdin=data)
+    return es_simhash("ingest --rule fingerprint --json --workers 0", *arguments, cwd=folder, stdin=data)
 
 
-def what(done: Done) -> list[tuple[Any, ...]]:
-    """Of each document: its id, its outcome, what it duplicates, and the distance."""
-    return [(each["id"], each["outcome"], each["duplicate_of"], each["distance"]) for each in done.json[:-1]]
-
-
-def stored(folder: Path, text: str = STORM) -> set[str]:
-    """The ids of everything in the store that is near a text."""
+def stored(folder: Path, *texts: str) -> set[str]:
+    """The ids of everything in the store that is near one of some texts."""
+    rule = DuplicateRule(rule="fingerprint", max_distance=7)
     with Documents(f"sqlite:///{folder / 'es-simhash.db'}") as documents:
-        return {match.id for match in documents.similar(text, rule=DuplicateRule("fingerprint", max_distance=7))}
+        return {match.id for text in texts for match in documents.similar(text, rule=rule)}
 
 
-# --- output ------------------------------------------------------------------------------------------
+# --- output ------------------------------------------------------------------------------------------------
 
 
-def test_each_document_is_a_line_of_json_in_its_order(first: tuple[Path, Done]) -> None:
-    done = first[1]
+def test_each_document_is_a_line_of_json_in_its_order_and_the_counts_are_the_last(tmp_path: Path) -> None:
+    done = ingest(tmp_path, NEWS)
     plain = {"duplicate_of": None, "distance": None, "stored": True, "fingerprinted": True}
     near = {**plain, "outcome": "near_duplicate", "duplicate_of": "n1"}
     assert (done.code, done.err) == (0, "")
@@ -98,49 +74,15 @@ def test_each_document_is_a_line_of_json_in_its_order(first: tuple[Path, Done]) 
         {**near, "id": "n5", "distance": 0, "place": "stdin:5", "outcome": "exact_duplicate"},
         {**plain, "id": "n6", "outcome": "new", "place": "stdin:6", "fingerprinted": False},
     ]
-
-
-def test_other_fields_are_stored_unless_they_are_kept(tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path}/x.db"
-
-    def ingested(status: str, *options: str) -> tuple[str, Any]:
-        given = line("a", STORM, status=status)
-        done = es_simhash("ingest", "--store", store, "--json", *options, cwd=tmp_path, stdin=given)
-        with Documents(store) as documents:
-            stored = documents.store.fetch_fields(("a",), None)["a"]
-        return json.loads(done.out.splitlines()[0])["outcome"], stored["status"]
-
-    assert ingested("draft") == ("new", "draft")
-    assert ingested("checked", "--keep-fields") == ("unchanged", "draft")
-    assert ingested("checked") == ("updated", "checked")
-    assert ingested("checked") == ("unchanged", "checked")
-
-
-def test_the_texts_have_the_distances_that_the_tests_assume() -> None:
-    assert 0 < NEAR <= 3 < FARTHEST <= 7
-    assert fingerprint(STORM + "。").value == fingerprint(STORM).value
-
-
-def test_the_counts_are_the_last_line(first: tuple[Path, Done]) -> None:
     counts = {"new": 3, "exact_duplicate": 1, "near_duplicate": 2, "without_fingerprint": 1}
-    assert first[1].json[-1] == {"total": 6, **dict.fromkeys(OUTCOMES, 0), **counts}
-
-
-def test_the_counts_add_up_to_the_lines_that_are_not_empty(tmp_path: Path) -> None:
-    data = NEWS + b"\n  \n\t\r\n" + b"{bad\n" + line("n1") + b"\n" + line("n9", 9) + b"null"
-    (tmp_path / "more.jsonl").write_bytes(data)
-    done = es_simhash("ingest", "--rule", "fingerprint", "--json", "-", "more.jsonl", cwd=tmp_path, stdin=data)
-    counts = done.json[-1]
-    lines = 2 * sum(bool(each.strip()) for each in data.splitlines())
-    assert lines == 20
-    assert counts["total"] == sum(counts[outcome] for outcome in OUTCOMES) == len(done.json) - 1 == lines
+    assert done.json[-1] == {"total": 6, **dict.fromkeys(OUTCOMES, 0), **counts}
 
 
 def test_the_text_form_names_the_duplicates_and_prints_the_counts(tmp_path: Path) -> None:
-    done = es_simhash("ingest", "--rule", "fingerprint", cwd=tmp_path, stdin=NEWS)
+    done = es_simhash("ingest --rule fingerprint --workers 0", cwd=tmp_path, stdin=NEWS)
     assert (done.code, done.err) == (0, "")
     assert re.sub(r"in \d+\.\d s.*", "in … s", done.out).splitlines() == [
-        "n3  near-duplicate of n1, 1 bit",
+        f"n3  near-duplicate of n1, {NEAR} bit",
         "n4  near-duplicate of n1, 0 bits",
         "n5  exact duplicate of n1",
         "6 documents in … s",
@@ -151,81 +93,139 @@ def test_the_text_form_names_the_duplicates_and_prints_the_counts(tmp_path: Path
     ]
 
 
+def test_quiet_prints_only_what_was_rejected(tmp_path: Path) -> None:
+    done = es_simhash("ingest --quiet", cwd=tmp_path, stdin=line("a") + line("b") + b"5\n")
+    assert (done.code, done.out) == (3, "")
+    assert done.err == "rejected: stdin:3: a document must be a JSON object, this is a number\n"
+
+
+def test_verbose_logs_the_store_and_each_batch(tmp_path: Path) -> None:
+    done = es_simhash("-v ingest", cwd=tmp_path, stdin=line("a"), env={})
+    assert done.code == 0
+    assert "sqlite:///es-simhash.db: Scheme 1:64:" in done.err
+
+
 @pytest.mark.elasticsearch
 def test_elasticsearch_and_sqlite_give_the_same_output(
-    first: tuple[Path, Done], after: Path, elasticsearch_url: str, index_name: str
+    tmp_path: Path, elasticsearch_url: str, index_name: str
 ) -> None:
     again = NEWS + line(2, STORM_FARTHER) + b"{}\n" + line("n7", HARVEST)
     address = f"{elasticsearch_url}/{index_name}"
-    with Documents(address) as documents:
-        documents.setup()
-    assert ingest(after, NEWS, "--store", address).out == first[1].out
-    assert ingest(after, again, "--store", address).out == ingest(after, again).out
-
-
-# --- the same id again -------------------------------------------------------------------------------------
+    assert es_simhash("init --store", address, cwd=tmp_path).code == 0
+    for data in (NEWS, again):
+        assert ingest(tmp_path, data, "--store", address).out == ingest(tmp_path, data).out
 
 
 # --- options -----------------------------------------------------------------------------------------------
 
 
-POLICIES = {"index": 0, "skip": 0, "fail": 4}
-
-
-@pytest.fixture(scope="module", params=POLICIES)
-def by_policy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, Done]:
-    """Under each policy, an ingest of five documents of which n3 and n4 are duplicates."""
-    folder = tmp_path_factory.mktemp("policy")
-    data = line("n1") + line("n2", HARVEST) + line("n3", STORM_NEAR) + line("n4", HARVEST) + line("n5", "你好")
-    return request.param, folder, ingest(folder, data, "--on-duplicate", request.param)
-
-
-def test_the_policy_decides_which_documents_are_stored_and_the_exit_code(by_policy: tuple[str, Path, Done]) -> None:
-    policy, folder, done = by_policy
-    kept = {"index": {"n1", "n2", "n3", "n4", "n5"}, "skip": {"n1", "n2", "n5"}, "fail": {"n1", "n2"}}[policy]
-    assert done.code == POLICIES[policy]
-    assert stored(folder, STORM) | stored(folder, HARVEST) | stored(folder, "你好") == kept
-    assert {each["id"] for each in done.json[:-1] if each["stored"]} == kept
-
-
-def test_under_each_policy_the_counts_are_of_the_documents_that_were_processed(
-    by_policy: tuple[str, Path, Done],
+@pytest.mark.parametrize(
+    ("policy", "code", "kept"),
+    [("index", 0, "n1 n2 n3 n4 n5"), ("skip", 0, "n1 n2 n5"), ("fail", 4, "n1 n2")],
+)
+def test_the_policy_decides_which_documents_are_stored_and_the_exit_code(
+    tmp_path: Path, policy: str, code: int, kept: str
 ) -> None:
-    policy, _, done = by_policy
-    looked_at = ["n1", "n2", "n3", "n4", "n5"][: 3 if policy == "fail" else 5]
-    assert [each["id"] for each in done.json[:-1]] == looked_at
-    assert done.json[-1]["total"] == len(looked_at)
-    assert done.json[-1]["near_duplicate"] == 1
+    data = line("n1") + line("n2", HARVEST) + line("n3", STORM_NEAR) + line("n4", HARVEST) + line("n5", "你好")
+    done = ingest(tmp_path, data, "--on-duplicate", policy)
+    assert done.code == code
+    assert stored(tmp_path, STORM, HARVEST, "你好") == set(kept.split())
+    assert {each["id"] for each in done.json[:-1] if each["stored"]} == set(kept.split())
+    assert done.json[-1]["total"] == (3 if policy == "fail" else 5)
+    said = "es-simhash: stdin:3: 'n3' is a duplicate of 'n1' at a distance of " if policy == "fail" else ""
+    assert done.err.startswith(said)
+    assert done.err.count("\n") == bool(said)
 
 
-def test_only_fail_names_the_document_that_stopped_it_and_its_original(by_policy: tuple[str, Path, Done]) -> None:
-    policy, _, done = by_policy
-    if policy == "fail":
-        bits = count_of(NEAR, "bit")
-        assert done.err.startswith(f"es-simhash: stdin:3: 'n3' is a duplicate of 'n1' at a distance of {bits}. ")
-        assert done.err.count("\n") == 1
-    else:
-        assert done.err == ""
+def test_id_and_text_come_from_the_fields_named_and_the_store_keeps_them(tmp_path: Path) -> None:
+    document = {"meta": {"url": "a/1"}, "title": STORM[:40], "body": STORM[40:], "id": 5, "text": HARVEST}
+    data = json.dumps(document).encode()
+    done = ingest(tmp_path, data, "--id-field", "meta.url", "--text-field", "title,lead, body")
+    assert [(each["id"], each["outcome"]) for each in done.json[:-1]] == [("a/1", "new")]
+    assert stored(tmp_path, STORM[:40] + "\n" + STORM[40:]) == {"a/1"}
+    assert ingest(tmp_path, data).json[0]["outcome"] == "unchanged"
+    said = complaint(ingest(tmp_path, data, "--text-field", "title"), 1)
+    assert "leave it out; or change it for the whole store by `es-simhash init --" in said
 
 
-def test_skip_says_that_a_duplicate_was_not_stored(tmp_path: Path) -> None:
-    done = es_simhash("ingest --rule fingerprint --on-duplicate skip", cwd=tmp_path, stdin=line("n1") + line("n2"))
-    assert done.out.startswith("n2  exact duplicate of n1  (not stored)\n")
+def test_another_format_and_another_encoding_are_read(tmp_path: Path) -> None:
+    (tmp_path / "news.txt").write_bytes(f"id,text\nn1,{STORM}\n".encode("gb18030"))
+    done = es_simhash("ingest --format csv --encoding gb18030 --json news.txt", cwd=tmp_path)
+    assert done.json[0]["outcome"] == "new"
+    assert stored(tmp_path, STORM) == {"n1"}
 
 
-def test_id_and_text_come_from_the_fields_named_and_several_texts_are_joined(tmp_path: Path) -> None:
-    document = json.dumps({"url": "a/1", "title": STORM[:40], "body": STORM[40:], "id": 5, "text": HARVEST}).encode()
-    done = ingest(tmp_path, document, "--id-field", "url", "--text-field", "title,lead, body")
-    assert what(done) == [("a/1", "new", None, None)]
+# --- dead letters ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["missing/x.dead", "folder", "news.jsonl/x.dead"])
+def test_a_dead_letter_file_that_cannot_be_written_is_an_error_before_anything_is_stored(
+    tmp_path: Path, path: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "news.jsonl").write_bytes(line("a"))
+    done = es_simhash("ingest news.jsonl --dead-letter", path, cwd=tmp_path)
+    assert complaint(done).startswith(f"es-simhash: cannot write dead letters to {path}: ")
+    assert not (tmp_path / "es-simhash.db").exists()
+
+
+def test_a_disk_without_room_for_dead_letters_ends_the_run(tmp_path: Path) -> None:
+    done = ingest(tmp_path, line("a") + b"5\n" + line("b"), "--dead-letter", "/dev/full")
+    assert done.code == 1
+    assert done.err == "es-simhash: cannot write dead letters to /dev/full: No space left on device\n"
+
+
+def test_dead_letters_are_appended_on_lines_of_their_own_and_can_be_ingested(tmp_path: Path) -> None:
+    (tmp_path / "x.dead").write_bytes(b'{"dead_letter": 1, "outcome": "reje')  # cut
+    for data in (b"5\n" + line("a"), b'{"id": 1\n'):
+        ingest(tmp_path, data, "--dead-letter", "x.dead")
+    cut, *letters = (tmp_path / "x.dead").read_bytes().splitlines()
+    assert cut == b'{"dead_letter": 1, "outcome": "reje'
+    assert [json.loads(letter)["place"] for letter in letters] == ["stdin:1", "stdin:1"]
+    letter = json.loads(letters[0])
+    corrected = json.dumps({**letter, "document": {"id": "n3", "text": STORM}}).encode()
+    assert [each.get("id") for each in ingest(tmp_path, corrected).json[:-1]] == ["n3"]
+
+
+@pytest.mark.parametrize("files", [["x.dead"], ["a.jsonl", "./x.dead"], ["link"]], ids=" ".join)
+@pytest.mark.parametrize("option", ["--dead-letter", "--resume"])
+def test_an_input_file_cannot_be_an_output_file(tmp_path: Path, files: list[str], option: str) -> None:
+    dead = tmp_path / "x.dead"
+    dead.write_bytes(b"5\n5\n5")
+    (tmp_path / "link").symlink_to(dead)
+    (tmp_path / "a.jsonl").write_bytes(line("a"))
+    done = ingest(tmp_path, b"", *files, option, "x.dead")
+    assert complaint(done) == f"es-simhash: {option} and the input are one file, x.dead: name two files"
+    assert dead.read_bytes() == b"5\n5\n5"
+    assert not (tmp_path / "es-simhash.db").exists()
+
+
+def test_the_log_of_a_store_behind_a_link_is_not_written(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link").symlink_to("elsewhere/target")
+    done = ingest(tmp_path, line("a"), "--store", "sqlite:///link", "--dead-letter", "elsewhere/target-wal")
+    assert "--store and --dead-letter are one file" in complaint(done)
+
+
+# --- resume ------------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_was_killed_is_resumed(tmp_path: Path) -> None:
+    count = 1_500
+    texts = [f"{STORM}{number}号" * 3 for number in range(count)]
+    (tmp_path / "news.jsonl").write_bytes(b"".join(line(number, text) for number, text in enumerate(texts)))
+    command = [*COMMAND, *"ingest news.jsonl --rule fingerprint --json --resume c --workers 0".split()]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.kill()
+    done = es_simhash("ingest news.jsonl --rule fingerprint --json --resume c", cwd=tmp_path)
+    assert done.code == 0
+    assert {each["outcome"] for each in done.json[:-1]} <= {"new", "near_duplicate", "unchanged", "updated"}
     with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}") as documents:
-        [match] = documents.similar(STORM[:40] + "\n" + STORM[40:])
-    assert (match.id, match.exact) == ("a/1", True)
-
-
-def test_max_text_is_inclusive(tmp_path: Path) -> None:
-    done = ingest(tmp_path, line("n1") + line("n2", STORM + "。"), "--max-text", str(len(STORM)))
-    assert [outcome for _, outcome, _, _ in what(done)] == ["new", "rejected"]
-    assert "--max-text" in done.json[1]["reason"]
+        assert {row.id for row in documents.export()} == set(map(str, range(count)))
+    again = es_simhash("ingest news.jsonl --rule fingerprint --json --resume c", cwd=tmp_path)
+    assert (again.code, len(again.json)) == (0, 1)
 
 
 # --- where the lines come from -----------------------------------------------------------------------------
@@ -233,44 +233,65 @@ def test_max_text_is_inclusive(tmp_path: Path) -> None:
 
 def test_files_and_standard_input_are_read_in_their_order(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").write_bytes(line("b1") + line("b2", HARVEST))
-    (tmp_path / "a.jsonl").write_bytes(line("a1") + b"{\n")
-    done = es_simhash("ingest --rule fingerprint --json b.jsonl - a.jsonl", cwd=tmp_path, stdin=line("s1"))
-    places = ["b.jsonl:1", "b.jsonl:2", "stdin:1", "a.jsonl:1", "a.jsonl:2"]
+    name = os.fsdecode(b"caf\xe9.jsonl")
+    (tmp_path / name).write_bytes(line("a1") + b"\n  \n\t\r\n{\n")
+    done = ingest(tmp_path, line("s1"), "b.jsonl", "-", name)
+    places = ["b.jsonl:1", "b.jsonl:2", "stdin:1", "caf\ufffd.jsonl:1", "caf\ufffd.jsonl:5"]
     assert [each["place"] for each in done.json[:-1]] == places
     assert [each["duplicate_of"] for each in done.json[:-1]] == [None, None, "b1", "b1", None]
-
-
-def test_more_files_than_may_be_open_are_read(tmp_path: Path) -> None:
-    for number in range(150):
-        (tmp_path / f"{number:03}.jsonl").write_bytes(line(number, "你好"))
-    files = sorted(path.name for path in tmp_path.iterdir())
-    done = subprocess.run(
-        [*COMMAND, "ingest", *files],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100)),
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_a_named_pipe_is_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[line("n1")], daemon=True)
     writer.start()
-    done = es_simhash("ingest", "--rule", "fingerprint", "--json", "pipe", cwd=tmp_path)
+    assert [each["id"] for each in ingest(tmp_path, b"", "pipe").json[:-1]] == ["n1"]
     writer.join()
-    assert what(done) == [("n1", "new", None, None)]
 
 
-def test_a_file_name_that_is_not_utf8_is_read(tmp_path: Path) -> None:
-    name = os.fsdecode(b"caf\xe9.jsonl")
-    (tmp_path / name).write_bytes(line("n1") + b"{\n")
-    done = es_simhash("ingest", "--rule", "fingerprint", "--json", name, cwd=tmp_path)
-    assert [each["place"] for each in done.json[:-1]] == ["caf\ufffd.jsonl:1", "caf\ufffd.jsonl:2"]
+def ids_and_links(address: str) -> dict[str, str | None]:
+    with Documents(address) as documents:
+        return {row.id: row.duplicate_of for row in documents.export()}
 
 
-# --- terminals, pipes and interruptions --------------------------------------------------------------------
+def test_the_documents_of_another_store_are_read(tmp_path: Path) -> None:
+    ingest(tmp_path, NEWS)
+    done = es_simhash(
+        "ingest sqlite:///es-simhash.db --store sqlite:///new.db --rule contained --workers 0 --json", cwd=tmp_path
+    )
+    assert (done.code, done.err, done.json[-1]["total"]) == (0, "", 6)
+    links = ids_and_links(f"sqlite:///{tmp_path}/new.db")
+    assert links.keys() == {"n1", "2", "n3", "n4", "n5", "n6"}
+    assert sum(original is None for original in links.values()) == 3
+    with Documents(f"sqlite:///{tmp_path}/new.db") as documents:
+        assert {match.id for match in documents.similar(STORM)} == {"n1", "n3", "n4", "n5"}
+
+
+def test_a_store_is_read_alone_and_not_into_itself(tmp_path: Path) -> None:
+    ingest(tmp_path, NEWS)
+    assert complaint(ingest(tmp_path, b"", "sqlite:///es-simhash.db")).endswith("es-simhash.db: name two files")
+    for more in (["-"], ["--id-field", "url"], ["--resume", "c"]):
+        done = ingest(tmp_path, b"", "sqlite:///es-simhash.db", "--store", "sqlite:///new.db", *more)
+        assert (done.code, "a store is read alone" in done.err) == (2, True)
+    done = ingest(tmp_path, b"", "sqlite:///es-simhash.db", "--store", "sqlite:///new.db", "--text-field", "title")
+    said = complaint(done) if done.code == 1 and not done.out else done.json[0]["reason"]
+    assert "no text in field 'title'" in said
+
+
+@pytest.mark.elasticsearch
+def test_an_index_is_read_into_another_one(tmp_path: Path, elasticsearch_url: str, index_name: str) -> None:
+    old, new = (f"{elasticsearch_url}/{index_name}{part}" for part in ("", "-new"))
+    for address in (old, new):
+        assert es_simhash("init --rule copy --store", address, cwd=tmp_path).code == 0
+    assert es_simhash("ingest --store", old, cwd=tmp_path, stdin=NEWS).code == 0
+    done = es_simhash("ingest", old, "--store", new, "--api-key", "unused", "--json", cwd=tmp_path)
+    assert (done.code, done.json[-1]["total"]) == (0, 6)
+    assert ids_and_links(new).keys() == ids_and_links(old).keys()
+    again = es_simhash("ingest", old, "--store", new, "--json", cwd=tmp_path)
+    assert again.json[-1]["unchanged"] == 6
+
+
+# --- terminals ---------------------------------------------------------------------------------------------
 
 
 def on_a_terminal(folder: Path, *arguments: str, stdin: bool = False) -> tuple[int, str, str]:
@@ -303,15 +324,8 @@ def test_progress_is_shown_on_a_terminal_and_wiped_off_at_the_end(tmp_path: Path
     code, out, shown = on_a_terminal(tmp_path, "ingest", "--json", "news.jsonl")
     assert code == 0
     assert "100%" in shown or "0%" in shown
-    assert shown.endswith("\r")
     assert not shown.rstrip("\r").rpartition("\r")[2].strip()
     assert len([json.loads(each) for each in out.splitlines()]) == 7
-
-
-def test_without_a_terminal_only_reasons_go_to_standard_error(tmp_path: Path) -> None:
-    done = es_simhash("ingest", "--rule", "fingerprint", cwd=tmp_path, stdin=NEWS + b"{}\n" + line("n7", HARVEST))
-    assert done.err == "rejected: stdin:7: no field 'id': name the field that holds the id (--id-field)\n"
-    assert "\r" not in done.out
 
 
 def test_a_terminal_without_files_is_a_usage_error(tmp_path: Path) -> None:
@@ -320,16 +334,21 @@ def test_a_terminal_without_files_is_a_usage_error(tmp_path: Path) -> None:
     assert "no input: name a file of documents, or pipe them in" in shown
 
 
-def test_ids_that_the_terminal_cannot_show_are_escaped(tmp_path: Path) -> None:
-    done = es_simhash(
-        "ingest --rule fingerprint", cwd=tmp_path, stdin=line("n1") + line("😀"), env={"PYTHONIOENCODING": "gbk"}
-    )
+@pytest.mark.parametrize(("json_option", "id"), [("", "\\U0001f600"), ("--json", '"id": "😀"')])
+def test_text_is_escaped_for_the_terminal_and_json_is_utf8(tmp_path: Path, json_option: str, id: str) -> None:
+    data = line("n1") + line("😀")
+    done = es_simhash(f"ingest {json_option}", cwd=tmp_path, stdin=data, env={"PYTHONIOENCODING": "gbk"})
     assert done.code == 0
-    assert done.out.startswith("\\U0001f600  exact duplicate of n1\n")
+    assert id in done.out
 
 
-def test_json_is_utf8_whatever_the_terminal_has(tmp_path: Path) -> None:
-    done = es_simhash(
-        "ingest --rule fingerprint --json", cwd=tmp_path, stdin=line("😀"), env={"PYTHONIOENCODING": "gbk"}
-    )
-    assert done.json[0]["id"] == "😀"
+def test_a_reader_that_goes_away_leaves_no_worker(tmp_path: Path) -> None:
+    (tmp_path / "news.jsonl").write_bytes(b"".join(line(n, f"{STORM}{n}") for n in range(3_000)))
+    command = [*COMMAND, *"ingest --rule fingerprint --json --workers 1 news.jsonl".split()]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=-1, stderr=-1) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""  # the workers have it too: it is at its end when they are
+    assert process.returncode == 1
