@@ -21,6 +21,7 @@ from es_simhash.cli.options import (
     text_field_option,
 )
 from es_simhash.cli.output import echo
+from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.similarity.measures import MEASURES
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE
 
@@ -55,7 +56,7 @@ _MESSAGES = {
 @click.option(
     "--max-distance",
     metavar="K",
-    type=int,
+    type=click.IntRange(0, DEFAULT.max_distance),
     help=f"The fingerprints differ in at most K bits.  [default: {DEFAULT_MAX_DISTANCE} for fingerprint]",
 )
 @click.option("--any-numbers", is_flag=True, help="Texts with other numbers may be duplicates.")

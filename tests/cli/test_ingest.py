@@ -11,7 +11,7 @@ import struct
 import subprocess
 import termios
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -31,6 +31,7 @@ from tests.cli import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 NEAR, FARTHEST = (fingerprint(STORM).distance(fingerprint(text)) or 0 for text in (STORM_NEAR, STORM_FARTHEST))
@@ -106,9 +107,7 @@ def test_verbose_logs_the_store_and_each_batch(tmp_path: Path) -> None:
 
 
 @pytest.mark.elasticsearch
-def test_elasticsearch_and_sqlite_give_the_same_output(
-    tmp_path: Path, elasticsearch_url: str, index_name: str
-) -> None:
+def test_elasticsearch_and_sqlite_give_the_same_output(tmp_path: Path, elasticsearch_url: str, index_name: str) -> None:
     again = NEWS + line(2, STORM_FARTHER) + b"{}\n" + line("n7", HARVEST)
     address = f"{elasticsearch_url}/{index_name}"
     assert es_simhash("init --store", address, cwd=tmp_path).code == 0
@@ -214,7 +213,10 @@ def test_a_run_that_was_killed_is_resumed(tmp_path: Path) -> None:
     count = 1_500
     texts = [f"{STORM}{number}号" * 3 for number in range(count)]
     (tmp_path / "news.jsonl").write_bytes(b"".join(line(number, text) for number, text in enumerate(texts)))
-    command = [*COMMAND, *"ingest news.jsonl --rule fingerprint --json --resume c --workers 0".split()]
+    command = [
+        *COMMAND,
+        *["ingest", "news.jsonl", "--rule", "fingerprint", "--json", "--resume", "c", "--workers", "0"],
+    ]
     with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
@@ -279,8 +281,10 @@ def test_a_store_is_read_alone_and_not_into_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.elasticsearch
-def test_an_index_is_read_into_another_one(tmp_path: Path, elasticsearch_url: str, index_name: str) -> None:
-    old, new = (f"{elasticsearch_url}/{index_name}{part}" for part in ("", "-new"))
+def test_an_index_is_read_into_another_one(
+    tmp_path: Path, elasticsearch_url: str, make_index: Callable[[], str]
+) -> None:
+    old, new = (f"{elasticsearch_url}/{make_index()}" for _ in range(2))
     for address in (old, new):
         assert es_simhash("init --rule copy --store", address, cwd=tmp_path).code == 0
     assert es_simhash("ingest --store", old, cwd=tmp_path, stdin=NEWS).code == 0
@@ -344,7 +348,7 @@ def test_text_is_escaped_for_the_terminal_and_json_is_utf8(tmp_path: Path, json_
 
 def test_a_reader_that_goes_away_leaves_no_worker(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(b"".join(line(n, f"{STORM}{n}") for n in range(3_000)))
-    command = [*COMMAND, *"ingest --rule fingerprint --json --workers 1 news.jsonl".split()]
+    command = [*COMMAND, *["ingest", "--rule", "fingerprint", "--json", "--workers", "1", "news.jsonl"]]
     with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=-1, stderr=-1) as process:
         assert process.stdout is not None
         assert process.stderr is not None

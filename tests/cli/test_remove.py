@@ -1,4 +1,4 @@
-"""``es-simhash remove``: the duplicates of a removed document get a new original that matches the filter."""
+"""``es-simhash remove``: by ids, by a query clause, or all duplicates; and what it saves is ingested again."""
 
 from __future__ import annotations
 
@@ -7,44 +7,92 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli import STORM, STORM_NEAR, es_simhash, line
+from es_simhash import Documents
+from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash, line
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-
-def tenant(name: str) -> str:
-    return json.dumps({"term": {"tenant": name}})
+DATA = line("a", n=1) + line("b", STORM_NEAR, n=2) + line("c", STORM, n=2) + line("d", HARVEST, n=1)
 
 
-def test_only_documents_that_match_the_filter_become_the_new_original(tmp_path: Path) -> None:
-    for id, text in (("b1", STORM), ("a1", STORM), ("a2", STORM_NEAR), ("a3", STORM)):
-        stdin = line(id, text, tenant=id[0])
-        assert es_simhash("ingest --rule fingerprint - --filter", tenant(id[0]), cwd=tmp_path, stdin=stdin).code == 0
-    done = es_simhash("remove", "--rule", "fingerprint", "a1", "--filter", tenant("a"), "--json", cwd=tmp_path)
-    assert (done.code, done.json) == (0, [{"removed": 1}])
-    links = {each["id"]: (each["group"], each["duplicate_of"]) for each in es_simhash("export", cwd=tmp_path).json}
-    assert links == {"b1": ("b1", None), "a2": ("a2", None), "a3": ("a2", "a2")}
-    done = es_simhash("remove --rule fingerprint --matching", tenant("a"), "--filter", tenant("a"), cwd=tmp_path)
-    assert (done.code, done.out) == (0, "removed 2 documents\n")
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a store: b and c are duplicates of a."""
+    assert es_simhash("ingest --workers 0", cwd=tmp_path, stdin=DATA).code == 0
+    return tmp_path
 
 
-@pytest.mark.parametrize("arguments", [[], ["a1", "--matching", tenant("a")], ["--filter", tenant("a")]])
-def test_ids_or_matching_must_be_given_and_not_both(tmp_path: Path, arguments: list[str]) -> None:
-    done = es_simhash("remove", "--rule", "fingerprint", *arguments, cwd=tmp_path)
+def links(folder: Path) -> dict[str, str | None]:
+    with Documents(f"sqlite:///{folder}/es-simhash.db") as documents:
+        return {row.id: row.duplicate_of for row in documents.export()}
+
+
+def matching(**term: object) -> str:
+    return json.dumps({"term": term})
+
+
+def test_a_document_is_removed_and_its_duplicates_are_decided_again(folder: Path) -> None:
+    done = es_simhash("remove a", cwd=folder)
+    assert (done.code, done.out, done.err) == (0, "removed 1 document\n", "")
+    assert links(folder) == {"b": None, "c": "b", "d": None}
+
+
+def test_ids_that_no_document_has_are_named(folder: Path) -> None:
+    done = es_simhash("remove x a 新闻 x", cwd=folder)
+    assert (done.code, done.out, done.err) == (3, "removed 1 document\n", "not found: x, 新闻\n")
+    done = es_simhash("remove a --json", cwd=folder)
+    assert (done.code, done.json, done.err) == (1, [{"removed": 0}], "not found: a\n")
+
+
+def test_what_matches_is_shown_and_then_removed(folder: Path) -> None:
+    shown = es_simhash("remove --dry-run --matching", matching(n=2), cwd=folder)
+    assert sorted(shown.out.splitlines()) == ["2 documents would be removed", "b", "c"]
+    assert es_simhash("remove --matching", matching(n=2), cwd=folder).out == "removed 2 documents\n"
+    assert links(folder) == {"a": None, "d": None}
+
+
+def test_everything_is_removed_only_with_yes(folder: Path) -> None:
+    said = complaint(es_simhash("remove --matching", '{"match_all": {}}', cwd=folder))
+    assert "all 4 documents match" in said
+    assert es_simhash("remove --yes --matching", '{"match_all": {}}', cwd=folder).out == "removed 4 documents\n"
+    assert links(folder) == {}
+
+
+def test_duplicates_are_shown_and_removed_and_come_back(folder: Path) -> None:
+    before = links(folder)
+    shown = es_simhash("remove --duplicates --dry-run", cwd=folder).out.splitlines()
+    assert sorted(shown) == ["2 documents would be removed", "b  near-duplicate of a, 1 bit", "c  exact duplicate of a"]
+    rows = es_simhash("remove --duplicates --dry-run --json", cwd=folder).json
+    assert {(row["id"], row["head"], row["exact"]) for row in rows} == {("b", "a", False), ("c", "a", True)}
+    assert links(folder) == before
+    assert es_simhash("remove --duplicates --yes --save s.jsonl", cwd=folder).out == "removed 2 documents\n"
+    assert links(folder) == {"a": None, "d": None}
+    assert es_simhash("ingest s.jsonl --workers 0", cwd=folder).code == 0
+    assert links(folder) == before
+
+
+def test_what_is_removed_is_saved_in_a_new_file_only(folder: Path) -> None:
+    (folder / "link").symlink_to("elsewhere")
+    for name in ("link", "es-simhash.db"):
+        said = complaint(es_simhash("remove --duplicates --yes --save", name, cwd=folder))
+        assert f"{name} exists: name a new file" in said
+    assert len(links(folder)) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("", "give either ids, or --matching, or --duplicates"),
+        ("a --duplicates", "give either ids, or --matching, or --duplicates"),
+        ("a --dry-run", "--dry-run removes nothing"),
+        ("--duplicates --dry-run --yes", "--dry-run removes nothing"),
+        ("--duplicates", "nobody can answer the question before the removal: give --yes or --dry-run"),
+        ("--matching lang:zh", "not JSON"),
+    ],
+)
+def test_options_that_do_not_fit_are_a_usage_error(folder: Path, words: str, says: str) -> None:
+    done = es_simhash(f"remove {words}", cwd=folder)
     assert (done.code, done.out) == (2, "")
-    assert "give either ids or --matching, or --duplicates" in done.err
-
-
-def test_ids_that_no_document_has_are_named(tmp_path: Path) -> None:
-    assert es_simhash("ingest", "--rule", "fingerprint", "-", cwd=tmp_path, stdin=line("a1")).code == 0
-    done = es_simhash("remove", "--rule", "fingerprint", "b", "a1", "新闻", "b", cwd=tmp_path)
-    assert (done.code, done.out, done.err) == (3, "removed 1 document\n", "not found: b, 新闻\n")
-    done = es_simhash("remove", "--rule", "fingerprint", "a1", cwd=tmp_path)
-    assert (done.code, done.out, done.err) == (1, "removed 0 documents\n", "not found: a1\n")
-
-
-def test_an_option_without_the_option_that_it_belongs_to_is_a_usage_error(tmp_path: Path) -> None:
-    done = es_simhash("remove", "a1", "--everything", cwd=tmp_path)
-    assert (done.code, done.out) == (2, "")
-    assert "--everything belongs to --matching" in done.err
+    assert says in done.err
+    assert len(links(folder)) == 4
