@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from es_simhash import Documents, DuplicateRule, SeenItems
+from es_simhash import Documents, SeenItems
 from tests.es_node.rest import ask
 from tests.faults import RULE, contents_of, news, unharmed
 
@@ -175,7 +175,7 @@ def backfill(nodes: list[Node], killer: NodeKiller) -> Figures:
     while not killer.done:
         documents = news(80, seed=figures.runs)
         with new_index(nodes, documents) as address, opened(address) as client:
-            outcomes = list(client.backfill(rule=DuplicateRule(text_field="text")))
+            outcomes = list(client.backfill(rule=RULE))
             assert sorted(outcome.id or "" for outcome in outcomes) == sorted(each["id"] for each in documents)
             stored = contents_of(client)
             assert {o.id: o.duplicate_of for o in outcomes} == {id: row[3] for id, row in stored.items()}

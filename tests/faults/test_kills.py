@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import Documents, DuplicateRule, SeenItems
+from es_simhash import Documents, SeenItems
 from tests.es_node.proxy import Proxy
 from tests.faults import RULE, contents, contents_of, ingest, news, unharmed
 
@@ -68,7 +68,7 @@ def test_backfill(mortal_node: Node) -> None:
     with Documents(direct) as documents:
         documents.setup(rule=RULE, keys=False)
     with killed(mortal_node, direct, nth=2) as address, Documents(address, deadline=120) as documents:
-        outcomes = list(documents.backfill(rule=DuplicateRule(text_field="text")))
+        outcomes = list(documents.backfill(rule=RULE))
     assert sorted(outcome.id or "" for outcome in outcomes) == sorted(document["id"] for document in NEWS)
     assert {o.id: o.duplicate_of for o in outcomes} == {id: row[3] for id, row in contents(direct).items()}
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, DuplicateRule, SeenItems
+from es_simhash import Documents, SeenItems
 from es_simhash.errors import StoreError, StoreUnavailable
 from tests.es_node.proxy import Answer, Drop
 from tests.faults import RULE, contents, contents_of, ingest, news
@@ -31,7 +31,7 @@ VERBS: dict[str, Callable[[Documents], Any]] = {
     "group": lambda client: client.group(),
     "remove": lambda client: client.remove(["0"]),
     "add": lambda client: client.add(NEWS[0]),
-    "backfill": lambda client: list(client.backfill(rule=DuplicateRule(text_field="text"))),
+    "backfill": lambda client: list(client.backfill(rule=RULE)),
 }
 
 
