@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.frequencies import DocumentFrequencies, idf_table
     from es_simhash.fingerprinting.scheme import CONFIRMED, Scheme
     from es_simhash.fingerprinting.tables import IdfTable, StopWords
-    from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.input import read_file
     from es_simhash.lines import Line, json_lines
     from es_simhash.search.candidates import candidates_clause, plain_clause
@@ -63,7 +62,6 @@ __all__ = [
     "AsyncDocuments",
     "AsyncSeenItems",
     "BloomFilter",
-    "Checkpoint",
     "Comparison",
     "ConflictError",
     "Counts",
@@ -144,7 +142,6 @@ _MODULES = {
     "fingerprinting.frequencies": ["DocumentFrequencies", "idf_table"],
     "fingerprinting.scheme": ["CONFIRMED", "Scheme"],
     "fingerprinting.tables": ["IdfTable", "StopWords"],
-    "ingest.checkpoint": ["Checkpoint"],
     "input": ["read_file"],
     "lines": ["Line", "json_lines"],
     "search.candidates": ["candidates_clause", "plain_clause"],

@@ -38,6 +38,7 @@ class Line:
     :param raw: the bytes of the line in UTF-8, not parsed yet. ``parsed`` turns them into the document.
     :param encoding: that the file is read in, for messages.
     :param version: of a stored document that is read again; None for other input.
+    :param id: of a document that does not hold its id.
     """
 
     place: str
@@ -47,6 +48,7 @@ class Line:
     raw: bytes | None = None
     encoding: str = UTF_8
     version: Any = None
+    id: str | None = None
 
 
 def raw_lines(stream: LineStream, name: str, encoding: str = UTF_8, *, max_line: int = MAX_LINE) -> Iterator[Line]:

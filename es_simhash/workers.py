@@ -1,25 +1,26 @@
-"""Read texts in worker processes, while this process decides, and writes what was decided.
-
-The processes start with the second batch: a short input is done before they would be ready.
-"""
+"""Read texts in worker processes, while this process decides, and writes what was decided."""
 
 from __future__ import annotations
 
 import logging
+import os
 import pickle
+import signal
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
-
-from es_simhash.retries import running_call
-from es_simhash.worker_process import NOT_PICKLED, WorkerDied, WorkerProcess, block_signals
+import time
+from concurrent.futures.process import BrokenProcessPool
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
+    from typing_extensions import Self
+
 _log = logging.getLogger("es_simhash")
+
+_NOT_PICKLED = (pickle.PicklingError, TypeError, AttributeError, RecursionError)
+"""What pickle raises for a value that cannot be sent to another process."""
 
 I = TypeVar("I", contravariant=True)  # noqa: E741  the input of a reader
 O = TypeVar("O", covariant=True)  # noqa: E741  its output
@@ -36,81 +37,80 @@ class BatchReader(Protocol[I, O]):
 
 
 class Workers(Generic[Line, Item]):
-    """Reads batches of lines in worker processes.
+    """Reads batches of lines in worker processes. They do not run the caller's script again.
 
-    A thread for each process sends it a batch and waits for the answer.
-
-    :param count: the number of processes. With 0 this process reads each batch in :meth:`submit`.
+    :param count: the number of processes. With 0 this process reads each batch in :meth:`submit`. So it does with the
+        first one: a short input is done before the processes would be ready.
     """
 
     def __init__(self, reader: BatchReader[Line, Item], count: int) -> None:
         self._reader = reader
         self._count = count
-        self._submitted = 0
-        self._threads: ThreadPoolExecutor | None = None
-        self._lock = threading.Lock()
-        self._closed = False
-        self._processes: list[WorkerProcess] = []
-        self._idle: list[WorkerProcess] = []
+        self._first = True
+        self._pool: Any = None
 
     def submit(self, lines: Sequence[Line]) -> Callable[[], Sequence[Item]]:
         """Start to read a batch, and return a function that waits for the result."""
-        self._submitted += 1
-        if self._count == 0 or self._submitted == 1:
-            done = self._reader.read_all(lines)
-            return lambda: done
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(self._count, "es-simhash-worker", block_signals)
-        future = self._threads.submit(self._read_in_process, lines)
+        if self._count == 0 or self._first:
+            self._first = False
+            items = self._reader.read_all(lines)
+            return lambda: items
+        if self._pool is None:
+            from loky import ProcessPoolExecutor
+
+            self._pool = ProcessPoolExecutor(self._count, initializer=_begin, initargs=(self._reader,))
+        try:
+            future = self._pool.submit(_read, lines)
+        except (BrokenProcessPool, OSError) as error:
+            items = self._without_pool(lines, error)
+            return lambda: items
         return lambda: self._result(future, lines)
 
-    def _result(self, future: Future[Sequence[Item] | None], lines: Sequence[Line]) -> Sequence[Item]:
-        call = running_call()
+    def _result(self, future: Future[Sequence[Item]], lines: Sequence[Line]) -> Sequence[Item]:
         try:
-            with nullcontext() if call is None else call.when_cancelled(self._kill):
-                items = future.result()
-        except WorkerDied as died:
-            if call is not None:
-                call.check()
-            if self._count:
-                _log.warning("a worker process %s: this process now does the fingerprinting", died)
-                self._count = 0
-            items = None
-        return self._reader.read_all(lines) if items is None else items
+            return future.result()
+        except BrokenProcessPool as error:
+            return self._without_pool(lines, error)
+        except _NOT_PICKLED:  # a dict has a value that cannot be sent
+            return self._reader.read_all(lines)
 
-    def _read_in_process(self, lines: Sequence[Line]) -> Sequence[Item] | None:
-        """Return what a worker process makes of the lines; None if they cannot be sent to it."""
-        try:
-            data = pickle.dumps(lines)
-        except NOT_PICKLED:
-            return None  # a dict has a value that cannot be sent
-        process = self._take()
-        items: Sequence[Item] | None = process.read_all(data)
-        with self._lock:
-            self._idle.append(process)
-        return items
-
-    def _take(self) -> WorkerProcess:
-        """Return a process that has nothing to do. There are at most as many processes as threads."""
-        with self._lock:
-            if self._closed:
-                raise WorkerDied
-            if self._idle:
-                return self._idle.pop()
-            process = WorkerProcess(pickle.dumps(self._reader))
-            self._processes.append(process)
-            return process
+    def _without_pool(self, lines: Sequence[Line], error: Exception) -> Sequence[Item]:
+        if self._count:
+            _log.warning(
+                "the worker processes ended (%s): this process now does the fingerprinting", type(error).__name__
+            )
+            self._count = 0
+        return self._reader.read_all(lines)
 
     def close(self) -> None:
         """End the processes at once. Batches that they have not answered are not read."""
-        self._kill()
-        if self._threads is not None:
-            self._threads.shutdown(cancel_futures=True)
-        for process in self._processes:
-            process.close()
+        if self._pool is not None:
+            self._pool.shutdown(kill_workers=True)
 
-    def _kill(self) -> None:
-        with self._lock:
-            self._closed = True
-            for process in self._processes:
-                process.kill()
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+
+_reader: Any = None
+"""In a worker process: what reads its batches."""
+
+
+def _begin(reader: Any) -> None:
+    global _reader
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes of a terminal; the parent ends them
+    _reader = reader
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+
+
+def _end_with_parent(parent: int) -> None:
+    """End this process when its parent is gone: a parent that was killed ends nobody."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
+def _read(lines: Any) -> Any:
+    return _reader.read_all(lines)

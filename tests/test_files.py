@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_simhash import Checkpoint, Documents, DuplicateRule, SeenItems
+from es_simhash import Documents, DuplicateRule, SeenItems
 from es_simhash.errors import StoreError
 from es_simhash.files import is_same_file
 from tests.cli import STORM, es_simhash, line
@@ -35,9 +35,8 @@ def test_a_store_and_a_checkpoint_can_be_read_by_their_owner_only(tmp_path: Path
         with (
             Documents(f"sqlite:///{tmp_path}/news.db") as documents,
             SeenItems(f"sqlite:///{tmp_path}/users.db") as seen,
-            Checkpoint(str(tmp_path / "x.checkpoint")),
         ):
-            list(documents.ingest([{"id": 1, "text": STORM}]))
+            list(documents.ingest([{"id": 1, "text": STORM}], checkpoint=str(tmp_path / "x.checkpoint")))
             seen.add("ann", [1])
             found = permissions(tmp_path)
     finally:

@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.groups.links import Head
-    from es_simhash.ingest.checkpoint import Checkpoint
 
 _MEMBERS = 1_000
 """Members of groups that are compared with their heads at once."""
@@ -277,7 +276,7 @@ class Documents(SyncClient):
         max_text: int = MAX_TEXT,
         keep_fields: bool = False,
         workers: int = 0,
-        checkpoint: str | Checkpoint | None = None,
+        checkpoint: str | None = None,
         rule: str | DuplicateRule | None = None,
     ) -> Results[Outcome]:
         """Store documents, and return for each whether it is new or what it duplicates.
@@ -285,6 +284,7 @@ class Documents(SyncClient):
         The work is done while you iterate, so iterate to the end. Memory does not grow with the number of documents.
         A document that has not changed is ``unchanged`` and not written. If only its other fields have changed, it is
         ``updated``: it is written with the new fields, and keeps its links.
+        If an id occurs again, the later document replaces the earlier one.
         At the end of the iteration search finds everything that was written. (In Elasticsearch, if you stop earlier,
         after the next refresh.) An SQLite file is set up if necessary; it has keys then, if texts decide.
 
@@ -304,8 +304,9 @@ class Documents(SyncClient):
             fields have changed.
         :param workers: processes that fingerprint while the store is asked and written to. With 0 this process does
             it, and each batch has its outcomes before the next one is read. The processes do not run your script again.
-        :param checkpoint: a file that records the progress; it is made if it does not exist. After an interruption, a
-            crash or a long failure of the store, the same call with the same documents resumes there.
+        :param checkpoint: path of a small file that records the progress; it is made if it does not exist. After an
+            interruption, a crash or a long failure of the store, the same call with the same documents resumes there.
+            After a crash the documents of up to one batch may be done again, and are ``unchanged`` then.
         :param rule: ``copy``, ``contained``, ``fingerprint``, ``exact`` or a :class:`DuplicateRule`. By default the
             rule that the store keeps; so is the text field, if the rule names none. The first ingest lets the store
             keep its rule and the names of the fields. A method that writes raises for another rule, or for other
@@ -315,8 +316,8 @@ class Documents(SyncClient):
         :raises DuplicateFound: under ``fail``, after the outcome of the duplicate.
         :raises NotSetUp: if the index has no fingerprint fields.
         :raises SchemeMismatch: if the store was set up with another Scheme.
-        :raises StoreError: if the store fails for longer than the deadline. What was read before has ``failed``. With a
-            ``checkpoint`` the next call decides the documents that have no outcome.
+        :raises StoreError: if the store fails for longer than the deadline. The message says how many documents were
+            read and have no outcome. With a ``checkpoint`` the next call decides them.
         """
         self._opening.checked(rule)
         options = RunOptions(

@@ -48,16 +48,12 @@ ON_DUPLICATE: tuple[OnDuplicate, ...] = ("index", "skip", "fail")
 
 @value
 class Decision:
-    """What was decided for a document. Together with the Document it is enough to write it again.
-
-    :param replaces: digest and write order of the stored text that it was decided for; None if there was none.
-    """
+    """What was decided for a document."""
 
     outcome: Outcome
     group: str | None = None
     duplicate_of: str | None = None
     write_order: int = 0
-    replaces: tuple[str, int] | None = None
 
 
 class Ingest:
@@ -211,7 +207,7 @@ class Ingest:
             if document.content in (None, stored.content):
                 return Decision(Outcome(document.id, "unchanged", **about))
             updated = Outcome(document.id, "updated", **about)
-            return Decision(updated, before.group, before.duplicate_of, before.written, _text_of(before))
+            return Decision(updated, before.group, before.duplicate_of, before.written)
         kept = self._kept_write_order(document, before)
         try:
             found = neighbours.original_of(self._store, document.id, decided_rows, kept)
@@ -234,7 +230,6 @@ class Ingest:
             group=original.group if original else document.id,
             duplicate_of=original.id if original else None,
             write_order=self._tick(original) if kept is None else kept,
-            replaces=None if before is None else _text_of(before),
         )
 
     def _check_duplicate(self, document: Document, found: Original) -> None:
@@ -269,18 +264,17 @@ class Ingest:
 
     # --- write ---------------------------------------------------------------------------------------------
 
-    def write(self, batch: LookedUp, decided: Mapping[str, Decision], *, resumed: bool = False) -> list[Outcome]:
+    def write(self, batch: LookedUp, decided: Mapping[str, Decision]) -> list[Outcome]:
         """Write a batch as it was decided.
 
         A document that the store refuses has failed. Documents that were taken for its duplicates are decided again.
         A document that another program wrote or removed since it was decided is looked up and decided again, after the
         others of the batch.
 
-        :param resumed: the batch was decided by an interrupted run, which may have written some of it already.
         :returns: an Outcome for each item, in their order, without ``conflicts``. After a duplicate under ``fail`` the
             rest of the batch is left out, and ``stopped`` holds the error.
         """
-        decisions, changed = self._write(batch, decided, resumed=resumed)
+        decisions, changed = self._write(batch, decided)
         left_out: set[str] = set()
         if self._stored or self._single:
             self.conflicts += changed
@@ -311,28 +305,25 @@ class Ingest:
             written, changed = self._write(again, self.decide(again))
             decisions |= written
 
-    def _write(
-        self, batch: LookedUp, decided: Mapping[str, Decision], *, resumed: bool = False
-    ) -> tuple[dict[str, Decision], set[str]]:
+    def _write(self, batch: LookedUp, decided: Mapping[str, Decision]) -> tuple[dict[str, Decision], set[str]]:
         """Write a batch, and return its decisions, and the ids that other programs have written or removed."""
         documents = {document.id: document for document in batch.documents}
-        rows, outdated = _since_decided(batch, decided) if resumed else ({}, set[str]())
+        rows: dict[str, Row] = {}
         sent: dict[str, Row] = {}
         decisions = dict(decided)
-        pending: Mapping[str, Decision] = {id: each for id, each in decided.items() if id not in rows}
+        pending: Mapping[str, Decision] = decided
         neighbours: Neighbours | None = None
         conflicts: set[str] = set()
         while True:
             new = {
                 id: _row(documents[id], decision, self._version(documents[id], batch.stored.get(id)))
                 for id, decision in pending.items()
-                if decision.group and id not in outdated
+                if decision.group
             }
             new = self._with_new_versions(new, batch, sent)
             sent |= new
             rows |= new
             refused, lost = self.writer.write(list(new.values()), documents)
-            lost, outdated = lost | outdated, set()
             conflicts |= lost
             for id in [*refused, *lost]:
                 rows.pop(id, None)
@@ -344,7 +335,7 @@ class Ingest:
             neighbours = neighbours or self._neighbours(batch)
             pending = self._decide(batch, neighbours, undecided, rows)
             decisions |= pending
-        self._remember(batch, documents, rows, conflicts, resumed)
+        self._remember(batch, documents, rows, conflicts)
         return decisions, conflicts
 
     def _version(self, document: Document, stored: Row | None) -> Any:
@@ -400,12 +391,7 @@ class Ingest:
     # --- after the write -----------------------------------------------------------------------------------
 
     def _remember(
-        self,
-        batch: LookedUp,
-        documents: Mapping[str, Document],
-        rows: Mapping[str, Row],
-        conflicts: set[str],
-        resumed: bool,
+        self, batch: LookedUp, documents: Mapping[str, Document], rows: Mapping[str, Row], conflicts: set[str]
     ) -> None:
         """Remember what was written, and change the links that led to former texts.
 
@@ -429,18 +415,16 @@ class Ingest:
                 if id not in conflicts or id in present:
                     memory.keep(present.get(id, batch.stored[id]))
         before = batch.stored
-        changed = [
-            id for id in rows if id in before and before[id].digest and (resumed or differs(documents[id], before[id]))
-        ]
+        changed = [id for id in rows if id in before and before[id].digest and differs(documents[id], before[id])]
         changed += conflicts  # others of the batch may have been linked to the text that it had
         if changed:
-            # A head that stays a head keeps its members. After a resume the former state is unknown.
+            # A head that stays a head keeps its members.
             stay = [
                 id
                 for id in changed
                 if id in rows and rows[id].group == id and batch.stored[id].written == rows[id].written
             ]
-            heads = set(changed) - set(() if resumed else stay)
+            heads = set(changed) - set(stay)
             gone = conflicts - present.keys()
             relink(self._store, changed, memory, self.rule, gone, heads, self.filter, self._limits.links)
             self.writer.unrefreshed |= not self.writer.searchable
@@ -484,36 +468,6 @@ def _latest(stored: Row, known: Row | None) -> Row:
     if known is None or (known.digest, known.written) != (stored.digest, stored.written):
         return stored
     return known
-
-
-def _text_of(row: Row) -> tuple[str, int]:
-    """Return what tells one stored text of a document from another. A change of the links changes neither."""
-    return row.digest, row.written
-
-
-def _since_decided(batch: LookedUp, decided: Mapping[str, Decision]) -> tuple[dict[str, Row], set[str]]:
-    """Compare what is stored now with the decisions of an interrupted run.
-
-    :returns: by id, the Rows that the run has written as decided; and the ids of documents whose decisions do not hold
-        any more. Another program wrote or removed these, or the run itself decided them again, after such a change.
-    """
-    written: dict[str, Row] = {}
-    outdated: set[str] = set()
-    for document in batch.documents:
-        decision, stored = decided[document.id], batch.stored.get(document.id)
-        if decision.group is None:
-            continue  # it was not to be written
-        text = None if stored is None else _text_of(stored)
-        if (
-            stored is not None
-            and text == (document.fingerprint.digest, decision.write_order)
-            and not differs(document, stored)
-            and document.content in (None, stored.content)
-        ):
-            written[document.id] = stored
-        elif text != decision.replaces:
-            outdated.add(document.id)
-    return written, outdated
 
 
 def _row(document: Document, decision: Decision, version: Any = None) -> Row:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from dataclasses import field, fields, replace
+from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from es_simhash.exact_json import loads
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -103,15 +103,8 @@ def as_failed(outcome: Outcome, document: Document, reason: str) -> Outcome:
         fingerprinted=outcome.fingerprinted,
         reason=f"{outcome.place}: {reason}",
         place=outcome.place,
-        document=json.loads(document.source),
+        document=loads(document.source),
     )
-
-
-def with_document(outcome: Outcome, document: Document) -> Outcome:
-    """Return the Outcome with its document: a decision from the checkpoint of an interrupted run lacks it."""
-    if outcome.outcome != "failed" or outcome.document is not None:
-        return outcome
-    return replace(outcome, document=json.loads(document.source))
 
 
 class Counts:

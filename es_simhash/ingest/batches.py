@@ -1,11 +1,10 @@
-"""The input in batches: bounded by count and by size, from a sync or an async iterator."""
+"""The input in batches: bounded by count and by size."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import AsyncIterable, Iterable, Mapping
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
@@ -19,16 +18,13 @@ if TYPE_CHECKING:
 BATCH = 500
 BATCH_SIZE = 4_000_000
 """Bytes of lines, or characters of strings in dicts, after which a batch ends."""
-_CONTAINERS = (dict, list, tuple)
 
 
 class Source:
     """Documents from one iterator: mappings or Lines, or the rows of a table.
 
     :param size: the most documents in a batch.
-    :param from_caller: the iterator is the caller's own code, so an async class runs it in the event loop. There it may
-        be an async iterable.
-    :param max_characters: a batch ends with the document by which it has that many.
+    :param from_caller: the iterator is the caller's own code, so an async class runs it in the event loop.
     :raises InputError: if the documents cannot be iterated.
     """
 
@@ -36,25 +32,19 @@ class Source:
     """The error in which the input ended, if it did. Everything before it is returned first."""
 
     def __init__(
-        self,
-        documents: AsyncIterable[Any] | Iterable[Any],
-        size: int = BATCH,
-        *,
-        from_caller: bool = True,
-        max_characters: int = BATCH_SIZE,
+        self, documents: AsyncIterable[Any] | Iterable[Any], size: int = BATCH, *, from_caller: bool = True
     ) -> None:
-        self._from_caller = from_caller
-        documents = rows_of(documents)
-        self._sync: Iterator[Any] = iter(())
-        self._async: AsyncIterator[Any] | None = None
-        if isinstance(documents, Iterable):
-            self._sync = iter(documents)
-        elif has_event_loop() and isinstance(documents, AsyncIterable):
-            self._async = aiter(documents)
+        rows = rows_of(documents)
+        self._rows: Iterator[Any] = iter(())
+        self._async_rows: AsyncIterator[Any] | None = None
+        if isinstance(rows, Iterable):
+            self._rows = iter(rows)
+        elif has_event_loop() and isinstance(rows, AsyncIterable):
+            self._async_rows = aiter(rows)
         else:
             raise InputError(f"the documents are of type {type(documents).__name__}: use an iterable of dicts")
         self._size = size
-        self._max_characters = max_characters
+        self._from_caller = from_caller
         self._count = 0
 
     def take(self, count: int | None = None) -> list[Line]:
@@ -62,39 +52,32 @@ class Source:
 
         :param count: at most so many documents, if it is less than the size.
         """
-        batch = _Batch(min(count or self._size, self._size), self._max_characters)
-        if self.error is None:
-            if self._from_caller and has_event_loop():
-                in_event_loop(self._fill_in_event_loop(batch), of_caller=True)
-            else:
-                self._fill(batch)
-        return batch.lines
-
-    def _fill(self, batch: _Batch) -> None:
-        with self._errors():
-            for document in self._sync:
-                if batch.add(self._line(document)):
-                    break
-
-    async def _fill_in_event_loop(self, batch: _Batch) -> None:
-        if self._async is None:
-            self._fill(batch)
-            return
-        with self._errors():
-            async for document in self._async:
-                if batch.add(self._line(document)):
-                    break
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
+        lines: list[Line] = []
+        most = min(count or self._size, self._size)
+        size = 0
         try:
-            yield
+            while self.error is None and len(lines) < most and size < BATCH_SIZE:
+                document = self._next()
+                if document is _END:
+                    break
+                self._count += 1
+                line = line_of(document, f"document {self._count}")
+                lines.append(line)
+                size += _size(line)
         except Exception as error:
             self.error = error
+        return lines
 
-    def _line(self, document: Any) -> Line:
-        self._count += 1
-        return line_of(document, f"document {self._count}")
+    def _next(self) -> Any:
+        if self._from_caller and has_event_loop():
+            return in_event_loop(self._next_in_event_loop(), of_caller=True)
+        return next(self._rows, _END)
+
+    async def _next_in_event_loop(self) -> Any:
+        return next(self._rows, _END) if self._async_rows is None else await anext(self._async_rows, _END)
+
+
+_END = object()
 
 
 def line_of(document: Any, place: str) -> Line:
@@ -106,38 +89,22 @@ def line_of(document: Any, place: str) -> Line:
     return Line(place, document)
 
 
-class _Batch:
-    def __init__(self, count: int, size: int) -> None:
-        self.lines: list[Line] = []
-        self._count = count
-        self._size_left = size
-
-    def add(self, line: Line) -> bool:
-        """Add a line, and return whether the batch is full."""
-        self.lines.append(line)
-        self._size_left -= _size(line)
-        return len(self.lines) >= self._count or self._size_left <= 0
-
-
 def _size(line: Line) -> int:
-    """Return the bytes of a line, or the characters of the strings in a dict at any depth.
-
-    An object that occurs twice counts once, so a dict that contains itself has a size. Floats are excluded first,
-    because this runs for each document, and a document may hold a vector of a thousand floats.
-    """
-    if line.raw is not None or not isinstance(line.document, dict):
+    """Return the bytes of a line, or the characters of the strings in a dict at any depth."""
+    if line.size:
         return line.size
-    size = 0
-    containers: list[Any] = [line.document]
-    known = {id(line.document)}
-    for container in containers:  # grows during the loop
-        for value in container.values() if isinstance(container, dict) else container:
-            if isinstance(value, str):
-                size += len(value)
-            elif type(value) is not float and isinstance(value, _CONTAINERS) and id(value) not in known:
-                known.add(id(value))
-                containers.append(value)
-    return size
+    try:
+        return _characters(line.document)
+    except RecursionError:
+        return 0  # the document is rejected
+
+
+def _characters(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(map(_characters, value.values()))
+    return sum(map(_characters, value)) if isinstance(value, list | tuple) else 0
 
 
 def mark(line: Line) -> str:

@@ -14,7 +14,7 @@ from es_simhash.deciding.outcome import Document, Outcome
 from es_simhash.errors import InputError
 from es_simhash.exact_json import dumps, has_written_floats
 from es_simhash.fingerprinting.normalisation import MAX_TEXT, check_surrogates
-from es_simhash.ingest.dead_letters import carried_line, has_json_form
+from es_simhash.ingest.dead_letters import carried_line
 from es_simhash.lines import parsed
 from es_simhash.search.keys import keys_of_texts
 from es_simhash.search.times import time_of
@@ -138,8 +138,7 @@ class Reader:
         try:
             return self._checked(line)
         except InputError as error:
-            document = line.document if line.raw is None or has_json_form(line.document) else line.raw
-            return rejected(self._id_if_any(line.document), line.place, str(error), document)
+            return rejected(self._id_if_any(line), line.place, str(error), line.document)
 
     def _checked(self, line: Line) -> _Checked:
         """Check the document of a parsed line, and normalise its text.
@@ -149,7 +148,7 @@ class Reader:
         document = line.document
         if not isinstance(document, dict):
             raise InputError(f"a document must be a JSON object, this is {kind_of(document)}{_fix(document)}")
-        id = self._id(document)
+        id = self._id(document, line.id)
         text = text_of(document, self._text_fields)
         normalised = self._fingerprinter.scheme.normalise(text, self._max_text)
         time = None if self._time_field is None else time_of(document, self._time_field)
@@ -157,15 +156,17 @@ class Reader:
         content = None if self._keep_fields else content_of(source)
         return _Checked(line, id, source, normalised, time, content)
 
-    def _id_if_any(self, document: Any) -> str | None:
+    def _id_if_any(self, line: Line) -> str | None:
         try:
-            return self._id(document)
+            return self._id(line.document, line.id)
         except (InputError, TypeError):
             return None
 
-    def _id(self, document: Mapping[str, Any]) -> str:
+    def _id(self, document: Mapping[str, Any], outside: str | None) -> str:
         field = self._id_field
         id = document[field] if field in document else field_value(document, field)
+        if id is None and field not in document and outside is not None:
+            return outside
         if id is None and field not in document:
             raise InputError(f"no field {field!r}: name the field that holds the id (id_field)")
         if isinstance(id, bool) or not isinstance(id, str | int):

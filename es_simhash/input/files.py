@@ -84,7 +84,7 @@ def checked_format(format: str | None) -> str | None:
     return format
 
 
-def lines_of(stream: io.BufferedReader, name: str, format: str | None = None, encoding: str = UTF_8) -> Iterator[Line]:
+def lines_of(stream: IO[bytes], name: str, format: str | None = None, encoding: str = UTF_8) -> Iterator[Line]:
     """Yield the documents of a stream. JSON lines are not parsed yet.
 
     :param stream: the file, opened in binary mode, with a buffer. It stays open.

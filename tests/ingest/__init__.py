@@ -1,20 +1,19 @@
-"""What the tests of the way in share: any JSON value, a reader, and documents in batches."""
+"""What the tests of ingest share: any JSON value, a reader, documents, and the worker processes that run."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from es_simhash import Fingerprinter, Outcome
-from es_simhash.deciding.outcome import Document
-from es_simhash.ingest.batches import Source
-from es_simhash.ingest.ids import FirstPlaces, claim
+from es_simhash import Documents, Fingerprinter
 from es_simhash.ingest.reader import Reader
+from tests.contract import LinearStore
 
-Item = Document | Outcome
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 VALUES = st.recursive(
     st.none()
@@ -27,18 +26,30 @@ VALUES = st.recursive(
 )
 
 
-def reader(id_field: str = "id", *text_fields: str, max_text: int = 100, **limit: int) -> Reader:
-    return Reader(Fingerprinter(), id_field, text_fields or ("text",), max_text, **limit)
+class Endless:
+    """Documents without an end, counted."""
+
+    def __init__(self) -> None:
+        self.read = 0
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        while True:
+            self.read += 1
+            yield {"id": self.read, "text": f"第{self.read}条"}
 
 
-def batches(documents: Any, size: int = 500, **limit: int) -> list[list[Item]]:
-    source = Source(documents, size, **limit)
-    with FirstPlaces() as ids:
-        return [claim(reader().read_all(lines), ids) for lines in iter(source.take, [])]
+def reader(id_field: str = "id", *text_fields: str, **options: Any) -> Reader:
+    return Reader(Fingerprinter(), id_field, text_fields or ("text",), **options)
 
 
-def documents(count: int) -> list[dict[str, Any]]:
-    return [{"id": number, "text": "x"} for number in range(count)]
+def new(store: Any = None) -> Documents:
+    documents = Documents(LinearStore() if store is None else store)
+    documents.setup(keys=False)
+    return documents
+
+
+def contents(documents: Documents) -> list[Any]:
+    return sorted((row.id, row.fingerprint, row.digest, row.group, row.duplicate_of) for row in documents.export())
 
 
 def worker_pids(parent: int | None = None) -> list[int]:
@@ -52,5 +63,5 @@ def worker_pids(parent: int | None = None) -> list[int]:
     return [
         int(pid)
         for pid, ppid, state, arguments in (row for row in rows if len(row) == 4)
-        if int(ppid) == (parent or os.getpid()) and "es_simhash.worker_process" in arguments and state[0] != "Z"
+        if int(ppid) == (parent or os.getpid()) and "LokyProcess" in arguments and state[0] != "Z"
     ]

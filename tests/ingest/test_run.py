@@ -1,0 +1,143 @@
+"""A run: the outcomes of every document in order, whatever the sizes of batches, and whatever ends it."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch import Elasticsearch
+from elasticsearch.helpers import bulk
+
+from es_simhash import Documents, DuplicateRule
+from es_simhash.errors import DuplicateFound, InputError, StoreError
+from es_simhash.ingest.batches import Source
+from tests.contract import LinearStore
+from tests.contract.watched import Failing
+from tests.ingest import Endless, new
+from tests.limited import ingested
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from es_simhash import Outcome
+
+BATCH = 5
+STORM = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
+
+
+# --- batches -----------------------------------------------------------------------------------------------
+
+
+def test_batches_have_the_size_asked_for_and_input_is_taken_no_further() -> None:
+    documents = Endless()
+    source = Source(documents, 3)
+    assert [[line.document["id"] for line in source.take()] for _ in range(2)] == [[1, 2, 3], [4, 5, 6]]
+    assert documents.read == 6
+    assert [line.document["id"] for line in source.take(2)] == [7, 8]
+
+
+@pytest.mark.parametrize(
+    "document", [{"text": "雨" * 60}, {"a": {"b": "雨" * 60}}, {"a": [{"b": "雨" * 30}, ("雨" * 30,)], "n": [1, 2.5]}]
+)
+def test_a_batch_ends_when_it_has_enough_characters(document: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("es_simhash.ingest.batches.BATCH_SIZE", 100)
+    source = Source([document] * 7)
+    assert [len(lines) for lines in iter(source.take, [])] == [2, 2, 2, 1]
+
+
+def test_a_document_that_holds_itself_or_is_very_deep_is_rejected() -> None:
+    itself: dict[str, Any] = {"id": 1, "text": "x"}
+    itself["both"] = [itself, itself]
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    given = [itself, {"id": 2, "text": "x", "deep": deep}, {("a", 1): 2}, {"id": 3, "text": "x"}]
+    assert [outcome.outcome for outcome in new().ingest(given)] == ["rejected"] * 3 + ["new"]
+
+
+@pytest.mark.parametrize("ahead", [0, 3])
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 500])
+def test_the_later_document_with_an_id_replaces_the_earlier_one(ahead: int, batch_size: int) -> None:
+    texts = [("a", STORM), ("b", "乙" * 9), ("a", "丙" * 9), ("c", STORM), ("a", STORM), ("a", STORM), ("b", "丁" * 9)]
+    given = [{"id": id, "text": text} for id, text in texts]
+    documents = new()
+    outcomes = list(ingested(documents, given, ahead=ahead, batch_size=batch_size, rule="fingerprint"))
+    assert [(outcome.outcome, outcome.duplicate_of) for outcome in outcomes] == [
+        ("new", None),
+        ("new", None),
+        ("updated", None),
+        ("new", None),
+        ("updated", "c"),
+        ("unchanged", "c"),
+        ("updated", None),
+    ]
+    assert {id: source["text"] for id, source in documents.sources(["a", "b", "c"]).items()} == dict(texts)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_no_more_is_read_than_so_many_batches_while_nobody_takes_outcomes(workers: int) -> None:
+    # The one whose outcomes are given, the one that is looked up, and one more than there are workers.
+    most = workers + 3 if workers else 1
+    source = Endless()
+    outcomes: Any = ingested(new(), source, ahead=workers + 1 if workers else 0, batch_size=BATCH)
+    for taken in range(1, 8 * BATCH + 1):
+        next(outcomes)
+        assert source.read <= ((taken - 1) // BATCH + most) * BATCH
+    outcomes.close()
+
+
+# --- errors ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [0, 1, 12, 20])
+@pytest.mark.parametrize("ahead", [0, 1, 3])
+@pytest.mark.parametrize("error", [ZeroDivisionError, InputError, StoreError])
+def test_what_was_read_before_an_error_of_the_input_is_done(ahead: int, error: type[Exception], count: int) -> None:
+    def source() -> Iterator[Any]:
+        yield from ({"id": number, "text": "x"} for number in range(count))
+        raise error("gone")
+
+    threads = threading.active_count()
+    outcomes: list[Outcome] = []
+    with pytest.raises(error, match="gone"):
+        outcomes.extend(ingested(new(), source(), ahead=ahead, batch_size=BATCH, rule="fingerprint"))
+    assert [(outcome.id, outcome.stored) for outcome in outcomes] == [(str(number), True) for number in range(count)]
+    assert threading.active_count() == threads
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 3])
+@pytest.mark.parametrize("method", ["fetch", "candidates", "write"])
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_an_error_of_the_store_says_how_many_documents_were_read_and_are_not_stored(
+    ahead: int, method: str, number: int
+) -> None:
+    store, source = Failing(LinearStore(), method, number, StoreError("it broke")), Endless()
+    outcomes: list[Outcome] = []
+    with pytest.raises(StoreError, match="it broke") as error:
+        outcomes.extend(ingested(new(store), source, ahead=ahead, batch_size=BATCH, rule="fingerprint"))
+    assert f"; {source.read - len(outcomes)} documents that were read are not stored" in str(error.value)
+    assert [(outcome.id, outcome.stored) for outcome in outcomes] == [
+        (str(id), True) for id in range(1, len(outcomes) + 1)
+    ]
+
+
+def test_after_a_stop_at_a_duplicate_the_next_run_finds_what_was_written() -> None:
+    store = LinearStore(lagging=True)
+    given = [{"id": id, "text": text} for id, text in (("a", "甲"), ("b", "乙"), ("copy", "甲"))]
+    with pytest.raises(DuplicateFound):
+        list(Documents(store).ingest(given, on_duplicate="fail", rule="fingerprint"))
+    (outcome,) = Documents(store).ingest([{"id": "c", "text": "乙"}], rule="fingerprint")
+    assert (outcome.outcome, outcome.duplicate_of) == ("exact_duplicate", "b")
+
+
+@pytest.mark.elasticsearch
+def test_a_backfill_with_a_wrong_field_stops_with_one_error(elasticsearch_url: str, make_index: Any) -> None:
+    index = make_index()
+    with Elasticsearch(elasticsearch_url) as client:
+        bulk(client, [{"_id": id, "_source": {"title": STORM}} for id in range(150)], index=index, refresh=True)
+        with Documents(client, index=index) as documents:
+            with pytest.raises(InputError, match=r"^stopped, because none of the first 100 .* field 'body'.* filter"):
+                list(documents.backfill(rule=DuplicateRule("fingerprint", text_field="body")))
+            outcomes = list(documents.backfill(rule=DuplicateRule("fingerprint", text_field="title")))
+    assert {outcome.outcome for outcome in outcomes} == {"new", "exact_duplicate"}
