@@ -58,6 +58,10 @@ class StoreOptions(TypedDict):
     deadline: float | None
 
 
+api_key_option = click.option(
+    "--api-key", metavar="KEY", help="API key for Elasticsearch.  [default: $ELASTIC_API_KEY]"
+)
+ca_certs_option = click.option("--ca-certs", metavar="FILE", help="Certificates that the server's is checked with.")
 _STORE_OPTIONS = [
     click.option(
         "--store",
@@ -65,8 +69,8 @@ _STORE_OPTIONS = [
         help="sqlite:///path/to.db or [opensearch+]http://user:password@host:port/index.  "
         "[default: $ELASTICSEARCH_URL, else ./es-simhash.db]",
     ),
-    click.option("--api-key", metavar="KEY", help="API key for Elasticsearch.  [default: $ELASTIC_API_KEY]"),
-    click.option("--ca-certs", metavar="FILE", help="Certificates that the server's is checked with."),
+    api_key_option,
+    ca_certs_option,
     click.option(
         "--deadline",
         metavar="SECONDS",
@@ -214,12 +218,12 @@ text_field_option = click.option(
     "--text-field",
     metavar="FIELDS",
     callback=parsed_by(field_names),
-    help="Field with the text, or title,body.  [default: the store's]",
+    help="Field with the text, or title,body.  [default: the store's, else text]",
 )
 id_field_option = click.option(
     "--id-field",
     metavar="FIELD",
-    help="Field with the id, such as meta.id.  [default: the store's]",
+    help="Field with the id, such as meta.id.  [default: the store's, else id]",
 )
 
 
