@@ -82,7 +82,7 @@ def test_help_fits_on_a_screen_and_documents_each_option(path: tuple[str, ...], 
 
 @each_command
 def test_help_has_examples_that_the_command_understands(path: tuple[str, ...], command: click.Command) -> None:
-    examples = re.findall(r"^ +(?:.* \| )?es-simhash (.*?)(?: {3,}.*| > .*)?$", help_of(path), re.MULTILINE)
+    examples = re.findall(r"^ +(?:.* \| )?es-simhash (.*?)(?: {3,}.*| [>|] .*)?$", help_of(path), re.MULTILINE)
     assert examples
     for example in examples:
         assert example.startswith(" ".join(path))
