@@ -48,7 +48,7 @@ def differences(a: str, b: str, scheme: Scheme) -> list[Part]:
     Of a text with more than ``LONGEST`` characters, the parts are its beginning. Under a Scheme for HTML, they are the
     texts without markup.
     """
-    texts = [_shown(text, scheme) for text in (a, b)]
+    texts = [shown(text, scheme) for text in (a, b)]
     # Where each word begins and ends.
     spans = [list(_spans(text)) for text in texts]
     keys: dict[str, str] = {}
@@ -61,7 +61,8 @@ def differences(a: str, b: str, scheme: Scheme) -> list[Part]:
     return [part for part in parts if part.a or part.b]
 
 
-def _shown(text: str, scheme: Scheme) -> str:
+def shown(text: str, scheme: Scheme) -> str:
+    """Return what is compared of a text: its first ``LONGEST`` characters, under a Scheme for HTML without markup."""
     return (text_of_html(text) if scheme.markup == "html" else text)[:LONGEST]
 
 
@@ -116,11 +117,11 @@ def shortened(parts: Sequence[Part], context: int, most: int) -> tuple[list[Part
     :param context: characters of the same text that are kept beside each differing part.
     :param most: about how many characters of each text are returned.
     """
-    shown: list[Part] = []
+    kept: list[Part] = []
     size = 0
     for index, part in enumerate(parts):
         if size >= most:
-            return shown, sum(not rest.same for rest in parts[index:])
+            return kept, sum(not rest.same for rest in parts[index:])
         left = most - size
         if part.same:
             first, last = index == 0, index == len(parts) - 1
@@ -129,8 +130,8 @@ def shortened(parts: Sequence[Part], context: int, most: int) -> tuple[list[Part
             )
         part = replace(part, a=_end_cut(part.a, left), b=_end_cut(part.b, left))
         size += max(len(part.a), len(part.b))
-        shown.append(part)
-    return shown, 0
+        kept.append(part)
+    return kept, 0
 
 
 def _middle_cut(text: str, context: int, first: bool, last: bool) -> str:

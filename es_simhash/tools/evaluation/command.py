@@ -23,6 +23,7 @@ from es_simhash.cli.options import (
     store_options,
 )
 from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.fingerprinting.normalisation import check_surrogates
 from es_simhash.tools.evaluation.figures import LabelledPair
 from es_simhash.tools.evaluation.figures import evaluate as evaluate_pairs
 from es_simhash.tools.evaluation.intervals import CONFIDENCE
@@ -125,6 +126,7 @@ def _labelled(lines: Iterator[Line], progress: Progress) -> Iterator[LabelledPai
             a, b, label = pair.get("a"), pair.get("b"), pair.get("copy")
             if not isinstance(a, str) or not isinstance(b, str):
                 raise InputError('"a" and "b" must be texts')
+            check_surrogates(a + b, "a text")
             if str(label).lower() not in _LABELS:
                 raise InputError(f'the label "copy" is {json.dumps(label)}: write true or false')
             yield LabelledPair(a, b, _LABELS[str(label).lower()], line.place)

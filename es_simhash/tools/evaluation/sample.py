@@ -52,7 +52,7 @@ def sample_pairs(
         heapq.nsmallest(
             LOOKED_UP * size,
             (row.id for row in documents.export(filter=filter)),
-            key=lambda id: mmh3.hash64(id, seed, signed=False)[0],
+            key=lambda id: mmh3.hash64(f"{seed}:{id}")[0],
         )
     )
     drawn: set[str] = set()

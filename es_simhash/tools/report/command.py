@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from es_simhash.tools.report.page import Language
 
 _COLUMNS = ("group", "members", "id", "exact", "title")
+_BATCH = 500
+"""Members whose titles are fetched together."""
 _FORMULA = tuple("=+-@＝＋－＠")
 """A spreadsheet takes a cell that begins with one of these for a formula."""
 
@@ -122,11 +124,13 @@ def _print_json(review: Review, most: int | None) -> None:
 def _print_csv(review: Review, most: int | None) -> None:
     print_utf8("\ufeff" + _csv_line(_COLUMNS))  # by this mark spreadsheets know that it is UTF-8
     for group in review.groups.largest(most):
-        members = review.groups.members(group)
-        sources = review.sources([group.head, *(member.id for member in members)])
-        for id, exact in ((group.head, False), *((member.id, member.exact) for member in members)):
-            cells = (_cell(group.head), group.members, _cell(id), exact, _cell(review.title(sources.get(id, {}))))
-            print_utf8(_csv_line(cells))
+        members = [(group.head, False), *((member.id, member.exact) for member in review.groups.members(group))]
+        for start in range(0, len(members), _BATCH):
+            batch = members[start : start + _BATCH]
+            sources = review.sources(id for id, _ in batch)
+            for id, exact in batch:
+                title = review.title(sources.get(id, {}))
+                print_utf8(_csv_line((_cell(group.head), group.members, _cell(id), exact, _cell(title))))
 
 
 def _csv_line(cells: Iterable[Any]) -> str:

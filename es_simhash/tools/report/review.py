@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash import compare
 from es_simhash.similarity.text_fields import field_value, text_or_none
-from es_simhash.tools.differences import differences, shortened
+from es_simhash.tools.differences import differences, shortened, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from es_simhash import Comparison, Documents, DuplicateRule, Fingerprinter
+    from es_simhash import Documents, DuplicateRule, Fingerprinter
     from es_simhash.tools.differences import Part
     from es_simhash.tools.report.groups import Group, Groups
 
@@ -94,7 +94,6 @@ class ShownPair:
     id: str
     title: str
     other: ShownText
-    numbers: tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class Review:
@@ -123,7 +122,7 @@ class Review:
         """Return the title of a document, or the beginning of its text, on one line."""
         title = None if self._title_field is None else field_value(source, self._title_field)
         if not isinstance(title, str) or not title.strip():
-            title = self.text(source)
+            title = shown(self.text(source), self.fingerprinter.scheme)
         line = " ".join(title[: 4 * TITLE].split())
         return line if len(line) <= TITLE else line[:TITLE] + "…"
 
@@ -138,18 +137,21 @@ class Review:
         sources = self.sources([group.head, *near])
         head = sources.get(group.head, {})
         text = self.text(head)
-        shown = []
-        for id in near:
-            source = sources.get(id, {})
-            comparison = compare(text, self.text(source), self.fingerprinter, rule=self.rule)
-            shown.append(self._shown_text(text, id, source, comparison))
-        shown.sort(key=lambda member: (member.similarity or 0, -(member.distance or 0)))
-        return ShownGroup(group, self.title(head), text[:LONGEST], shown[:MEMBERS], exact[:NAMED])
+        beside = [self._shown_text(text, id, sources.get(id, {})) for id in near]
+        beside.sort(key=lambda member: (member.similarity or 0, -(member.distance or 0)))
+        text = shown(text, self.fingerprinter.scheme)
+        text = text if len(text) <= LONGEST else text[:LONGEST] + "…"
+        return ShownGroup(group, self.title(head), text, beside[:MEMBERS], exact[:NAMED])
 
-    def _shown_text(self, beside: str, id: str, source: Mapping[str, Any], comparison: Comparison) -> ShownText:
-        parts, more = shortened(differences(beside, self.text(source), self.fingerprinter.scheme), CONTEXT, LONGEST)
-        distance = comparison.distance if self.rule.rule == "fingerprint" else None
-        return ShownText(id, self.title(source), comparison.similarity, distance, parts, more)
+    def _shown_text(self, beside: str, id: str, source: Mapping[str, Any]) -> ShownText:
+        text = self.text(source)
+        parts, more = shortened(differences(beside, text, self.fingerprinter.scheme), CONTEXT, LONGEST)
+        similarity = distance = None
+        if beside and text:
+            comparison = compare(beside, text, self.fingerprinter, rule=self.rule)
+            similarity = comparison.similarity
+            distance = comparison.distance if self.rule.rule == "fingerprint" else None
+        return ShownText(id, self.title(source), similarity, distance, parts, more)
 
     def pairs_with_other_numbers(self) -> list[ShownPair]:
         """Return pairs of a random sample that are similar enough, and no duplicates because of their numbers."""
@@ -162,8 +164,7 @@ class Review:
                 pairs.setdefault(frozenset((pair.id, pair.other.id)), pair)
             if len(pairs) >= PAIRS:
                 break
-        shown = sorted(pairs.values(), key=lambda pair: -(pair.other.similarity or 0))
-        return shown[:PAIRS]
+        return sorted(pairs.values(), key=lambda pair: -(pair.other.similarity or 0))[:PAIRS]
 
     def _other_numbers(self, ids: Sequence[str]) -> Iterator[ShownPair]:
         """Yield for each document the first other one that only its numbers keep apart."""
@@ -179,10 +180,9 @@ class Review:
         for id, source in sources.items():
             text = self.text(source)
             for other in others[id]:
-                if other not in other_sources or rows[id].group == rows[other].group:
+                if not {id, other} <= rows.keys() or rows[id].group == rows[other].group or other not in other_sources:
                     continue
                 comparison = compare(text, self.text(other_sources[other]), self.fingerprinter, rule=self.rule)
                 if comparison.verdict == "different" and not comparison.numbers_agree:
-                    shown = self._shown_text(text, other, other_sources[other], comparison)
-                    yield ShownPair(id, self.title(source), shown, (comparison.only_a, comparison.only_b))
+                    yield ShownPair(id, self.title(source), self._shown_text(text, other, other_sources[other]))
                     break

@@ -1,0 +1,73 @@
+"""``es-simhash report`` writes the page, or prints the groups for programs and spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_simhash import Documents
+from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a store."""
+    documents = [
+        {"id": "=1", "title": "=cmd()", "text": STORM, "lang": "zh"},
+        {"id": "b", "title": "b", "text": STORM_NEAR, "lang": "zh"},
+        {"id": "c", "text": STORM.replace("，", ",")},
+        {"id": "d", "text": HARVEST},
+        {"id": "e", "text": HARVEST},
+    ]
+    with Documents(f"sqlite:///{tmp_path}/es-simhash.db") as store:
+        list(store.ingest(documents))
+    return tmp_path
+
+
+def test_the_page_is_for_its_owner_alone_and_the_counts_are_printed(folder: Path) -> None:
+    done = es_simhash("report --lang zh --title-field title --out page.html", cwd=folder)
+    assert done.out == "5 documents, 2 groups with 5 members: see page.html\n"
+    text = (folder / "page.html").read_text(encoding="utf-8")
+    assert "最大的分组" in text
+    assert "=cmd()" in text
+    if os.name == "posix":
+        assert stat.S_IMODE((folder / "page.html").stat().st_mode) == 0o600
+
+
+def test_json_lines_have_the_groups_the_largest_first(folder: Path) -> None:
+    first, second = es_simhash("report --json --title-field title", cwd=folder).json
+    assert first == {"group": "=1", "members": 3, "exact": 1, "title": "=cmd()", "ids": ["=1", "b", "c"]}
+    assert (second["group"], second["ids"], second["exact"]) == ("d", ["d", "e"], 1)
+    assert second["title"] == HARVEST[:80] + "…"
+    assert len(es_simhash("report --json --groups 1", cwd=folder).json) == 1
+    [only] = es_simhash("report --json --filter", '{"term": {"lang": "zh"}}', cwd=folder).json
+    assert only["ids"] == ["=1", "b"]
+    assert not (folder / "report.html").exists()
+
+
+def test_csv_has_a_row_for_each_member_and_no_formulas(folder: Path) -> None:
+    done = es_simhash("report --csv --title-field title", cwd=folder)
+    assert done.out.startswith("\ufeff")
+    rows = list(csv.DictReader(io.StringIO(done.out[1:])))
+    assert [(row["group"], row["members"], row["id"], row["exact"]) for row in rows] == [
+        ("'=1", "3", "'=1", "False"),
+        ("'=1", "3", "b", "False"),
+        ("'=1", "3", "c", "True"),
+        ("d", "2", "d", "False"),
+        ("d", "2", "e", "True"),
+    ]
+    assert rows[0]["title"] == "'=cmd()"
+
+
+def test_a_page_that_cannot_be_written_is_named(folder: Path) -> None:
+    done = es_simhash("report --out no/page.html", cwd=folder)
+    assert complaint(done) == "es-simhash: cannot write the report to no/page.html: No such file or directory"
+    assert es_simhash("report --json --csv", cwd=folder).code == 2
