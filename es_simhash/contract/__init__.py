@@ -3,7 +3,7 @@
 from es_simhash.contract.candidates import Candidates, Found
 from es_simhash.contract.documents import Scan, ScanPage, Written, pages
 from es_simhash.contract.fingerprints import FingerprintPage
-from es_simhash.contract.health import Check, Location, Space, Status, does_not_exist, similar_first
+from es_simhash.contract.health import Location, does_not_exist, similar_first
 from es_simhash.contract.rows import Entry, Link, Probe, Row
 from es_simhash.contract.seen import Changed, UserState, seen_mismatch
 from es_simhash.contract.setup import KeysState, Place, StoredRule, scheme_mismatch
@@ -12,7 +12,6 @@ from es_simhash.contract.store import Store
 __all__ = [
     "Candidates",
     "Changed",
-    "Check",
     "Entry",
     "FingerprintPage",
     "Found",
@@ -24,8 +23,6 @@ __all__ = [
     "Row",
     "Scan",
     "ScanPage",
-    "Space",
-    "Status",
     "Store",
     "StoredRule",
     "UserState",

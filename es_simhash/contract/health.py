@@ -1,17 +1,15 @@
-"""What is at the address of a store, what is wrong with it, and what fills it."""
+"""What is at the address of a store."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from es_simhash.errors import NotSetUp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-Status = Literal["ok", "advice", "problem", "not tried"]
+    from collections.abc import Iterable
 
 NAMED = 5
 """The most other stores that a message names."""
@@ -36,35 +34,6 @@ def similar_first(name: str, others: Iterable[str]) -> tuple[str, ...]:
     names = sorted(set(others) - {name})
     similar = get_close_matches(name, names, NAMED)
     return (*similar, *(other for other in names if other not in similar))[:NAMED]
-
-
-@dataclass(frozen=True)
-class Check:
-    """One line of a diagnosis.
-
-    :param name: what was looked at, such as ``disk``.
-    :param status: ``ok``; ``advice`` (a load works, but something can be better); ``problem`` (a load fails, or its
-        result is wrong); or ``not tried``.
-    :param text: what was found; unless it is ok, what to do, or why it was not tried.
-    """
-
-    name: str
-    status: Status
-    text: str
-
-
-@dataclass(frozen=True)
-class Space:
-    """How many bytes a store takes.
-
-    :param total: of the index without replicas, or of the file; None if the store does not say.
-    :param fields: by field, or by table and index. They may be a little less than the total.
-    :param reason: why ``fields`` is empty.
-    """
-
-    total: int | None = None
-    fields: Mapping[str, int] = field(default_factory=dict)
-    reason: str = ""
 
 
 def does_not_exist(location: Location, name: str, init: str = "init") -> NotSetUp:

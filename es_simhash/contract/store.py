@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from es_simhash.contract.candidates import Candidates, Found
     from es_simhash.contract.documents import Scan, ScanPage, Written
     from es_simhash.contract.fingerprints import FingerprintPage
-    from es_simhash.contract.health import Check, Location, Space
+    from es_simhash.contract.health import Location
     from es_simhash.contract.rows import Entry, Link, Row
     from es_simhash.contract.seen import Changed, UserState
     from es_simhash.contract.setup import KeysState, Place, StoredRule
@@ -95,17 +95,6 @@ class Store(Protocol):
         """Check that the store can compare the times in a field of the documents.
 
         :raises InputError: if it cannot. The message says how to change that.
-        """
-
-    def switch_alias(self, alias: str, to: str, check: bool = False) -> None:
-        """Take an alias from the indices of this store, and give it to another index of the server, at one moment.
-
-        It keeps its filter. If the other index alone has the alias already, nothing is done.
-
-        :param to: name of the other index, or of an alias that it alone has.
-        :param check: change nothing, and do not look at the other index: it may not exist yet.
-        :raises InputError: if this store's indices do not have the alias, or if others have it too.
-        :raises Unsupported: if the store has no aliases.
         """
 
     # --- read documents --------------------------------------------------------------------------------------------
@@ -223,23 +212,6 @@ class Store(Protocol):
         """Return what is at the address of the store, for a message to a user whose store was not set up.
 
         It makes nothing. If the store may not list its neighbours, ``others`` is empty.
-        """
-
-    def examine(self) -> tuple[Check, ...]:
-        """Look for everything in the store that a load needs. Nothing is written.
-
-        A fault is a Check, and no error: also if the store cannot be reached.
-        """
-
-    def measure_space(self) -> Space:
-        """Return how many bytes the store and its fields take. It may read the whole store."""
-
-    def count_keys(self, most: int) -> tuple[tuple[str, int], ...]:
-        """Return the most frequent keys of texts, each with its number of documents, the most frequent first.
-
-        In an index of several shards numbers may be too low.
-
-        :param most: the most keys.
         """
 
     # --- the items that users have seen ----------------------------------------------------------------------------

@@ -14,7 +14,6 @@ import numpy as np
 
 from es_simhash.contract import (
     Changed,
-    Check,
     FingerprintPage,
     Found,
     KeysState,
@@ -22,7 +21,6 @@ from es_simhash.contract import (
     Place,
     Row,
     ScanPage,
-    Space,
     StoredRule,
     Written,
     scheme_mismatch,
@@ -30,7 +28,6 @@ from es_simhash.contract import (
 )
 from es_simhash.contract.store import NO_VERSIONS
 from es_simhash.errors import NotSetUp, Unsupported
-from es_simhash.search.encoding import encoded
 from es_simhash.search.filters import matches, parse_filter
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.keys import KeyIndex
@@ -138,9 +135,6 @@ class LinearStore:
     def _check_set_up(self) -> None:
         if self._scheme is None:
             raise NotSetUp(f"{self.name} is not set up: call set_up first")
-
-    def switch_alias(self, alias: str, to: str, check: bool = False) -> None:
-        raise Unsupported(f"{self.name} has no aliases")
 
     @_locked
     def describe_seen(self) -> SeenConfig | None:
@@ -384,21 +378,8 @@ class LinearStore:
     # --- the store itself ------------------------------------------------------------------------------------------
 
     @_locked
-    def examine(self) -> tuple[Check, ...]:
-        return (Check("memory", "ok", f"{len(self.rows):,} documents"),)
-
-    @_locked
     def locate(self) -> Location:
         return Location(self._scheme is not None or self._config is not None, len(self.rows))
-
-    @_locked
-    def measure_space(self) -> Space:
-        return Space(reason="a store in memory has no files")
-
-    @_locked
-    def count_keys(self, most: int) -> tuple[tuple[str, int], ...]:
-        counts = Counter(key for row, _ in self.searchable.values() for key in encoded(row.keys))
-        return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:most])
 
 
 def is_near(row: Row, probe: Probe, max_distance: int) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from es_simhash.retries import Retrying
 from es_simhash.stores.elasticsearch import (
-    aliases,
     clock,
     documents,
     fingerprints,
@@ -43,6 +42,16 @@ class IndexStore(Retrying):
         self._index = index
         self._owned = owned
 
+    @property
+    def client(self) -> Any:
+        """The official client."""
+        return self._index.client
+
+    @property
+    def index(self) -> str:
+        """The name of the index, or of an alias of it."""
+        return self._index.index
+
     def close(self) -> None:
         """Close the client, if it belongs to the store."""
         if self._owned:
@@ -59,7 +68,6 @@ class IndexStore(Retrying):
     describe_rule = requested(stored_rule.describe_rule)
     keep_rule = requested(stored_rule.keep_rule)
     check_time_field = requested(times.check_time_field)
-    switch_alias = requested(aliases.switch_alias)
 
     # --- read documents --------------------------------------------------------------------------------------------
 
@@ -85,9 +93,6 @@ class IndexStore(Retrying):
     # --- the store itself ------------------------------------------------------------------------------------------
 
     locate = requested(health.locate)
-    examine = requested(health.examine)
-    measure_space = requested(health.measure_space)
-    count_keys = requested(health.count_keys)
 
     # --- the items that users have seen ----------------------------------------------------------------------------
 

@@ -27,8 +27,6 @@ from es_simhash.search.key_levels import (
     Array,
     entries_of,
     positions_of,
-    range_of,
-    without_length,
 )
 from es_simhash.search.key_table import KeyTable, most_entries_held
 from es_simhash.search.levels import levels_kept
@@ -243,28 +241,6 @@ class StoredKeys:
 
     def _damaged(self) -> StoreError:
         return StoreError(f"{self._name} is damaged: its table of keys cannot be read; restore it from a copy")
-
-    def most_frequent(self, most: int, connection: Connection) -> list[tuple[int, int, list[int]]]:
-        """Return the most frequent keys as entries have them, their numbers of documents, and some of these."""
-        shift = np.uint64(POSITION_BITS)
-        there = _numbers_there(self._last_number(connection), connection)
-        counted = []
-        for level in self._current(connection).values():
-            for entries, _ in _pieces([level], np.zeros(0, dtype=np.uint64)):
-                keys, counts = np.unique(without_length(_of_these(entries, there) >> shift), return_counts=True)
-                kept = counts > (1 if len(keys) > _MANY else 0)
-                counted.append((keys[kept], counts[kept]))
-        if not counted:
-            return []
-        keys, indices = np.unique(np.concatenate([some for some, _ in counted]), return_inverse=True)
-        counts = np.bincount(indices, np.concatenate([some for _, some in counted])).astype(np.int64)
-        found = []
-        for index in np.lexsort((keys, -counts))[:most].tolist():
-            lowest, highest = range_of(keys[index : index + 1])
-            some = np.concatenate([level.entries(lowest, highest)[0] for level in self._levels.values()])
-            numbers = positions_of(_of_these(some, there)[:_SOME])
-            found.append((int(keys[index]), int(counts[index]), numbers.tolist()))
-        return found
 
     def add(self, rows: Sequence[Row], numbers: Sequence[int], connection: Connection) -> None:
         """Write the keys of documents.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from es_simhash.errors import Unsupported
 from es_simhash.retries import Retrying, retried
 from es_simhash.stores.sqlite import documents, search
 from es_simhash.stores.sqlite import examine as health
@@ -82,9 +81,6 @@ class SqliteStore(Retrying):
     def check_time_field(self, field: str) -> None:
         """Do nothing: the time of a document is read from the document itself."""
 
-    def switch_alias(self, alias: str, to: str, check: bool = False) -> None:
-        raise Unsupported(f"{self.name} is a file, so it has no aliases")
-
     # --- read documents --------------------------------------------------------------------------------------------
 
     fetch = _of_file(documents.fetch)
@@ -115,9 +111,6 @@ class SqliteStore(Retrying):
     # --- the store itself ------------------------------------------------------------------------------------------
 
     locate = _of_file(health.locate)
-    examine = _of_file(health.examine)
-    measure_space = _of_file(health.measure_space)
-    count_keys = _of_file(health.count_keys)
 
     # --- the items that users have seen ----------------------------------------------------------------------------
 

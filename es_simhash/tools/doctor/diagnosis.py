@@ -1,18 +1,17 @@
-"""Look for everything that a load needs: the server or the file, the index, the Scheme, the keys, the rule."""
+"""What doctor says: a line for each thing that it looks at."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Check, KeysState, StoredRule, scheme_mismatch
-from es_simhash.errors import SimhashError
+from es_simhash.errors import NotSetUp, SimhashError
+from es_simhash.tools.doctor.checks import Check
+from es_simhash.tools.doctor.file import look_at_file
+from es_simhash.tools.doctor.server import look_at_server
 
 if TYPE_CHECKING:
     from es_simhash import Documents
-
-_WORTHLESS = ("server", "file", "index")
-"""If one of these has a problem, the store cannot be asked for its Scheme."""
 
 
 @dataclass(frozen=True)
@@ -34,55 +33,33 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnosis as a JSON object."""
-        checks = [{"name": each.name, "status": each.status, "text": each.text} for each in self.checks]
-        return {"store": self.store, "ok": self.ok, "checks": checks}
+        return {"store": self.store, "ok": self.ok, "checks": [asdict(check) for check in self.checks]}
 
 
 def doctor(documents: Documents) -> Diagnosis:
-    """Look at the server or the file, the index, the Scheme, the keys and the rule.
+    """Look at the server or the file, the set-up, and what the store holds.
 
     It writes nothing. A fault is a line of the Diagnosis, and no error; also a store that cannot be reached.
     """
-    name = documents.name
-    checks = documents.store.examine()
-    if any(check.status == "problem" and check.name in _WORTHLESS for check in checks):
-        reason = "the store cannot be asked: see the problem above"
-        return Diagnosis(name, (*checks, *(Check(each, "not tried", reason) for each in ("Scheme", "keys", "rule"))))
-    found = []
-    for title, look in (("Scheme", _scheme), ("keys", _keys), ("rule", _rule)):
-        try:
-            found.append(look(documents))
-        except SimhashError as error:
-            if all(check.text != str(error) for check in checks):
-                found.append(Check(title, "problem", str(error)))
-            else:
-                found.append(Check(title, "not tried", "see the problem above"))
-    return Diagnosis(name, (*checks, *found))
+    look = look_at_file if documents.name.startswith("sqlite:") else look_at_server
+    set_up = tuple(_set_up(documents))
+    is_set_up = set_up[0].status == "ok"
+    return Diagnosis(documents.name, (*set_up, *look(documents, is_set_up)))
 
 
-def _scheme(documents: Documents) -> Check:
-    stored = documents.store.describe()
-    if stored is None:
-        return Check("Scheme", "ok", "none yet: the set-up chooses it")
-    ours = documents.fingerprinter().scheme
-    if ours != stored:
-        return Check("Scheme", "problem", str(scheme_mismatch(stored, ours, documents.name)))
-    return Check("Scheme", "ok", stored.version)
-
-
-def _keys(documents: Documents) -> Check:
-    keys = documents.store.describe_keys()
-    if keys is not KeysState.INCOMPLETE:
-        return Check("keys", "ok", keys.value)
-    text = (
-        "documents lack theirs, so duplicates are missed: run `es-simhash backfill --again --text-field "
-        f"FIELD --store {documents.name}` to the end"
-    )
-    return Check("keys", "problem", text)
-
-
-def _rule(documents: Documents) -> Check:
-    stored = documents.store.describe_rule()
-    if stored == StoredRule():
-        return Check("rule", "ok", "none yet: the first ingest chooses it")
-    return Check("rule", "ok", str(stored))
+def _set_up(documents: Documents) -> list[Check]:
+    try:
+        keys = "with keys" if documents.keys() else "without keys"
+        complete = documents.keys_complete()
+        scheme, rule, id_field = documents.fingerprinter().scheme.version, documents.rule(), documents.id_field()
+    except SimhashError as error:
+        is_made = isinstance(error, NotSetUp) and documents.name.startswith("sqlite:")  # by the first ingest
+        return [Check("set-up", "advice" if is_made else "problem", str(error))]
+    checks = [
+        Check("set-up", "ok", f"Scheme {scheme}, {keys}, the id is in {id_field!r}"),
+        Check("rule", "ok", str(rule)),
+    ]
+    if not complete:
+        again = f"es-simhash backfill --again --store {documents.name}"
+        checks.append(Check("keys", "problem", f"documents lack theirs, so duplicates are missed: run `{again}`"))
+    return checks

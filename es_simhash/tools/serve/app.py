@@ -10,7 +10,7 @@ import threading
 import time
 from concurrent.futures import Future
 from http import HTTPStatus
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import prometheus_client as prometheus
 from fastapi import FastAPI, HTTPException, Request

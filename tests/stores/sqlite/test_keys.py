@@ -6,7 +6,7 @@ import random
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 import numpy as np
@@ -24,7 +24,7 @@ from es_simhash.stores.sqlite.schema import keys_as_bytes, read_keys
 from tests.contract.documents import entry, find_by_keys, keys, write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -260,12 +260,3 @@ def test_a_damaged_number_hides_one_document_alone(store: SqliteStore, file: Pat
     row = store.fetch(("3",))["3"]
     write(store, replace(entry("3", None), row=replace(row, keys=own.values, length=own.length)))
     assert "3" in found()
-
-
-def test_the_most_frequent_keys_are_counted(store: SqliteStore) -> None:
-    short: Sequence[Any] = [text_keys("天地玄黄" + letter * n) for letter in "宇宙洪荒" for n in range(1, 6)]
-    write(store, *(entry(str(n), None, keys=own.values, length=own.length) for n, own in enumerate(short)))
-    write(store, *(entry(str(n), None, keys=own.values, length=own.length) for n, own in enumerate(short[:9])))
-    store.remove(("3", "12"))
-    [(_, most), *_] = store.count_keys(3)
-    assert most == len(short) - 2, "former states do not count"
