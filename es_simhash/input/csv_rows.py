@@ -152,6 +152,8 @@ class _TextLines:
         A line inside a cell looks like a row if it has as many cells, and the first one, with digits, has the form of
         the first cell of the row: ``news-17`` and ``news-18``.
         """
+        if len(self.lines) == 1:
+            return None
         problem = f"the row goes to line {self._number}"
         if len(self.lines) > MAX_LINES:
             return f"{problem}, more than {MAX_LINES} lines: check if a quote is not closed, or write JSON lines"

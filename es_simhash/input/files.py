@@ -5,8 +5,6 @@ from __future__ import annotations
 import codecs
 import json
 from contextlib import closing
-from itertools import chain
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from es_simhash.errors import InputError
@@ -50,23 +48,6 @@ def read_file(path: str | os.PathLike[str], *, format: str | None = None, encodi
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror}") from error
     return _closing(stream, name, format, encoding)
-
-
-def read_parts(path: str | os.PathLike[str]) -> Iterator[Line]:
-    """Return :func:`read_file` of a file, or of all files of a folder in the order of their names.
-
-    Spark and other programs write a data set as a folder of several files.
-
-    :param path: of a file, or of a folder. Files whose names begin with ``_`` or ``.`` are notes of the program that
-        wrote it, and no data.
-    :raises InputError: if a file cannot be opened, or the folder has none.
-    """
-    if not Path(path).is_dir():
-        return read_file(path)
-    parts = sorted(part for part in Path(path).iterdir() if part.is_file() and part.name[0] not in "_.")
-    if not parts:
-        raise InputError(f"the folder {path} has no files: name a file, or the output of the Spark job")
-    return chain.from_iterable(map(read_file, parts))
 
 
 def _closing(stream: io.BufferedReader, name: str, format: str | None, encoding: str) -> Iterator[Line]:
