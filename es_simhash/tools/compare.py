@@ -17,6 +17,7 @@ from es_simhash.cli.options import (
     read_fingerprinter,
     rule_option,
     scheme_options,
+    store_options,
 )
 from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.fingerprinting.weights import MIN_FEATURES
@@ -26,7 +27,10 @@ from es_simhash.tools.differences import differences, shortened
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from typing_extensions import Unpack
+
     from es_simhash import Comparison, Documents, Fingerprint, Scheme
+    from es_simhash.cli.options import StoreOptions
     from es_simhash.similarity.rule import Rule
 
 _VERDICTS = {
@@ -45,28 +49,27 @@ _TOO_SHORT = f"none: fewer than {MIN_FEATURES} features (text too short)"
 @click.argument("texts", metavar="[TEXT]…", nargs=-1)
 @click.option("--file", "files", metavar="FILE", multiple=True, help="Read a text from this file; - is standard input.")
 @click.option("--id", "ids", metavar="ID", multiple=True, help="Take the text of this stored document.")
-@click.option("--store", metavar="URL", help="The store of --id; its rule and its Scheme are used.")
-@click.option("--ca-certs", metavar="FILE", help="Certificates that the server's is checked with.")
 @rule_option
 @confirm_option
 @scheme_options
 @json_option
+@store_options
 def compare(
     texts: tuple[str, ...],
     files: tuple[str, ...],
     ids: tuple[str, ...],
-    store: str | None,
-    ca_certs: str | None,
     rule: Rule | None,
     confirm: float | None,
     scheme: str | None,
     html: bool,
     as_json: bool,
+    **store: Unpack[StoreOptions],
 ) -> None:
     """Compare two texts by a rule: what they are to each other, their similarity, and what differs.
 
     Give two texts, each as TEXT, --file or --id. In this order, the first is A, and the second is B. The words that
-    only A has stand in [-…-], those that only B has in {+…+}. One text alone: its fingerprint and segments.
+    only A has stand in [-…-], those that only B has in {+…+}. One text alone: its fingerprint and segments. With
+    --store, the rule and the Scheme are that of the store.
 
     \b
     es-simhash compare "市气象台发布暴雨橙色预警" "市气象台发布暴雨红色预警"
@@ -78,8 +81,8 @@ def compare(
         raise click.UsageError("give one or two texts: TEXT, --file FILE or --id ID")
     fingerprinter, stored_rule = read_fingerprinter(scheme, html), DuplicateRule()
     given = [*texts, *map(read_text, files)]
-    if store is not None or ids:
-        with open_documents(store=store, api_key=None, ca_certs=ca_certs, deadline=None) as documents:
+    if store["store"] is not None or ids:
+        with open_documents(**store) as documents:
             stored_rule = documents.rule()
             fingerprinter = fingerprinter or documents.fingerprinter()
             given += _stored_texts(documents, ids, stored_rule)
