@@ -29,7 +29,7 @@ with running_node() as node:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.elasticsearch
 def test_document_outlives_a_killed_node(mortal_node: Node) -> None:
     url = mortal_node.url
@@ -44,7 +44,7 @@ def test_document_outlives_a_killed_node(mortal_node: Node) -> None:
         assert client.count(index="kept")["count"] == 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.elasticsearch
 def test_running_node_refuses_a_second_start_on_its_folder(mortal_node: Node) -> None:
     with pytest.raises(NodeError, match="already runs in"):
@@ -63,7 +63,7 @@ def test_a_lock_that_another_process_holds_for_a_moment_is_waited_for(tmp_path: 
         assert holder.wait() == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.elasticsearch
 def test_node_dies_with_its_killed_owner_and_its_folder_goes_at_the_next_start(mortal_node: Node) -> None:
     with subprocess.Popen([sys.executable, "-c", OWNER], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as owner:
@@ -97,7 +97,7 @@ def test_indices_are_deleted_after_the_test(elasticsearch_url: str, make_index: 
         client.indices.create(index=first)  # the second one is never made, and that is no error
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.elasticsearch
 def test_a_killed_node_comes_back_to_its_cluster_and_keeps_its_data(mortal_cluster: list[Node]) -> None:
     first, second, _ = mortal_cluster
