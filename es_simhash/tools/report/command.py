@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from es_simhash.tools.report.page import Language
 
 _COLUMNS = ("group", "members", "id", "exact", "title")
-_BATCH = 500
+_BATCH = 200
 """Members whose titles are fetched together."""
 _FORMULA = tuple("=+-@＝＋－＠")
 """A spreadsheet takes a cell that begins with one of these for a formula."""
