@@ -7,13 +7,16 @@ import json
 from collections.abc import AsyncIterable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.deciding.outcome import Document
 from es_simhash.errors import InputError
 from es_simhash.input import rows_of
 from es_simhash.lines import Line
 from es_simhash.portal import has_event_loop, in_event_loop
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterator, Sequence
+
+    from es_simhash.deciding.outcome import Outcome
 
 BATCH = 500
 BATCH_SIZE = 4_000_000
@@ -105,6 +108,21 @@ def _characters(value: Any) -> int:
     if isinstance(value, dict):
         return sum(map(_characters, value.values()))
     return sum(map(_characters, value)) if isinstance(value, list | tuple) else 0
+
+
+def parts_by_id(items: Sequence[Document | Outcome]) -> Iterator[list[Document | Outcome]]:
+    """Yield the items of a batch in parts. An id occurs once in each: the later document replaces the other."""
+    part: list[Document | Outcome] = []
+    ids: set[str] = set()
+    for item in items:
+        if isinstance(item, Document):
+            if item.id in ids:
+                yield part
+                part, ids = [], set()
+            ids.add(item.id)
+        part.append(item)
+    if part:
+        yield part
 
 
 def mark(line: Line) -> str:

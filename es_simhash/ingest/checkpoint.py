@@ -8,66 +8,72 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.contract import Scan
 from es_simhash.deciding.outcome import Counts
 from es_simhash.errors import InputError, StoreError, one_line
 from es_simhash.files import open_for_owner
+from es_simhash.ingest.batches import mark
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from es_simhash.contract import Store
+    from es_simhash.deciding.outcome import Outcome
+    from es_simhash.ingest.batches import Source
 
 FORMAT = "es-simhash checkpoint 2"
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run is.
-
-    :param run: its store and its options. A run that resumes has the same ones.
-    :param lines: how many documents are done.
-    :param mark: a short digest of the last one.
-    :param counts: of their outcomes, as ``Counts.to_dict`` returns them.
-    """
-
-    run: dict[str, Any]
-    lines: int
-    mark: str
-    counts: dict[str, int]
+_NAMES = ("format", "run", "lines", "mark", "counts")
 
 
 class Checkpoint:
-    """The checkpoint of one run. The file is made with the first batch.
+    """The checkpoint of one run. The file is made if it does not exist.
 
     :param path: of the file.
-    :param run: the store and the options of the run.
-    :raises InputError: if the file cannot be read, is something else, or belongs to another run.
+    :param run: the store and the options of the run. A run that resumes has the same ones.
+    :raises InputError: if the file cannot be read or written, is something else, or belongs to another run.
     """
 
     def __init__(self, path: str, run: Mapping[str, Any]) -> None:
-        self.path = path
+        self._path = path
         self._run = json.loads(json.dumps(run))
-        progress = read_checkpoint(path)
-        self.lines, self.mark, self._counts = 0, "", Counts()
-        if progress is None:
-            self._write()  # a folder that is missing ends the run before anything is stored
+        self._lines, self._mark, self._counts = 0, "", Counts()
+        before = _read(path)
+        if before is None:
+            self._write()
             return
-        for key in {**self._run, **progress.run}:
-            began, now = progress.run.get(key), self._run.get(key)
+        for key in {**self._run, **before["run"]}:
+            began, now = before["run"].get(key), self._run.get(key)
             if began != now:
                 raise InputError(
                     f"the checkpoint {path!r} was created with {key} {began!r}, not {now!r}: run again with the same "
                     "options, or name another file"
                 )
-        self.lines, self.mark, self._counts = progress.lines, progress.mark, Counts(progress.counts)
+        self._lines, self._mark, self._counts = before["lines"], before["mark"], Counts(before["counts"])
 
-    @property
-    def stored(self) -> bool:
-        """Whether documents that are done were stored."""
-        return self._counts.total > self._counts.not_taken
+    def skip_done(self, source: Source, store: Store) -> None:
+        """Skip the documents that are done, after a check that they are the same and are still in the store.
 
-    def done(self, lines: int, mark: str, outcomes: Any) -> None:
+        :raises InputError: if not.
+        """
+        left, lines = self._lines, []
+        while left and (taken := source.take(left)):
+            left, lines = left - len(taken), taken
+        if left or (lines and mark(lines[-1]) != self._mark):
+            raise InputError(
+                f"the checkpoint {self._path!r} belongs to another input: give the same documents in the same order, "
+                "or name another file"
+            )
+        if self._lines:
+            store.refresh()  # what the stopped run wrote may not be searchable yet
+        if self._counts.total > self._counts.not_taken and not store.count(Scan()):
+            raise InputError(
+                f"{store.name} has no documents, and the checkpoint {self._path!r} has some as done: ingest "
+                "everything again, with another checkpoint"
+            )
+
+    def done(self, lines: int, mark: str, outcomes: Iterable[Outcome]) -> None:
         """Record that the outcomes of the next batch were taken.
 
         :param lines: how many documents were read for it.
@@ -76,8 +82,8 @@ class Checkpoint:
         """
         for outcome in outcomes:
             self._counts.add(outcome)
-        self.lines += lines
-        self.mark = mark
+        self._lines += lines
+        self._mark = mark
         try:
             self._write()
         except InputError as error:
@@ -85,32 +91,23 @@ class Checkpoint:
 
     def _write(self) -> None:
         """Replace the file, so that it is whole whenever the program or the machine stops."""
-        about = {
-            "format": FORMAT,
-            "run": self._run,
-            "lines": self.lines,
-            "mark": self.mark,
-            "counts": self._counts.to_dict(),
-        }
-        new = f"{self.path}.new"
+        values = (FORMAT, self._run, self._lines, self._mark, self._counts.to_dict())
+        new = f"{self._path}.new"
         try:
             with open(new, "w", encoding="utf-8", opener=open_for_owner) as file:
-                json.dump(about, file, ensure_ascii=False, indent=1)
+                json.dump(dict(zip(_NAMES, values, strict=True)), file, ensure_ascii=False, indent=1)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(new, self.path)
+            os.replace(new, self._path)
         except OSError as error:
-            reason = error.strerror or error
             raise InputError(
-                f"the checkpoint {self.path!r} cannot be written ({reason}): name another file in a folder that exists"
+                f"the checkpoint {self._path!r} cannot be written ({error.strerror or error}): name another file in a "
+                "folder that exists"
             ) from error
 
 
-def read_checkpoint(path: str) -> Progress | None:
-    """Return what a checkpoint says; None if there is no such file.
-
-    :raises InputError: if the file cannot be read, or is something else.
-    """
+def _read(path: str) -> dict[str, Any] | None:
+    """Return what a checkpoint says; None if there is no such file."""
     try:
         with open(path, encoding="utf-8") as file:
             about = json.load(file)
@@ -122,16 +119,14 @@ def read_checkpoint(path: str) -> Progress | None:
         raise InputError(
             f"{path!r} is not the checkpoint of an ingest, or is damaged ({one_line(error)}): name another file"
         ) from error
-    try:
-        if about["format"] != FORMAT:
-            raise InputError(
-                f"the checkpoint {path!r} has the format {about['format']!r}, this release reads {FORMAT!r}: name "
-                "another file"
-            )
-        run, lines, mark, counts = (about[name] for name in ("run", "lines", "mark", "counts"))
-        if any(type(number) is not int or number < 0 for number in (lines, *counts.values())):
-            raise TypeError
-        progress = Progress(dict(run), lines, str(mark), dict(counts))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{path!r} is not the checkpoint of an ingest: name another file") from error
-    return progress
+    if not _is_checkpoint(about):
+        raise InputError(f"{path!r} is not the checkpoint of an ingest by this release: name another file")
+    return dict(about)
+
+
+def _is_checkpoint(about: Any) -> bool:
+    if not isinstance(about, dict) or set(about) != set(_NAMES) or about["format"] != FORMAT:
+        return False
+    if not (isinstance(about["run"], dict) and isinstance(about["mark"], str) and isinstance(about["counts"], dict)):
+        return False
+    return all(type(number) is int and number >= 0 for number in (about["lines"], *about["counts"].values()))

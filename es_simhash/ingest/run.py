@@ -21,7 +21,7 @@ from es_simhash.deciding.outcome import Document
 from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.files import is_same_file
 from es_simhash.fingerprinting.normalisation import MAX_TEXT
-from es_simhash.ingest.batches import BATCH, Source, mark
+from es_simhash.ingest.batches import BATCH, Source, mark, parts_by_id
 from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.ingest.reader import Reader
 from es_simhash.ingest.stored_documents import next_pass, stored_lines
@@ -123,7 +123,7 @@ def ingest(
     run = _Run(core, source, reader, options.workers, check, ahead)
     if options.checkpoint is not None:
         run.checkpoint = _checkpoint(options.checkpoint, store, rule, id_field, options)
-        _skip_done(run.checkpoint, source, store)
+        run.checkpoint.skip_done(source, store)
     try:
         yield from run.outcomes()
     except StoreError as error:
@@ -283,7 +283,7 @@ class _Run:
             if reading:
                 lines, items = reading.popleft()
                 start = 0
-                for part in _parts(items()):
+                for part in parts_by_id(items()):
                     start += len(part)
                     yield _Batch(part, len(part), "" if self.checkpoint is None else mark(lines[start - 1]))
 
@@ -303,21 +303,6 @@ class _Run:
             self.checkpoint.done(batch.lines, batch.mark, outcomes)
 
 
-def _parts(items: Sequence[Document | Outcome]) -> Iterator[Items]:
-    """Yield the items of a batch in parts. An id occurs once in each: the later document replaces the other."""
-    part: Items = []
-    ids: set[str] = set()
-    for item in items:
-        if isinstance(item, Document):
-            if item.id in ids:
-                yield part
-                part, ids = [], set()
-            ids.add(item.id)
-        part.append(item)
-    if part:
-        yield part
-
-
 def _checkpoint(path: str, store: Store, rule: ResolvedRule, id_field: str, options: RunOptions) -> Checkpoint:
     if is_same_file(path, store.name.removeprefix("sqlite:///")):
         raise InputError(f"the checkpoint {path!r} is the file of the store: name another file")
@@ -330,25 +315,3 @@ def _checkpoint(path: str, store: Store, rule: ResolvedRule, id_field: str, opti
         "filter": options.filter,
     }
     return Checkpoint(path, about)
-
-
-def _skip_done(checkpoint: Checkpoint, source: Source, store: Store) -> None:
-    """Skip what is done, after a check that it is the same input and is still in the store.
-
-    :raises InputError: if not.
-    """
-    left, lines = checkpoint.lines, []
-    while left and (taken := source.take(left)):
-        left, lines = left - len(taken), taken
-    if left or (lines and mark(lines[-1]) != checkpoint.mark):
-        raise InputError(
-            f"the checkpoint {checkpoint.path!r} belongs to another input: give the same documents in the same order, "
-            "or name another file"
-        )
-    if checkpoint.lines:
-        store.refresh()  # what the stopped run wrote may not be searchable yet
-    if checkpoint.stored and not store.count(Scan()):
-        raise InputError(
-            f"{store.name} has no documents, and the checkpoint {checkpoint.path!r} has some as done: ingest "
-            "everything again, with another checkpoint"
-        )
