@@ -1,0 +1,317 @@
+"""How are the documents of many machines grouped? ``python -m es_simhash.tools.spark INPUT OUTPUT``.
+
+Spark makes the keys of the texts, joins documents on common keys, and compares the texts of each pair. The pairs of
+copies are few. So one process decides with them, in the order of the documents, as ``group`` does: a document is a copy
+of the nearest head before it whose text is a copy; else it is a head itself. A group is a head and its copies.
+
+PySpark is imported where it is used (the extra ``spark``).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Any
+
+import click
+import elasticsearch.helpers
+
+from es_simhash import DuplicateRule, Fingerprinter, InputError
+from es_simhash.cli.exits import run
+from es_simhash.cli.options import (
+    chosen_rule,
+    confirm_option,
+    read_fingerprinter,
+    rule_option,
+    scheme_options,
+    text_field_option,
+)
+from es_simhash.cli.output import echo
+from es_simhash.search.hamming import hamming_distance
+from es_simhash.search.keys import key_queries, keys_of_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import pandas as pd
+    from elasticsearch import Elasticsearch
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+    from es_simhash.similarity.confirm import Confirm, TextFeatures
+
+MOST_SHARED = 1_000
+"""A key that more documents have is left out: it would make a pair of each two of them."""
+_HELD = 200
+"""Texts whose features are held in a task. Pairs come in the order of one of their documents."""
+_FIELDS_OF_FINGERPRINTS = 64
+_MADE = "position long, text string, digest string, fingerprint string"
+_KEYS = "position long, query int, minimum int, size int, key long"
+_PAIRS = "later long, earlier long, distance int"
+_log = logging.getLogger("es_simhash")
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """What a copy is.
+
+    :param rule: it does not count times.
+    :param fingerprinter: of the Scheme.
+    """
+
+    rule: DuplicateRule
+    fingerprinter: Fingerprinter
+
+    def __post_init__(self) -> None:
+        if self.rule.within is not None:
+            raise InputError("Spark does not count times: use a rule without within, or es-simhash group")
+
+    @property
+    def confirm(self) -> Confirm | None:
+        """What compares texts; None if they do not decide."""
+        return self.rule.comparison(self.fingerprinter)
+
+    def fingerprints(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        """Yield ``_MADE`` of the documents of frames with position and text; an empty text has an empty digest."""
+        for frame in frames:
+            made = self.fingerprinter.fingerprints(frame["text"].tolist())
+            frame["digest"] = ["" if each.blank else each.digest for each in made]
+            frame["fingerprint"] = [each.hex for each in made]
+            yield frame
+
+    def stored_keys(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        """Yield ``_KEYS`` that the documents of frames have."""
+        yield from _frames((position, [(0, 1, keys)]) for position, keys, _ in self._keys(frames))
+
+    def asked_keys(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        """Yield ``_KEYS`` of which a copy has at least ``minimum``: by document and query."""
+        yield from _frames((position, queries) for position, _, queries in self._keys(frames))
+
+    def _keys(self, frames: Iterable[pd.DataFrame]) -> Iterator[tuple[int, Sequence[int], list[Any]]]:
+        """Yield the position, the keys and the queries (number, minimum, keys) of each document."""
+        confirm = self.confirm
+        for frame in frames:
+            positions = frame["position"].tolist()
+            if confirm is None:
+                for position, digits in zip(positions, frame["fingerprint"], strict=True):
+                    blocks = [] if digits is None else _blocks(int(digits, 16), self.rule.max_distance or 0)
+                    yield position, blocks, [(0, 1, blocks)]
+                continue
+            normalised = [self.fingerprinter.scheme.normalise(text) for text in frame["text"]]
+            for position, keys in zip(positions, keys_of_texts(normalised), strict=True):
+                asked = key_queries(keys, confirm.least, numbers=confirm.same_numbers)
+                queries = [(number, max(1, each.minimum), each.keys) for number, each in enumerate(asked)]
+                yield position, keys.values, queries
+
+    def copies(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        """Yield ``_PAIRS`` that are copies, of pairs with their texts and fingerprints."""
+        confirm = self.confirm
+        features = None if confirm is None else lru_cache(_HELD)(confirm.features)
+        for frame in frames:
+            values = (None if each is None else int(each, 16) for each in frame["later_fingerprint"])
+            others = (None if each is None else int(each, 16) for each in frame["earlier_fingerprint"])
+            distances = [hamming_distance(one, other) for one, other in zip(values, others, strict=True)]
+            texts = zip(frame["later_text"], frame["earlier_text"], distances, strict=True)
+            kept = [
+                self._is_near(distance)
+                and (confirm is None or features is None or _are_copies(features(later), features(earlier), confirm))
+                for later, earlier, distance in texts
+            ]
+            frame["distance"] = [_FIELDS_OF_FINGERPRINTS + 1 if each is None else each for each in distances]
+            yield frame[kept][["later", "earlier", "distance"]]
+
+    def _is_near(self, distance: int | None) -> bool:
+        limit = self.rule.max_distance
+        return limit is None or (distance is not None and distance <= limit)
+
+
+def _are_copies(later: TextFeatures, earlier: TextFeatures, confirm: Confirm) -> bool:
+    queries = key_queries(later.keys, confirm.least, numbers=confirm.same_numbers)
+    if not any(query.is_fulfilled_by(earlier.keys.values, earlier.keys.length) for query in queries):
+        return False
+    return confirm.similarity(later, earlier) >= confirm.least
+
+
+def _blocks(fingerprint: int, max_distance: int) -> list[int]:
+    """Return blocks of the bits: fingerprints within max_distance have one in common. Each has its number above it."""
+    count = max_distance + 1
+    edges = [_FIELDS_OF_FINGERPRINTS * number // count for number in range(count + 1)]
+    if count == 1:
+        return [fingerprint - (1 << 63)]  # as a signed long
+    widths = enumerate(pairwise(edges))
+    return [number << 56 | fingerprint >> low & (1 << high - low) - 1 for number, (low, high) in widths]
+
+
+def _frames(documents: Iterable[tuple[int, list[Any]]], rows: int = 100_000) -> Iterator[pd.DataFrame]:
+    """Yield ``_KEYS`` of documents, in frames of some rows.
+
+    :param documents: pairs of a position and queries (number, minimum, keys).
+    """
+    import pandas as pd
+
+    names = ["position", "query", "minimum", "size", "key"]
+    values: list[tuple[int, int, int, int, int]] = []
+    for position, queries in documents:
+        for number, minimum, keys in queries:
+            values += [(position, number, minimum, len(keys), key) for key in keys]
+        if len(values) > rows:
+            yield pd.DataFrame(values, columns=names)
+            values = []
+    yield pd.DataFrame(values, columns=names).astype("int64")
+
+
+def group_frame(documents: DataFrame, grouping: Grouping, order: str | None = None) -> DataFrame:
+    """Return ``id``, ``group`` and ``duplicate_of`` of each document.
+
+    :param documents: with the columns ``id`` and those of the text.
+    :param order: name of the column by which documents are earlier or later, such as a time; None for their ids.
+    :raises InputError: if a column is missing, if a document has no id, order or text, or if two have one id.
+    """
+    from pyspark.sql import functions as f
+    from pyspark.sql import window
+
+    placed = _placed(documents, grouping.rule.text_fields, order)
+    made = placed.select("position", "text").mapInPandas(grouping.fingerprints, _MADE).localCheckpoint()
+    first = window.Window.partitionBy("digest").orderBy("position")
+    with_text = made.where("digest <> ''").withColumn("first", f.min("position").over(first))
+    firsts = with_text.where("position = first").drop("first", "digest").localCheckpoint()
+    links = placed.sparkSession.createDataFrame(
+        list(_links(_copies(firsts, grouping).collect()).items()), "first long, head long"
+    )
+    members = placed.select("position", "id").join(with_text.select("position", "first"), "position", "left")
+    heads = placed.select(f.col("position").alias("head"), f.col("id").alias("group"))
+    linked = members.join(links, "first", "left").withColumn("head", f.coalesce("head", "first", "position"))
+    original = f.when(f.col("group") != f.col("id"), f.col("group"))
+    return linked.join(heads, "head").select("id", "group", original.alias("duplicate_of"))
+
+
+def _placed(documents: DataFrame, text_fields: Sequence[str], order: str | None) -> DataFrame:
+    """Return position, id and text of the documents, in their order."""
+    from pyspark.sql import functions as f
+
+    if missing := {"id", *text_fields, *([order] if order else [])} - set(documents.columns):
+        raise InputError(f"the input has no column {', '.join(sorted(missing))}: it has {', '.join(documents.columns)}")
+    text = f.when(f.coalesce(*text_fields).isNotNull(), f.concat_ws("\n", *text_fields))
+    by = f.col(order or "id")
+    columns = documents.select(f.col("id").cast("string").alias("id"), by.alias("place"), text.alias("text"))
+    empty = columns.where("id IS NULL OR place IS NULL OR text IS NULL").first()
+    if empty is not None:
+        raise InputError(f"a document has no id, order or text: {empty.asDict()}")
+    twice = columns.groupBy("id").count().where("count > 1").first()
+    if twice is not None:
+        raise InputError(f"{twice['count']:,} documents have the id {twice['id']!r}: give each an id of its own")
+    placed = columns.orderBy("place", "id").withColumn("position", f.monotonically_increasing_id())
+    return placed.drop("place").localCheckpoint()  # so that nothing computes other positions
+
+
+def _copies(firsts: DataFrame, grouping: Grouping) -> DataFrame:
+    """Return the pairs of different texts that are copies: later, earlier and distance."""
+    from pyspark.sql import functions as f
+    from pyspark.sql import window
+
+    if grouping.rule.rule == "exact":
+        return firsts.sparkSession.createDataFrame([], _PAIRS)
+    stored = firsts.mapInPandas(grouping.stored_keys, _KEYS).select("position", "key").localCheckpoint()
+    counts = stored.groupBy("key").agg(f.count("*").alias("documents")).localCheckpoint()
+    if hot := counts.where(f.col("documents") > MOST_SHARED).count():
+        _log.warning("%s keys that more than %s documents have are left out", f"{hot:,}", f"{MOST_SHARED:,}")
+    asked = firsts.mapInPandas(grouping.asked_keys, _KEYS).join(counts, "key", "left")
+    # Of n keys, a document that has m has one of any n - m + 1: the rarest are enough.
+    rarest = window.Window.partitionBy("position", "query").orderBy(f.coalesce("documents", f.lit(0)), "key")
+    asked = asked.withColumn("rank", f.row_number().over(rarest)).where("rank <= size - minimum + 1")
+    asked = asked.where(f.col("documents").between(2, MOST_SHARED)).select(f.col("position").alias("later"), "key")
+    pairs = asked.join(stored.withColumnRenamed("position", "earlier"), "key").where("earlier < later")
+    later = firsts.toDF("later", "later_text", "later_fingerprint")
+    earlier = firsts.toDF("earlier", "earlier_text", "earlier_fingerprint")
+    compared = pairs.select("later", "earlier").distinct().join(earlier, "earlier").join(later, "later")
+    return compared.repartition("later").sortWithinPartitions("later").mapInPandas(grouping.copies, _PAIRS)
+
+
+def _links(pairs: Iterable[Row]) -> dict[int, int]:
+    """Return the head of each document that is a copy of one, by their positions."""
+    heads: dict[int, int] = {}
+    ordered = sorted((later, distance, earlier) for later, earlier, distance in pairs)
+    for later, candidates in groupby(ordered, lambda pair: pair[0]):
+        for _, _, earlier in candidates:
+            if earlier not in heads:  # it is a head itself: all before it are decided
+                heads[later] = earlier
+                break
+    return heads
+
+
+def write_links(client: Elasticsearch, index: str, links: Iterable[Mapping[str, Any]]) -> int:
+    """Write links into the documents of an index, and return how many of these exist.
+
+    Do it while no other program writes. A document that is not there any more is left out.
+
+    :param links: dicts with ``id``, ``group`` and ``duplicate_of``, as OUTPUT has them.
+    :raises elasticsearch.helpers.BulkIndexError: if the server refuses a document.
+    """
+    actions = (
+        {
+            "_op_type": "update",
+            "_id": each["id"],
+            "doc": {"simhash": {"group": each["group"], "duplicate_of": each["duplicate_of"]}},
+        }
+        for each in links
+    )
+    written = 0
+    for done, item in elasticsearch.helpers.streaming_bulk(client, actions, index=index, raise_on_error=False):
+        if not done and item["update"]["status"] != 404:
+            raise elasticsearch.helpers.BulkIndexError("a link was refused", [item])
+        written += done
+    return written
+
+
+def _session() -> SparkSession:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise InputError("PySpark is not installed: pip install 'es-simhash[spark]'") from error
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("es_simhash").config("spark.ui.showConsoleProgress", "false")
+    session: SparkSession = builder.getOrCreate()
+    return session
+
+
+@click.command()
+@click.argument("input")
+@click.argument("output")
+@rule_option
+@confirm_option
+@text_field_option
+@click.option("--order", metavar="COLUMN", help="Who is earlier: a number, a time or a text.  [default: id]")
+@scheme_options
+def group(
+    input: str,
+    output: str,
+    rule: Any,
+    confirm: float | None,
+    text_field: tuple[str, ...] | None,
+    order: str | None,
+    scheme: str | None,
+    html: bool,
+) -> None:
+    """Group the documents of INPUT with Spark, and write id, group and duplicate_of of each to OUTPUT as Parquet.
+
+    INPUT is Parquet, or JSON lines if its name ends in .jsonl or .json. It has the columns id and text. The function
+    write_links of this module writes OUTPUT into an index.
+
+    \b
+    python -m es_simhash.tools.spark news.parquet links.parquet --order published
+    """
+    chosen = chosen_rule(DuplicateRule(), rule, confirm, text_field)
+    whole = chosen if isinstance(chosen, DuplicateRule) else DuplicateRule(rule=chosen or "copy")
+    grouping = Grouping(whole, read_fingerprinter(scheme, html) or Fingerprinter())
+    reader = _session().read.option("mode", "FAILFAST")
+    documents = reader.json(input) if input.endswith((".jsonl", ".json")) else reader.parquet(input)
+    links = group_frame(documents, grouping, order)
+    links.write.parquet(output)
+    echo(f"wrote {output}")
+
+
+if __name__ == "__main__":
+    run(group, "es_simhash.tools.spark")

@@ -1,0 +1,183 @@
+"""The groups that Spark computes are those of a slow reference: a document is a copy of the nearest head before it."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import Documents, DuplicateRule, Fingerprinter, InputError
+from es_simhash.search.hamming import hamming_distance
+from es_simhash.search.keys import key_queries, text_keys
+from es_simhash.tools import spark as module
+from es_simhash.tools.spark import Grouping, group_frame, write_links
+from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+Links = dict[str, "str | None"]
+WORDS = [
+    "暴雨",
+    "预警",
+    "气象",
+    "发布",
+    "积水",
+    "路段",
+    "出行",
+    "停课",
+    "地铁",
+    "绕行",
+    "雷电",
+    "山洪",
+    "水库",
+    "粮库",
+    "收割",
+]
+
+
+def texts_with_copies(count: int, words: int, seed: int) -> list[str]:
+    """Texts of random words: a third is an edited copy of an earlier text, or of an edited copy; some are equal."""
+    rng = random.Random(seed)
+    texts: list[str] = ["", "短"]
+    while len(texts) < count:
+        kind, base = rng.random(), rng.choice(texts).split("，")
+        if kind < 0.7 or len(base) < words:
+            texts.append("，".join(f"{word}{rng.randrange(40)}号" for word in rng.choices(WORDS, k=words)))
+        elif kind < 0.75:
+            texts.append("，".join(base))
+        else:
+            base[rng.randrange(words)] = rng.choice(WORDS)
+            texts.append("，".join(base))
+    return texts
+
+
+def reference(texts: list[str], rule: DuplicateRule) -> Links:
+    """Compare each document with each head before it."""
+    fingerprinter = Fingerprinter()
+    confirm = rule.comparison(fingerprinter)
+    made = [fingerprinter.fingerprint(text) for text in texts]
+    keys = [text_keys(fingerprinter.scheme.normalise(text)) for text in texts]
+    features = [None if confirm is None else confirm.features(text) for text in texts]
+    head_of: list[int] = []
+    for later in range(len(texts)):
+        queries = () if confirm is None else key_queries(keys[later], confirm.least, numbers=confirm.same_numbers)
+        same = [n for n in range(later) if made[n].digest == made[later].digest and not made[later].blank]
+        if same:
+            head_of.append(head_of[same[0]])
+            continue
+        near = []
+        for head in range(later) if rule.rule != "exact" else ():
+            distance = hamming_distance(made[later].value, made[head].value)
+            far = distance is None or distance > (rule.max_distance or 0)
+            if head_of[head] != head or (rule.max_distance is not None and far):
+                continue
+            if confirm is not None:
+                if not any(query.is_fulfilled_by(keys[head].values, keys[head].length) for query in queries):
+                    continue
+                if confirm.similarity(features[later], features[head]) < confirm.least:  # type: ignore[arg-type]
+                    continue
+            near.append((65 if distance is None else distance, head))
+        head_of.append(min(near)[1] if near else later)
+    names = [f"{number:05}" for number in range(len(texts))]
+    return {names[n]: None if head == n else names[head] for n, head in enumerate(head_of)}
+
+
+def by_spark(session: Any, texts: list[str], rule: DuplicateRule) -> Links:
+    rows = [(f"{number:05}", text) for number, text in enumerate(texts)]
+    random.Random(1).shuffle(rows)
+    found = group_frame(session.createDataFrame(rows, "id string, text string"), Grouping(rule, Fingerprinter()))
+    links = found.collect()
+    assert len(links) == len(texts)
+    assert all(each.group == (each.duplicate_of or each.id) for each in links)
+    return {each.id: each.duplicate_of for each in links}
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (DuplicateRule(), 6),
+        (DuplicateRule(), 40),
+        (DuplicateRule("contained", confirm=0.85), 20),
+        (DuplicateRule("fingerprint"), 20),
+        (DuplicateRule("fingerprint", max_distance=0), 20),
+        (DuplicateRule("copy", max_distance=5), 20),
+        (DuplicateRule("exact"), 6),
+    ],
+    ids=str,
+)
+def test_the_groups_are_those_of_comparing_each_with_each(spark: Any, rule: DuplicateRule, words: int) -> None:
+    texts = texts_with_copies(400, words, seed=words)
+    expected = reference(texts, rule)
+    assert sum(each is not None for each in expected.values()) > 15
+    assert by_spark(spark, texts, rule) == expected
+
+
+def test_the_groups_of_some_thousand_documents_are_those_of_group(spark: Any, tmp_path: Path) -> None:
+    """Each original has one copy, so there are no chains."""
+    rng = random.Random(7)
+    texts = []
+    for number in range(1_500):
+        words = [f"{word}{rng.randrange(1000)}号" for word in rng.choices(WORDS, k=30)]
+        copy = [*words]
+        copy[number % 30] = "换了"
+        texts += ["，".join(words), "，".join(copy)]
+    rng.shuffle(texts)
+    with Documents(f"sqlite:///{tmp_path}/news.db") as documents:
+        documents.add_many({"id": f"{number:05}", "text": text} for number, text in enumerate(texts))
+        documents.group()
+        grouped = {row.id: row.duplicate_of for row in documents.export()}
+    found = by_spark(spark, texts, DuplicateRule())
+    assert sum(each is not None for each in found.values()) > 1_400
+    assert found == grouped
+
+
+def test_the_order_of_a_column_says_who_is_the_original(spark: Any) -> None:
+    rows = [("a", STORM, 3), ("b", STORM_NEAR, 1), ("c", STORM, 2), ("d", HARVEST, 0)]
+    frame = spark.createDataFrame(rows, "id string, body string, published int")
+    grouping = Grouping(DuplicateRule(text_field="body"), Fingerprinter())
+    found = {each.id: each.duplicate_of for each in group_frame(frame, grouping, "published").collect()}
+    assert found == {"a": "b", "b": None, "c": "b", "d": None}
+
+
+def test_keys_that_very_many_documents_share_are_left_out_with_a_warning(
+    spark: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "MOST_SHARED", 2)
+    by_spark(spark, [STORM, STORM_NEAR, STORM_FARTHER], DuplicateRule())
+    assert "keys that more than 2 documents have are left out" in caplog.text
+
+
+def test_what_cannot_be_grouped_is_named(spark: Any) -> None:
+    def refusal(rows: list[Any], **options: Any) -> str:
+        frame = spark.createDataFrame(rows, "id string, text string")
+        with pytest.raises(InputError) as caught:
+            group_frame(frame, Grouping(DuplicateRule(**options), Fingerprinter()))
+        return str(caught.value)
+
+    assert "no column body: it has id, text" in refusal([("a", "b")], text_field="body")
+    assert "'id': 'b'" in refusal([("a", "b"), ("b", None)])
+    assert "2 documents have the id 'a'" in refusal([("a", "b"), ("a", "c")])
+
+
+@pytest.mark.elasticsearch
+def test_the_command_writes_a_file_and_write_links_writes_it_into_an_index(
+    spark: Any, tmp_path: Path, elasticsearch_url: str, index_name: str
+) -> None:
+    news = [{"id": "a", "text": STORM}, {"id": "b", "text": STORM_NEAR}, {"id": "c", "text": HARVEST}]
+    (tmp_path / "news.jsonl").write_text("".join(json.dumps(each) + "\n" for each in news))
+    module.group.callback(  # type: ignore[misc]
+        f"{tmp_path}/news.jsonl", f"{tmp_path}/links.parquet", None, None, None, None, None, False
+    )
+    links = [row.asDict() for row in spark.read.parquet(f"{tmp_path}/links.parquet").collect()]
+    with Documents(f"{elasticsearch_url}/{index_name}") as documents:
+        documents.setup(rule="exact")
+        documents.add_many(news, refresh=True)
+        client: Any = documents.store.client  # type: ignore[attr-defined]
+        gone = {"id": "gone", "group": "gone", "duplicate_of": None}
+        assert write_links(client, index_name, [*links, gone]) == 3
+        client.indices.refresh(index=index_name)
+        assert {row.id: row.group for row in documents.export()} == {"a": "a", "b": "a", "c": "c"}
