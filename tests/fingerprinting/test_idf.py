@@ -57,6 +57,7 @@ def test_words_are_normalised_and_empty_lines_and_a_byte_order_mark_do_not_count
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_table_of_jieba_read_as_a_custom_table_has_the_same_words_and_weights() -> None:
     own = read(jieba_folder().joinpath("analyse", "idf.txt").read_bytes())
     ours = {word.casefold(): weight for word, weight in jieba_idf().units.items()}

@@ -199,6 +199,7 @@ def test_a_line_break_a_space_or_a_lost_point_in_a_number_leaves_numbers_that_ag
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_two_texts_of_a_million_digits_take_seconds_and_some_hundred_megabytes() -> None:
     rng = random.Random(1)
     text = "".join(rng.choices("0123456789", k=1_000_000))

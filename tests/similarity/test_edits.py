@@ -64,6 +64,7 @@ def test_a_long_text_with_edits_all_over_counts_as_if_compared_exactly(share: fl
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_two_texts_of_a_million_characters_take_seconds_and_some_hundred_megabytes() -> None:
     random = Random(2)
     text = "".join(random.choices(HAN, weights=[1 / (rank + 9) for rank in range(len(HAN))], k=1_000_000))
