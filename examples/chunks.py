@@ -22,19 +22,21 @@ from es_simhash.tools.dedupe import distinct
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from es_simhash import DuplicateRule
+
 
 class DropCopies(BaseDocumentTransformer):
     """Keeps the documents that are no copy of an earlier one.
 
-    :param rule: what a copy is, as in ``distinct``: ``rule="contained"``, ``confirm=0.9``.
+    :param rule: what a copy is: a name such as ``contained``, or a DuplicateRule.
     """
 
-    def __init__(self, **rule: Any) -> None:
+    def __init__(self, rule: str | DuplicateRule = "copy") -> None:
         self.rule = rule
 
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
         """Return those that stay, in their order, with their metadata."""
-        return list(distinct(documents, text=lambda document: document.page_content, **self.rule))
+        return list(distinct(documents, text=lambda document: document.page_content, rule=self.rule))
 
 
 if __name__ == "__main__":
