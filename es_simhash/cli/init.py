@@ -22,6 +22,7 @@ from es_simhash.cli.options import (
 )
 from es_simhash.cli.output import echo
 from es_simhash.fingerprinting.scheme import DEFAULT
+from es_simhash.fingerprinting.tables import LISTS
 from es_simhash.similarity.measures import MEASURES
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from es_simhash import Documents
+    from es_simhash import Documents, Scheme
     from es_simhash.cli.options import StoreOptions
     from es_simhash.similarity.rule import Rule
 
@@ -107,10 +108,18 @@ def init(
         "text_field": text_field,
     }
     given = {name: value for name, value in refinements.items() if value is not None}
-    with open_documents(read_fingerprinter(scheme, html), **store) as documents:
+    fingerprinter = read_fingerprinter(scheme, html)
+    with open_documents(fingerprinter, **store) as documents:
         chosen = _whole_rule(documents, rule, given) if given else rule
         result = documents.setup(rule=chosen, keys=False if no_keys else None, id_field=id_field)
-        echo(f"{documents.name}: {_MESSAGES[result].format(documents.name)}")
+        message = _MESSAGES[result].format(documents.name)
+        if result == "created" and fingerprinter is not None and _has_own_tables(fingerprinter.scheme):
+            message = "created; it needs your tables: use it in Python, with Documents(…, fingerprinter=…)"
+        echo(f"{documents.name}: {message}")
+
+
+def _has_own_tables(scheme: Scheme) -> bool:
+    return scheme.idf != DEFAULT.idf or scheme.stop_words not in LISTS
 
 
 def _whole_rule(documents: Documents, rule: Rule | None, given: dict[str, Any]) -> DuplicateRule:

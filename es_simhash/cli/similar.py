@@ -70,6 +70,8 @@ def similar(
         else:
             query = read_text(file) if file is not None else text or ""
             matches = documents.similar(query, time=time, filter=filter, rule=chosen)
+            if not matches.by_keys and documents.fingerprinter().fingerprint(query).value is None:
+                echo("the text is too short for a fingerprint: only exact duplicates of it can be found", err=True)
     if as_json:
         for match in matches:
             print_json({name: value for name, value in asdict(match).items() if value is not None})

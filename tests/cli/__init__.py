@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -96,6 +97,7 @@ def _called(words: list[str], cwd: Path, stdin: bytes) -> Done:
         for name in [name for name in os.environ if name.startswith("ELASTIC")]:
             patch.delenv(name)
         patch.setattr(sys, "argv", ["es-simhash", *words])
+        patch.setattr(logging.root, "handlers", [])  # pytest's: so warnings are printed
         for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
             patch.setattr(sys, name, stream)
         try:

@@ -1,4 +1,4 @@
-"""``es-simhash backfill``, the real command: interruptions, several processes at the same time, its output."""
+"""``es-simhash backfill`` on an index that exists."""
 
 from __future__ import annotations
 
@@ -6,75 +6,59 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from elasticsearch import Elasticsearch
+from elasticsearch.helpers import bulk
 
-from tests.cli import complaint, es_simhash
-from tests.client.test_backfill import NO_TEXT, Index, corpus
+from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
+pytestmark = pytest.mark.elasticsearch
 
-TEXT = "--text-field=title,content.body"
+DOCUMENTS: dict[str, dict[str, Any]] = {
+    "a": {"title": STORM[:20], "content": {"body": STORM[20:]}, "views": 1},
+    "b": {"title": STORM_NEAR[:20], "content": {"body": STORM_NEAR[20:]}, "views": 2},
+    "c": {"title": HARVEST, "lang": "zh"},
+    "d": {"views": 3},
+}
 
 
 @pytest.fixture
-def index(elasticsearch_url: str, make_index: Callable[[], str]) -> Iterator[Index]:
+def client(elasticsearch_url: str) -> Iterator[Elasticsearch]:
     with Elasticsearch(elasticsearch_url, request_timeout=60) as client:
-        yield Index(client, elasticsearch_url, make_index())
+        yield client
 
 
-def backfill(index: Index, folder: Path, *arguments: str) -> Any:
-    return es_simhash("backfill", "--rule", "fingerprint", "--store", index.address, TEXT, *arguments, cwd=folder)
-
-
-def fingerprinted(index: Index) -> int:
-    index.client.indices.refresh(index=index.name)
-    query = {"exists": {"field": "simhash.digest"}}
-    return int(index.client.count(index=index.name, query=query)["count"])
-
-
-def test_each_document_is_a_line_and_the_exit_code_says_whether_some_were_rejected(
-    index: Index, tmp_path: Path
+def test_documents_get_fingerprints_and_the_exit_code_says_whether_some_were_rejected(
+    client: Elasticsearch, elasticsearch_url: str, index_name: str, tmp_path: Path
 ) -> None:
-    index.fill(corpus(20))
-    done = backfill(
-        index,
-        tmp_path,
-        "--json",
-        "--filter",
-        '{"exists": {"field": "views"}}',
-        "--rule",
-        "fingerprint",
-        "--max-distance",
-        "0",
+    bulk(client, [{"_id": id, "_index": index_name, **source} for id, source in DOCUMENTS.items()], refresh=True)
+    words = f"backfill --workers 0 --store {elasticsearch_url}/{index_name}"
+    done = es_simhash(
+        f"{words} --text-field title,content.body --json --filter", '{"exists": {"field": "views"}}', cwd=tmp_path
     )
     assert done.code == 3
     *outcomes, counts = done.json
-    assert len(outcomes) == 21
-    assert (counts["total"], counts["rejected"]) == (21, 1)
-    (rejected,) = [outcome for outcome in outcomes if outcome["outcome"] == "rejected"]
-    assert "no text in field 'title', 'content.body'" in rejected["reason"]
-    assert backfill(index, tmp_path, "--filter", '{"term": {"lang": "en"}}').code == 0
-    done = backfill(index, tmp_path)
+    assert {each["id"]: each["outcome"] for each in outcomes if each["id"] != "d"}.keys() == {"a", "b"}
+    assert sum(each["duplicate_of"] is not None for each in outcomes) == 1
+    assert (counts["total"], counts["rejected"]) == (3, 1)
+    done = es_simhash(words, cwd=tmp_path)  # the store keeps the fields
     assert done.code == 3
-    assert {id for id in (*NO_TEXT, "blank") if f"document {id!r}" in done.err} == NO_TEXT
-    assert backfill(index, tmp_path).code == 1  # only documents that are rejected are left
+    assert "no text in field 'title', 'content.body'" in done.err
+    assert es_simhash(words, cwd=tmp_path).code == 1  # only a document that is rejected is left
+    again = es_simhash(f"{words} --again --quiet", cwd=tmp_path)
+    assert (again.code, again.out) == (3, "")
+    stored = client.search(index=index_name, query={"exists": {"field": "simhash.digest"}})["hits"]["hits"]
+    assert {hit["_id"] for hit in stored} == {"a", "b", "c"}
+    assert all(hit["_source"].items() >= DOCUMENTS[hit["_id"]].items() for hit in stored)
 
 
-def test_an_error_says_what_to_do(index: Index, tmp_path: Path) -> None:
-    said = complaint(backfill(index, tmp_path))
-    assert "does not exist" in said
-    assert not index.client.indices.exists(index=index.name)
-    index.fill(corpus(5))
-    assert es_simhash("init", "--store", index.address, "--weights", "tf", cwd=tmp_path).code == 0
-    assert "holds fingerprints of Scheme" in complaint(backfill(index, tmp_path, "--weights", "sqrt_tf"))
-    assert fingerprinted(index) == 0
-
-
-@pytest.mark.parametrize("wrong", ["0/3", "4/3", "a/b"])
-def test_a_wrong_slice_is_a_usage_error(index: Index, tmp_path: Path, wrong: str) -> None:
-    done = backfill(index, tmp_path, f"--slice={wrong}")
-    assert (done.code, done.out) == (2, "")
-    assert "use I/N" in done.err
+def test_an_error_says_what_to_do(
+    client: Elasticsearch, elasticsearch_url: str, index_name: str, tmp_path: Path
+) -> None:
+    words = f"backfill --store {elasticsearch_url}/{index_name}"
+    assert "does not exist" in complaint(es_simhash(f"{words} --text-field title", cwd=tmp_path))
+    assert not client.indices.exists(index=index_name)
+    client.indices.create(index=index_name)
+    assert "does not know the field with the text: name it" in complaint(es_simhash(words, cwd=tmp_path))

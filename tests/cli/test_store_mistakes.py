@@ -17,7 +17,7 @@ EVERYTHING = '{"match_all": {}}'
 SEEN = b'{"user": "ann", "items": ["n1"]}\n'
 SIMILAR = ["similar", STORM]
 BACKFILL = ["backfill", "--rule", "fingerprint", "--text-field", "text"]
-REMOVE = ["remove", "--rule", "fingerprint", "--matching", EVERYTHING]
+REMOVE = ["remove", "--matching", EVERYTHING]
 
 # --- SQLite ------------------------------------------------------------------------------------------------
 
@@ -30,7 +30,7 @@ IN_SQLITE: dict[str, tuple[str, list[str], str]] = {
     "removal of everything": (
         "news.db",
         REMOVE,
-        "all 2 documents match: correct the query clause, or confirm that all of them are removed (--everything)",
+        "all 2 documents match: correct the query clause, or confirm that all of them are removed (everything=True)",
     ),
 }
 
@@ -49,16 +49,7 @@ def test_a_mistake_in_sqlite_gives_one_line_with_the_right_next_step(tmp_path: P
         said = complaint(es_simhash(*arguments, "--store", store, cwd=tmp_path))
         assert says.format(store=store) in said, mistake
         assert {path.name for path in tmp_path.iterdir()} == before, mistake
-    assert es_simhash(*REMOVE, "--everything", *news, cwd=tmp_path).out == "removed 2 documents\n"
-
-
-def test_a_removal_by_a_clause_needs_no_consent_if_a_document_stays(tmp_path: Path) -> None:
-    assert (
-        es_simhash("ingest", "--rule", "fingerprint", cwd=tmp_path, stdin=line("a", n=1) + line("b", HARVEST, n=2)).code
-        == 0
-    )
-    done = es_simhash("remove", "--rule", "fingerprint", "--matching", '{"term": {"n": 1}}', cwd=tmp_path)
-    assert (done.code, done.out) == (0, "removed 1 document\n")
+    assert es_simhash(*REMOVE, "--yes", *news, cwd=tmp_path).out == "removed 2 documents\n"
 
 
 # --- Elasticsearch -----------------------------------------------------------------------------------------
@@ -119,7 +110,7 @@ IN_ELASTICSEARCH: list[tuple[str, Callable[..., None], list[str], str]] = [
         "removal of everything",
         nothing,
         REMOVE,
-        "all 2 documents match: correct the query clause, or confirm that all of them are removed (--everything)",
+        "all 2 documents match: correct the query clause, or confirm that all of them are removed (everything=True)",
     ),
 ]
 BEFORE: dict[str, list[Callable[..., None]]] = {

@@ -1,0 +1,79 @@
+"""A wrong file stops the command once, and how the progress of a file moves."""
+
+from __future__ import annotations
+
+import gzip
+from io import StringIO
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_simhash import Documents, InputError, Line
+from es_simhash.cli.input import FEW, FIRST, Input, check_fields, checked_start
+from es_simhash.cli.progress import Progress
+from tests.cli import STORM, complaint, es_simhash, line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOT_USABLE = Line("f:1", {"docid": 1})
+
+
+def check(line: Line) -> None:
+    check_fields(line, "id", ("text",))
+
+
+def usable(number: int) -> Line:
+    return Line(f"f:{number}", {"id": number, "text": STORM})
+
+
+@pytest.mark.parametrize("wrong", [0, 1, FEW, FIRST - 1])
+def test_lines_before_the_first_usable_one_are_not_lost(wrong: int) -> None:
+    lines = [NOT_USABLE] * wrong + [usable(1), NOT_USABLE, usable(2)]
+    assert list(checked_start(iter(lines), check, "f")) == lines
+
+
+def test_a_file_of_few_lines_is_read_even_if_none_is_usable() -> None:
+    assert list(checked_start(iter([NOT_USABLE] * FEW), check, "f")) == [NOT_USABLE] * FEW
+
+
+@pytest.mark.parametrize(("count", "said"), [(FEW + 1, f"{FEW + 1}"), (FIRST, f"first {FIRST}")])
+def test_a_file_without_a_usable_line_stops_once_and_names_its_fields(count: int, said: str) -> None:
+    lines = iter([NOT_USABLE] * count + [usable(1)] * (count == FIRST))
+    with pytest.raises(InputError) as error:
+        next(checked_start(lines, check, "f"))
+    assert str(error.value) == (
+        f"stopped, because none of the {said} documents in f can be used. f:1: no field 'id': name the field that "
+        "holds the id (id_field). It has the fields: docid"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("ingest", "it looks like GB18030"),
+        ("ingest --encoding gb18030 --id-field docid", "no field 'docid'"),
+        ("dedupe --encoding gb18030 --text-field body", "no text in field 'body'"),
+        ("seen add", "it looks like GB18030"),
+        ("seen unseen", "it looks like GB18030"),
+    ],
+)
+def test_a_wrong_file_is_one_line_and_nothing_is_stored(tmp_path: Path, words: str, says: str) -> None:
+    (tmp_path / "news.jsonl").write_bytes((line("n1") * 150).decode().encode("gb18030"))
+    store = "" if words.startswith("dedupe") else "--store sqlite:///new.db"
+    assert says in complaint(es_simhash(f"{words} news.jsonl {store}", cwd=tmp_path))
+    if (tmp_path / "new.db").exists():
+        with Documents(f"sqlite:///{tmp_path / 'new.db'}") as documents:
+            assert list(documents.export()) == []
+
+
+def test_the_progress_counts_documents_and_moves_by_the_bytes_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "news.jsonl.gz"
+    path.write_bytes(gzip.compress(b"".join(line(number) for number in range(1_000))))
+    source = Input((str(path),))
+    with Progress(path.stat().st_size, file=StringIO(), disable=False) as shown:
+        for _ in source.lines(shown, check):
+            shown.done()
+        assert shown.n == path.stat().st_size
+        assert "1,000 documents, " in str(shown)
+        assert " left" in str(shown)
