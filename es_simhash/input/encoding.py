@@ -39,6 +39,7 @@ class Utf8Lines:
 
     def __init__(self, stream: io.BufferedReader, name: str, encoding: str) -> None:
         self._text = io.TextIOWrapper(stream, checked_encoding(encoding), errors="surrogateescape", newline="\n")
+        self._stream = stream
         self._name = name
         self._encoding = encoding
 
@@ -53,5 +54,6 @@ class Utf8Lines:
             ) from error
 
     def close(self) -> None:
-        """Leave the stream open, which belongs to the caller."""
-        self._text.detach()
+        """Leave the stream as it is: it belongs to the caller, who may have closed it."""
+        if not self._stream.closed:
+            self._text.detach()

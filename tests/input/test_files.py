@@ -177,6 +177,15 @@ def test_the_stream_of_the_caller_stays_open(data: bytes, more: dict[str, str]) 
     assert not opened.closed
 
 
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_a_file_that_is_left_early_is_closed(tmp_path: Path) -> None:
+    (tmp_path / "news.jsonl").write_bytes('{"id": "雨"}\n{"id": 2}\n'.encode("gbk"))
+    lines = read_file(tmp_path / "news.jsonl", encoding="gbk")
+    assert next(lines).document == {"id": "雨"}
+    del lines
+    gc.collect()
+
+
 def test_a_wrong_byte_in_another_encoding_rejects_its_line_only() -> None:
     data = '{"id": "雨"}\n'.encode("gb18030")
     good, bad, last = read(data + b'{"id": "\xff"}\n' + data, "f", encoding="gb18030")

@@ -59,7 +59,11 @@ def _attempt(name: str, look: Callable[[], list[Check]]) -> list[Check]:
         return [Check(name, "not tried" if status in (401, 403) else "problem", text)]
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         return [
-            Check(name, "problem", f"the server's answer is none of Elasticsearch ({type(error).__name__}): correct the address")
+            Check(
+                name,
+                "problem",
+                f"the server's answer is none of Elasticsearch ({type(error).__name__}): correct the address",
+            )
         ]
 
 
