@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -25,7 +25,7 @@ from es_simhash.lines import MAX_LINE, parsed
 from es_simhash.similarity.text_fields import field_value, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from io import BufferedReader
 
     from es_simhash.lines import Line
@@ -143,12 +143,8 @@ class Input:
         """
         for path in self.paths:
             name = display(path)
-            with ExitStack() as stack:
-                stack.enter_context(_reading(path))
-                stream = stack.enter_context(open_input(path))
-                documents = cast("Generator[Line]", lines_of(stream, name, self.format, self.encoding))
-                stack.enter_context(closing(documents))  # before the stream, which it reads through a decoder
-                lines = checked_start(documents, check, name)
+            with open_input(path) as stream, _reading(path):
+                lines = checked_start(lines_of(stream, name, self.format, self.encoding), check, name)
                 yield from lines if progress.disable else _moving(progress, stream, lines)
 
 

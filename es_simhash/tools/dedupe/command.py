@@ -44,9 +44,9 @@ from es_simhash.tools.dedupe.originals import Decision, Text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from es_simhash import Match
     from es_simhash.cli.options import StoreOptions
     from es_simhash.cli.progress import Progress
-    from es_simhash.deciding.similar import Matches
     from es_simhash.similarity.rule import Rule
 
 _TEXTS = 100
@@ -204,17 +204,19 @@ class _Archives:
             texts = [text.text for _, text in batch if isinstance(text, Text)]
             matches_of_texts = iter(store.similar_many(texts, rule=self._rule))
             for item, text in batch:
-                yield item, text if isinstance(text, Decision) else self._decision(store, text, next(matches_of_texts))
+                if isinstance(text, Decision):
+                    yield item, text
+                    continue
+                matches = next(matches_of_texts)
+                self.not_compared += matches.left_out
+                yield item, _copy_of(store.name, matches[0]) if matches else text
         if batches.error is not None:
             raise batches.error
 
-    def _decision(self, store: Documents, text: Text, matches: Matches) -> Text | Decision:
-        self.not_compared += matches.left_out
-        if not matches:
-            return text
-        nearest = matches[0]
-        similarity = 1.0 if nearest.exact else nearest.similarity
-        return Decision(Name(store.name, nearest.id), nearest.exact, similarity, nearest.distance)
+
+def _copy_of(store: str, nearest: Match) -> Decision:
+    similarity = 1.0 if nearest.exact else nearest.similarity
+    return Decision(Name(store, nearest.id), nearest.exact, similarity, nearest.distance)
 
 
 def _pair(item: Item, decision: Decision) -> dict[str, Any]:

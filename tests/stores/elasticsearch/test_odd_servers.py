@@ -200,8 +200,6 @@ def test_a_byte_now_and_then_ends_within_the_timeout_and_the_deadline(tmp_path: 
             "fingerprint",
             "--store",
             address,
-            "--timeout",
-            "1",
             "--deadline",
             "2",
             cwd=tmp_path,

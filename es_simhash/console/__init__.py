@@ -1,1 +1,0 @@
-"""How does a command read its options and its input, and how does it print? ``cli`` and ``tools`` share it."""
