@@ -204,22 +204,6 @@ def remove(nodes: list[Node], killer: NodeKiller) -> Figures:
     return figures
 
 
-def look_ups(nodes: list[Node], killer: NodeKiller) -> Figures:
-    """Search and export the same documents, again and again."""
-    figures = Figures()
-    documents = news(120, seed=5)
-    texts = [document["text"] for document in documents[:20]]
-    with new_index(nodes) as address, opened(address, documents) as client, opened("sqlite:///:memory:") as reference:
-        reference.add_many(documents)
-        stored, near = contents_of(reference), reference.similar_many(texts)
-        while not killer.done:
-            assert contents_of(client) == stored
-            assert client.similar_many(texts) == near
-            figures.runs += 1
-            figures.documents += len(documents)
-    return figures
-
-
 def seen_adds(nodes: list[Node], killer: NodeKiller, clients: int = 4) -> Figures:
     """Some clients add items of the same users. Every acknowledged item must be seen."""
     with new_index(nodes) as address, SeenItems(address, deadline=DEADLINE) as seen:
@@ -249,6 +233,5 @@ VERBS: dict[str, Callable[[list[Node], NodeKiller], Figures]] = {
     "group": group,
     "backfill": backfill,
     "remove": remove,
-    "look-ups": look_ups,
     "seen adds": seen_adds,
 }

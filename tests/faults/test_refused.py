@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import Documents
-from tests.cli import es_simhash
 from tests.es_node.proxy import Answer
-from tests.faults import RULE, contents, ingest, news, unharmed
+from tests.faults import contents, ingest, news, unharmed
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.es_node.proxy import Proxy
 
 pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
@@ -62,37 +57,6 @@ def test_what_the_index_refuses_has_failed_and_the_others_are_as_if_it_were_not(
     assert [(o.id, o.outcome, o.duplicate_of) for o in outcomes if o.id not in failed] == [
         (o.id, o.outcome, o.duplicate_of) for o in expected
     ]
-
-
-@pytest.mark.parametrize("on_duplicate", ["index", "skip"])
-def test_dead_letters_are_mended_and_ingested_again(narrow: str, tmp_path: Path, on_duplicate: str) -> None:
-    with Documents(narrow) as documents:
-        documents.setup(rule=RULE)
-    options = ["--store", narrow, "--on-duplicate", on_duplicate, "--workers", "0"]
-    bad = b"{broken\n"
-    (tmp_path / "news.jsonl").write_text("".join(json.dumps(document) + "\n" for document in MIXED))
-    with (tmp_path / "news.jsonl").open("ab") as file:
-        file.write(bad)
-    first = es_simhash("ingest --json news.jsonl --dead-letter dead", *options, cwd=tmp_path)
-    assert first.code == 3
-    letters = [json.loads(line) for line in (tmp_path / "dead").read_bytes().splitlines()]
-    failed = {letter["document"]["id"] for letter in letters[:-1]}
-    assert failed == {each["id"] for each in first.json[:-1] if each["outcome"] == "failed"} <= BAD.keys()
-    assert letters[-1]["line"] == "{broken\n"
-    # As they are, they fail once more, for the same reasons.
-    again = es_simhash("ingest --json dead --dead-letter dead.2", *options, cwd=tmp_path)
-    assert (again.code, again.json[-1]["failed"], again.json[-1]["rejected"]) == (1, len(failed), 1)
-    twice = [json.loads(line) for line in (tmp_path / "dead.2").read_bytes().splitlines()]
-    assert [letter.get("document") for letter in twice] == [letter.get("document") for letter in letters]
-    for letter in letters[:-1]:
-        letter["document"] = {key: letter["document"][key] for key in ("id", "text")}
-    letters[-1]["line"] = json.dumps({"id": "mended", "text": "你好"})
-    (tmp_path / "mended").write_text("".join(json.dumps(letter) + "\n" for letter in letters))
-    last = es_simhash("ingest", "--json", "mended", *options, cwd=tmp_path)
-    assert last.code == 0
-    everything = [*(document for document in NEWS if document["id"] not in failed)]
-    everything += [*(document for document in NEWS if document["id"] in failed), {"id": "mended", "text": "你好"}]
-    assert contents(narrow) == unharmed(everything, on_duplicate=on_duplicate)[1]
 
 
 def test_a_request_that_is_too_large_is_split_and_only_what_is_too_large_alone_fails(
