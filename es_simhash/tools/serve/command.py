@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash import Documents, InputError, NotSetUp, SeenItems
+from es_simhash import Documents, InputError, SeenItems, fingerprint
 from es_simhash.cli.options import client_options, filter_option, store_options
 from es_simhash.cli.output import echo
 from es_simhash.search.filters import parse_filter
@@ -68,7 +68,7 @@ def serve(
         import uvicorn
 
         from es_simhash.tools.serve.app import SECONDS
-        from es_simhash.tools.serve.operations import Scope, Service, application
+        from es_simhash.tools.serve.operations import Scope, Service
     except ImportError as error:
         raise InputError(f"the server is not installed ({error}): pip install 'es-simhash[serve]'") from error
     token = _token()
@@ -84,14 +84,15 @@ def serve(
     documents = Documents(options["store"], **connection)
     seen = None if seen_store is None else SeenItems(seen_store, **connection)
     if documents.store.embedded:
-        _set_up_if_missing(documents)
-    app, work = application(Service(documents, seen, Scope(filter, not no_client_filter)), token, at_once)
+        documents.setup()
+    service = Service(documents, seen, Scope(filter, not no_client_filter), token, at_once)
+    fingerprint("市气象台发布暴雨预警")  # loads the dictionary before the first request
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)  # uvicorn calls it when the server has ended
     echo(f"{documents.name}: http://{host}:{port}", err=True)
     try:
         uvicorn.run(
-            app,
+            service.application(),
             host=host,
             port=port,
             log_level="error",  # warnings are about clients that ask for HTTP/2
@@ -100,7 +101,7 @@ def serve(
             timeout_graceful_shutdown=GRACE,
         )
     finally:
-        if work.idle:  # else a thread uses them, and ends with the program
+        if not service.work.count:  # else a thread uses them, and ends with the program
             documents.close()
             if seen is not None:
                 seen.close()
@@ -108,13 +109,6 @@ def serve(
 
 def _end(number: int, frame: FrameType | None) -> None:
     sys.exit(0)
-
-
-def _set_up_if_missing(documents: Documents) -> None:
-    try:
-        documents.keys()
-    except NotSetUp:
-        documents.setup()
 
 
 def _token() -> str | None:

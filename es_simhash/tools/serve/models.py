@@ -7,6 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, StringConstraints, model_validator
 from typing_extensions import Self
 
+from es_simhash import Match  # noqa: TC001  # pydantic reads it
+
 MOST = 1_000
 """Documents, texts, ids or items in one request."""
 
@@ -56,7 +58,6 @@ class Similar(OfRule):
     id: Id | None = Field(None, description="Of a stored document.")
     fingerprint: Hex | None = Field(None, description="In hex digits.")
     time: str | int | None = Field(None, description="Of the text, if the rule counts times.")
-    times: list[str | int] | None = Field(None, max_length=MOST, description="Of the texts, one for each.")
     filter: Filter | None = Field(None, description='Matches fulfil it: {"term": {"lang": "zh"}}.')
 
 
@@ -67,11 +68,9 @@ class Near(OfRule):
 
 
 class Texted(_Request):
-    """A text, or several."""
+    """Texts."""
 
-    one_of = ("text", "texts")
-    text: StrictStr | None = None
-    texts: Texts | None = None
+    texts: Texts
 
 
 class Remove(_Request):
@@ -107,19 +106,10 @@ class OutcomesAnswer(BaseModel):
     outcomes: list[OutcomeAnswer]
 
 
-class MatchAnswer(BaseModel):
-    """A stored duplicate."""
-
-    id: str
-    distance: int | None
-    exact: bool
-    similarity: float | None
-
-
 class MatchesAnswer(BaseModel):
     """The stored duplicates of a text; at least ``left_out`` more were not compared."""
 
-    matches: list[MatchAnswer]
+    matches: list[Match]
     left_out: int
 
 
@@ -144,41 +134,11 @@ class FingerprintAnswer(BaseModel):
     features: int
 
 
-class OneFingerprintAnswer(FingerprintAnswer):
-    """The fingerprint of a text, and the Scheme that it was made by."""
-
-    scheme: str
-
-
 class FingerprintsAnswer(BaseModel):
     """The fingerprints of texts."""
 
     scheme: str
     fingerprints: list[FingerprintAnswer]
-
-
-class RemovedAnswer(BaseModel):
-    """The ids of the documents that were removed."""
-
-    removed: list[str]
-
-
-class AddedAnswer(BaseModel):
-    """How many of the items the user had not seen before."""
-
-    added: int
-
-
-class UnseenAnswer(BaseModel):
-    """The items that the user has certainly not seen."""
-
-    unseen: list[Id]
-
-
-class ForgottenAnswer(BaseModel):
-    """How many items the user had seen."""
-
-    forgotten: int
 
 
 class Problem(BaseModel):

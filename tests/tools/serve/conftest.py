@@ -16,7 +16,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from es_simhash import Documents, SeenItems
-from es_simhash.tools.serve.operations import Scope, Service, application
+from es_simhash.tools.serve.operations import Scope, Service
 from tests.cli import COMMAND, environment
 
 if TYPE_CHECKING:
@@ -42,8 +42,9 @@ class Local:
     """A client of an application in this process."""
 
     def __init__(self, documents: Documents, seen: SeenItems | None, filter: Any, clients: bool, token: str | None):
-        app, self.work = application(Service(documents, seen, Scope(filter, clients)), token, 4)
-        self.client = TestClient(app, raise_server_exceptions=False)
+        service = Service(documents, seen, Scope(filter, clients), token, 4)
+        self.work = service.work
+        self.client = TestClient(service.application(), raise_server_exceptions=False)
 
     def call(self, path: str, body: Any = None, token: str | None = None) -> Reply:
         """Send a request, by POST if it has a body: bytes as they are, else as JSON."""
