@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from es_simhash.cli.options import StoreOptions
 
-GIANT = 1_000
-"""A group with so many members is named: it may be a chain of small changes."""
-
 
 @click.command()
 @filter_option("Group only documents that match this query clause.")
@@ -55,6 +52,3 @@ def group(filter: dict[str, Any] | None, as_json: bool, quiet: bool, **store: Un
         echo(f"skipped {conflicts} that another program changed in the meantime: run the command again")
     if report.left_out:
         echo(not_compared(report.left_out))
-    for head, size in report.largest:
-        if size >= GIANT:
-            echo(f"very large group: {head} has {size:,} members. Is it a template, or a chain of small changes?")

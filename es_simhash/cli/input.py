@@ -6,10 +6,10 @@ each line.
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -35,10 +35,6 @@ if TYPE_CHECKING:
 
 _PROGRESS_LINES = 63
 """The progress bar is moved before each 64th line: a mask for its number."""
-_SQLITE = ("--store", "--resume")
-"""The options that may name an SQLite file."""
-_BESIDE = ("-wal", "-shm", "-journal")
-"""What SQLite adds to the name of a file for the files beside it."""
 FIRST = 100
 """After so many lines of a file that cannot be used, the command stops."""
 FEW = 10
@@ -63,24 +59,14 @@ def input_paths(files: tuple[str, ...], advice: str = "name a file of documents,
 def check_different_files(named: Mapping[str, str | None], inputs: Iterable[str]) -> None:
     """Check that the files of a command are different files. It would write over its input, or over its own output.
 
-    SQLite puts further files beside a store. These are checked too.
-
     :param named: a path for each option that names a file to write; None for an option without a file.
     :param inputs: paths of the input files.
     :raises InputError: if two of them are one file, by one name or by two.
     """
-    written = [
-        # SQLite puts its files beside the target of a link.
-        (name, path + suffix, os.path.realpath(path) + suffix if suffix else path)
-        for name, path in named.items()
-        if path is not None
-        for suffix in ("", *(_BESIDE if name in _SQLITE else ()))
-    ]
-    for position, (name, said, path) in enumerate(written):
-        others = [*written[position + 1 :], *(("the input", input, input) for input in inputs)]
-        for other, _, other_path in others:
-            if is_same_file(path, other_path):
-                raise InputError(f"{name} and {other} are one file, {display(said)}: name two files")
+    written = [(name, path) for name, path in named.items() if path is not None]
+    for (name, path), (other, other_path) in combinations([*written, *(("the input", path) for path in inputs)], 2):
+        if name != other and is_same_file(path, other_path):
+            raise InputError(f"{name} and {other} are one file, {display(path)}: name two files")
 
 
 def open_input(path: str) -> BufferedReader:

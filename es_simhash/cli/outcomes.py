@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tqdm import tqdm
-    from typing_extensions import Self
 
     from es_simhash import Outcome
 
@@ -43,10 +42,10 @@ class Outcomes(Protocol):
 
 
 class OutcomePrinter:
-    """Prints outcomes, and counts them. At the end of its ``with`` block it prints how many were only counted.
+    """Prints outcomes, and counts them.
 
     As JSON, every outcome is a line. As text, only duplicates are printed, and on standard error the documents that
-    were rejected or failed. Documents that failed for the same reason as the last one are counted, not printed.
+    were rejected or failed.
 
     :param progress: the bar of the command; it is cleared before a line is printed.
     :param quiet: print only the documents that were rejected or failed, as text.
@@ -59,8 +58,6 @@ class OutcomePrinter:
         self._quiet = quiet
         self._progress = progress
         self._without_fingerprint = 0
-        self._last_reason: str | None = None
-        self._for_same_reason = 0
         self._started = time.monotonic()
 
     @property
@@ -75,7 +72,8 @@ class OutcomePrinter:
         if self._as_json:
             print_json(outcome.to_dict())
         elif outcome.reason is not None:
-            self._print_reason(outcome, outcome.reason)
+            self._progress.clear()
+            echo(f"{outcome.outcome}: {outcome.reason}", err=True)
         elif not self._quiet and outcome.duplicate_of is not None and outcome.outcome != "unchanged":
             self._progress.clear()
             known = outcome.outcome != "exact_duplicate" and outcome.distance is not None
@@ -101,28 +99,6 @@ class OutcomePrinter:
                 "finds only exact duplicates of them"
             )
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._print_counted()
-
-    def _print_counted(self) -> None:
-        if self._for_same_reason:
-            self._progress.clear()
-            echo(f"failed: {count_of(self._for_same_reason, 'more document')}, for the same reason", err=True)
-            self._for_same_reason = 0
-
-    def _print_reason(self, outcome: Outcome, reason: str) -> None:
-        why = reason.removeprefix(f"{outcome.place}: ")
-        if outcome.outcome == "failed" and why == self._last_reason:
-            self._for_same_reason += 1
-            return
-        self._print_counted()
-        self._last_reason = why if outcome.outcome == "failed" else None
-        self._progress.clear()
-        echo(f"{outcome.outcome}: {reason}", err=True)
-
 
 def print_outcomes(outcomes: Outcomes, printer: OutcomePrinter, note: Callable[[Outcome], object]) -> None:
     """Print the outcomes of a run, then the counts. They are also printed before an error is raised.
@@ -132,10 +108,9 @@ def print_outcomes(outcomes: Outcomes, printer: OutcomePrinter, note: Callable[[
     """
     with closing(outcomes):
         try:
-            with printer:
-                for outcome in outcomes:
-                    note(outcome)
-                    printer.show(outcome)
+            for outcome in outcomes:
+                note(outcome)
+                printer.show(outcome)
         except (SimhashError, KeyboardInterrupt):
             if printer.counts:  # without any counts the error message is enough
                 printer.show_counts()

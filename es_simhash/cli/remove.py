@@ -112,11 +112,8 @@ def _remove_duplicates(documents: Documents, save: str | None, yes: bool, as_jso
     # All must be found before the first is removed.
     found = list(tqdm(documents.duplicates(), unit=" duplicates found", disable=None, leave=False))
     if not yes:
-        for duplicate in found[:SHOWN]:
-            echo(_line(duplicate))
-        if len(found) > SHOWN:
-            echo(f"and {len(found) - SHOWN:,} more")
-        if found and not click.confirm(f"Remove {count_of(len(found), 'document')}?"):
+        question = f"Remove {count_of(len(found), 'document')}? (--dry-run shows them)"
+        if found and not click.confirm(question):
             return 0
     if not found:
         return 0

@@ -199,13 +199,6 @@ def test_an_input_file_cannot_be_an_output_file(tmp_path: Path, files: list[str]
     assert not (tmp_path / "es-simhash.db").exists()
 
 
-def test_the_log_of_a_store_behind_a_link_is_not_written(tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "link").symlink_to("elsewhere/target")
-    done = ingest(tmp_path, line("a"), "--store", "sqlite:///link", "--dead-letter", "elsewhere/target-wal")
-    assert "--store and --dead-letter are one file" in complaint(done)
-
-
 # --- resume ------------------------------------------------------------------------------------------------
 
 

@@ -117,10 +117,10 @@ def test_html_is_a_scheme_of_its_own_and_another_one_is_refused(tmp_path: Path) 
     ("content", "says"),
     [
         ("{", "scheme.json is not JSON"),
-        ("[]", "scheme.json is no JSON object"),
-        ('{"weihgts": "tf"}', "scheme.json has 'weihgts': a Scheme has "),
+        ("[]", "scheme.json is no Scheme: write a JSON object with some of bits, "),
+        ('{"weihgts": "tf"}', "scheme.json is no Scheme: write a JSON object with some of bits, "),
         ('{"weights": "heavy"}', "heavy"),
-        ('{"idf": 7}', "idf is 7: name a file"),
+        ('{"idf": 7}', "cannot read 7: No such file"),
         ('{"weights": "tf_idf", "idf": "none.txt"}', "cannot read none.txt: No such file"),
     ],
 )

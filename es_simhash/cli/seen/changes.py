@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from es_simhash import InputError, SimhashError, StoreUnavailable
-from es_simhash.cli.exits import SOME_NOT_DONE, STOPPED_BY_ERROR
+from es_simhash import InputError, StoreUnavailable
+from es_simhash.cli.exits import SOME_NOT_DONE, exit_unless_all_done
 from es_simhash.cli.interrupt import Interruptible
 from es_simhash.cli.options import encoding_option, format_option, json_option, open_seen, store_options
 from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.cli.seen.lines import by_user, each_batch, report_failed, report_rejected, source_of, user_option
+from es_simhash.seen.changes import SeenReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 
     from es_simhash.cli.input import Input
     from es_simhash.cli.options import StoreOptions
-    from es_simhash.cli.seen.lines import Batch
-    from es_simhash.seen.changes import SeenReport
+    from es_simhash.cli.seen.lines import Batch, SeenLine
 
 BATCH_LINES = 5_000
 """Largest number of lines in a batch."""
@@ -107,50 +107,39 @@ def _apply(source: Input, change: Callable[[Batch], SeenReport], as_json: bool, 
     counts = Counter({"lines": 0, "rejected": 0, "items": 0, "changed": 0, "failed": 0})
     with Interruptible() as interruptible:
         try:
-            _apply_lines(source, change, as_json, counts, interruptible)
-        except (SimhashError, KeyboardInterrupt):
-            if counts["changed"]:
+            for entries in each_batch(source, BATCH_LINES, interruptible):
+                _apply_batch(entries, change, as_json, counts)
+        finally:
+            if counts["lines"]:  # else the error message is enough
                 _print_counts(counts, as_json, changed)
-            raise
-    _print_counts(counts, as_json, changed)
     interruptible.exit_if_interrupted()
     if not counts["lines"]:
         raise InputError('no lines in the input: give JSON lines {"user", "items"}')
-    if counts["rejected"] == counts["lines"]:
-        sys.exit(STOPPED_BY_ERROR)
-    if counts["rejected"] or counts["failed"]:
+    exit_unless_all_done(counts["rejected"], counts["lines"])
+    if counts["failed"]:
         sys.exit(SOME_NOT_DONE)
 
 
-def _apply_lines(
-    source: Input,
-    change: Callable[[Batch], SeenReport],
-    as_json: bool,
-    counts: Counter[str],
-    interruptible: Interruptible,
+def _apply_batch(
+    entries: list[SeenLine], change: Callable[[Batch], SeenReport], as_json: bool, counts: Counter[str]
 ) -> None:
-    """Apply a change to all lines of the files, batch by batch, and report rejected lines and failed users.
+    """Apply a change to a batch of lines, and report rejected lines and failed users.
 
     :param counts: are increased: ``lines``, ``rejected`` lines, ``items`` in good lines, ``changed`` items, and
         ``failed`` users.
     :raises StoreUnavailable: if the store is away until the deadline. The message names the last line that was read.
     """
-    for entries in each_batch(source, BATCH_LINES, interruptible):
-        for entry in entries:
-            if entry.problem is not None:
-                counts["rejected"] += 1
-                report_rejected(entry, as_json)
-        counts["lines"] += len(entries)
-        if not (batch := by_user(entries)):
-            continue
-        report = change(batch)
-        counts["items"] += sum(map(len, batch.values()))
-        counts["changed"] += sum(report.results.values())
-        counts["failed"] += len(report.failed)
-        for user, error in report.failed.items():
-            report_failed(user, batch[user], str(error), as_json)
-        if any(isinstance(error, StoreUnavailable) for error in report.failed.values()):
-            raise StoreUnavailable(f"the store is away; no line after {entries[-1].place} was read")
+    rejected = [entry for entry in entries if entry.problem is not None]
+    for entry in rejected:
+        report_rejected(entry, as_json)
+    batch = by_user(entries)
+    counts.update(lines=len(entries), rejected=len(rejected), items=sum(map(len, batch.values())))
+    report = change(batch) if batch else SeenReport({}, {})
+    counts.update(changed=sum(report.results.values()), failed=len(report.failed))
+    for user, error in report.failed.items():
+        report_failed(user, batch[user], str(error), as_json)
+    if any(isinstance(error, StoreUnavailable) for error in report.failed.values()):
+        raise StoreUnavailable(f"the store is away; no line after {entries[-1].place} was read")
 
 
 def _print_counts(counts: Counter[str], as_json: bool, changed: str) -> None:
