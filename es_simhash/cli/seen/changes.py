@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from es_simhash import InputError, StoreUnavailable
+from es_simhash import InputError, SimhashError, StoreUnavailable
 from es_simhash.cli.exits import SOME_NOT_DONE, exit_unless_all_done
 from es_simhash.cli.interrupt import Interruptible
 from es_simhash.cli.options import encoding_option, format_option, json_option, open_seen, store_options
@@ -109,9 +109,11 @@ def _apply(source: Input, change: Callable[[Batch], SeenReport], as_json: bool, 
         try:
             for entries in each_batch(source, BATCH_LINES, interruptible):
                 _apply_batch(entries, change, as_json, counts)
-        finally:
-            if counts["lines"]:  # else the error message is enough
+        except (SimhashError, KeyboardInterrupt):
+            if counts["changed"]:  # else the error message is enough
                 _print_counts(counts, as_json, changed)
+            raise
+    _print_counts(counts, as_json, changed)
     interruptible.exit_if_interrupted()
     if not counts["lines"]:
         raise InputError('no lines in the input: give JSON lines {"user", "items"}')
