@@ -247,11 +247,10 @@ def _parts(texts: Iterable[str]) -> Iterator[list[str]]:
 
 def _check_table(field: str, description: str, named: str, table: IdfTable | StopWords | None) -> None:
     """Raise SchemeError if the Scheme's ``field``, which has the value ``named``, does not name this table."""
-    option = field.replace("_", "-")
     if table is None and is_identity(named):
         raise SchemeError(
             f"Scheme.{field} names the custom {description} {named}, which is not loaded: "
-            f"pass it to the Fingerprinter ({field}=…, or --{option} FILE)"
+            f"pass it to the Fingerprinter ({field}=…)"
         )
     if table is not None and table.identity != named:
         raise SchemeError(

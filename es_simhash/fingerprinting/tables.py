@@ -54,7 +54,7 @@ class IdfTable:
 
     def __post_init__(self) -> None:
         if not self.units:
-            raise InputError("the IDF table has no words: make a table from documents with es-simhash idf")
+            raise InputError("the IDF table has no words: make a table from documents with DocumentFrequencies")
 
     @cached_property
     def mean(self) -> int:
@@ -95,7 +95,9 @@ class IdfTable:
         """
         units = _parse_rows((place, *_parse_line(line, place)) for place, line in read_lines(stream, name))
         if not units:
-            raise InputError(f"{name} has no words: write one line 'word idf' for each word, or use es-simhash idf")
+            raise InputError(
+                f"{name} has no words: write one line 'word idf' for each word, or use DocumentFrequencies"
+            )
         return cls(units)
 
 

@@ -302,13 +302,13 @@ def test_using_makes_a_scheme_that_names_the_custom_tables() -> None:
             {"idf": TABLE.identity},
             {},
             f"Scheme.idf names the custom IDF table {TABLE.identity}, which is not loaded: "
-            "pass it to the Fingerprinter (idf=…, or --idf FILE)",
+            "pass it to the Fingerprinter (idf=…)",
         ),
         (
             {"stop_words": LIST.identity},
             {},
             f"Scheme.stop_words names the custom list of stop words {LIST.identity}, which is not loaded: "
-            "pass it to the Fingerprinter (stop_words=…, or --stop-words FILE)",
+            "pass it to the Fingerprinter (stop_words=…)",
         ),
         (
             {"idf": "sha256:0123456789abcdef"},

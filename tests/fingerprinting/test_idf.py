@@ -71,8 +71,8 @@ GOOD = "暴雨 7.5\n".encode()
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"", "idf.txt has no words: write one line 'word idf' for each word, or use es-simhash idf"),
-        (b"\n \n", "idf.txt has no words: write one line 'word idf' for each word, or use es-simhash idf"),
+        (b"", "idf.txt has no words: write one line 'word idf' for each word, or use DocumentFrequencies"),
+        (b"\n \n", "idf.txt has no words: write one line 'word idf' for each word, or use DocumentFrequencies"),
         (
             GOOD + b"word\n",
             "idf.txt:2: the line has 1 instead of 2 columns: write a word, a space and its IDF, such as '暴雨 7.25'",
@@ -107,7 +107,7 @@ def test_an_invalid_table_is_refused_with_file_line_and_fix(data: bytes, problem
 @pytest.mark.parametrize(
     ("numbers", "problem"),
     [
-        ({}, "the IDF table has no words: make a table from documents with es-simhash idf"),
+        ({}, "the IDF table has no words: make a table from documents with DocumentFrequencies"),
         ({"暴雨": -1}, "the IDF of '暴雨': the IDF -1 is not a positive finite number: correct or remove it"),
         ({7: 1}, "the IDF of 7: the word is of type int: give a string"),
         ({"A": 1, "a": 1}, "the IDF of 'a': the word 'a' occurs twice: remove one of the two"),
