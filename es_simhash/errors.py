@@ -48,15 +48,11 @@ def unfinished(error: SimhashError, report: str) -> SimhashError:
 
 
 class InputError(SimhashError, ValueError):
-    """An argument or a document is invalid. The message names it and says how to correct it."""
-
-
-class SchemeError(SimhashError, ValueError):
-    """A Scheme is invalid: it cannot be read, or it has an unknown choice."""
+    """An argument, a document or a Scheme is invalid, or the store does not support it. The message says the fix."""
 
 
 class SchemeMismatch(SimhashError):
-    """The store has another Scheme. Its fingerprints cannot be compared with those of this program."""
+    """The store has another Scheme, or another configuration of seen items, than this program."""
 
 
 class DuplicateFound(SimhashError):
@@ -67,7 +63,15 @@ class DuplicateFound(SimhashError):
 
 
 class StoreError(SimhashError):
-    """The store refused a request, or its reply is invalid."""
+    """The store refused a request, or its reply is invalid or incomplete.
+
+    :param retryable: the same request may work later.
+    """
+
+    def __init__(self, message: str, *, retryable: bool | None = None) -> None:
+        super().__init__(message)
+        if retryable is not None:
+            self.retryable = retryable
 
 
 class NotSetUp(StoreError):
@@ -90,18 +94,6 @@ class AccessDenied(StoreError):
 
 class WrongServer(StoreError):
     """The server is not the one that the address names, or not of a version that the installed client supports."""
-
-
-class IncompleteAnswer(StoreError):
-    """The reply may lack matches (time-out, failed shards). So no reply is returned."""
-
-    def __init__(self, message: str, *, retryable: bool = True) -> None:
-        super().__init__(message)
-        self.retryable = retryable
-
-
-class Unsupported(StoreError):
-    """The store does not support this request."""
 
 
 class TooLarge(StoreError):
@@ -147,10 +139,6 @@ def not_set_up(name: str) -> NotSetUp:
 
 class FilterFormatError(SimhashError, ValueError):
     """The bytes of a Bloom filter are incomplete, damaged, or of a format that this library does not read."""
-
-
-class FilterMismatch(SimhashError, ValueError):
-    """A filter of seen items, or a store of them, has another configuration than the operation needs."""
 
 
 class ConflictError(StoreError):

@@ -1,4 +1,4 @@
-"""How long a request is retried, how long to wait between two attempts, and how a wait ends when a call is cancelled.
+"""How long a request is retried, how long to wait between two attempts, and how a call is cancelled.
 
 A store wraps its methods with :func:`retried`. So there is one rule for all requests: an error that may pass is retried
 until the deadline.
@@ -6,19 +6,18 @@ until the deadline.
 
 from __future__ import annotations
 
-import contextvars
 import logging
 import random
 import threading
 import time
-from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from es_simhash.errors import SimhashError, StoreUnreachable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,12 +34,11 @@ class Cancelled(BaseException):
 
 
 class Call:
-    """One call that may be cancelled while a thread runs it."""
+    """A call that a thread runs, and that another thread may cancel."""
 
     def __init__(self) -> None:
         self._cancelled = threading.Event()
-        self._lock = threading.Lock()
-        self._callbacks: list[Callable[[], object]] = []
+        self._parts: list[Call] = []
 
     @property
     def cancelled(self) -> bool:
@@ -48,63 +46,33 @@ class Call:
         return self._cancelled.is_set()
 
     def cancel(self) -> None:
-        """End the waits of the call. Its thread sends no further request."""
-        with self._lock:
-            self._cancelled.set()
-            callbacks = list(self._callbacks)
-        for callback in callbacks:
-            callback()
+        """End the waits of the call and of its parts. Their threads send no further request."""
+        self._cancelled.set()
+        for part in tuple(self._parts):
+            part.cancel()
 
-    @contextmanager
-    def when_cancelled(self, callback: Callable[[], object]) -> Iterator[None]:
-        """Call a function if the call is cancelled before the block ends."""
-        with self._lock:
-            self._callbacks.append(callback)
-        try:
-            if self.cancelled:
-                callback()
-            yield
-        finally:
-            with self._lock:
-                self._callbacks.remove(callback)
-
-    def another(self) -> Call:
-        """Return a new call of the same kind, which is not cancelled together with this one."""
-        return Call()
-
-    def check(self) -> None:
-        """Raise Cancelled if the call was cancelled."""
+    def part(self) -> Call:
+        """Return a call for a thread that works for this one. It may also be cancelled by itself."""
+        part = Call()
+        self._parts.append(part)
         if self.cancelled:
-            raise Cancelled
-
-    def wait(self, seconds: float) -> None:
-        """Wait for some seconds.
-
-        :raises Cancelled: at once when the call is cancelled.
-        """
-        if self._cancelled.wait(seconds):
-            raise Cancelled
+            part.cancel()
+        return part
 
     def do(self, work: Callable[[], T]) -> T:
         """Do some work as a part of this call.
 
-        :raises Cancelled: if the call is cancelled before.
+        :raises Cancelled: if the call is cancelled.
         """
-        self.check()
-        with self.running():
-            return work()
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Make it the call that the code of the block belongs to."""
         token = _running.set(self)
         try:
-            yield
+            check_not_cancelled()
+            return work()
         finally:
             _running.reset(token)
 
 
-_running: contextvars.ContextVar[Call | None] = contextvars.ContextVar("es_simhash_call", default=None)
+_running: ContextVar[Call | None] = ContextVar("es_simhash_call", default=None)
 
 
 def running_call() -> Call | None:
@@ -112,22 +80,21 @@ def running_call() -> Call | None:
     return _running.get()
 
 
-def context_outside_of_calls() -> contextvars.Context:
-    """Return a copy of the context variables for code that belongs to no call."""
-    context = contextvars.copy_context()
-    context.run(_running.set, None)
-    return context
+def check_not_cancelled() -> None:
+    """Raise Cancelled if the running call was cancelled. It is called before each request."""
+    if (call := _running.get()) is not None and call.cancelled:
+        raise Cancelled
 
 
 def pause(seconds: float) -> None:
     """Wait for some seconds.
 
-    :raises Cancelled: at once when the call is cancelled.
+    :raises Cancelled: at once when the running call is cancelled.
     """
     if (call := _running.get()) is None:
         time.sleep(seconds)
-    else:
-        call.wait(seconds)
+    elif call._cancelled.wait(seconds):
+        raise Cancelled
 
 
 class Waits:
@@ -156,7 +123,7 @@ class Waits:
     def wait(self) -> bool:
         """Wait. Return False at once if the deadline is over.
 
-        :raises Cancelled: at once when the call is cancelled.
+        :raises Cancelled: at once when the running call is cancelled.
         """
         now = time.monotonic()
         if self._end is None:
@@ -200,30 +167,29 @@ def retried(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P
     """Retry a method of a store while it raises an error that may pass, until the deadline of the store's Patience.
 
     :raises SimhashError: the last error, at the deadline.
-    :raises Cancelled: when the call is cancelled.
+    :raises Cancelled: when the running call is cancelled.
     """
 
     @wraps(method)
     def attempts(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         waits: Waits | None = None
-        started = time.monotonic()
         while True:
-            if (call := _running.get()) is not None:
-                call.check()
+            check_not_cancelled()
             try:
                 result = method(self, *args, **kwargs)
             except SimhashError as error:
                 if not self.patience.allows(error):
                     raise
-                if waits is None and self.patience.deadline:
-                    _log.warning("%s; retrying for up to %g s", error, self.patience.deadline)
-                waits = waits or Waits(self.patience.deadline)
+                if waits is None:
+                    waits = Waits(self.patience.deadline)
+                    if self.patience.deadline:
+                        _log.warning("%s; retrying for up to %g s", error, self.patience.deadline)
                 if not waits.wait():
                     raise
             else:
                 self.patience.answered = True
                 if waits is not None:
-                    _log.warning("the store answers again, after %.1f s", time.monotonic() - started)
+                    _log.warning("the store answers again")
                 return result
 
     return attempts

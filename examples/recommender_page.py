@@ -35,7 +35,7 @@ def main() -> None:
         return RANKED[offset : offset + size]  # a service asks its model or its search here
 
     with SeenItems(arguments.store) as seen:
-        page = seen.unseen_page(
+        page = seen.page(
             arguments.user,
             candidates,
             arguments.size,

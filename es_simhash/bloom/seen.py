@@ -29,7 +29,7 @@ import numpy as np
 from es_simhash.bloom import BloomFilter
 from es_simhash.bloom.items import hash_item
 from es_simhash.bloom.sizing import MIN_ERROR_RATE, Config
-from es_simhash.errors import FilterMismatch, InputError
+from es_simhash.errors import InputError, SchemeMismatch
 from es_simhash.fingerprinting.normalisation import check_surrogates
 
 if TYPE_CHECKING:
@@ -107,18 +107,18 @@ class SeenConfig:
     def from_dict(cls, values: Mapping[str, Any]) -> SeenConfig:
         """Return the configuration that :meth:`to_dict` wrote.
 
-        :raises FilterMismatch: if the values are no configuration, or have a field that this release doesn't know.
+        :raises SchemeMismatch: if the values are no configuration, or have a field that this release doesn't know.
         """
         if not isinstance(values, Mapping):
-            raise FilterMismatch(f"{values!r} is not a configuration of seen items")
+            raise SchemeMismatch(f"{values!r} is not a configuration of seen items")
         if unknown := values.keys() - {field.name for field in fields(cls)}:
-            raise FilterMismatch(
+            raise SchemeMismatch(
                 f"the configuration of seen items has unknown fields {sorted(unknown)}: upgrade es_simhash"
             )
         try:
             return cls(**values)
         except InputError as error:
-            raise FilterMismatch(f"the configuration of seen items is invalid: {error}") from error
+            raise SchemeMismatch(f"the configuration of seen items is invalid: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class Seen:
 
         :param now: seconds since 1970.
         :returns: how many of the items were not seen before.
-        :raises FilterMismatch: if the newest filter was made with another configuration.
+        :raises SchemeMismatch: if the newest filter was made with another configuration.
         """
         if not items:
             return 0
@@ -192,7 +192,7 @@ class Seen:
         newest, ours = self._filters[-1], self._config
         error_rate = ours.error_rate / ours.generations
         if (newest.capacity, newest.error_rate, newest.seed) != (ours.capacity, error_rate, 0):
-            raise FilterMismatch(
+            raise SchemeMismatch(
                 f"the stored filter was made for {newest.capacity:,} items at error rate {newest.error_rate:g} and the "
                 f"store is set up for {ours.capacity:,} at {error_rate:g}: rotate or rebuild this user"
             )

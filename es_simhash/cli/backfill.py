@@ -66,7 +66,7 @@ def backfill(
             again=again,
             stop=lambda: interruptible.signal is not None,
             workers=workers,
-            rule=chosen_rule(documents.rule(), rule, text_field=text_field),
+            rule=chosen_rule(documents.info().rule, rule, text_field=text_field),
         )
         with tqdm(unit=" documents", disable=True if quiet else None, leave=False) as progress:
             printer = OutcomePrinter(as_json, progress, quiet=quiet)

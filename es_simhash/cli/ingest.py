@@ -109,8 +109,8 @@ def ingest(
         letters = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter)))
         progress = stack.enter_context(source.progress(quiet=quiet))
         interruptible = stack.enter_context(Interruptible())
-        stored = documents.rule()
-        name, text_fields = id_field or documents.id_field(), text_field or stored.text_fields
+        info = documents.info()
+        name, text_fields = id_field or info.id_field, text_field or info.rule.text_fields
         lines = source.lines(progress, partial(check_fields, id_field=name, text_fields=text_fields))
         outcomes = documents.ingest(
             interruptible.until_interrupted(lines),
@@ -119,7 +119,7 @@ def ingest(
             filter=filter,
             workers=workers,
             checkpoint=resume,
-            rule=chosen_rule(stored, rule, text_field=text_field),
+            rule=chosen_rule(info.rule, rule, text_field=text_field),
         )
 
         def note(outcome: Outcome) -> None:

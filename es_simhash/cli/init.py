@@ -124,7 +124,7 @@ def _has_own_tables(scheme: Scheme) -> bool:
 
 def _whole_rule(documents: Documents, rule: Rule | None, given: dict[str, Any]) -> DuplicateRule:
     """Return the rule that the store has, refined; or another one, with the fields of the store."""
-    stored = documents.rule()
+    stored = documents.info().rule
     if rule is None or rule == stored.rule:
         return replace(stored, **given)
     return DuplicateRule(rule=rule, **{"text_field": stored.text_field, **given})

@@ -69,8 +69,6 @@ def remove(
         raise click.UsageError("nobody can answer the question before the removal: give --yes or --dry-run")
     if save is not None and os.path.lexists(save):
         raise InputError(f"{save} exists: name a new file (save)")
-    if save is not None and not duplicates:
-        raise click.UsageError("--save belongs to --duplicates")
     missing: list[str] = []
     with open_documents(**store) as documents:
         if dry_run:
@@ -79,9 +77,9 @@ def remove(
         if duplicates:
             removed = _remove_duplicates(documents, save, yes, as_json)
         elif matching is not None:
-            removed = documents.remove_matching(matching, everything=yes)
+            removed = len(documents.remove(matching=matching, everything=yes, save=save))
         else:
-            known = documents.remove(ids)
+            known = documents.remove(ids, save=save)
             removed = len(known)
             missing = [id for id in dict.fromkeys(ids) if id not in known]
     if as_json:

@@ -64,13 +64,13 @@ def similar(
     if id is not None and time is not None:
         raise click.UsageError("a stored document has its own time: leave out --time, or give a text")
     with open_documents(**store) as documents:
-        chosen = rule if confirm is None else chosen_rule(documents.rule(), rule, confirm)
+        chosen = rule if confirm is None else chosen_rule(documents.info().rule, rule, confirm)
         if id is not None:
             matches = documents.similar_to(id, filter=filter, rule=chosen)
         else:
             query = read_text(file) if file is not None else text or ""
             matches = documents.similar(query, time=time, filter=filter, rule=chosen)
-            if not matches.by_keys and documents.fingerprinter().fingerprint(query).value is None:
+            if not matches.by_keys and documents.info().fingerprinter.fingerprint(query).value is None:
                 echo("the text is too short for a fingerprint: only exact duplicates of it can be found", err=True)
     if as_json:
         for match in matches:

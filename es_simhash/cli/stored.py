@@ -83,5 +83,5 @@ class StoredInput:
 def _stored_lines(source: Documents) -> Iterator[Line]:
     rows = source.export()
     while ids := [row.id for row in islice(rows, _FETCHED)]:
-        for id, document in source.sources(ids).items():
+        for id, document in source.fetch(ids, fields="*").items():
             yield Line(f"{source.name}: document {id!r}", {**document, "_id": id})

@@ -13,6 +13,7 @@ from es_simhash.deciding.add import MEMORY_LIMITS, Adder, AddOptions, MemoryLimi
 from es_simhash.deciding.ingest import ATTEMPTS, CHANGED, ON_DUPLICATE
 from es_simhash.deciding.outcome import Document, Outcome, failed
 from es_simhash.errors import DuplicateFound, InputError
+from es_simhash.fingerprinting.normalisation import MAX_TEXT
 from es_simhash.ingest.batches import BATCH, BATCH_SIZE
 from es_simhash.ingest.reader import Reader
 from es_simhash.search.hamming import hamming_distance
@@ -21,7 +22,7 @@ from es_simhash.search.key_table import KeyTable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from es_simhash.client.opening import Opening
+    from es_simhash.client.store_info import StoreReader
     from es_simhash.contract import Store
     from es_simhash.deciding.add import Searched
     from es_simhash.deciding.ingest import OnDuplicate
@@ -37,11 +38,6 @@ WRITES = 3
 """The most groups of documents that are written at the same time."""
 
 
-def is_name(value: object) -> bool:
-    """Return whether a value is a string that is not empty."""
-    return isinstance(value, str) and value != ""
-
-
 @dataclass(frozen=True, kw_only=True)
 class AddRequest:
     """How documents are added. The fields are the keywords of ``Documents.add``.
@@ -54,17 +50,12 @@ class AddRequest:
     on_duplicate: OnDuplicate
     filter: Mapping[str, Any] | None
     refresh: RefreshOption
-    pipeline: str | None
-    max_text: int
-    keep_fields: bool
 
     def __post_init__(self) -> None:
         if self.on_duplicate not in ON_DUPLICATE:
             raise InputError(f"on_duplicate is {self.on_duplicate!r}: use one of {', '.join(ON_DUPLICATE)}")
         if self.refresh is not False and self.refresh is not True and self.refresh != "wait_for":
             raise InputError(f"refresh is {self.refresh!r}: use False, True or 'wait_for'")
-        if self.pipeline is not None and not is_name(self.pipeline):
-            raise InputError(f"pipeline is {self.pipeline!r}: use the name of an ingest pipeline of the server")
 
 
 @dataclass(frozen=True)
@@ -79,10 +70,12 @@ class _Item:
 class Adding:
     """Adds documents to one store, and knows what it added and search does not find yet."""
 
-    def __init__(self, store: Store, opening: Opening, deadline: float, limits: MemoryLimits = MEMORY_LIMITS) -> None:
+    def __init__(
+        self, store: Store, reader: StoreReader, deadline: float, limits: MemoryLimits = MEMORY_LIMITS
+    ) -> None:
         self._store = store
         self._limits = limits
-        self._opening = opening
+        self._reader = reader
         self._deadline = deadline
         self._adder: Adder | None = None
         self._outdated = False
@@ -108,15 +101,14 @@ class Adding:
 
         :raises DuplicateFound: under ``fail``, if one of them is a duplicate.
         """
-        self._opening.notice_if_due()
-        rule = self._opening.resolve(request.rule, makes_file=True)
-        reader = Reader.of(rule, request.id_field, request.max_text, keep_fields=request.keep_fields)
+        rule = self._reader.resolve(request.rule, makes_file=True)
+        reader = Reader.of(rule, request.id_field, MAX_TEXT, keep_fields=False)
         items = reader.read_all(lines)
         documents = [item for item in items if isinstance(item, Document)]
         if documents:
-            self._opening.keep(request.rule, request.id_field)
+            self._reader.keep(request.rule, request.id_field)
         on_duplicate: OnDuplicate = "index" if request.on_duplicate == "index" else "skip"
-        options = AddOptions(rule, on_duplicate, request.filter, request.pipeline)
+        options = AddOptions(rule, on_duplicate, request.filter)
         added = self._add([_Item(document, options) for document in documents])
         if request.refresh is True and any(outcome.stored for outcome in added):
             self._store.refresh()

@@ -31,14 +31,14 @@ def checked_deadline(deadline: Any) -> float:
     return float(deadline)
 
 
-def checked_slice(slice: tuple[int, int] | None) -> tuple[int, int] | None:
-    """Return a part of an index, the i-th of n from 0; None for everything.
+def checked_fields(fields: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return names of fields; None for ``"*"``, which is all of them.
 
-    :raises InputError: if there is no such part.
+    :raises InputError: for one name in place of a list.
     """
-    if slice is not None and not 0 <= slice[0] < slice[1]:
-        raise InputError(f"slice is {slice!r}: use (i, n), the i-th of n parts, from 0")
-    return slice if slice is None or slice[1] > 1 else None
+    if isinstance(fields, str) and fields != "*":
+        raise InputError(f'the fields are one string, {fields!r}: put it in a list, or use "*" for whole documents')
+    return None if fields is None or fields == "*" else tuple(fields)
 
 
 def checked_ids(ids: Iterable[Any]) -> list[str]:

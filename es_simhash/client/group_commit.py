@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from es_simhash.errors import SimhashError, StoreError
-from es_simhash.retries import Call, Cancelled, running_call
+from es_simhash.retries import Call, Cancelled, check_not_cancelled, running_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -70,9 +70,8 @@ class GroupCommit(Generic[A, R]):
         with self._changed:
             self._waiting.extend(mine)
         try:
-            with nullcontext() if call is None else call.when_cancelled(self._wake):
-                while group := self._next_group(mine, call):
-                    self._work(group, call)
+            while group := self._next_group(mine):
+                self._work(group, call)
         except BaseException:
             with self._changed:
                 self._waiting = deque(each for each in self._waiting if each not in mine)
@@ -84,16 +83,11 @@ class GroupCommit(Generic[A, R]):
                 raise each.error
         return [cast("R", each.result) for each in mine]
 
-    def _wake(self) -> None:
-        with self._changed:
-            self._changed.notify_all()
-
-    def _next_group(self, mine: Sequence[_Waiting[A, R]], call: Call | None) -> list[_Waiting[A, R]]:
+    def _next_group(self, mine: Sequence[_Waiting[A, R]]) -> list[_Waiting[A, R]]:
         """Wait until these arguments are done, and return nothing; or until a group can begin, and return that."""
         with self._changed:
             while not all(each.done for each in mine):
-                if call is not None:
-                    call.check()
+                check_not_cancelled()
                 if group := self._begin():
                     return group
                 self._changed.wait()
@@ -122,11 +116,8 @@ class GroupCommit(Generic[A, R]):
         shared = any(each.call is not call for each in group)
         try:
             arguments = [each.argument for each in group]
-            if call is None or not shared:
-                results = self._perform(arguments)
-            else:
-                with call.another().running():
-                    results = self._perform(arguments)
+            work = partial(self._perform, arguments)
+            results = Call().do(work) if shared else work()  # shared work goes on if this call is cancelled
             for each, result in zip(group, results, strict=True):
                 each.result = result
         except Exception as error:

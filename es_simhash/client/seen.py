@@ -1,4 +1,4 @@
-"""SeenItems and AsyncSeenItems: the classes that a program uses to never show an item twice."""
+"""SeenItems: the class that a program uses to never show an item twice."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from es_simhash.bloom.seen import SeenConfig, user_id
 from es_simhash.client.arguments import checked_deadline
-from es_simhash.client.clients import AsyncClient, SyncClient, async_method
 from es_simhash.client.search_hits import hit_group, hit_id, hits_of
 from es_simhash.errors import InputError
-from es_simhash.portal import THREADS, in_event_loop
 from es_simhash.retries import Patience
 from es_simhash.seen import changes
 from es_simhash.seen.changes import SEEN_DEADLINE
@@ -20,33 +18,27 @@ from es_simhash.seen.page import unseen_page
 from es_simhash.stores.address import USERS_INDEX, open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Callable
 
-    from elasticsearch import AsyncElasticsearch, Elasticsearch
-    from opensearchpy import AsyncOpenSearch, OpenSearch
+    from elasticsearch import Elasticsearch
+    from opensearchpy import OpenSearch
+    from typing_extensions import Self
 
     from es_simhash.bloom import Item
     from es_simhash.bloom.seen import Seen
-    from es_simhash.client.search_hits import Hit
     from es_simhash.contract import Store
     from es_simhash.seen.changes import Change, SeenReport, SeenStats
     from es_simhash.seen.page import Page
 
     ByUser = Mapping[str, Iterable[Item]] | Mapping[int, Iterable[Item]] | Mapping[str | int, Iterable[Item]]
 
-H = TypeVar("H")
-T = TypeVar("T")
 I = TypeVar("I", bound="Item")  # noqa: E741  an item of the caller's type
 
 ROUNDS = 5
-"""Pages that ``unseen_page`` fetches at most."""
+"""Pages that ``page`` fetches at most."""
 
 
-def _itself(hit: Any) -> Any:
-    return hit
-
-
-class SeenItems(SyncClient):
+class SeenItems:
     """What each user has seen. "Not seen" is certain; "seen" is wrong at a rate that you choose.
 
     >>> seen = SeenItems("sqlite:///users.db", capacity=1_000, error_rate=0.01)
@@ -90,11 +82,26 @@ class SeenItems(SyncClient):
         self._deadline = checked_deadline(deadline)
         self._stored: SeenConfig | None = None
         patience = Patience(self._deadline)
-        super().__init__(open_store(store, index, patience=patience, default_index=USERS_INDEX, **client_options))
+        self._store = open_store(store, index, patience=patience, default_index=USERS_INDEX, **client_options)
 
-    def _details(self) -> str:
-        """Return the numbers that the caller chose."""
-        return "".join(f", {key}={value!r}" for key, value in self._chosen.items())
+    @property
+    def name(self) -> str:
+        """The store's address, without credentials."""
+        return self._store.name
+
+    def __repr__(self) -> str:
+        chosen = "".join(f", {key}={value!r}" for key, value in self._chosen.items())
+        return f"SeenItems({self.name!r}{chosen})"
+
+    def close(self) -> None:
+        """Close the file, or the client unless it is yours."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
 
     def setup(self) -> str:
         """Make what is missing: the index or the file, or the field in an index that exists.
@@ -102,7 +109,7 @@ class SeenItems(SyncClient):
         A second call does nothing.
 
         :returns: ``created``, ``added`` or ``unchanged``.
-        :raises FilterMismatch: if the store was set up with another configuration.
+        :raises SchemeMismatch: if the store was set up with another configuration.
         """
         return changes.set_up(self._store, self._chosen, self.name)
 
@@ -115,25 +122,22 @@ class SeenItems(SyncClient):
         """
         return _single(self.add_many({user: items}))
 
-    def add_many(self, items: ByUser) -> SeenReport:
+    def add_many(self, items: ByUser, *, anew: bool = False) -> SeenReport:
         """:meth:`add` for many users, by one read and one write for some hundred of them.
 
         :param items: the items of each user.
+        :param anew: drop what these users had seen before, forgotten items too.
         :returns: ``results``, a count for each user whose items are stored; ``failed``, the error for each other user.
             If the store is away until the deadline, the users that are not done have ``failed``.
         """
         checked, now = _by_user(items), _now()
-        return self._change(checked, lambda seen, user: seen.add(checked[user], now), makes_file=True)
 
-    def rebuild_many(self, items: ByUser) -> SeenReport:
-        """:meth:`add_many` to new filters: what these users had seen before is dropped, forgotten items too."""
-        checked, now = _by_user(items), _now()
-
-        def rebuild(seen: Seen, user: str) -> int:
-            seen.clear()
+        def add(seen: Seen, user: str) -> int:
+            if anew:
+                seen.clear()
             return seen.add(checked[user], now)
 
-        return self._change(checked, rebuild, makes_file=True)
+        return self._change(checked, add, makes_file=True)
 
     def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:
         """Return the items that a user has certainly not seen, in their order. Call it with a page of candidates."""
@@ -148,12 +152,6 @@ class SeenItems(SyncClient):
             user: [item for item, is_seen in zip(theirs, found[user], strict=True) if not is_seen]
             for user, theirs in checked.items()
         }
-
-    def might_have_seen(self, user: str | int, items: Iterable[Item]) -> list[bool]:
-        """Return for each item whether the user might have seen it. False is certain."""
-        checked = _by_user({user: items})
-        [found] = changes.might_have_seen(self._store, self._config(makes_file=True), checked).values()
-        return found
 
     def forget(self, user: str | int, items: Iterable[Item]) -> int:
         """Make items unseen until they are added again.
@@ -219,154 +217,55 @@ class SeenItems(SyncClient):
     def _change(self, users: Iterable[str], change: Change, *, makes_file: bool = False) -> SeenReport:
         return changes.change(self._store, self._config(makes_file=makes_file), users, change, self._deadline)
 
-    def unseen_page(
+    def page(
         self,
         user: str | int | None,
-        fetch: Callable[[int, int], Sequence[H]],
+        fetch: Callable[[int, int], Any],
         size: int,
         *,
-        item: Callable[[H], Item] = _itself,
-        group: Callable[[H], Item | None] | None = None,
+        item: Callable[[Any], Item] | None = None,
+        group: Callable[[Any], Item | None] | None = None,
         offset: int = 0,
         rounds: int = ROUNDS,
-    ) -> Page[H]:
+    ) -> Page[Any]:
         """Return a page of hits that a user has not seen, from a function that returns pages of hits.
 
         It fetches more hits than the size, again and again until the page is full, the source has no more hits, or
-        ``rounds`` pages were fetched.
-
-        :param user: None for one who has seen nothing.
-        :param fetch: is called with an offset and a size, and returns the hits from there on; fewer at the end.
-        :param item: returns the item of a hit: ``lambda hit: hit["_id"]``.
-        :param group: returns the group of a hit, None if it has none. The page has one hit of each group, and none of a
-            group that the user has seen: ``items`` of the page has the items and the groups to add.
-        :param offset: where to start. The page says where the next one starts.
-        """
-
-        def has_seen(items: list[Item]) -> list[bool]:
-            return [False] * len(items) if user is None else self.might_have_seen(user, items)
-
-        return unseen_page(fetch, has_seen, size, offset, rounds, item, group)
-
-    def search_page(
-        self,
-        user: str | int | None,
-        search: Callable[[int, int], Any],
-        size: int,
-        *,
-        offset: int = 0,
-        rounds: int = ROUNDS,
-    ) -> Page[Hit]:
-        """Return a page of your own search in Elasticsearch: without copies, and without what the user has seen.
-
-        It is :meth:`unseen_page` of ids and of the groups of documents. ::
+        ``rounds`` pages were fetched. By default the hits are those of a search of your own in Elasticsearch, and the
+        page has no copies: one hit of each group, and none of a group that the user has seen. ::
 
             def search(offset: int, size: int) -> Any:
                 group = [{"field": "simhash.group"}]
                 return client.search(index="news", query=query, from_=offset, size=size, docvalue_fields=group)
 
-            page = seen.search_page("ann", search, 10)
+            page = seen.page("ann", search, 10)
             seen.add("ann", page.items)
 
-        :param search: is called with an offset and a size, and returns the answer of Elasticsearch, or its list of
-            hits. The hits must come with the field ``simhash.group``, or with their ``_source``.
+        :param user: None for one who has seen nothing.
+        :param fetch: is called with an offset and a size, and returns the hits from there on, fewer at the end: a list,
+            or the answer of Elasticsearch.
+        :param item: for hits of another kind: returns the item of a hit. By default the id of a hit of Elasticsearch,
+            and the group is its field ``simhash.group``.
+        :param group: with ``item``: returns the group of a hit, None if it has none. ``items`` of the page has the
+            items and the groups to add.
+        :param offset: where to start. The page says where the next one starts.
         """
 
-        def fetch(offset: int, size: int) -> list[Hit]:
-            return hits_of(search(offset, size))
+        def has_seen(items: list[Item]) -> list[bool]:
+            if user is None:
+                return [False] * len(items)
+            [seen] = changes.might_have_seen(
+                self._store, self._config(makes_file=True), _by_user({user: items})
+            ).values()
+            return seen
 
-        return self.unseen_page(user, fetch, size, item=hit_id, group=hit_group, offset=offset, rounds=rounds)
-
-
-class AsyncSeenItems(AsyncClient):
-    """:class:`SeenItems` for async programs: the same methods, awaited.
-
-    With an async client, the event loop runs short calls: those for one user, with at most 3,000 items. Threads run
-    the others.
-
-    :param store: as for SeenItems, or an :class:`elasticsearch.AsyncElasticsearch` or an
-        :class:`opensearchpy.AsyncOpenSearch` of your own.
-    :param threads: the most calls that run in threads at the same time. Further calls wait.
-    """
-
-    def __init__(
-        self,
-        store: str | AsyncElasticsearch | AsyncOpenSearch | Store | None = None,
-        *,
-        index: str | None = None,
-        capacity: int | None = None,
-        error_rate: float | None = None,
-        generations: int | None = None,
-        period: int | None = None,
-        deadline: float = SEEN_DEADLINE,
-        threads: int = THREADS,
-        **client_options: Any,
-    ) -> None:
-        patience = Patience(checked_deadline(deadline))
-        opened = open_store(store, index, patience=patience, is_async=True, default_index=USERS_INDEX, **client_options)
-        seen = SeenItems(
-            opened,
-            capacity=capacity,
-            error_rate=error_rate,
-            generations=generations,
-            period=period,
-            deadline=patience.deadline,
+        if item is not None:
+            return unseen_page(fetch, has_seen, size, offset, rounds, item, group)
+        if group is not None:
+            raise InputError("group is given without item: give a function that returns the item of a hit, too")
+        return unseen_page(
+            lambda start, count: hits_of(fetch(start, count)), has_seen, size, offset, rounds, hit_id, hit_group
         )
-        super().__init__(seen, threads)
-
-    setup = async_method(SeenItems.setup)
-    add = async_method(SeenItems.add, short=True)
-    add_many = async_method(SeenItems.add_many)
-    rebuild_many = async_method(SeenItems.rebuild_many)
-    unseen = async_method(SeenItems.unseen, short=True)
-    unseen_many = async_method(SeenItems.unseen_many)
-    might_have_seen = async_method(SeenItems.might_have_seen, short=True)
-    forget = async_method(SeenItems.forget, short=True)
-    forget_many = async_method(SeenItems.forget_many)
-    rotate = async_method(SeenItems.rotate)
-    stats = async_method(SeenItems.stats, short=True)
-    clear = async_method(SeenItems.clear, short=True)
-    remove = async_method(SeenItems.remove, short=True)
-
-    async def unseen_page(
-        self,
-        user: str | int | None,
-        fetch: Callable[[int, int], Awaitable[Sequence[H]]],
-        size: int,
-        *,
-        item: Callable[[H], Item] = _itself,
-        group: Callable[[H], Item | None] | None = None,
-        offset: int = 0,
-        rounds: int = ROUNDS,
-    ) -> Page[H]:
-        """:meth:`SeenItems.unseen_page`. ``fetch`` is awaited."""
-        options: Any = {"item": item, "group": group, "offset": offset, "rounds": rounds}
-        return await _unseen_page(self, user, _awaited(fetch), size, **options)
-
-    async def search_page(
-        self,
-        user: str | int | None,
-        search: Callable[[int, int], Awaitable[Any]],
-        size: int,
-        *,
-        offset: int = 0,
-        rounds: int = ROUNDS,
-    ) -> Page[Hit]:
-        """:meth:`SeenItems.search_page`. ``search`` is awaited."""
-        return await _search_page(self, user, _awaited(search), size, offset=offset, rounds=rounds)
-
-
-_unseen_page = async_method(SeenItems.unseen_page, short=True)
-_search_page = async_method(SeenItems.search_page, short=True)
-
-
-def _awaited(function: Callable[[int, int], Awaitable[T]]) -> Callable[[int, int], T]:
-    """Return the plain form of an async function of the caller: the event loop runs it."""
-
-    async def run(offset: int, size: int) -> T:
-        return await function(offset, size)
-
-    return lambda offset, size: in_event_loop(run(offset, size), of_caller=True)
 
 
 def _single(report: SeenReport) -> int:

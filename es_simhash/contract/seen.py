@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import FilterMismatch
+from es_simhash.errors import SchemeMismatch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,13 +31,13 @@ class UserState:
     damaged: str | None = None
 
 
-def seen_mismatch(stored: SeenConfig, config: Mapping[str, Any], name: str) -> FilterMismatch:
+def seen_mismatch(stored: SeenConfig, config: Mapping[str, Any], name: str) -> SchemeMismatch:
     """Return the error for a store that was set up with another configuration of seen items.
 
     :param config: the numbers that were asked for.
     :param name: of the store.
     """
-    return FilterMismatch(
+    return SchemeMismatch(
         f"the seen items of {name} were set up with {stored.to_dict()}, not with {dict(config)}: "
         "leave the configuration out to use the store's own, or use another index"
     )

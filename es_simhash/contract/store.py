@@ -29,7 +29,7 @@ class Store(Protocol):
 
     - single documents of ``write`` or ``annotate``: the result names them, with the reason;
     - a filter that it cannot evaluate: InputError;
-    - a method that it does not support: Unsupported;
+    - a method that it does not support: InputError;
     - everything else: another :class:`~es_simhash.errors.StoreError`. ``retryable`` says whether to try again.
     """
 
@@ -37,8 +37,6 @@ class Store(Protocol):
     """The address without credentials, for messages."""
     embedded: bool
     """The store belongs to this program alone. The first ingest sets it up."""
-    is_async: bool
-    """An event loop sends the requests (``es_simhash.portal.in_event_loop``), so only an async class can use it."""
 
     def close(self) -> None:
         """Close files and connections. A second call does nothing."""
@@ -60,7 +58,7 @@ class Store(Protocol):
         :param keys: the store gets keys if it was not set up before. A store that was set up stays with or without
             keys. So no other program finds the store set up and without its keys.
         :param template: the name becomes an alias of indices, of which the newest is written; the indices that it rolls
-            over to are set up like it. A store that has none of this raises Unsupported.
+            over to are set up like it. A store that has none of this raises InputError.
         :returns: ``created``, ``added`` (the fields, to an index that existed) or ``unchanged``.
         :raises SchemeMismatch: if it was set up with another Scheme, which it keeps.
         """
@@ -223,7 +221,7 @@ class Store(Protocol):
         """Make the index, the table or the fields that are missing.
 
         :returns: ``created``, ``added`` or ``unchanged``.
-        :raises FilterMismatch: if the store was set up with another configuration, which it keeps.
+        :raises SchemeMismatch: if the store was set up with another configuration, which it keeps.
         """
 
     def fetch_users(self, users: tuple[str, ...]) -> dict[str, UserState]:

@@ -69,7 +69,7 @@ class AddOptions:
     rule: ResolvedRule
     on_duplicate: OnDuplicate
     filter: Mapping[str, Any] | None
-    pipeline: str | None
+    pipeline: str | None = None
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from es_simhash.contract import Row, Store
     from es_simhash.deciding.rule import ResolvedRule
-    from es_simhash.deciding.undo import Saved
+    from es_simhash.deciding.saved import Saved
 
 BATCH = 500
 """Documents that are looked at, saved and removed together."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from es_simhash.contract import Store
     from es_simhash.deciding.rule import ResolvedRule
+    from es_simhash.deciding.saved import Saved
 
 BATCH = 1_000
 """Documents that are removed together."""
@@ -27,6 +28,7 @@ def remove(
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None = None,
     *,
+    saved: Saved | None = None,
     batch: int = BATCH,
 ) -> set[str]:
     """Remove documents. Afterwards nothing is linked to them, and no later ingest finds them.
@@ -36,6 +38,7 @@ def remove(
 
     :param rule: the rule by which the other original is found.
     :param filter: only documents that match it become originals.
+    :param saved: takes the documents before they are removed.
     :param batch: documents that are removed, or whose links are written, together.
     :returns: the ids that were removed.
     """
@@ -46,7 +49,10 @@ def remove(
 
     with saying_what_is_done(report):
         for start in range(0, len(ids), batch):
-            remove_some(store, frozenset(ids[start : start + batch]), rule, {}, filter, removed, batch)
+            some = frozenset(ids[start : start + batch])
+            if saved is not None:
+                saved.put(some)
+            remove_some(store, some, rule, {}, filter, removed, batch)
     return removed
 
 
@@ -85,9 +91,10 @@ def remove_matching(
     filter: Mapping[str, Any] | None = None,
     *,
     everything: bool = True,
+    saved: Saved | None = None,
     batch: int = BATCH,
     deadline: float = DEADLINE,
-) -> int:
+) -> set[str]:
     """Remove all documents that match a filter, with or without a fingerprint, page by page.
 
     A document that changes in the meantime (its text or its links) is looked at again.
@@ -95,23 +102,24 @@ def remove_matching(
     :param matching: the documents to remove.
     :param filter: only documents that match it become originals.
     :param everything: all documents of the store may match.
+    :param saved: takes the documents before they are removed.
     :param batch: documents that are removed together.
     :param deadline: seconds for which documents are looked at again while other programs change all of them.
-    :returns: how many documents were removed.
+    :returns: the ids that were removed.
     :raises InputError: if all documents match, and ``everything`` does not allow it. Nothing is removed then.
     :raises ConflictError: if other programs change documents that match, again and again.
     """
     if not everything:
         _check_some_stay(store, matching)
     removed: set[str] = set()
-    count, conflicts = 0, True
+    conflicts = True
 
     def report() -> str:
-        return f"{count_of(count + len(removed), 'document')} removed so far: remove the others again"
+        return f"{count_of(len(removed), 'document')} removed so far: remove the others again"
 
     waits: Waits | None = None
     while conflicts:
-        before, conflicts = count, False
+        before, conflicts = len(removed), False
         with saying_what_is_done(report):
             store.refresh()
             scan: Scan | None = Scan(filter=matching, fields=(), size=batch)
@@ -119,21 +127,21 @@ def remove_matching(
                 page = store.scan(scan)
                 versions = {row.id: row.version for row in page.rows}
                 if versions:
+                    if saved is not None:
+                        saved.put(versions)
                     remove_some(store, frozenset(versions), rule, versions, filter, removed)
-                count += len(removed)
-                conflicts |= len(removed) < len(versions)
-                removed.clear()
+                conflicts |= not versions.keys() <= removed
                 scan = scan.following(page)
-        if count > before:
+        if len(removed) > before:
             waits = None
         elif conflicts:
             waits = waits or Waits.after_conflict(deadline)
             if not waits.wait():
                 raise ConflictError(
-                    f"{count_of(count, 'document')} removed so far, but other programs keep changing the others that "
-                    "match: wait until they are done, and remove the others again"
+                    f"{count_of(len(removed), 'document')} removed so far, but other programs keep changing the others "
+                    "that match: wait until they are done, and remove the others again"
                 )
-    return count
+    return removed
 
 
 def _check_some_stay(store: Store, matching: Mapping[str, Any]) -> None:

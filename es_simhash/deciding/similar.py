@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Candidates
@@ -11,7 +10,6 @@ from es_simhash.deciding.limits import LIMITS
 from es_simhash.deciding.rule import check_time
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.encoding import to_array
-from es_simhash.portal import compute
 from es_simhash.search.hamming import near_of_all
 from es_simhash.search.keys import KeyIndex, keys_of_texts
 from es_simhash.similarity.confirm import TextFeatures
@@ -155,10 +153,7 @@ def _confirmed(store: Store, matches: Sequence[Matches], owns: Sequence[StoredTe
         stored = texts.stored(store, (match.id for _, some in parts for match in some if not match.exact))
         for number, some in parts:
             own = owns[number]
-            compare = partial(_similar, some, own, stored, texts)
-            compared = (own, *(stored.get(match.id) for match in some))
-            size = sum(len(each.normalised) for each in compared if isinstance(each, TextFeatures))
-            confirmed[number] += compute(compare, size)
+            confirmed[number] += _similar(some, own, stored, texts)
     return confirmed
 
 

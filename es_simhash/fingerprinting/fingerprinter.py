@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from es_simhash.errors import InputError, SchemeError
+from es_simhash.errors import InputError
 from es_simhash.fingerprinting import encoding
 from es_simhash.fingerprinting.characters import fold_scripts
 from es_simhash.fingerprinting.features import canonical_form, parse_features
@@ -107,7 +107,7 @@ class Fingerprinter:
     :param idf: the IDF table, if the Scheme names a custom table.
     :param stop_words: the list of stop words, if the Scheme names a custom list.
     :raises InputError: if the segmenter is unknown or not installed.
-    :raises SchemeError: if the Scheme names a custom table or list that is not passed, or that differs from the one
+    :raises InputError: if the Scheme names a custom table or list that is not passed, or that differs from the one
         that is passed.
     """
 
@@ -145,7 +145,7 @@ class Fingerprinter:
     ) -> Fingerprinter:
         """Make a Fingerprinter with custom tables. Its Scheme is ``scheme``, changed to name these tables.
 
-        :raises SchemeError: if ``scheme`` does not use a table that is passed.
+        :raises InputError: if ``scheme`` does not use a table that is passed.
         """
         scheme = replace(
             scheme,
@@ -246,14 +246,14 @@ def _parts(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _check_table(field: str, description: str, named: str, table: IdfTable | StopWords | None) -> None:
-    """Raise SchemeError if the Scheme's ``field``, which has the value ``named``, does not name this table."""
+    """Raise InputError if the Scheme's ``field``, which has the value ``named``, does not name this table."""
     if table is None and is_identity(named):
-        raise SchemeError(
+        raise InputError(
             f"Scheme.{field} names the custom {description} {named}, which is not loaded: "
             f"pass it to the Fingerprinter ({field}=…)"
         )
     if table is not None and table.identity != named:
-        raise SchemeError(
+        raise InputError(
             f"Scheme.{field} is {named}, but the {description} that was passed is {table.identity}: "
             "pass the one that the Scheme names, or create both with Fingerprinter.using"
         )

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import InputError, SchemeError
+from es_simhash.errors import InputError
 from es_simhash.fingerprinting.characters import SCRIPTS
 from es_simhash.fingerprinting.encoding import segment_count
 from es_simhash.fingerprinting.hashing import HASH_BITS, HASHES
@@ -58,7 +58,7 @@ class Scheme:
         traditional copy is an exact duplicate; or ``as_written``.
     :param markup: ``none``: texts are plain; or ``html``: the text of a page or fragment is compared, without tags,
         scripts and entities. This needs the extra ``html``.
-    :raises SchemeError: if a value is unknown, or if two values cannot be combined.
+    :raises InputError: if a value is unknown, or if two values cannot be combined.
     """
 
     bits: int = 64
@@ -82,17 +82,17 @@ class Scheme:
         _check_choice("script", self.script, SCRIPTS)
         _check_choice("markup", self.markup, MARKUPS)
         if self.bits > HASH_BITS[self.hash]:
-            raise SchemeError(
+            raise InputError(
                 f"Scheme.hash is {self.hash!r}, which has fewer than {self.bits} bits: "
                 f"use one of {', '.join(name for name, bits in HASH_BITS.items() if bits >= self.bits)}"
             )
         if self.idf != "jieba" and not WEIGHTS[self.weights].idf:
-            raise SchemeError(
+            raise InputError(
                 f"Scheme.idf names a custom table, but Scheme.weights {self.weights!r} use no IDF: "
                 f"use the weights {', '.join(name for name, weight in WEIGHTS.items() if weight.idf)}"
             )
         if self.stop_words != "1" and self.tokens == "han_characters":
-            raise SchemeError(
+            raise InputError(
                 f"Scheme.stop_words is {self.stop_words!r}, but Scheme.tokens {self.tokens!r} use no stop words: "
                 "leave stop_words at its default"
             )
@@ -153,20 +153,20 @@ class Scheme:
     def from_dict(cls, values: Mapping[str, Any]) -> Scheme:
         """Return the Scheme that :meth:`to_dict` wrote.
 
-        :raises SchemeError: if this release does not have its rules, if a choice is missing or unknown, or if the
+        :raises InputError: if this release does not have its rules, if a choice is missing or unknown, or if the
             value of a choice is invalid.
         """
         if not isinstance(values, Mapping):
-            raise SchemeError(f"the Scheme is damaged: it is {values!r}, not an object with its choices")
+            raise InputError(f"the Scheme is damaged: it is {values!r}, not an object with its choices")
         choices = dict(values)
         rules = choices.pop("rules", None)
         if rules != RULES:
-            raise SchemeError(
+            raise InputError(
                 f"the Scheme has rules {rules!r}, this release of es_simhash has rules {RULES}: upgrade es_simhash"
             )
         names = {field.name for field in fields(cls)}
         if differing := choices.keys() ^ names:
-            raise SchemeError(f"the Scheme has missing or unknown choices {sorted(differing)}: upgrade es_simhash")
+            raise InputError(f"the Scheme has missing or unknown choices {sorted(differing)}: upgrade es_simhash")
         return cls(**choices)
 
 
@@ -179,13 +179,13 @@ def _check_length(length: int, max_text: int, when: str = "") -> None:
 
 
 def _check_choice(field: str, value: object, choices: Iterable[Any], *, custom: bool = False) -> None:
-    """Raise SchemeError if the value is not one of the choices; ``custom`` allows the identity of a custom table."""
+    """Raise InputError if the value is not one of the choices; ``custom`` allows the identity of a custom table."""
     if custom and is_identity(value):
         return
     choices = list(choices)
     if type(value) not in (int, str) or value not in choices:
         table = ", or the identity of a custom table, sha256:…" if custom else ""
-        raise SchemeError(f"Scheme.{field} is {value!r}: use one of {', '.join(map(str, choices))}{table}")
+        raise InputError(f"Scheme.{field} is {value!r}: use one of {', '.join(map(str, choices))}{table}")
 
 
 DEFAULT = Scheme()

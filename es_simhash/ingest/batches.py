@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import AsyncIterable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.deciding.outcome import Document
 from es_simhash.errors import InputError
 from es_simhash.input import rows_of
 from es_simhash.lines import Line
-from es_simhash.portal import has_event_loop, in_event_loop
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from es_simhash.deciding.outcome import Outcome
 
@@ -27,27 +26,18 @@ class Source:
     """Documents from one iterator: mappings or Lines, or the rows of a table.
 
     :param size: the most documents in a batch.
-    :param from_caller: the iterator is the caller's own code, so an async class runs it in the event loop.
     :raises InputError: if the documents cannot be iterated.
     """
 
     error: Exception | None = None
     """The error in which the input ended, if it did. Everything before it is returned first."""
 
-    def __init__(
-        self, documents: AsyncIterable[Any] | Iterable[Any], size: int = BATCH, *, from_caller: bool = True
-    ) -> None:
+    def __init__(self, documents: Iterable[Any], size: int = BATCH) -> None:
         rows = rows_of(documents)
-        self._rows: Iterator[Any] = iter(())
-        self._async_rows: AsyncIterator[Any] | None = None
-        if isinstance(rows, Iterable):
-            self._rows = iter(rows)
-        elif has_event_loop() and isinstance(rows, AsyncIterable):
-            self._async_rows = aiter(rows)
-        else:
+        if not isinstance(rows, Iterable):
             raise InputError(f"the documents are of type {type(documents).__name__}: use an iterable of dicts")
+        self._rows: Iterator[Any] = iter(rows)
         self._size = size
-        self._from_caller = from_caller
         self._count = 0
 
     def take(self, count: int | None = None) -> list[Line]:
@@ -60,7 +50,7 @@ class Source:
         size = 0
         try:
             while self.error is None and len(lines) < most and size < BATCH_SIZE:
-                document = self._next()
+                document = next(self._rows, _END)
                 if document is _END:
                     break
                 self._count += 1
@@ -70,14 +60,6 @@ class Source:
         except Exception as error:
             self.error = error
         return lines
-
-    def _next(self) -> Any:
-        if self._from_caller and has_event_loop():
-            return in_event_loop(self._next_in_event_loop(), of_caller=True)
-        return next(self._rows, _END)
-
-    async def _next_in_event_loop(self) -> Any:
-        return next(self._rows, _END) if self._async_rows is None else await anext(self._async_rows, _END)
 
 
 _END = object()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +162,7 @@ def backfill(
             core = Ingest(store, rule, "index", options.filter, deadline, stored=True)
             run = _Run(
                 core,
-                Source(stored_lines(store, scan, stop), options.batch_size, from_caller=False),
+                Source(stored_lines(store, scan, stop), options.batch_size),
                 reader,
                 options.workers,
                 check,
@@ -226,12 +225,10 @@ class _Run:
 
         :raises DuplicateFound: after the outcome of a duplicate under ``fail``.
         """
-        call = running_call()
-        look_ups = (call or Call()).another()
+        look_ups = (running_call() or Call()).part()
         with (
             Workers(self._reader, self._workers) as workers,
             ThreadPoolExecutor(1, "es-simhash-look-up") as thread,
-            nullcontext() if call is None else call.when_cancelled(look_ups.cancel),
         ):
             try:
                 yield from self._overlapping(self._batches(workers), thread, look_ups)

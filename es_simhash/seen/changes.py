@@ -22,9 +22,9 @@ from es_simhash.contract import (
 from es_simhash.errors import (
     ConflictError,
     FilterFormatError,
-    FilterMismatch,
     InputError,
     NotSetUp,
+    SchemeMismatch,
     SimhashError,
     StoreError,
     StoreUnavailable,
@@ -87,7 +87,7 @@ def set_up(store: Store, config: Mapping[str, Any], name: str) -> str:
     :param config: some numbers of a :class:`SeenConfig`. The store's own stand for the others.
     :param name: of the store, for messages.
     :returns: ``created``, ``added`` or ``unchanged``.
-    :raises FilterMismatch: if the store was set up with another configuration.
+    :raises SchemeMismatch: if the store was set up with another configuration.
     """
     stored = store.describe_seen()
     return store.set_up_seen(_agreed(stored, config, name))
@@ -99,7 +99,7 @@ def check(store: Store, config: Mapping[str, Any], name: str, *, makes_file: boo
     :param config: some numbers that it must have.
     :param makes_file: also if the file of the embedded store does not exist.
     :raises NotSetUp: if it was not set up.
-    :raises FilterMismatch: if the store was set up with another configuration.
+    :raises SchemeMismatch: if the store was set up with another configuration.
     """
     stored = store.describe_seen()
     if stored is None and not (store.embedded and makes_file):
@@ -253,7 +253,7 @@ def _attempt(
         try:
             seen = _read(config, state, user)
             counts[user] = change(seen, user)
-        except (InputError, FilterMismatch) as error:
+        except (InputError, SchemeMismatch) as error:
             report.failed[user] = type(error)(f"the seen items of user {user!r} were not changed: {error}")
             continue
         except SimhashError as error:

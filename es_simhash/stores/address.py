@@ -29,8 +29,8 @@ from es_simhash.stores.elasticsearch.routing import Routing
 from es_simhash.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
-    from elasticsearch import AsyncElasticsearch, Elasticsearch
-    from opensearchpy import AsyncOpenSearch, OpenSearch
+    from elasticsearch import Elasticsearch
+    from opensearchpy import OpenSearch
 
     from es_simhash.contract import Store
     from es_simhash.retries import Patience
@@ -53,11 +53,10 @@ _ENCODE = "in a user, password or index write % / ? # @ as %25 %2F %3F %23 %40"
 
 
 def open_store(
-    address: str | Elasticsearch | AsyncElasticsearch | OpenSearch | AsyncOpenSearch | Store | None,
+    address: str | Elasticsearch | OpenSearch | Store | None,
     index: str | None = None,
     *,
     patience: Patience | None = None,
-    is_async: bool = False,
     default_index: str = DEFAULT_INDEX,
     routing: str | None = None,
     **options: Any,
@@ -70,7 +69,6 @@ def open_store(
     :param index: name of the index. Use it if ``address`` is a client, or a URL without an index.
     :param patience: for how long requests are retried; the store's own rule if it is left out. A store of the
         caller's own class keeps its own rule.
-    :param is_async: an async class uses the store, so its client is async.
     :param default_index: the index, if neither ``address`` nor ``index`` names one.
     :param routing: the store reads and writes the documents with this routing value alone.
     :param options: options of :class:`elasticsearch.Elasticsearch`, or of :class:`opensearchpy.OpenSearch`.
@@ -79,24 +77,20 @@ def open_store(
     if isinstance(address, str | None):
         if address == "":
             raise InputError(f"the store's address is empty: {_FORMS}, or leave it out")
-        store: Any = _store_at(address or default_address(), index, default_index, routing, options, is_async=is_async)
+        store: Any = _store_at(address or default_address(), index, default_index, routing, options)
     elif hasattr(address, "candidates"):
         if routing is not None:
             raise InputError("routing is given with a store that is open: open it with its routing")
         store = address
     else:
-        store = _store_on(address, index, routing, options, is_async=is_async)
+        store = _store_on(address, index, routing, options)
     if patience is not None and isinstance(store, Retrying):
         store.patience = patience
     return store  # type: ignore[no-any-return]
 
 
-_USERS = ("Documents and SeenItems", "AsyncDocuments and AsyncSeenItems")
-"""The classes of es_simhash that need a sync client, and those that need an async client, for messages."""
-
-
 def _store_at(
-    address: str, index: str | None, default_index: str, routing: str | None, options: dict[str, Any], *, is_async: bool
+    address: str, index: str | None, default_index: str, routing: str | None, options: dict[str, Any]
 ) -> Store:
     """Return the store at an address: a file, or an index of a server, with a client of its own."""
     address, routing = _routing_of(address, routing)
@@ -104,28 +98,25 @@ def _store_at(
         return SqliteStore(path)
     server = _parse_url(address, index, default_index, options)
     value = None if routing is None else Routing(routing)
-    module, client_class = server.product.load(), server.product.client_class(is_async=is_async)
+    module, client_class = server.product.load(), server.product.client_class()
     for host in server.hosts:
         module.check_host(host)
     try:
-        client = client_class(server.hosts, **module.client_options(server.options, is_async=is_async))
+        client = client_class(server.hosts, **module.client_options(server.options))
     except (TypeError, ValueError, OSError, ImportError, *module.INVALID) as error:
-        # An invalid file of certificates, an option that the client does not know, or aiohttp is not installed.
+        # An invalid file of certificates, or an option that the client does not know.
         raise InputError(
             f"the client for {server.name} can't be made: {error}: check the options of the client"
         ) from error
-    return _index_store(client, server.index, server.name, module.DIALECT, is_async, value, owned=True)
+    return _index_store(client, server.index, server.name, module.DIALECT, value, owned=True)
 
 
-def _store_on(client: Any, index: str | None, routing: str | None, options: dict[str, Any], *, is_async: bool) -> Store:
+def _store_on(client: Any, index: str | None, routing: str | None, options: dict[str, Any]) -> Store:
     """Return the store on a client of the caller."""
-    if (found := product_of(client)) is None:
-        raise InputError(f"no store is known for {client!r}: {_FORMS}, or pass a client")
-    product, async_client = found
-    if async_client != is_async:
+    if (product := product_of(client)) is None:
         raise InputError(
-            f"the client is of the class {type(client).__name__}: {_USERS[is_async]} need a client of the class "
-            f"{product.classes[is_async]}"
+            f"no store is known for {client!r}: {_FORMS}, or pass a client, which is not async: the async classes of "
+            "es_simhash use a sync client too"
         )
     if options:
         raise InputError(f"{', '.join(options)} given with a client: set these options on your client")
@@ -134,17 +125,17 @@ def _store_on(client: Any, index: str | None, routing: str | None, options: dict
     module.check_host(host)
     index = _checked_index(index)
     value = None if routing is None else Routing(routing)
-    return _index_store(client, index, f"{product.prefix}{host}", module.DIALECT, is_async, value, owned=False)
+    return _index_store(client, index, f"{product.prefix}{host}", module.DIALECT, value, owned=False)
 
 
 def _index_store(
-    client: Any, index: str, server: str, dialect: Dialect, is_async: bool, routing: Routing | None, *, owned: bool
+    client: Any, index: str, server: str, dialect: Dialect, routing: Routing | None, *, owned: bool
 ) -> Store:
     from es_simhash.stores.elasticsearch.index import Index  # a file does not need these modules
     from es_simhash.stores.elasticsearch.store import IndexStore
 
     name = f"{server}/{index}{'' if routing is None else routing.in_address}"
-    return IndexStore(Index(index, name, dialect, client, is_async, routing), owned=owned)
+    return IndexStore(Index(index, name, dialect, client, routing), owned=owned)
 
 
 def _routing_of(address: str, routing: str | None) -> tuple[str, str | None]:

@@ -23,7 +23,7 @@ class Product:
     :param package: has the client.
     :param distribution: of the package, for pip.
     :param versions: its first version that can be used, and the first one after it that cannot.
-    :param classes: names of the sync and of the async class of the client.
+    :param class_name: of the client.
     :param module: has ``DIALECT``, and the functions ``client_options``, ``check_host`` and ``client_hosts``.
     :param install: the command that installs the client.
     """
@@ -32,7 +32,7 @@ class Product:
     package: str
     distribution: str
     versions: tuple[tuple[int, int], tuple[int, int]]
-    classes: tuple[str, str]
+    class_name: str
     module: str
     install: str
 
@@ -51,12 +51,9 @@ class Product:
             raise InputError(f"the store needs the client {self.distribution}: {self.install}") from error
         return import_module(self.module)
 
-    def client_class(self, *, is_async: bool) -> Any:
+    def client_class(self) -> Any:
         """Return the class of the client."""
-        try:
-            return getattr(import_module(self.package), self.classes[is_async])
-        except (AttributeError, ImportError) as error:  # aiohttp is not installed
-            raise InputError(f"the class {self.classes[is_async]} can't be imported: {self.install}") from error
+        return getattr(import_module(self.package), self.class_name)
 
 
 ELASTICSEARCH = Product(
@@ -64,27 +61,26 @@ ELASTICSEARCH = Product(
     "elasticsearch",
     "elasticsearch",
     ((8, 0), (10, 0)),
-    ("Elasticsearch", "AsyncElasticsearch"),
+    "Elasticsearch",
     "es_simhash.stores.elasticsearch.client",
-    "pip install 'elasticsearch[async]>=8.19,<10'",
+    "pip install 'elasticsearch>=8.19,<10'",
 )
 OPENSEARCH = Product(
     OPENSEARCH_PREFIX,
     "opensearchpy",
     "opensearch-py",
     ((2, 8), (4, 0)),
-    ("OpenSearch", "AsyncOpenSearch"),
+    "OpenSearch",
     "es_simhash.stores.elasticsearch.opensearch",
     INSTALL_OPENSEARCH,
 )
 PRODUCTS = (ELASTICSEARCH, OPENSEARCH)
 
 
-def product_of(client: Any) -> tuple[Product, bool] | None:
-    """Return the product of a caller's client, and whether the client is async; None for any other object."""
+def product_of(client: Any) -> Product | None:
+    """Return the product of a caller's client; None for any other object."""
     for product in PRODUCTS:
         package = sys.modules.get(product.package)  # a client exists only if its package was imported
-        for is_async, name in enumerate(product.classes):
-            if isinstance(found := getattr(package, name, None), type) and isinstance(client, found):
-                return product, bool(is_async)
+        if isinstance(found := getattr(package, product.class_name, None), type) and isinstance(client, found):
+            return product
     return None

@@ -83,8 +83,8 @@ def compare(
     given = [*texts, *map(read_text, files)]
     if store["store"] is not None or ids:
         with open_documents(**store) as documents:
-            stored_rule = documents.rule()
-            fingerprinter = fingerprinter or documents.fingerprinter()
+            stored_rule = documents.info().rule
+            fingerprinter = fingerprinter or documents.info().fingerprinter
             given += _stored_texts(documents, ids, stored_rule)
     fingerprinter = fingerprinter or Fingerprinter()
     if len(given) == 1:
@@ -109,7 +109,7 @@ def compare(
 
 
 def _stored_texts(documents: Documents, ids: Sequence[str], rule: DuplicateRule) -> list[str]:
-    sources = documents.sources(ids, fields=rule.text_fields)
+    sources = documents.fetch(ids, fields=rule.text_fields)
     if missing := [id for id in ids if id not in sources]:
         raise InputError(f"{documents.name} has no document {missing[0]!r}: give the id of a stored document")
     return [text_of(sources[id], rule.text_fields) for id in ids]

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from es_simhash.bloom.seen import MAX_FORGOTTEN, Seen, SeenConfig, user_id
-from es_simhash.errors import FilterFormatError, FilterMismatch, InputError
+from es_simhash.errors import FilterFormatError, InputError, SchemeMismatch
 
 UNIVERSE = [*range(24), *"一二三四五六", "a b", b"bytes"]
 PERIOD = 10
@@ -326,7 +326,7 @@ def test_a_configuration_becomes_the_same_again_from_json_also_with_numpys_numbe
     "wrong", [[1], "x", None, {"capacity": 1, "colour": 2}, {"capacity": -1}, {"generations": "2"}]
 )
 def test_values_that_are_no_configuration_are_refused(wrong: Any) -> None:
-    with pytest.raises(FilterMismatch, match="configuration of seen items"):
+    with pytest.raises(SchemeMismatch, match="configuration of seen items"):
         SeenConfig.from_dict(wrong)
 
 
@@ -339,7 +339,7 @@ def test_nothing_is_added_to_a_filter_of_another_configuration(other: SeenConfig
     theirs.add(["a"], 1)
     seen = Seen(SeenConfig(), theirs.values(), {})
     with pytest.raises(
-        FilterMismatch, match=r"made for .* items at error rate .* and the store is set up for 1,000 at 0.01: rotate"
+        SchemeMismatch, match=r"made for .* items at error rate .* and the store is set up for 1,000 at 0.01: rotate"
     ):
         seen.add(["b"], 2)
     assert (seen.values(), seen.changed) == (theirs.values(), False)

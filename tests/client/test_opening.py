@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, Documents, DuplicateRule, Fingerprinter, Scheme, fingerprint
-from es_simhash.errors import InputError, NotSetUp, SchemeError, SchemeMismatch
+from es_simhash.errors import InputError, NotSetUp, SchemeMismatch
 from es_simhash.fingerprinting.tables import StopWords
 from tests.cli import HARVEST, STORM, STORM_FARTHER
 from tests.client import Watched
@@ -165,7 +165,7 @@ def test_a_table_that_the_scheme_of_the_store_names_must_be_given(address: str) 
         documents.setup(keys=False)
     fix = r"pass it to the Fingerprinter \(stop_words=…\); open the store with that one"
     expected = f"{TABLE.identity}, which is not loaded: {fix}"
-    with Documents(address) as documents, pytest.raises(SchemeError, match=expected):
+    with Documents(address) as documents, pytest.raises(InputError, match=expected):
         next(documents.ingest(DOCUMENTS, rule="fingerprint"))
     with Documents(address, fingerprinter=ours) as documents:
         assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS, rule="fingerprint"))

@@ -14,9 +14,9 @@ from es_simhash.bloom.seen import MAX_FORGOTTEN, SeenConfig
 from es_simhash.contract import UserState
 from es_simhash.errors import (
     FilterFormatError,
-    FilterMismatch,
     InputError,
     NotSetUp,
+    SchemeMismatch,
     StoreError,
 )
 from es_simhash.stores.elasticsearch.mapping import SEEN
@@ -266,7 +266,7 @@ def test_another_configuration_is_refused_by_every_method(store: Store, ann: str
     seen = SeenItems(store, **other)
     for method in (seen.setup, lambda: seen.add(ann, ["a"]), lambda: seen.unseen(ann, ["a"]), lambda: seen.stats(ann)):
         with pytest.raises(
-            FilterMismatch, match=rf"set up with .*'capacity': 100, .*, not with .*'{name}': {value}.*: leave"
+            SchemeMismatch, match=rf"set up with .*'capacity': 100, .*, not with .*'{name}': {value}.*: leave"
         ):
             method()
     assert state_of(store, ann) is None
@@ -282,7 +282,7 @@ def test_a_filter_of_another_configuration_is_named_and_the_other_users_are_stor
     before = state_of(store, ann)
     report = SeenItems(store).add_many({ann: ["b"], f"{ann}-2": ["b"]})
     assert report.results == {f"{ann}-2": 1}
-    assert isinstance(report.failed[ann], FilterMismatch)
+    assert isinstance(report.failed[ann], SchemeMismatch)
     assert f"user '{ann}' were not changed: the stored filter was made for 50 items" in str(report.failed[ann])
     assert state_of(store, ann) == before
 

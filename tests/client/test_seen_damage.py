@@ -14,8 +14,8 @@ from es_simhash import BloomFilter, SeenItems
 from es_simhash.contract import UserState
 from es_simhash.errors import (
     FilterFormatError,
-    FilterMismatch,
     InputError,
+    SchemeMismatch,
 )
 from tests.client import CONFIG, Source, Stores, memory, state_of
 
@@ -175,5 +175,5 @@ def test_a_configuration_that_can_t_be_read_is_an_error_of_ours(tmp_path: Path) 
         with connection:
             connection.execute("UPDATE meta SET value = ? WHERE key = 'seen'", [json.dumps(written)])
         connection.close()
-        with SeenItems(f"sqlite:///{path}") as seen, pytest.raises(FilterMismatch, match="configuration of seen items"):
+        with SeenItems(f"sqlite:///{path}") as seen, pytest.raises(SchemeMismatch, match="configuration of seen items"):
             seen.unseen("ann", ["a"])

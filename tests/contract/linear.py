@@ -27,7 +27,7 @@ from es_simhash.contract import (
     seen_mismatch,
 )
 from es_simhash.contract.store import NO_VERSIONS
-from es_simhash.errors import NotSetUp, Unsupported
+from es_simhash.errors import InputError, NotSetUp
 from es_simhash.search.filters import matches, parse_filter
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.keys import KeyIndex
@@ -95,7 +95,7 @@ class LinearStore:
     @_locked
     def set_up(self, scheme: Scheme, keys: bool = False, template: bool = False) -> str:
         if template:
-            raise Unsupported(f"{self.name} does not roll over: leave the template out")
+            raise InputError(f"{self.name} does not roll over: leave the template out")
         if self._scheme is None:
             self._scheme = scheme
             self._keys = KeysState.COMPLETE if keys else KeysState.NONE

@@ -13,7 +13,7 @@ import pytest
 
 from es_simhash.bloom.seen import SeenConfig
 from es_simhash.contract import Candidates, KeysState, Probe, Scan, StoredRule, UserState
-from es_simhash.errors import FilterMismatch, InputError, NotSetUp, SchemeMismatch, SimhashError
+from es_simhash.errors import InputError, NotSetUp, SchemeMismatch, SimhashError
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.similarity.rule import DuplicateRule
 from tests.contract.documents import entry, near, write
@@ -128,7 +128,7 @@ class SetUpContract(Suite):
         store = self.ready_for_users(SeenConfig())
         change(store, ann=UserState((b"1",), 1))
         for other in OTHER_CONFIGS:
-            with pytest.raises(FilterMismatch) as caught:
+            with pytest.raises(SchemeMismatch) as caught:
                 store.set_up_seen(other)
             assert store.name in str(caught.value)
             assert str(other.to_dict()) in str(caught.value)
@@ -144,7 +144,7 @@ class SetUpContract(Suite):
             *(partial(each.set_up_seen, config) for each, config in zip(both, OTHER_CONFIGS, strict=True))
         )
         (winner,) = [i for i, reply in enumerate(replies) if reply == "created"]
-        assert isinstance(replies[1 - winner], FilterMismatch)
+        assert isinstance(replies[1 - winner], SchemeMismatch)
         assert store.describe_seen() == OTHER_CONFIGS[winner]
 
     def test_one_store_may_hold_documents_and_seen_items(self) -> None:
@@ -154,7 +154,7 @@ class SetUpContract(Suite):
         assert store.describe_seen() == SeenConfig()
         with pytest.raises(SchemeMismatch):
             store.set_up(OTHER_SCHEMES[0])
-        with pytest.raises(FilterMismatch):
+        with pytest.raises(SchemeMismatch):
             store.set_up_seen(OTHER_CONFIGS[0])
         assert store.describe() == DEFAULT
         assert store.describe_seen() == SeenConfig()

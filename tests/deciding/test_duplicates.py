@@ -7,12 +7,12 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from es_simhash.deciding.undo import Saved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash import Documents, Duplicate, DuplicateRule
 from es_simhash.deciding.duplicates import remove_duplicates
-from es_simhash.deciding.undo import Saved
 from es_simhash.errors import InputError, StoreError
 from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT

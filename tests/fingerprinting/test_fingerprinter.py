@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.errors import InputError, SchemeError
+from es_simhash.errors import InputError
 from es_simhash.fingerprinting import fingerprinter as module
 from es_simhash.fingerprinting.characters import SCRIPTS
 from es_simhash.fingerprinting.encoding import segment_count
@@ -327,15 +327,15 @@ def test_using_makes_a_scheme_that_names_the_custom_tables() -> None:
 def test_a_table_that_is_not_the_one_the_scheme_names_is_refused_with_both_named(
     choices: dict[str, str], tables: dict[str, Any], problem: str
 ) -> None:
-    with pytest.raises(SchemeError) as refused:
+    with pytest.raises(InputError) as refused:
         Fingerprinter(Scheme(weights="tf_idf", **choices), **tables)  # type: ignore[arg-type]
     assert str(refused.value) == problem
 
 
 def test_a_table_that_the_scheme_does_not_use_is_refused() -> None:
-    with pytest.raises(SchemeError, match="'sqrt_tf' use no IDF"):
+    with pytest.raises(InputError, match="'sqrt_tf' use no IDF"):
         Fingerprinter.using(idf=TABLE)
-    with pytest.raises(SchemeError, match="'han_characters' use no stop words"):
+    with pytest.raises(InputError, match="'han_characters' use no stop words"):
         Fingerprinter.using(Scheme(tokens="han_characters"), stop_words=LIST)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.errors import SchemeError
+from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import DEFAULT, RULES, Scheme
 
 CUSTOM = ["sha256:0123456789abcdef", "sha256:fedcba9876543210"]
@@ -43,7 +43,7 @@ def test_choices_that_cannot_be_combined_are_refused_and_no_others(values: dict[
     if can_be_combined(values):
         Scheme(**values)
     else:
-        with pytest.raises(SchemeError):
+        with pytest.raises(InputError):
             Scheme(**values)
 
 
@@ -123,7 +123,7 @@ def test_a_fingerprint_of_128_bits_has_eight_segments_and_finds_up_to_15_bits() 
     ],
 )
 def test_an_unknown_choice_is_refused_with_the_known_ones(name: str, value: object, fix: str) -> None:
-    with pytest.raises(SchemeError) as refused:
+    with pytest.raises(InputError) as refused:
         Scheme(**{name: value})  # type: ignore[arg-type]
     assert str(refused.value) == f"Scheme.{name} is {value!r}: {fix}"
 
@@ -132,7 +132,7 @@ def test_an_unknown_choice_is_refused_with_the_known_ones(name: str, value: obje
     ("name", "value"), [("bits", 64.0), ("weights", ["tf"]), ("digest", {"md5": 1}), ("hash", {"murmur3"})], ids=repr
 )
 def test_a_choice_of_another_type_is_refused(name: str, value: object) -> None:
-    with pytest.raises(SchemeError, match=rf"^Scheme\.{name} is .*: use one of "):
+    with pytest.raises(InputError, match=rf"^Scheme\.{name} is .*: use one of "):
         Scheme.from_dict({**DEFAULT.to_dict(), name: value})
 
 
@@ -160,7 +160,7 @@ def test_a_choice_of_another_type_is_refused(name: str, value: object) -> None:
     ],
 )
 def test_two_choices_that_cannot_be_combined_are_refused_with_the_fix(values: dict[str, Any], problem: str) -> None:
-    with pytest.raises(SchemeError) as refused:
+    with pytest.raises(InputError) as refused:
         Scheme(**values)
     assert str(refused.value) == problem
 
@@ -169,26 +169,26 @@ def test_two_choices_that_cannot_be_combined_are_refused_with_the_fix(values: di
 def test_a_scheme_that_lacks_a_choice_is_refused(name: str) -> None:
     values = DEFAULT.to_dict()
     del values[name]
-    with pytest.raises(SchemeError) as refused:
+    with pytest.raises(InputError) as refused:
         Scheme.from_dict(values)
     assert str(refused.value) == f"the Scheme has missing or unknown choices ['{name}']: upgrade es_simhash"
 
 
 @pytest.mark.parametrize("rules", [None, 0, RULES + 1, str(RULES), [RULES]], ids=repr)
 def test_a_scheme_with_other_rules_is_refused_with_the_advice_to_upgrade(rules: object) -> None:
-    with pytest.raises(SchemeError) as refused:
+    with pytest.raises(InputError) as refused:
         Scheme.from_dict({**DEFAULT.to_dict(), "rules": rules})
     advice = f"this release of es_simhash has rules {RULES}: upgrade es_simhash"
     assert str(refused.value) == f"the Scheme has rules {rules!r}, {advice}"
 
 
 def test_a_scheme_without_rules_is_refused() -> None:
-    with pytest.raises(SchemeError, match="the Scheme has rules None"):
+    with pytest.raises(InputError, match="the Scheme has rules None"):
         Scheme.from_dict({})
 
 
 def test_a_scheme_with_unknown_choices_is_refused_with_the_advice_to_upgrade() -> None:
-    with pytest.raises(SchemeError) as refused:
+    with pytest.raises(InputError) as refused:
         Scheme.from_dict({**DEFAULT.to_dict(), "stemmer": "none", "accents": True})
     problem = "the Scheme has missing or unknown choices ['accents', 'stemmer']: upgrade es_simhash"
     assert str(refused.value) == problem

@@ -28,7 +28,7 @@ from es_simhash.stores.elasticsearch.responses import bound_responses
 
 if TYPE_CHECKING:
     from elastic_transport import NodeConfig
-    from elasticsearch import AsyncElasticsearch, Elasticsearch
+    from elasticsearch import Elasticsearch
 
     from es_simhash.stores.elasticsearch.index import Index
 
@@ -47,7 +47,7 @@ _HEADERS = {
 """The headers of a request, by the type of its body. The client adds its version to them."""
 
 
-def _send(client: Elasticsearch | AsyncElasticsearch, request: Request) -> Any:
+def _send(client: Elasticsearch, request: Request) -> Any:
     return client.perform_request(
         request.method, request.path, params=request.parameters, headers=_HEADERS[type(request.body)], body=request.body
     )
@@ -67,13 +67,12 @@ class _Node(Urllib3HttpNode):
         bound_responses(self.pool)
 
 
-def client_options(options: dict[str, Any], *, is_async: bool) -> dict[str, Any]:
-    """Return the options of a client, sync or async.
+def client_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a client.
 
     :raises InputError: for an invalid API key, which the client would reject only at its first request.
     """
-    if not is_async:
-        options = {"node_class": _Node, **options}
+    options = {"node_class": _Node, **options}
     if not options.keys() & {"serializer", "serializers"}:
         options = {"serializers": {"application/json": _ExactNumbers()}, **options}
     if not isinstance(key := options.get("api_key"), str):
@@ -90,7 +89,7 @@ def check_host(host: str) -> None:
     """Do nothing: any host may be an Elasticsearch."""
 
 
-def client_hosts(client: Elasticsearch | AsyncElasticsearch) -> list[str]:
+def client_hosts(client: Elasticsearch) -> list[str]:
     """Return the address of each host of a client, without credentials."""
     return [node.base_url for node in client.transport.node_pool.all()]
 

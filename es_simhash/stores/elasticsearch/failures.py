@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import (
     AccessDenied,
-    IncompleteAnswer,
     InputError,
     NotSetUp,
     SimhashError,
@@ -317,15 +316,17 @@ def check_complete(body: Mapping[str, Any], name: str) -> None:
     """Check that every shard answered, and that the search reached its end.
 
     :param body: of the response to a search or to a refresh.
-    :raises IncompleteAnswer: if the search timed out, or if a shard failed.
+    :raises StoreError: if the search timed out, or if a shard failed.
     """
     if body.get("timed_out"):
-        raise IncompleteAnswer(f"{name}: the search timed out before it was complete: try again, or narrow the filter")
+        raise StoreError(
+            f"{name}: the search timed out before it was complete: try again, or narrow the filter", retryable=True
+        )
     shards = body["_shards"]
     if shards["failed"]:
         failures = [{"error": failure.get("reason")} for failure in shards.get("failures", [])]
         first = reason(failures[0]) if failures else "no reason given"
-        raise IncompleteAnswer(
+        raise StoreError(
             f"{name}: {shards['failed']} of {shards['total']} shards failed: {first}",
             retryable=not failures or any(passes(failure, 200) for failure in failures),
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import quote
 
-from es_simhash.portal import in_event_loop
+from es_simhash.retries import check_not_cancelled
 from es_simhash.stores.elasticsearch.failures import check_complete, error_from_body, is_error
 
 if TYPE_CHECKING:
@@ -181,7 +181,6 @@ class Index:
     :param name: the store's address without credentials, for messages.
     :param dialect: of the server.
     :param client: an official client.
-    :param is_async: the client is async, so the event loop of the running call sends the requests.
     :param count: an estimate of the number of documents, for the planner; None if it is not known yet.
     :param crowded: a search has found a whole page of documents near one fingerprint.
     :param crowded_keys: a search by the keys of several texts has found as many documents as it may.
@@ -196,7 +195,6 @@ class Index:
     name: str
     dialect: Dialect
     client: Any = field(compare=False)
-    is_async: bool = False
     routing: Routing | None = None
     count: Remembered[int | None] = field(default_factory=lambda: Remembered(None), compare=False)
     crowded: Remembered[bool] = field(default_factory=lambda: Remembered(False), compare=False)
@@ -221,8 +219,8 @@ class Index:
         if self.routing is not None:
             request = self.routing.of_request(request, action)
         try:
-            response = self.dialect.send(self.client, request)
-            answer = self.dialect.body(in_event_loop(response) if self.is_async else response)
+            check_not_cancelled()
+            answer = self.dialect.body(self.dialect.send(self.client, request))
         except self.dialect.failures as error:
             raise self.dialect.translate(error, self.name) from error
         if isinstance(answer, dict) and "error" in answer and is_error(answer):
@@ -253,6 +251,4 @@ class Index:
 
     def close(self) -> None:
         """Close the client."""
-        closing = self.client.close()
-        if self.is_async:
-            in_event_loop(closing)
+        self.client.close()

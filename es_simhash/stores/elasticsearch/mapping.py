@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from es_simhash.bloom.seen import SeenConfig
 from es_simhash.contract import scheme_mismatch, seen_mismatch
-from es_simhash.errors import FilterMismatch, NotSetUp, SchemeMismatch, SimhashError, Unsupported
+from es_simhash.errors import InputError, NotSetUp, SchemeMismatch, SimhashError
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.stores.elasticsearch.routing import check_routing_not_required
 
@@ -74,7 +74,7 @@ class Part(Generic[C]):
         :param mappings: mapping by index name.
         :param name: of the store, for messages.
         :param routing: of the store.
-        :raises Unsupported: if an index cannot be used: no whole ``_source``, required routing, other types.
+        :raises InputError: if an index cannot be used: no whole ``_source``, required routing, other types.
         :raises NotSetUp: if only some of the indices were set up, or if the field exists without a configuration.
         :raises SimhashError: the error for a mismatch, if the indices have different configurations.
         """
@@ -127,7 +127,7 @@ class Part(Generic[C]):
         ours = json.loads(_read_file(self.file(config)))["mappings"]["properties"][self.field]["properties"]
         for name in ours.keys() & present.keys():
             if _kind(present[name]) != _kind(ours[name]):
-                raise Unsupported(
+                raise InputError(
                     f"the index {index} maps `{self.field}.{name}` as {json.dumps(present[name])}, "
                     f"es_simhash needs {json.dumps(ours[name])}: reindex it into an index that `es-simhash init` made"
                 )
@@ -137,22 +137,22 @@ class Part(Generic[C]):
 def our_meta(mapping: Mapping[str, Any]) -> dict[str, Any]:
     """Return our part of the ``_meta`` of a mapping; an empty dict if there is none.
 
-    :raises Unsupported: if it is no object.
+    :raises InputError: if it is no object.
     """
     values = mapping.get("_meta", {}).get(META)
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise Unsupported(
+        raise InputError(
             f"the `_meta` of the mapping is damaged: {META} is {json.dumps(values)[:100]}, es_simhash needs an object; "
             "put the `_meta` of mappings/ again, with the values that the index was set up with"
         )
     return values
 
 
-def no_source(index: str) -> Unsupported:
+def no_source(index: str) -> InputError:
     """Return the error for an index that does not keep its documents."""
-    return Unsupported(
+    return InputError(
         f"{index} has `_source` disabled: es_simhash reads documents and its own fields from it; reindex it into an "
         "index with `_source`"
     )
@@ -161,13 +161,13 @@ def no_source(index: str) -> Unsupported:
 def check_source(mapping: Mapping[str, Any], index: str) -> None:
     """Check that documents are read as they were written.
 
-    :raises Unsupported: if not.
+    :raises InputError: if not.
     """
     source = mapping.get("_source", {})
     if source.get("enabled") is False or source.get("mode") == "disabled":
         raise no_source(f"the index {index}")
     if left_out := [name for name in ("includes", "excludes") if source.get(name)]:
-        raise Unsupported(
+        raise InputError(
             f"the index {index} has {left_out[0]} in its `_source`: a partial update, as group and backfill make, "
             "would remove the fields that are not in `_source`; reindex it into an index with the whole `_source`"
         )
@@ -194,7 +194,7 @@ def _users_file(config: SeenConfig) -> str:
     return "users.json"
 
 
-def _seen_mismatch(stored: SeenConfig, config: SeenConfig, name: str) -> FilterMismatch:
+def _seen_mismatch(stored: SeenConfig, config: SeenConfig, name: str) -> SchemeMismatch:
     return seen_mismatch(stored, config.to_dict(), name)
 
 
@@ -203,4 +203,4 @@ def _describe(config: Any) -> str:
 
 
 DOCUMENTS = Part(_documents_file, "simhash", "scheme", Scheme.from_dict, scheme_mismatch, SchemeMismatch)
-SEEN = Part(_users_file, "seen", "seen", SeenConfig.from_dict, _seen_mismatch, FilterMismatch)
+SEEN = Part(_users_file, "seen", "seen", SeenConfig.from_dict, _seen_mismatch, SchemeMismatch)

@@ -28,7 +28,7 @@ from opensearchpy.exceptions import (
     TransportError,
 )
 
-from es_simhash.errors import AccessDenied, InputError, NotSetUp, SimhashError, StoreError, Unsupported, WrongServer
+from es_simhash.errors import AccessDenied, InputError, NotSetUp, SimhashError, StoreError, WrongServer
 from es_simhash.exact_json import loads
 from es_simhash.stores.elasticsearch.failures import (
     error_from_body,
@@ -42,7 +42,7 @@ from es_simhash.stores.elasticsearch.products import is_opensearch, version_of, 
 from es_simhash.stores.elasticsearch.responses import bound_responses
 
 if TYPE_CHECKING:
-    from opensearchpy import AsyncOpenSearch, OpenSearch
+    from opensearchpy import OpenSearch
 
     from es_simhash.stores.elasticsearch.index import Index
 
@@ -60,7 +60,7 @@ _SERVERLESS = re.compile(r"\.aoss(-fips)?\.[^/]*(amazonaws\.com|on\.aws)", re.IG
 _NDJSON = {"content-type": "application/x-ndjson"}
 
 
-def _send(client: OpenSearch | AsyncOpenSearch, request: Request) -> Any:
+def _send(client: OpenSearch, request: Request) -> Any:
     body, headers = request.body, None
     if isinstance(body, list):
         dumps = client.transport.serializer.dumps
@@ -90,10 +90,9 @@ class _Connection(Urllib3HttpConnection):
         bound_responses(self.pool)
 
 
-def client_options(options: dict[str, Any], *, is_async: bool) -> dict[str, Any]:
+def client_options(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of an OpenSearch client for those of :func:`es_simhash.stores.address.open_store`.
 
-    :param is_async: the client is async.
     :raises InputError: for an option that the client does not have. It would ignore the option.
     """
     if "api_key" in options:
@@ -110,15 +109,10 @@ def client_options(options: dict[str, Any], *, is_async: bool) -> dict[str, Any]
         options["headers"] = {**options.get("headers", {}), "authorization": f"Basic {auth}"}
     elif auth is not None:
         options["http_auth"] = auth
-    if not is_async:
-        options = {"connection_class": _Connection, **options}
-    if is_async and callable(options.get("http_auth")):
-        from opensearchpy import AsyncHttpConnection  # the default class takes no signer
-
-        options = {"connection_class": AsyncHttpConnection, **options}
+    options = {"connection_class": _Connection, **options}
     classes = [Transport, *Urllib3HttpConnection.__mro__, *options.get("connection_class", object).__mro__]
     known = {name for each in classes for name in signature(each.__init__).parameters}
-    if unknown := sorted(options.keys() - known - {"transport_class", "trust_env", "loop"}):
+    if unknown := sorted(options.keys() - known - {"transport_class"}):
         raise InputError(f"the OpenSearch client has no option {unknown[0]!r}: check its name")
     return options
 
@@ -135,7 +129,7 @@ def check_host(host: str) -> None:
         )
 
 
-def client_hosts(client: OpenSearch | AsyncOpenSearch) -> list[str]:
+def client_hosts(client: OpenSearch) -> list[str]:
     """Return the address of each host of a client, without credentials."""
     addresses = []
     for host in client.transport.hosts:
@@ -183,7 +177,7 @@ def _check_server(index: Index) -> None:
     """Check that the server is an OpenSearch with points in time, and that a refresh shows what was written.
 
     :raises WrongServer: if it is another product, or too old.
-    :raises Unsupported: if the copies of the shards lag behind.
+    :raises InputError: if the copies of the shards lag behind.
     """
     _check_product(index)
     try:
@@ -193,7 +187,7 @@ def _check_server(index: Index) -> None:
     for name, each in body.items():
         settings = each.get("settings", {})
         if settings.get("index.replication.type") == "SEGMENT" and settings.get("index.number_of_replicas") != "0":
-            raise Unsupported(
+            raise InputError(
                 f"the index {name} has segment replication: its replicas show what was written only some time after a "
                 "refresh, so duplicates would be missing; use an index without replicas, or with "
                 "index.replication.type DOCUMENT"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from es_simhash.contract import KeysState
-from es_simhash.errors import NotSetUp, StoreError, Unsupported
+from es_simhash.errors import InputError, NotSetUp, StoreError
 from es_simhash.stores.elasticsearch.keys import with_scores
 from es_simhash.stores.elasticsearch.keys_state import KEY
 from es_simhash.stores.elasticsearch.mapping import META
@@ -25,7 +25,7 @@ def make_alias(index: Index, mapping: dict[str, Any]) -> bool:
 
     :param mapping: of the index.
     :returns: whether it was made.
-    :raises Unsupported: if the name is that of an index.
+    :raises InputError: if the name is that of an index.
     """
     mappings = read_mappings(index)
     is_new = False
@@ -44,7 +44,7 @@ def make_alias(index: Index, mapping: dict[str, Any]) -> bool:
             "with is_write_index, or use another name"
         )
     if index.index in mappings:
-        raise Unsupported(
+        raise InputError(
             f"{index.name} is an index, so it cannot be an alias that rolls over: use another name, or reindex it"
         )
     return is_new
@@ -53,7 +53,7 @@ def make_alias(index: Index, mapping: dict[str, Any]) -> bool:
 def make_template(part: Part[C], config: C, index: Index) -> None:
     """Make the template of the indices that the alias rolls over to, or change it. What else it has stays.
 
-    :raises Unsupported: if another template of higher priority leaves our fields out.
+    :raises InputError: if another template of higher priority leaves our fields out.
     """
     mappings = read_mappings(index) or {}
     newest = mappings[max(mappings)]
@@ -73,7 +73,7 @@ def make_template(part: Part[C], config: C, index: Index) -> None:
     index.send("PUT", f"/_index_template/{quote(name, safe='')}", {**template, "template": inner})
     simulated = index.send("POST", f"/_index_template/_simulate_index/{quote(f'{index.index}-999999', safe='')}")
     if simulated["template"].get("mappings", {}).get("_meta", {}).get(META) != meta[META]:
-        raise Unsupported(
+        raise InputError(
             f"{index.name}: a new index {index.index}-… does not get the fields of es_simhash, because an index "
             f"template of a priority above {template['priority']} applies to it: lower that priority, or add our "
             "mapping to it"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from es_simhash.errors import InputError, Unsupported
+from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import check_surrogates
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Routing:
 def check_routing_of(documents: Iterable[Mapping[str, Any]], index: Index) -> None:
     """Check that documents that were read have the routing of the store.
 
-    :raises Unsupported: if one has another. A write by its id alone would make a second document in another shard. And
+    :raises InputError: if one has another. A write by its id alone would make a second document in another shard. And
         in one shard, documents of two routing values replace each other if they have one id.
     """
     expected = None if index.routing is None else index.routing.value
@@ -84,15 +84,15 @@ def check_routing_of(documents: Iterable[Mapping[str, Any]], index: Index) -> No
         which = f"document {document['_id']!r} of {index.name}"
         if expected is None:
             raise custom_routing(which)
-        raise Unsupported(
+        raise InputError(
             f"{which} has another routing, {found!r}: documents of two routing values that are in one shard replace "
             f"each other if they have one id; use ids that differ, such as {expected}-{document['_id']}"
         )
 
 
-def custom_routing(which: str) -> Unsupported:
+def custom_routing(which: str) -> InputError:
     """Return the error for a document that has custom routing, in a store that is opened without routing."""
-    return Unsupported(
+    return InputError(
         f"{which} has custom routing: name the value with routing='…' (at the end of the address: ?routing=…), or "
         "reindex it into an index without routing"
     )
@@ -102,10 +102,10 @@ def check_routing_not_required(mapping: Mapping[str, Any], name: str, routing: R
     """Check that documents can be read and written with this routing.
 
     :param name: of the index, for the message.
-    :raises Unsupported: if the index requires routing, and the store has none.
+    :raises InputError: if the index requires routing, and the store has none.
     """
     if routing is None and mapping.get("_routing", {}).get("required"):
-        raise Unsupported(
+        raise InputError(
             f"the index {name} requires routing: name the value with routing='…' (at the end of the address: "
             "?routing=…), or reindex it into an index without routing"
         )

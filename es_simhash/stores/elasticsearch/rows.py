@@ -115,7 +115,7 @@ def usable_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | 
 def hit_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | None) -> list[Row]:
     """Return the Rows of hits.
 
-    :raises Unsupported: if a document has another routing than the store.
+    :raises InputError: if a document has another routing than the store.
     """
     check_routing_of(hits, index)
     index.members.add(frozenset(hit["_index"] for hit in hits))

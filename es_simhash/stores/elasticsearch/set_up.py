@@ -40,7 +40,7 @@ def check_routing(index: Index) -> None:
 
     Such a document is not found by its id alone. A write by its id would make a second document in another shard.
 
-    :raises Unsupported: if a document has.
+    :raises InputError: if a document has.
     :raises StoreUnavailable: if the server is too busy. The caller asks again.
     """
     if index.routing is not None:
@@ -57,7 +57,7 @@ def check_routing(index: Index) -> None:
 def check_source_mode(index: Index) -> None:
     """Check that the settings of the index do not disable ``_source``.
 
-    :raises Unsupported: if they do.
+    :raises InputError: if they do.
     """
     body = index.send("GET", f"_settings/{_SOURCE_MODE}", flat_settings="true")
     for name, each in body.items():

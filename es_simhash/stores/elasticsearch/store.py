@@ -37,7 +37,6 @@ class IndexStore(Retrying):
 
     def __init__(self, index: Index, *, owned: bool) -> None:
         super().__init__()
-        self.is_async = index.is_async
         self.name = index.name
         self._index = index
         self._owned = owned

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import KeysState, Row, Scan, ScanPage, StoredRule, Written, scheme_mismatch
 from es_simhash.contract.store import NO_VERSIONS
-from es_simhash.errors import StoreError, Unsupported, not_set_up
+from es_simhash.errors import InputError, StoreError, not_set_up
 from es_simhash.fingerprinting.encoding import from_longs, to_array, to_longs
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.stores.sqlite.database import read_meta
@@ -58,7 +58,7 @@ def describe(database: Database) -> Scheme | None:
 
 def set_up(database: Database, scheme: Scheme, keys: bool = False, template: bool = False) -> str:
     if template:
-        raise Unsupported(f"{database.name} is a file, so it does not roll over: leave the template out")
+        raise InputError(f"{database.name} is a file, so it does not roll over: leave the template out")
 
     def meta(stored: Mapping[str, str]) -> dict[str, str]:
         existing = _scheme(stored, database.name)

@@ -54,7 +54,6 @@ class SqliteStore(Retrying):
     """
 
     embedded = True
-    is_async = False
 
     def __init__(self, path: str, busy: float = BUSY_SECONDS, key_page: int = PAGE) -> None:
         super().__init__()

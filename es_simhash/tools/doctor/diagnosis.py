@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.contract import KeysState
 from es_simhash.errors import NotSetUp, SimhashError
 from es_simhash.tools.doctor.checks import Check
 from es_simhash.tools.doctor.file import look_at_file
@@ -49,15 +50,16 @@ def doctor(documents: Documents) -> Diagnosis:
 
 def _set_up(documents: Documents) -> list[Check]:
     try:
-        keys = "with keys" if documents.keys() else "without keys"
-        complete = documents.keys_complete()
-        scheme, rule, id_field = documents.fingerprinter().scheme.version, documents.rule(), documents.id_field()
+        documents.fetch([])  # raises if the store is not set up
+        info = documents.info()
+        complete = documents.store.describe_keys() is not KeysState.INCOMPLETE
     except SimhashError as error:
         is_made = isinstance(error, NotSetUp) and documents.name.startswith("sqlite:")  # by the first ingest
         return [Check("set-up", "advice" if is_made else "problem", str(error))]
+    scheme, keys = info.fingerprinter.scheme.version, "with keys" if info.keys else "without keys"
     checks = [
-        Check("set-up", "ok", f"Scheme {scheme}, {keys}, the id is in {id_field!r}"),
-        Check("rule", "ok", str(rule)),
+        Check("set-up", "ok", f"Scheme {scheme}, {keys}, the id is in {info.id_field!r}"),
+        Check("rule", "ok", str(info.rule)),
     ]
     if not complete:
         again = f"es-simhash backfill --again --store {documents.name}"

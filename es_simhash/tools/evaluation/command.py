@@ -92,8 +92,8 @@ def evaluate(
         if sample is not None and documents is not None:
             _print_sample(documents, sample, filter, seed)
             return
-        fingerprinter = Fingerprinter() if documents is None else documents.fingerprinter()
-        stored_rule = DuplicateRule() if documents is None else documents.rule()
+        fingerprinter = Fingerprinter() if documents is None else documents.info().fingerprinter
+        stored_rule = DuplicateRule() if documents is None else documents.info().rule
         chosen = chosen_rule(stored_rule, rule, confirm) or stored_rule
         source = Input(input_paths(files, "name a file of labelled pairs, or pipe them in"))
         progress = stack.enter_context(source.progress("pairs"))

@@ -71,7 +71,7 @@ def sample_pairs(
 
 def _pairs(documents: Documents, ids: Sequence[str], filter: Mapping[str, Any] | None) -> Iterator[list[SampledPair]]:
     """Yield one or two pairs for each of these documents that has one like it."""
-    fields = documents.rule().text_fields
+    fields = documents.info().rule.text_fields
     wide = DuplicateRule("copy", confirm=WIDE, numbers_agree=False, text_field=fields)
     texts = _texts(documents, ids, fields)
     beside: dict[str, list[str]] = {}
@@ -87,6 +87,6 @@ def _pairs(documents: Documents, ids: Sequence[str], filter: Mapping[str, Any] |
 
 
 def _texts(documents: Documents, ids: Sequence[str], fields: tuple[str, ...]) -> dict[str, str]:
-    sources = documents.sources(ids, fields=fields)
+    sources = documents.fetch(ids, fields=fields)
     texts = {id: text_or_none(source, fields) for id, source in sources.items()}
     return {id: text for id, text in texts.items() if text}

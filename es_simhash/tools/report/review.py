@@ -104,15 +104,15 @@ class Review:
 
     def __init__(self, documents: Documents, groups: Groups, title_field: str | None = None) -> None:
         self.groups = groups
-        self.rule: DuplicateRule = documents.rule()
-        self.fingerprinter: Fingerprinter = documents.fingerprinter()
+        self.rule: DuplicateRule = documents.info().rule
+        self.fingerprinter: Fingerprinter = documents.info().fingerprinter
         self._documents = documents
         self._title_field = title_field
 
     def sources(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return documents by id, with their title and text. One that was removed is left out."""
         fields = self.rule.text_fields if self._title_field is None else (self._title_field, *self.rule.text_fields)
-        return self._documents.sources(sorted(set(ids)), fields=fields)
+        return self._documents.fetch(sorted(set(ids)), fields=fields)
 
     def text(self, source: Mapping[str, Any]) -> str:
         """Return the text of a document; empty if it has none."""

@@ -63,9 +63,9 @@ class Scope:
         """
         if self.filter is None:
             return
-        path = documents.id_field().split(".")
+        path = documents.info().id_field.split(".")
         named = [(str(_value(document, path)), document) for document in new]
-        stored = documents.sources([*map(str, ids), *(id for id, _ in named if id)], fields=None)
+        stored = documents.fetch([*map(str, ids), *(id for id, _ in named if id)], fields="*")
         for id, document in [*stored.items(), *named]:
             if not matches(document, id, self.filter):
                 raise InputError(f"document {id!r} is outside of the filter of this server (--filter): use another id")
@@ -125,7 +125,7 @@ class Service:
             raise HTTPException(401, "the token is missing or wrong: send the header Authorization: Bearer …")
 
     def _rule(self, body: models.OfRule) -> DuplicateRule | str | None:
-        return chosen_rule(self._documents.rule(), body.rule, body.confirm)
+        return chosen_rule(self._documents.info().rule, body.rule, body.confirm)
 
     # --- operations ------------------------------------------------------------------------------------------------
 
@@ -180,7 +180,7 @@ class Service:
 
     async def fingerprint(self, request: Request, body: models.Texted) -> models.FingerprintsAnswer:
         """Return the fingerprints of texts."""
-        fingerprinter = await self.work.run(request, lambda _: self._documents.fingerprinter())
+        fingerprinter = await self.work.run(request, lambda _: self._documents.info().fingerprinter)
         made = await self.work.run(request, lambda _: fingerprinter.fingerprints(body.texts))
         answers = [
             models.FingerprintAnswer(fingerprint=each.hex, digest=each.digest, features=each.features) for each in made
@@ -222,7 +222,7 @@ class Service:
     async def readyz(self, request: Request) -> dict[str, str]:
         """The store can be searched."""
         try:
-            await self.work.run(request, lambda _: self._documents.keys())
+            await self.work.run(request, lambda _: self._documents.fetch(["-"]))
         except SimhashError as error:
             raise StoreUnavailable(str(error)) from error
         return {"status": "ready"}

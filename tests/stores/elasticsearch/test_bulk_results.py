@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from es_simhash.contract import Link, UserState
-from es_simhash.errors import IncompleteAnswer, StoreUnavailable
+from es_simhash.errors import StoreError, StoreUnavailable
 from es_simhash.stores.elasticsearch.documents import annotate, refresh, relink, remove, write
 from es_simhash.stores.elasticsearch.users import change_users, remove_users
 from tests.contract.documents import entry, keys
@@ -75,6 +75,6 @@ def test_a_refresh_with_a_failed_shard_is_an_error() -> None:
     refresh(index_with({"_shards": SHARDS}))
     failures = [{"shard": 0, "reason": {"type": "engine_closed_exception", "reason": "closed"}}]
     failed = {"_shards": {"total": 2, "successful": 1, "failed": 1, "failures": failures}}
-    with pytest.raises(IncompleteAnswer, match="1 of 2 shards failed: engine_closed_exception: closed") as caught:
+    with pytest.raises(StoreError, match="1 of 2 shards failed: engine_closed_exception: closed") as caught:
         refresh(index_with(failed))
     assert caught.value.retryable

@@ -10,7 +10,7 @@ from opensearchpy import AsyncOpenSearch, OpenSearch
 
 from es_simhash import AsyncDocuments, Documents, DuplicateRule
 from es_simhash.contract import Scan, pages
-from es_simhash.errors import InputError, Unsupported, WrongServer
+from es_simhash.errors import InputError, WrongServer
 from es_simhash.stores.address import open_store
 from es_simhash.tools.doctor import doctor
 from es_simhash.tools.report.groups import Groups
@@ -176,7 +176,7 @@ def test_an_index_whose_replicas_lag_behind_is_refused(
     client.indices.create(index=index, body={"settings": settings})
     documents = Documents(client, index=index)
     if replicas:
-        with pytest.raises(Unsupported, match=f"the index {index} has segment replication"):
+        with pytest.raises(InputError, match=f"the index {index} has segment replication"):
             documents.setup(keys=False)
     else:
         assert documents.setup(keys=False) == "added"

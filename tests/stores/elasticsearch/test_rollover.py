@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, DuplicateRule, StoreError, Unsupported
+from es_simhash import Documents, DuplicateRule, InputError, StoreError
 from tests.rules import keywords_of
 
 if TYPE_CHECKING:
@@ -160,14 +160,14 @@ def test_what_cannot_roll_over_is_refused(client: Elasticsearch, index_name: str
     client.indices.create(index=index_name)
     with (
         Documents(client, index=index_name) as documents,
-        pytest.raises(Unsupported, match="is an index, so it cannot"),
+        pytest.raises(InputError, match="is an index, so it cannot"),
     ):
         documents.setup(template=True)
     client.indices.delete(index=index_name)
     other = {"name": f"{index_name}-other", "index_patterns": [f"{index_name}-*"], "priority": 501}
     client.indices.put_index_template(**other)
     try:
-        with Documents(client, index=index_name) as documents, pytest.raises(Unsupported, match="priority above 500"):
+        with Documents(client, index=index_name) as documents, pytest.raises(InputError, match="priority above 500"):
             documents.setup(template=True)
     finally:
         client.indices.delete_index_template(name=str(other["name"]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import AsyncDocuments, Documents, DuplicateRule, InputError, Unsupported
+from es_simhash import AsyncDocuments, Documents, DuplicateRule, InputError
 from es_simhash.stores.elasticsearch.keys_state import KEY
 from es_simhash.stores.elasticsearch.mapping import META
 from tests.rules import keywords_of
@@ -31,7 +31,7 @@ def check_that_each_tenant_has_a_pool_of_its_own(client: Any, server: str, index
     client.indices.create(
         index=index, body={"settings": {"number_of_shards": 3}, "mappings": {"_routing": {"required": True}}}
     )
-    with Documents(f"{server}/{index}") as nobody, pytest.raises(Unsupported, match=r"requires routing: .*\?routing=…"):
+    with Documents(f"{server}/{index}") as nobody, pytest.raises(InputError, match=r"requires routing: .*\?routing=…"):
         nobody.setup(keys=False)
     stores = {tenant: Documents(f"{server}/{index}", routing=tenant) for tenant in TENANTS}
     keys = bool(options)
@@ -109,7 +109,7 @@ def is_refused(store: Documents, verb: str, text: str) -> bool:
             store.remove(["same-add"])
         else:
             list(getattr(store, verb)([document]) if verb != "add" else [store.add(document, refresh=True)])
-    except Unsupported as error:
+    except InputError as error:
         return "has another routing" in str(error)
     return False
 
@@ -149,7 +149,7 @@ def test_the_address_names_the_routing_and_a_store_without_it_says_how(elasticse
         (f"{address}?routing=a%2Fb", "new"),
         (f"{address}?routing=b", "new"),
     ]
-    with Documents(address) as documents, pytest.raises(Unsupported, match=r"has custom routing: .*\?routing=…"):
+    with Documents(address) as documents, pytest.raises(InputError, match=r"has custom routing: .*\?routing=…"):
         documents.similar(STORM, rule="fingerprint")
 
 

@@ -1,0 +1,492 @@
+"""AsyncDocuments and AsyncSeenItems: the sync classes, run in a pool of threads, for programs with an event loop.
+
+A method is awaited, or iterated by ``async for``. A thread runs the sync method, with the context variables of the
+caller. If the awaiting task is cancelled, it ends at once, and the thread sends no further request. A write whose
+request is under way may still be done; so may an ``add`` that is written together with those of other tasks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
+from contextvars import copy_context
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
+
+from es_simhash.client.documents import Documents, never
+from es_simhash.client.seen import ROUNDS, SeenItems
+from es_simhash.deciding.group import no_progress
+from es_simhash.errors import InputError
+from es_simhash.retries import DEADLINE, Call, check_not_cancelled
+from es_simhash.seen.changes import SEEN_DEADLINE
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+
+    from elasticsearch import Elasticsearch
+    from opensearchpy import OpenSearch
+    from typing_extensions import Self
+
+    from es_simhash.bloom import Item
+    from es_simhash.client.adding import RefreshOption
+    from es_simhash.client.arguments import Time
+    from es_simhash.client.near_query import NearQuery
+    from es_simhash.client.seen import ByUser
+    from es_simhash.client.store_info import StoreInfo
+    from es_simhash.contract import Row, Store
+    from es_simhash.deciding.duplicates import Duplicate
+    from es_simhash.deciding.group import GroupReport, Progress
+    from es_simhash.deciding.ingest import OnDuplicate
+    from es_simhash.deciding.outcome import Outcome
+    from es_simhash.deciding.similar import Matches
+    from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
+    from es_simhash.fingerprinting.scheme import Scheme
+    from es_simhash.seen.changes import SeenReport, SeenStats
+    from es_simhash.seen.page import Page
+    from es_simhash.similarity.rule import DuplicateRule
+
+P = ParamSpec("P")
+T = TypeVar("T")
+H = TypeVar("H")
+I = TypeVar("I", bound="Item")  # noqa: E741  an item of the caller's type
+Client = TypeVar("Client", Documents, SeenItems)
+
+THREADS = 32
+"""Calls of one object that run at the same time, if the caller does not say."""
+TAKEN = 500
+"""Results that a thread takes at once. It is the size of a batch."""
+LOOK = 0.1
+"""Seconds after which a thread that waits for the caller's code looks whether its call was cancelled."""
+
+
+class _InThreads(Generic[Client]):
+    """Runs the methods of a sync object in threads.
+
+    :param threads: the most calls that run at the same time. Further calls wait.
+    """
+
+    def __init__(self, client: Client, threads: int) -> None:
+        if type(threads) is not int or threads < 1:
+            raise InputError(f"threads is {threads!r}: use a whole number from 1")
+        self._client: Client = client
+        self._pool = ThreadPoolExecutor(threads, "es-simhash")
+
+    @property
+    def name(self) -> str:
+        """The store's address, without credentials."""
+        return self._client.name
+
+    def __repr__(self) -> str:
+        return f"Async{self._client!r}"
+
+    async def close(self) -> None:
+        """Wait for the calls that run, and close the file, or the client unless it is yours."""
+        await asyncio.to_thread(self._pool.shutdown)
+        await asyncio.to_thread(self._client.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.close()
+
+    async def _run(self, method: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a method in a thread, and return its result."""
+        call = Call()
+        try:
+            return await asyncio.wrap_future(self._start(call, partial(method, *args, **kwargs)))
+        except asyncio.CancelledError:
+            call.cancel()
+            raise
+
+    def _start(self, call: Call, work: Callable[[], T]) -> Future[T]:
+        return self._pool.submit(copy_context().run, call.do, work)
+
+    async def _iterate(self, results: Generator[T, None, None]) -> AsyncGenerator[T, None]:
+        """Yield the results of a method with many of them. A thread takes some at a time."""
+        call = Call()
+        taking: Future[tuple[list[T], Exception | None]] | None = None
+        try:
+            while True:
+                taking = self._start(call, partial(_take, results))
+                taken, error = await asyncio.wrap_future(taking)
+                for result in taken:
+                    yield result
+                if error is not None:
+                    raise error
+                if not taken:
+                    return
+        except asyncio.CancelledError:
+            call.cancel()
+            if taking is not None:
+                taking.add_done_callback(lambda _: results.close())  # in the thread, when it has ended
+            raise
+        except GeneratorExit:
+            await self._run(results.close)
+            raise
+
+
+def _take(results: Iterator[T]) -> tuple[list[T], Exception | None]:
+    """Return the next results, and the error that came after them."""
+    taken: list[T] = []
+    try:
+        taken.extend(islice(results, TAKEN))
+    except Exception as error:
+        return taken, error
+    return taken, None
+
+
+def _awaited(function: Callable[..., Awaitable[T]], loop: asyncio.AbstractEventLoop) -> Callable[..., T]:
+    """Return an async function of the caller as one for a thread: the event loop runs it."""
+
+    async def run(*args: Any) -> T:
+        return await function(*args)
+
+    def call(*args: Any) -> T:
+        future = asyncio.run_coroutine_threadsafe(run(*args), loop)
+        while not wait_for([future], LOOK).done:
+            check_not_cancelled()
+        return future.result()
+
+    return call
+
+
+def _in_thread(documents: Iterable[Any] | AsyncIterable[Any]) -> Iterable[Any]:
+    """Return documents for a thread. The event loop runs an async iterator."""
+    if isinstance(documents, Iterable) or not isinstance(documents, AsyncIterable):
+        return documents
+    iterator = aiter(documents)
+
+    async def following() -> Any:
+        return await anext(iterator, _END)
+
+    return iter(_awaited(following, asyncio.get_running_loop()), _END)
+
+
+_END = object()
+
+
+class AsyncDocuments(_InThreads[Documents]):
+    """:class:`~es_simhash.Documents` for async programs: the same methods, awaited, or iterated by ``async for``.
+
+    The parameters and the results are those of Documents. The store has a sync client: for searches by an async client
+    of your own there are :func:`es_simhash.near_query` and :func:`es_simhash.group_search`.
+
+    :param threads: the most calls that run at the same time. Further calls wait.
+    """
+
+    def __init__(
+        self,
+        store: str | Elasticsearch | OpenSearch | Store | None = None,
+        *,
+        index: str | None = None,
+        scheme: Scheme | None = None,
+        segmenter: str | None = None,
+        fingerprinter: Fingerprinter | None = None,
+        deadline: float = DEADLINE,
+        threads: int = THREADS,
+        **client_options: Any,
+    ) -> None:
+        documents = Documents(
+            store,
+            index=index,
+            scheme=scheme,
+            segmenter=segmenter,
+            fingerprinter=fingerprinter,
+            deadline=deadline,
+            **client_options,
+        )
+        super().__init__(documents, threads)
+
+    async def setup(
+        self, rule: str | DuplicateRule | None = None, *, keys: bool | None = None, id_field: str | None = None
+    ) -> str:
+        """:meth:`es_simhash.Documents.setup`."""
+        return await self._run(self._client.setup, rule, keys=keys, id_field=id_field)
+
+    async def info(self) -> StoreInfo:
+        """:meth:`es_simhash.Documents.info`."""
+        return await self._run(self._client.info)
+
+    async def add(
+        self,
+        document: Mapping[str, Any],
+        *,
+        id_field: str | None = None,
+        on_duplicate: OnDuplicate = "index",
+        filter: Mapping[str, Any] | None = None,
+        refresh: RefreshOption = False,
+        rule: str | DuplicateRule | None = None,
+    ) -> Outcome:
+        """:meth:`es_simhash.Documents.add`."""
+        return await self._run(
+            self._client.add,
+            document,
+            id_field=id_field,
+            on_duplicate=on_duplicate,
+            filter=filter,
+            refresh=refresh,
+            rule=rule,
+        )
+
+    async def add_many(
+        self,
+        documents: Iterable[Any],
+        *,
+        id_field: str | None = None,
+        on_duplicate: Literal["index", "skip"] = "index",
+        filter: Mapping[str, Any] | None = None,
+        refresh: RefreshOption = False,
+        rule: str | DuplicateRule | None = None,
+    ) -> list[Outcome]:
+        """:meth:`es_simhash.Documents.add_many`."""
+        return await self._run(
+            self._client.add_many,
+            documents,
+            id_field=id_field,
+            on_duplicate=on_duplicate,
+            filter=filter,
+            refresh=refresh,
+            rule=rule,
+        )
+
+    def ingest(
+        self,
+        documents: Iterable[Any] | AsyncIterable[Any],
+        *,
+        id_field: str | None = None,
+        on_duplicate: OnDuplicate = "index",
+        filter: Mapping[str, Any] | None = None,
+        workers: int = 0,
+        checkpoint: str | None = None,
+        rule: str | DuplicateRule | None = None,
+    ) -> AsyncGenerator[Outcome, None]:
+        """:meth:`es_simhash.Documents.ingest`. A thread reads the documents, unless they are an async iterable."""
+        return self._iterate(
+            self._client.ingest(
+                _in_thread(documents),
+                id_field=id_field,
+                on_duplicate=on_duplicate,
+                filter=filter,
+                workers=workers,
+                checkpoint=checkpoint,
+                rule=rule,
+            )
+        )
+
+    def backfill(
+        self,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        again: bool = False,
+        workers: int = 0,
+        stop: Callable[[], bool] = never,
+        rule: str | DuplicateRule | None = None,
+    ) -> AsyncGenerator[Outcome, None]:
+        """:meth:`es_simhash.Documents.backfill`. A thread calls ``stop``."""
+        return self._iterate(self._client.backfill(filter=filter, again=again, workers=workers, stop=stop, rule=rule))
+
+    async def remove(
+        self,
+        ids: Iterable[str | int] | None = None,
+        *,
+        matching: Mapping[str, Any] | None = None,
+        everything: bool = True,
+        save: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        rule: str | DuplicateRule | None = None,
+    ) -> set[str]:
+        """:meth:`es_simhash.Documents.remove`."""
+        return await self._run(
+            self._client.remove, ids, matching=matching, everything=everything, save=save, filter=filter, rule=rule
+        )
+
+    async def group(
+        self,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        progress: Progress = no_progress,
+        rule: str | DuplicateRule | None = None,
+    ) -> GroupReport:
+        """:meth:`es_simhash.Documents.group`. A thread calls ``progress``."""
+        return await self._run(self._client.group, filter=filter, progress=progress, rule=rule)
+
+    def duplicates(
+        self, *, filter: Mapping[str, Any] | None = None, rule: str | DuplicateRule | None = None
+    ) -> AsyncGenerator[Duplicate, None]:
+        """:meth:`es_simhash.Documents.duplicates`."""
+        return self._iterate(self._client.duplicates(filter=filter, rule=rule))
+
+    async def remove_duplicates(
+        self,
+        duplicates: Iterable[Duplicate],
+        *,
+        save: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        rule: str | DuplicateRule | None = None,
+    ) -> int:
+        """:meth:`es_simhash.Documents.remove_duplicates`."""
+        return await self._run(self._client.remove_duplicates, duplicates, save=save, filter=filter, rule=rule)
+
+    async def similar(
+        self,
+        text: str | None = None,
+        *,
+        fingerprint: Fingerprint | int | None = None,
+        time: Time | None = None,
+        filter: Mapping[str, Any] | None = None,
+        rule: str | DuplicateRule | None = None,
+    ) -> Matches:
+        """:meth:`es_simhash.Documents.similar`."""
+        return await self._run(self._client.similar, text, fingerprint=fingerprint, time=time, filter=filter, rule=rule)
+
+    async def similar_many(
+        self,
+        texts: Iterable[str],
+        *,
+        times: Iterable[Time] | None = None,
+        filter: Mapping[str, Any] | None = None,
+        rule: str | DuplicateRule | None = None,
+    ) -> list[Matches]:
+        """:meth:`es_simhash.Documents.similar_many`."""
+        return await self._run(self._client.similar_many, texts, times=times, filter=filter, rule=rule)
+
+    async def similar_to(
+        self, id: str | int, *, filter: Mapping[str, Any] | None = None, rule: str | DuplicateRule | None = None
+    ) -> Matches:
+        """:meth:`es_simhash.Documents.similar_to`."""
+        return await self._run(self._client.similar_to, id, filter=filter, rule=rule)
+
+    async def near_query(self, near: str | Fingerprint | int, *, rule: str | DuplicateRule | None = None) -> NearQuery:
+        """:meth:`es_simhash.Documents.near_query`."""
+        return await self._run(self._client.near_query, near, rule=rule)
+
+    @overload
+    async def fetch(self, ids: Iterable[str | int]) -> dict[str, Row]: ...
+
+    @overload
+    async def fetch(self, ids: Iterable[str | int], *, fields: Sequence[str]) -> dict[str, dict[str, Any]]: ...
+
+    async def fetch(
+        self, ids: Iterable[str | int], *, fields: Sequence[str] | None = None
+    ) -> dict[str, Row] | dict[str, dict[str, Any]]:
+        """:meth:`es_simhash.Documents.fetch`."""
+        if fields is None:
+            return await self._run(self._client.fetch, ids)
+        return await self._run(self._client.fetch, ids, fields=fields)
+
+    @overload
+    def export(
+        self, *, filter: Mapping[str, Any] | None = None, text: Literal[False] = False
+    ) -> AsyncGenerator[Row, None]: ...
+
+    @overload
+    def export(
+        self, *, filter: Mapping[str, Any] | None = None, text: Literal[True]
+    ) -> AsyncGenerator[tuple[Row, str | None], None]: ...
+
+    def export(
+        self, *, filter: Mapping[str, Any] | None = None, text: bool = False
+    ) -> AsyncGenerator[Row, None] | AsyncGenerator[tuple[Row, str | None], None]:
+        """:meth:`es_simhash.Documents.export`."""
+        if text:
+            return self._iterate(self._client.export(filter=filter, text=True))
+        return self._iterate(self._client.export(filter=filter))
+
+
+class AsyncSeenItems(_InThreads[SeenItems]):
+    """:class:`~es_simhash.SeenItems` for async programs: the same methods, awaited.
+
+    The parameters and the results are those of SeenItems.
+
+    :param threads: the most calls that run at the same time. Further calls wait.
+    """
+
+    def __init__(
+        self,
+        store: str | Elasticsearch | OpenSearch | Store | None = None,
+        *,
+        index: str | None = None,
+        capacity: int | None = None,
+        error_rate: float | None = None,
+        generations: int | None = None,
+        period: int | None = None,
+        deadline: float = SEEN_DEADLINE,
+        threads: int = THREADS,
+        **client_options: Any,
+    ) -> None:
+        seen = SeenItems(
+            store,
+            index=index,
+            capacity=capacity,
+            error_rate=error_rate,
+            generations=generations,
+            period=period,
+            deadline=deadline,
+            **client_options,
+        )
+        super().__init__(seen, threads)
+
+    async def setup(self) -> str:
+        """:meth:`es_simhash.SeenItems.setup`."""
+        return await self._run(self._client.setup)
+
+    async def add(self, user: str | int, items: Iterable[Item]) -> int:
+        """:meth:`es_simhash.SeenItems.add`."""
+        return await self._run(self._client.add, user, items)
+
+    async def add_many(self, items: ByUser, *, anew: bool = False) -> SeenReport:
+        """:meth:`es_simhash.SeenItems.add_many`."""
+        return await self._run(self._client.add_many, items, anew=anew)
+
+    async def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:
+        """:meth:`es_simhash.SeenItems.unseen`."""
+        return await self._run(self._client.unseen, user, items)
+
+    async def unseen_many(self, items: ByUser) -> dict[str, list[Item]]:
+        """:meth:`es_simhash.SeenItems.unseen_many`."""
+        return await self._run(self._client.unseen_many, items)
+
+    async def forget(self, user: str | int, items: Iterable[Item]) -> int:
+        """:meth:`es_simhash.SeenItems.forget`."""
+        return await self._run(self._client.forget, user, items)
+
+    async def forget_many(self, items: ByUser) -> SeenReport:
+        """:meth:`es_simhash.SeenItems.forget_many`."""
+        return await self._run(self._client.forget_many, items)
+
+    async def rotate(self, users: Iterable[str | int] | None = None, *, before: int | None = None) -> SeenReport:
+        """:meth:`es_simhash.SeenItems.rotate`."""
+        return await self._run(self._client.rotate, users, before=before)
+
+    async def stats(self, user: str | int) -> SeenStats:
+        """:meth:`es_simhash.SeenItems.stats`."""
+        return await self._run(self._client.stats, user)
+
+    async def clear(self, user: str | int) -> None:
+        """:meth:`es_simhash.SeenItems.clear`."""
+        await self._run(self._client.clear, user)
+
+    async def remove(self, user: str | int) -> bool:
+        """:meth:`es_simhash.SeenItems.remove`."""
+        return await self._run(self._client.remove, user)
+
+    async def page(
+        self,
+        user: str | int | None,
+        fetch: Callable[[int, int], Awaitable[Any]],
+        size: int,
+        *,
+        item: Callable[[Any], Item] | None = None,
+        group: Callable[[Any], Item | None] | None = None,
+        offset: int = 0,
+        rounds: int = ROUNDS,
+    ) -> Page[Any]:
+        """:meth:`es_simhash.SeenItems.page`. ``fetch`` is an async function, which the event loop runs."""
+        in_thread = _awaited(fetch, asyncio.get_running_loop())
+        return await self._run(
+            self._client.page, user, in_thread, size, item=item, group=group, offset=offset, rounds=rounds
+        )
