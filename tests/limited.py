@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import KeysState
 from es_simhash.deciding.limits import LIMITS, Limits
 from es_simhash.deciding.rule import resolve
 from es_simhash.ingest import run
@@ -34,15 +33,18 @@ def limit_adding(client: Documents, /, **limits: float) -> None:
     client._adding._limits = replace(client._adding._limits, **limits)  # type: ignore[arg-type]
 
 
-def keys_of(documents: Documents) -> KeysState:
-    if not documents.keys():
-        return KeysState.NONE
-    return KeysState.COMPLETE if documents.keys_complete() else KeysState.INCOMPLETE
+def in_batches(client: Any, size: int) -> Any:
+    """Let an object ingest and backfill so many documents at once, and return it."""
+    getattr(client, "_client", client)._batch = size
+    return client
 
 
 def resolved(documents: Documents, **rule: Any) -> ResolvedRule:
     """Return the rule that a verb takes, for a store that is set up."""
-    return resolve(documents.rule(**keywords_of(rule)), documents.fingerprinter(), keys_of(documents))
+    reader = documents._reader
+    return resolve(
+        reader.rule(keywords_of(rule).get("rule")), documents.info().fingerprinter, documents.store.describe_keys()
+    )
 
 
 def ingested(
@@ -71,5 +73,5 @@ def ingested(
     )
     source, chosen = Source(items, batch_size), resolved(documents, **rule)
     more: dict[str, Any] = {"deadline": deadline, "check": lambda writes: None, "limits": limits, "ahead": ahead}
-    for outcomes in run.ingest(documents.store, source, chosen, documents.id_field(), options, **more):
+    for outcomes in run.ingest(documents.store, source, chosen, documents.info().id_field, options, **more):
         yield from outcomes

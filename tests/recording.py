@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from elastic_transport import ApiResponseMeta, BaseAsyncNode, BaseNode, HttpHeaders
+from elastic_transport import ApiResponseMeta, BaseNode, HttpHeaders
 from elastic_transport._node import NodeApiResponse  # it is not exported
-from elasticsearch import AsyncElasticsearch, Elasticsearch
-from opensearchpy import AsyncConnection, AsyncOpenSearch, Connection, OpenSearch
+from elasticsearch import Elasticsearch
+from opensearchpy import Connection, OpenSearch
 
 from es_simhash import Scheme, fingerprint
 from es_simhash.bloom.seen import SeenConfig
@@ -96,15 +96,12 @@ class Wire:
         named = {} if routing is None else {"_routing": routing}
         self.documents[id] = {"_index": INDEX, "_id": id, "found": True, **version, **named, "_source": source}
 
-    def client(self, *, is_async: bool = False) -> Any:
+    def client(self) -> Any:
         """Return an official client whose requests come here."""
         host = "http://here:9200"
         if self.product == "elasticsearch":
-            node = _elasticsearch_node(self, is_async=is_async)
-            kind: Any = AsyncElasticsearch if is_async else Elasticsearch
-            return kind(host, node_class=node, max_retries=0)
-        connection = _opensearch_connection(self, is_async=is_async)
-        return (AsyncOpenSearch if is_async else OpenSearch)(host, connection_class=connection, max_retries=0)
+            return Elasticsearch(host, node_class=_elasticsearch_node(self), max_retries=0)
+        return OpenSearch(host, connection_class=_opensearch_connection(self), max_retries=0)
 
     def receive(self, method: str, target: str, body: bytes | str | None) -> Sent:
         """Record a request."""
@@ -257,7 +254,7 @@ def _merged(source: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _elasticsearch_node(wire: Wire, *, is_async: bool) -> Any:
+def _elasticsearch_node(wire: Wire) -> Any:
     headers = HttpHeaders({"x-elastic-product": "Elasticsearch", "content-type": "application/json"})
 
     def answered(config: Any, sent: Sent) -> NodeApiResponse:
@@ -270,22 +267,10 @@ def _elasticsearch_node(wire: Wire, *, is_async: bool) -> Any:
         def perform_request(self, method: str, target: str, body: Any = None, *_: Any, **__: Any) -> NodeApiResponse:
             return answered(self.config, wire.receive(method, target, body))
 
-    class AsyncNode(BaseAsyncNode):
-        _CLIENT_META_HTTP_CLIENT = ("rec", "1")
-
-        async def perform_request(  # type: ignore[override]
-            self, method: str, target: str, body: Any = None, *_: Any, **__: Any
-        ) -> NodeApiResponse:
-            sent = wire.receive(method, target, body)
-            await wire.before(sent)
-            return answered(self.config, sent)
-
-        async def close(self) -> None: ...  # type: ignore[override]
-
-    return AsyncNode if is_async else Node
+    return Node
 
 
-def _opensearch_connection(wire: Wire, *, is_async: bool) -> Any:
+def _opensearch_connection(wire: Wire) -> Any:
     headers = {"content-type": "application/json"}
 
     def received(method: str, url: str, params: Any, body: Any) -> Sent:
@@ -298,7 +283,7 @@ def _opensearch_connection(wire: Wire, *, is_async: bool) -> Any:
             connection._raise_error(status, data.decode(), headers["content-type"])
         return status, headers, data.decode()
 
-    class Sync(Connection):
+    class Recording(Connection):
         def perform_request(  # type: ignore[override]
             self, method: str, url: str, params: Any = None, body: Any = None, *_: Any, ignore: Any = (), **__: Any
         ) -> Any:
@@ -306,14 +291,4 @@ def _opensearch_connection(wire: Wire, *, is_async: bool) -> Any:
 
         def close(self) -> None: ...
 
-    class Async(AsyncConnection):
-        async def perform_request(
-            self, method: str, url: str, params: Any = None, body: Any = None, *_: Any, ignore: Any = (), **__: Any
-        ) -> Any:
-            sent = received(method, url, params, body)
-            await wire.before(sent)
-            return answered(self, sent, ignore)
-
-        async def close(self) -> None: ...
-
-    return Async if is_async else Sync
+    return Recording

@@ -10,7 +10,7 @@ import pytest
 
 import es_simhash
 from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
-from es_simhash.portal import THREADS
+from es_simhash.client.aio import THREADS
 
 
 def test_the_public_names_are_there_each_once() -> None:
@@ -30,9 +30,9 @@ def test_every_public_name_is_documented() -> None:
 
 @pytest.mark.parametrize(("documents", "reference"), [(Documents, AsyncDocuments), (SeenItems, AsyncSeenItems)])
 def test_async_doors_have_the_methods_and_arguments_of_the_sync_ones(documents: type, reference: type) -> None:
-    assert public(documents) - {"store"} == public(reference)
+    assert public(documents) - {"close"} == public(reference)
     for name, method in vars(documents).items():
-        if inspect.isfunction(method) and name in {*public(documents), "__init__"}:
+        if inspect.isfunction(method) and name in {*public(reference), "__init__"}:
             ours, theirs = inspect.signature(method), inspect.signature(getattr(reference, name))
             expected = [(each.name, each.default) for each in ours.parameters.values()]
             if name == "__init__":

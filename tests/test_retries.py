@@ -17,7 +17,6 @@ from es_simhash.retries import (
     Patience,
     Retrying,
     Waits,
-    context_outside_of_calls,
     pause,
     retried,
     running_call,
@@ -142,25 +141,8 @@ def test_a_warning_says_what_is_retried_and_another_that_it_is_over(
     Away(3).answer("a")
     assert caplog.messages == [
         "it is away; retrying for up to 60 s",
-        f"the store answers again, after {sum(clock.waits):.1f} s",
+        "the store answers again",
     ]
-
-
-@pytest.mark.parametrize("ended_after", [0, 1, 3])
-def test_nothing_is_retried_once_nobody_waits_for_the_result(ended_after: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    call, away = Call(), Away(1_000)
-    waits: list[float] = []
-
-    def wait(seconds: float) -> None:
-        waits.append(seconds)
-        if len(waits) > ended_after:
-            call.cancel()
-        call.check()
-
-    monkeypatch.setattr(call, "wait", wait)
-    with pytest.raises(Cancelled):
-        call.do(lambda: away.answer("a"))
-    assert away.asked == ended_after + 1
 
 
 def test_a_store_that_never_answered_is_not_asked_again() -> None:
@@ -199,21 +181,6 @@ def test_code_belongs_to_the_call_that_does_it() -> None:
     assert running_call() is None
 
 
-def test_code_in_a_context_outside_of_calls_belongs_to_none() -> None:
-    assert Call().do(lambda: context_outside_of_calls().run(running_call)) is None
-
-
-def test_a_cancelled_call_does_nothing_more() -> None:
-    call = Call()
-    call.cancel()
-    assert call.cancelled
-    done: list[int] = []
-    for act in (call.check, lambda: call.wait(LONG), lambda: call.do(lambda: done.append(1))):
-        with pytest.raises(Cancelled):
-            act()
-    assert done == []
-
-
 def test_a_store_is_not_asked_for_a_call_that_was_cancelled_meanwhile() -> None:
     call, away = Call(), Away(0)
 
@@ -244,19 +211,24 @@ def test_a_wait_ends_when_its_call_is_cancelled() -> None:
     assert len(ended) == 1
 
 
-def test_another_call_is_not_cancelled_together_with_the_first() -> None:
+def test_a_cancelled_call_does_nothing_more_and_neither_does_a_part_of_it() -> None:
     call = Call()
-    other = call.another()
+    before, alone = call.part(), call.part()
+    alone.cancel()
+    assert not call.cancelled
     call.cancel()
-    assert not other.cancelled
+    done: list[int] = []
+    for each in (call, before, alone, call.part()):
+        with pytest.raises(Cancelled):
+            each.do(lambda: done.append(1))
+    assert done == []
 
 
-def test_a_callback_is_called_if_the_call_is_cancelled_in_the_block_or_was_before() -> None:
-    call, called = Call(), []
-    with call.when_cancelled(lambda: called.append("left")):
-        pass
-    with call.when_cancelled(lambda: called.append("inside")):
-        call.cancel()
-    with call.when_cancelled(lambda: called.append("before")):
-        pass
-    assert called == ["inside", "before"]
+def test_nothing_is_retried_once_nobody_waits_for_the_result() -> None:
+    call, away = Call(), Away(1_000)
+    thread = threading.Timer(0.2, call.cancel)
+    thread.start()
+    with pytest.raises(Cancelled):
+        call.do(lambda: away.answer("a"))
+    asked = away.asked
+    assert 1 <= asked < 1_000

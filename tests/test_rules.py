@@ -51,7 +51,7 @@ def test_a_copy_with_five_percent_of_wrong_characters_is_found_at_every_length(
 ) -> None:
     text = text_of(length)
     assert stored(documents, [text, text_of(length, 1)]) == ["new", "new"]
-    assert documents.keys()
+    assert documents.info().keys
     assert found(documents, edited(text, 0.05)) == ["0"]
     assert found(documents, edited(text, 0.5)) == []
 
@@ -83,7 +83,7 @@ def test_other_numbers_make_another_document_and_a_link_does_not(documents: Docu
 def test_fingerprint_reads_no_text_and_exact_finds_exact_duplicates_alone(documents: Documents) -> None:
     text = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
     stored(documents, [text], rule="fingerprint")
-    assert not documents.keys()
+    assert not documents.info().keys
     assert found(documents, text + "！", rule="fingerprint") == ["0"]
     assert found(documents, text + "！", rule="exact") == []
     assert found(documents, f" {text} ", rule="exact") == ["0"]
@@ -116,9 +116,9 @@ def test_setup_gives_keys_unless_told_otherwise(tmp_path: Path) -> None:
     for name, keys, expected in (("a", None, True), ("b", False, False)):
         with Documents(f"sqlite:///{tmp_path}/{name}.db") as opened:
             opened.setup(keys=keys)
-            assert opened.keys() is expected
+            assert opened.info().keys is expected
             opened.setup()
-            assert opened.keys() is expected
+            assert opened.info().keys is expected
 
 
 def test_every_duplicate_has_its_distance_and_its_similarity(documents: Documents) -> None:

@@ -21,9 +21,10 @@ import mmh3
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import CONFIRMED, BloomFilter, Documents, Fingerprinter, Scheme
+from es_simhash import BloomFilter, Documents, Fingerprinter, Scheme
 from es_simhash.fingerprinting.normalisation import compared_characters
 from es_simhash.fingerprinting.numbers import numbers_of_normalised, numbers_of_words
+from es_simhash.fingerprinting.scheme import CONFIRMED
 from es_simhash.fingerprinting.tokens import tokenize
 from es_simhash.fingerprinting.weights import weigh
 from es_simhash.fingerprinting.word_segmenters import segmenter

@@ -73,6 +73,8 @@ class _InThreads(Generic[Client]):
             raise InputError(f"threads is {threads!r}: use a whole number from 1")
         self._client: Client = client
         self._pool = ThreadPoolExecutor(threads, "es-simhash")
+        # Calls that wait for code of the caller, which may wait for other calls of this object.
+        self._waiting_pool = ThreadPoolExecutor(threads, "es-simhash-waiting")
 
     @property
     def name(self) -> str:
@@ -85,6 +87,7 @@ class _InThreads(Generic[Client]):
     async def close(self) -> None:
         """Wait for the calls that run, and close the file, or the client unless it is yours."""
         await asyncio.to_thread(self._pool.shutdown)
+        await asyncio.to_thread(self._waiting_pool.shutdown)
         await asyncio.to_thread(self._client.close)
 
     async def __aenter__(self) -> Self:
@@ -95,23 +98,27 @@ class _InThreads(Generic[Client]):
 
     async def _run(self, method: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a method in a thread, and return its result."""
+        return await self._result(self._pool, partial(method, *args, **kwargs))
+
+    async def _result(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         call = Call()
         try:
-            return await asyncio.wrap_future(self._start(call, partial(method, *args, **kwargs)))
+            return await asyncio.wrap_future(_start(pool, call, work))
         except asyncio.CancelledError:
             call.cancel()
             raise
 
-    def _start(self, call: Call, work: Callable[[], T]) -> Future[T]:
-        return self._pool.submit(copy_context().run, call.do, work)
+    async def _iterate(self, results: Generator[T, None, None], *, waits: bool = False) -> AsyncGenerator[T, None]:
+        """Yield the results of a method with many of them. A thread takes some at a time.
 
-    async def _iterate(self, results: Generator[T, None, None]) -> AsyncGenerator[T, None]:
-        """Yield the results of a method with many of them. A thread takes some at a time."""
+        :param waits: the thread waits for code of the caller.
+        """
         call = Call()
+        pool = self._waiting_pool if waits else self._pool
         taking: Future[tuple[list[T], Exception | None]] | None = None
         try:
             while True:
-                taking = self._start(call, partial(_take, results))
+                taking = _start(pool, call, partial(_take, results))
                 taken, error = await asyncio.wrap_future(taking)
                 for result in taken:
                     yield result
@@ -127,6 +134,10 @@ class _InThreads(Generic[Client]):
         except GeneratorExit:
             await self._run(results.close)
             raise
+
+
+def _start(pool: ThreadPoolExecutor, call: Call, work: Callable[[], T]) -> Future[T]:
+    return pool.submit(copy_context().run, call.do, work)
 
 
 def _take(results: Iterator[T]) -> tuple[list[T], Exception | None]:
@@ -274,7 +285,8 @@ class AsyncDocuments(_InThreads[Documents]):
                 workers=workers,
                 checkpoint=checkpoint,
                 rule=rule,
-            )
+            ),
+            waits=isinstance(documents, AsyncIterable),
         )
 
     def backfill(
@@ -487,6 +499,5 @@ class AsyncSeenItems(_InThreads[SeenItems]):
     ) -> Page[Any]:
         """:meth:`es_simhash.SeenItems.page`. ``fetch`` is an async function, which the event loop runs."""
         in_thread = _awaited(fetch, asyncio.get_running_loop())
-        return await self._run(
-            self._client.page, user, in_thread, size, item=item, group=group, offset=offset, rounds=rounds
-        )
+        page = partial(self._client.page, user, in_thread, size, item=item, group=group, offset=offset, rounds=rounds)
+        return await self._result(self._waiting_pool, page)

@@ -28,7 +28,7 @@ from es_simhash.deciding.saved import Saved
 from es_simhash.deciding.similar import similar, similar_to_fingerprint, similar_to_stored
 from es_simhash.errors import InputError, StoreError, count_of, saying_what_is_done, unfinished
 from es_simhash.free_memory import free_memory
-from es_simhash.ingest.batches import Source, line_of
+from es_simhash.ingest.batches import BATCH, Source, line_of
 from es_simhash.ingest.run import RunOptions, backfill, ingest
 from es_simhash.retries import DEADLINE, Patience
 from es_simhash.similarity.rule import DuplicateRule, rule_of
@@ -105,6 +105,7 @@ class Documents:
         self._reader = StoreReader(self._store, scheme, segmenter, fingerprinter)
         self._adding = Adding(self._store, self._reader, self._patience.deadline)
         self._runs = Runs(self._store, self._adding)
+        self._batch = BATCH
 
     @property
     def name(self) -> str:
@@ -281,7 +282,7 @@ class Documents:
         self._reader.checked(rule)
         options = RunOptions(on_duplicate=on_duplicate, filter=filter, workers=workers, checkpoint=checkpoint)
         check_ingest_filter(filter)
-        source = Source(documents)
+        source = Source(documents, self._batch)
 
         def batches() -> Iterator[Sequence[Outcome]]:
             if checkpoint is not None:  # a run that is resumed knows its address
@@ -320,7 +321,7 @@ class Documents:
         :raises NotSetUp: if there is no such index.
         """
         self._reader.checked(rule)
-        options = RunOptions(filter=filter, workers=workers)
+        options = RunOptions(filter=filter, batch_size=self._batch, workers=workers)
         check_optional_filter(filter)
 
         def batches() -> Iterator[Sequence[Outcome]]:

@@ -1,7 +1,6 @@
 """From an address to a store: ``sqlite:///path``, or ``http(s)://[user:password@]host:port[,host:port…]/index``.
 
-``opensearch+http(s)://…`` is an index of an OpenSearch, and ``http(s)://…`` one of an Elasticsearch. ``?routing=VALUE``
-at the end means the documents of this routing value alone.
+``opensearch+http(s)://…`` is an index of an OpenSearch, and ``http(s)://…`` one of an Elasticsearch.
 
 Several hosts are nodes of one cluster. The client sends each request to one of them, and to another one if that host
 does not answer in time. All have the same scheme, credentials, path and options.
@@ -25,7 +24,6 @@ from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import check_surrogates
 from es_simhash.retries import Retrying
 from es_simhash.stores.clients import ELASTICSEARCH, OPENSEARCH, product_of
-from es_simhash.stores.elasticsearch.routing import Routing
 from es_simhash.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
@@ -47,7 +45,6 @@ An ingested document with the id of a user would remove the user's seen items.
 """
 
 _CREDENTIALS = frozenset({"api_key", "basic_auth", "bearer_auth", "http_auth"})
-_ROUTING = "?routing="
 _FORMS = "use sqlite:///path/to.db or [opensearch+]http(s)://[user:password@]host:port[,host:port…]/index"
 _ENCODE = "in a user, password or index write % / ? # @ as %25 %2F %3F %23 %40"
 
@@ -58,7 +55,6 @@ def open_store(
     *,
     patience: Patience | None = None,
     default_index: str = DEFAULT_INDEX,
-    routing: str | None = None,
     **options: Any,
 ) -> Store:
     """Return the store at an address, or on a client of the caller. A store is returned as it is.
@@ -70,34 +66,27 @@ def open_store(
     :param patience: for how long requests are retried; the store's own rule if it is left out. A store of the
         caller's own class keeps its own rule.
     :param default_index: the index, if neither ``address`` nor ``index`` names one.
-    :param routing: the store reads and writes the documents with this routing value alone.
     :param options: options of :class:`elasticsearch.Elasticsearch`, or of :class:`opensearchpy.OpenSearch`.
     :raises InputError: if the address or an option is invalid.
     """
     if isinstance(address, str | None):
         if address == "":
             raise InputError(f"the store's address is empty: {_FORMS}, or leave it out")
-        store: Any = _store_at(address or default_address(), index, default_index, routing, options)
+        store: Any = _store_at(address or default_address(), index, default_index, options)
     elif hasattr(address, "candidates"):
-        if routing is not None:
-            raise InputError("routing is given with a store that is open: open it with its routing")
         store = address
     else:
-        store = _store_on(address, index, routing, options)
+        store = _store_on(address, index, options)
     if patience is not None and isinstance(store, Retrying):
         store.patience = patience
     return store  # type: ignore[no-any-return]
 
 
-def _store_at(
-    address: str, index: str | None, default_index: str, routing: str | None, options: dict[str, Any]
-) -> Store:
+def _store_at(address: str, index: str | None, default_index: str, options: dict[str, Any]) -> Store:
     """Return the store at an address: a file, or an index of a server, with a client of its own."""
-    address, routing = _routing_of(address, routing)
-    if (path := _sqlite_path(address, index, routing, options)) is not None:
+    if (path := _sqlite_path(address, index, options)) is not None:
         return SqliteStore(path)
     server = _parse_url(address, index, default_index, options)
-    value = None if routing is None else Routing(routing)
     module, client_class = server.product.load(), server.product.client_class()
     for host in server.hosts:
         module.check_host(host)
@@ -108,10 +97,10 @@ def _store_at(
         raise InputError(
             f"the client for {server.name} can't be made: {error}: check the options of the client"
         ) from error
-    return _index_store(client, server.index, server.name, module.DIALECT, value, owned=True)
+    return _index_store(client, server.index, server.name, module.DIALECT, owned=True)
 
 
-def _store_on(client: Any, index: str | None, routing: str | None, options: dict[str, Any]) -> Store:
+def _store_on(client: Any, index: str | None, options: dict[str, Any]) -> Store:
     """Return the store on a client of the caller."""
     if (product := product_of(client)) is None:
         raise InputError(
@@ -124,28 +113,14 @@ def _store_on(client: Any, index: str | None, routing: str | None, options: dict
     host = module.client_hosts(client)[0]
     module.check_host(host)
     index = _checked_index(index)
-    value = None if routing is None else Routing(routing)
-    return _index_store(client, index, f"{product.prefix}{host}", module.DIALECT, value, owned=False)
+    return _index_store(client, index, f"{product.prefix}{host}", module.DIALECT, owned=False)
 
 
-def _index_store(
-    client: Any, index: str, server: str, dialect: Dialect, routing: Routing | None, *, owned: bool
-) -> Store:
+def _index_store(client: Any, index: str, server: str, dialect: Dialect, *, owned: bool) -> Store:
     from es_simhash.stores.elasticsearch.index import Index  # a file does not need these modules
     from es_simhash.stores.elasticsearch.store import IndexStore
 
-    name = f"{server}/{index}{'' if routing is None else routing.in_address}"
-    return IndexStore(Index(index, name, dialect, client, routing), owned=owned)
-
-
-def _routing_of(address: str, routing: str | None) -> tuple[str, str | None]:
-    """Return an address without its routing, and the routing of the store."""
-    address, named, value = address.partition(_ROUTING)
-    if not named:
-        return address, routing
-    if routing is not None:
-        raise InputError(f"the address names the routing {unquote(value)!r}, and routing={routing!r} is given too")
-    return address, unquote(value)
+    return IndexStore(Index(index, f"{server}/{index}", dialect, client), owned=owned)
 
 
 def default_address() -> str:
@@ -163,7 +138,7 @@ def sqlite_file(address: str | None) -> str | None:
     return path if path not in (address, ":memory:") else None
 
 
-def _sqlite_path(address: str, index: str | None, routing: str | None, options: dict[str, Any]) -> str | None:
+def _sqlite_path(address: str, index: str | None, options: dict[str, Any]) -> str | None:
     """Return the path of the file; None if the address is not ``sqlite:…``."""
     if not address.startswith("sqlite:"):
         return None
@@ -172,8 +147,7 @@ def _sqlite_path(address: str, index: str | None, routing: str | None, options: 
         raise InputError(
             f"{_without_secrets(address)!r} names no file: use sqlite:///path/to.db (sqlite:////path from the root)"
         )
-    named = {"index": index, "routing": routing}
-    if names := ", ".join([*(name for name, value in named.items() if value is not None), *options]):
+    if names := ", ".join([*(["index"] if index is not None else []), *options]):
         raise InputError(
             f"{names} given with {_without_secrets(address)!r}: use these with Elasticsearch or OpenSearch only"
         )

@@ -37,7 +37,7 @@ def test_init_creates_a_file_in_the_working_directory_by_default_and_can_be_repe
 
 def rule_of(folder: Path, store: str) -> DuplicateRule:
     with Documents(f"sqlite:///{folder}/{store}") as documents:
-        return documents.rule()
+        return documents.info().rule
 
 
 def test_the_store_keeps_the_rule_and_a_later_init_changes_what_it_names(tmp_path: Path) -> None:

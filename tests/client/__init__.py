@@ -37,19 +37,12 @@ class Called:
         method = getattr(self._seen, name)
         return lambda *args, **options: self._loop.run_until_complete(method(*args, **options))
 
-    def unseen_page(self, user: Any, fetch: Callable[[int, int], Any], size: int, **options: Any) -> Any:
+    def page(self, user: Any, fetch: Callable[[int, int], Any], size: int, **options: Any) -> Any:
         async def afetch(offset: int, size: int) -> Any:
             await asyncio.sleep(0)
             return fetch(offset, size)
 
-        return self._loop.run_until_complete(self._seen.unseen_page(user, afetch, size, **options))
-
-    def search_page(self, user: Any, search: Callable[[int, int], Any], size: int, **options: Any) -> Any:
-        async def asearch(offset: int, size: int) -> Any:
-            await asyncio.sleep(0)
-            return search(offset, size)
-
-        return self._loop.run_until_complete(self._seen.search_page(user, asearch, size, **options))
+        return self._loop.run_until_complete(self._seen.page(user, afetch, size, **options))
 
 
 class Stores:

@@ -56,7 +56,7 @@ class Held(Wire):
         """
         with self.client() as client, Documents(client, index=INDEX) as documents, ThreadPoolExecutor(2) as threads:
             if keys:
-                documents.setup(keys=True)
+                self.mapping["_meta"]["es_simhash"]["keys"] = "complete"
             documents.add({"id": "first of all", "text": HARVEST})
             one = threads.submit(documents.add, first)
             assert self.writing.wait(60)

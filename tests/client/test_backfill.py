@@ -15,6 +15,7 @@ from es_simhash.errors import NotSetUp
 from es_simhash.retries import Patience
 from es_simhash.stores.address import open_store
 from tests.contract.watched import StoreCall, WatchedStore
+from tests.limited import in_batches
 from tests.rules import keywords_of
 
 if TYPE_CHECKING:
@@ -190,17 +191,6 @@ def test_again_looks_at_changed_texts_and_writes_no_others(index: Index) -> None
     assert {o.outcome for o in index.backfill(again=True, rule="fingerprint")} == {"unchanged", "rejected"}
 
 
-@pytest.mark.parametrize("shards", [1, 2, 5])
-def test_parts_that_begin_at_different_times_are_everything(index: Index, shards: int) -> None:
-    documents = corpus(200)
-    index.fill(documents, shards)
-    parts = [
-        {outcome.id for outcome in index.backfill(slice=(part, 3), rule="fingerprint")} - NO_TEXT for part in range(3)
-    ]
-    assert sum(map(len, parts)) == len(set().union(*parts)) == 201
-    assert all(parts)
-
-
 class Interfering(WatchedStore):
     """Somebody else does something just before a write, so many times."""
 
@@ -244,14 +234,14 @@ def test_what_others_change_meanwhile_is_kept_and_gets_its_fingerprint_in_the_ne
 def test_after_an_interruption_it_goes_on_and_does_nothing_twice(new_index: Callable[[], Index]) -> None:
     documents = corpus(120)
     uninterrupted = new_index().fill(documents)
-    uninterrupted.backfill(batch_size=30, rule="fingerprint")
+    in_batches(uninterrupted, 30).backfill(rule="fingerprint")
     index = new_index().fill(documents)
     written: list[str] = []
     passes = 0
     while index.links().keys() != documents.keys() - NO_TEXT:
         passes += 1
         store = Interfering(open_store(index.address, patience=Patience()), lambda op: None, 0)
-        taken = iter(Documents(store).backfill(batch_size=30, rule=DuplicateRule("fingerprint", text_field=FIELDS)))
+        taken = iter(in_batches(Documents(store), 30).backfill(rule=DuplicateRule("fingerprint", text_field=FIELDS)))
         for _ in range(35):  # into the second batch
             next(taken, None)
         taken.close()  # type: ignore[attr-defined]
@@ -276,14 +266,3 @@ def test_a_backfill_with_confirm_of_an_index_without_our_fields_gives_it_keys(in
         assert match.id == "doc-00000"
     with Documents(index.address) as stored:
         assert stored.setup(keys=True) == "unchanged"
-
-
-def test_keys_are_added_to_a_backfilled_index_by_init_and_a_backfill_of_everything(index: Index) -> None:
-    index.fill(corpus(30)).backfill(rule="fingerprint")
-    with Documents(index.address) as stored:
-        assert stored.setup(keys=True, rule="copy") == "added"
-        with pytest.raises(NotSetUp, match="backfill --again --text-field FIELD --store"):
-            list(stored.ingest([], rule=DuplicateRule("copy", text_field=FIELDS)))
-        list(stored.backfill(rule=DuplicateRule(text_field=FIELDS), again=True))
-        assert list(stored.ingest([], rule=DuplicateRule("copy", text_field=FIELDS))) == []
-        assert all(row.length for row in stored.fetch(["doc-00000", "doc-00001"]).values())

@@ -11,9 +11,10 @@ from elasticsearch import Elasticsearch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_simhash import AsyncDocuments, Documents, Fingerprinter, Scheme, candidates_clause, fingerprint, near_query
+from es_simhash import AsyncDocuments, Documents, Fingerprinter, Scheme, fingerprint, near_query
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.encoding import to_longs
+from es_simhash.search.candidates import candidates_clause
 from tests.deciding.test_ingest import LONG, text, texts
 from tests.rules import keywords_of
 

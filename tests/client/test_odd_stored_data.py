@@ -85,7 +85,7 @@ def check_every_verb(documents: Documents, damaged: str, caplog: pytest.LogCaptu
     assert "failed" not in again.values()
     assert documents.fetch(["odd"])["odd"].damaged is None, "a backfill repairs it"
     assert documents.similar_to("odd", rule="fingerprint") is not None
-    assert documents.remove_matching({"match_all": {}}, rule="fingerprint") == 3
+    assert len(documents.remove(matching={"match_all": {}}, rule="fingerprint")) == 3
 
 
 def stored_documents(documents: Documents) -> None:
@@ -117,7 +117,6 @@ def test_a_document_whose_simhash_is_empty_is_like_one_without(
         documents.setup(keys=False)
         stored_documents(documents)
         spoil(client, index_name, UNFINGERPRINTED[name])
-        assert documents.missing() == 1
         assert {row.id for row in documents.export()} == {"good", "copy"}
         with pytest.raises(InputError, match="'odd' has no fingerprint"):
             documents.similar_to("odd", rule="fingerprint")
@@ -367,30 +366,6 @@ def test_an_index_with_custom_routing_is_refused_at_once(
         ):
             with pytest.raises(InputError, match=r"document 'odd' of .* has custom routing"):
                 verb()
-
-
-@pytest.mark.elasticsearch
-def test_a_document_that_gets_custom_routing_later_ends_every_verb_with_its_name(
-    client: Elasticsearch, elasticsearch_url: str, index_name: str
-) -> None:
-    address = f"{elasticsearch_url}/{index_name}"
-    client.indices.create(index=index_name, settings={"number_of_shards": 5})
-    with Documents(address) as documents:
-        documents.setup(keys=False)
-        stored_documents(documents)
-        source = client.get(index=index_name, id="odd")["_source"]
-        client.index(index=index_name, id="routed", routing="r", document=source, refresh=True)
-        for verb in (
-            lambda: list(documents.backfill(again=True, rule=DuplicateRule("fingerprint", text_field="text"))),
-            documents.group,
-            lambda: documents.similar(TEXT, rule="fingerprint"),
-            lambda: list(documents.export()),
-            lambda: documents.remove_matching({"match_all": {}}, rule="fingerprint"),
-        ):
-            with pytest.raises(InputError, match=r"document 'routed' of .* has custom routing"):
-                verb()
-    with Documents(address) as documents, pytest.raises(InputError, match="'routed'"):
-        list(documents.ingest([{"id": "another", "text": OTHER}], rule="fingerprint"))
 
 
 @pytest.mark.parametrize("damaged", [1, 30])

@@ -17,14 +17,14 @@ from tests.contract import LinearStore
 
 def test_a_page_is_full_of_unseen_hits_in_their_order(seen: Any, ann: str) -> None:
     seen.add(ann, [n for n in range(100) if n % 3])
-    page = seen.unseen_page(ann, Source(range(100)), 10)
+    page = seen.page(ann, Source(range(100)), 10, item=lambda hit: hit)
     assert (page.hits, page.offset, page.exhausted) == ([*range(0, 30, 3)], 28, False)
 
 
 def test_the_caller_says_which_item_a_hit_has(seen: Any, ann: str) -> None:
     seen.add(ann, ["n1"])
     hits = [{"_id": f"n{n}"} for n in range(3)]
-    assert seen.unseen_page(ann, Source(hits), 5, item=lambda hit: hit["_id"]).hits == [hits[0], hits[2]]
+    assert seen.page(ann, Source(hits), 5, item=lambda hit: hit["_id"]).hits == [hits[0], hits[2]]
 
 
 def test_an_error_of_the_fetch_function_is_raised_unchanged(seen: Any, ann: str) -> None:
@@ -34,7 +34,7 @@ def test_an_error_of_the_fetch_function_is_raised_unchanged(seen: Any, ann: str)
             raise error  # noqa: B023  called before the next turn
 
         with pytest.raises(type(error), match="theirs"):
-            seen.unseen_page(ann, fetch, 5)
+            seen.page(ann, fetch, 5, item=lambda hit: hit)
 
 
 def test_the_fetch_function_of_an_async_page_may_await_other_calls_of_the_same_object() -> None:
@@ -45,7 +45,7 @@ def test_the_fetch_function_of_an_async_page_may_await_other_calls_of_the_same_o
             async def fetch(offset: int, size: int) -> list[int]:
                 return await seen.unseen("bob", range(3)[offset : offset + size])
 
-            return (await asyncio.wait_for(seen.unseen_page("ann", fetch, 3), 30)).hits
+            return (await asyncio.wait_for(seen.page("ann", fetch, 3, item=lambda hit: hit), 30)).hits
 
     assert asyncio.run(page_of()) == [0, 2]
 
@@ -64,7 +64,7 @@ def test_successive_pages_lose_no_hit_and_repeat_none(hits: list[int], added: se
     source, found, offset, exhausted = Source(hits), [], 0, False
     with memory(added) as seen:
         while not exhausted:
-            page = seen.unseen_page("ann", source, size, offset=offset, rounds=rounds)
+            page = seen.page("ann", source, size, offset=offset, rounds=rounds, item=lambda hit: hit)
             assert page.offset > offset or page.exhausted
             found += page.hits
             offset, exhausted = page.offset, page.exhausted
@@ -79,7 +79,7 @@ def test_a_page_is_full_unless_the_source_is_exhausted_or_the_rounds_are_used(
 ) -> None:
     source = Source(hits)
     with memory(added) as seen:
-        page = seen.unseen_page("ann", source, size, rounds=rounds)
+        page = seen.page("ann", source, size, rounds=rounds, item=lambda hit: hit)
     unseen = [hit for hit in hits if hit not in added]
     assert page.hits == unseen[: len(page.hits)]
     if len(page.hits) < size:
@@ -95,7 +95,7 @@ def test_the_number_and_the_size_of_requests_are_bounded(
 ) -> None:
     source = Source(hits)
     with memory(added) as seen:
-        seen.unseen_page("ann", source, size, rounds=rounds)
+        seen.page("ann", source, size, rounds=rounds, item=lambda hit: hit)
     assert 1 <= len(source.asked) <= rounds
     expected_offset = 0
     for offset, requested in source.asked:
@@ -107,7 +107,7 @@ def test_a_page_of_seen_hits_ends_after_its_rounds_and_the_next_page_starts_behi
     source = Source(range(100_000))
     with memory(set()) as seen:
         seen.add("ann", range(2_000))
-        page = seen.unseen_page("ann", source, 10, rounds=3)
+        page = seen.page("ann", source, 10, rounds=3, item=lambda hit: hit)
     assert (page.hits, page.offset, page.exhausted, len(source.asked)) == ([], 220, False, 3)
 
 
@@ -123,7 +123,9 @@ def test_a_page_has_one_hit_of_each_group_and_none_of_a_group_that_was_seen(
     source, found, offset, exhausted = Source(hits), [], 0, False
     with memory(added) as seen:
         while not exhausted:
-            page = seen.unseen_page("ann", source, size, group=GROUPS.__getitem__, offset=offset, rounds=rounds)
+            page = seen.page(
+                "ann", source, size, group=GROUPS.__getitem__, offset=offset, rounds=rounds, item=lambda hit: hit
+            )
             assert [hit for hit in page.items if hit in page.hits or hit in map(GROUPS.get, page.hits)] == page.items
             seen.add("ann", page.items)
             found += page.hits
@@ -138,7 +140,7 @@ def test_a_page_has_one_hit_of_each_group_and_none_of_a_group_that_was_seen(
 
 def test_a_page_for_nobody_leaves_out_copies_alone() -> None:
     with memory({1, 2, 3}) as seen:
-        page = seen.unseen_page(None, Source(range(12)), 5, group=GROUPS.__getitem__)
+        page = seen.page(None, Source(range(12)), 5, group=GROUPS.__getitem__, item=lambda hit: hit)
     assert page.hits == [0, 3, 4, 6, 8]
 
 
@@ -152,9 +154,9 @@ def test_a_page_of_a_search_reads_ids_and_groups_of_hits(seen: Any, ann: str) ->
         {"_id": "g", "_source": {"title": "no fingerprint"}},
     ]
     seen.add(ann, ["e"])
-    page = seen.search_page(ann, lambda offset, size: {"hits": {"hits": hits[offset : offset + size]}}, 9)
+    page = seen.page(ann, lambda offset, size: {"hits": {"hits": hits[offset : offset + size]}}, 9)
     assert ([hit["_id"] for hit in page.hits], page.items) == (["a", "c", "f", "g"], ["a", "c", "f", "g"])
-    assert seen.search_page(ann, lambda offset, size: hits[offset : offset + size], 1).hits == hits[:1]
+    assert seen.page(ann, lambda offset, size: hits[offset : offset + size], 1).hits == hits[:1]
 
 
 @pytest.mark.parametrize(
@@ -170,12 +172,12 @@ def test_a_page_of_a_search_reads_ids_and_groups_of_hits(seen: Any, ann: str) ->
 )
 def test_a_search_that_returns_something_else_is_an_error(answer: Any, message: str) -> None:
     with memory(set()) as seen, pytest.raises(InputError, match=message):
-        seen.search_page("ann", lambda offset, size: answer, 5)
+        seen.page("ann", lambda offset, size: answer, 5)
 
 
 @pytest.mark.parametrize("wrong", [{"size": 0}, {"size": -1}, {"rounds": 0}, {"offset": -1}])
 def test_a_page_of_no_size_is_refused_before_anything_is_fetched(wrong: dict[str, int]) -> None:
     source = Source(range(10))
     with memory(set()) as seen, pytest.raises(InputError, match="use whole numbers from 1, 1 and 0"):
-        seen.unseen_page("ann", source, **{"size": 5, **wrong})
+        seen.page("ann", source, **{"size": 5, **wrong}, item=lambda hit: hit)
     assert source.asked == []

@@ -16,9 +16,6 @@ def test_a_repr_names_the_store_without_credentials_and_what_was_chosen(tmp_path
         assert repr(documents) == f"Documents('http://127.0.0.1:1/news', scheme={Scheme(bits=128).version!r})"
     with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
         assert repr(documents) == f"Documents('sqlite:///{tmp_path / 'news.db'}')"
-        documents.setup(keys=False)
-        documents.fingerprinter()
-        assert Scheme().version in repr(documents)
     with SeenItems(f"sqlite:///{tmp_path / 'users.db'}", error_rate=0.01) as seen:
         assert repr(seen) == f"SeenItems('sqlite:///{tmp_path / 'users.db'}', error_rate=0.01)"
     documents_of_a_loop = AsyncDocuments("http://desk:hunter2@127.0.0.1:1/news")

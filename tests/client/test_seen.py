@@ -39,11 +39,6 @@ def test_what_was_added_is_seen_and_the_rest_is_unseen_in_its_order(seen: Any, a
     assert seen.unseen(ann, ["n5", "n4", "n1", "n5", "n2", "n3"]) == ["n5", "n1", "n5", "n3"]
 
 
-def test_might_have_seen_answers_item_by_item(seen: Any, ann: str) -> None:
-    seen.add(ann, ["n2", "n4"])
-    assert seen.might_have_seen(ann, ["n4", "n1", "n2", "n4"]) == [True, False, True, True]
-
-
 def test_add_returns_how_many_were_not_seen_before(seen: Any, ann: str) -> None:
     assert [seen.add(ann, items) for items in (["a", "b", "a"], ["b", "c"], ["c"], [])] == [2, 1, 0, 0]
 
@@ -53,7 +48,7 @@ def test_the_integer_1_and_the_string_1_are_one_item_and_one_user(seen: Any) -> 
     report = seen.add_many({number: [1, 2], str(number): ["2", "3"]})
     assert report.results == {str(number): 3}
     assert seen.unseen(str(number), ["1", 2, b"3", 4]) == [4]
-    assert seen.might_have_seen(number, ["1"]) == [True]
+    assert seen.unseen(number, ["1"]) == []
 
 
 def test_a_user_and_an_item_may_be_any_text(seen: Any) -> None:
@@ -64,7 +59,6 @@ def test_a_user_and_an_item_may_be_any_text(seen: Any) -> None:
 
 def test_a_user_who_is_not_there_has_seen_nothing(seen: Any, ann: str) -> None:
     assert seen.unseen(ann, ["a", "b"]) == ["a", "b"]
-    assert seen.might_have_seen(ann, ["a"]) == [False]
     stats = seen.stats(ann)
     assert (stats.user, stats.exists, stats.count, stats.generations, stats.forgotten) == (ann, False, 0, (), 0)
 
@@ -151,8 +145,10 @@ def test_a_forgotten_item_is_unseen_to_every_question(seen: Any, ann: str) -> No
     assert seen.forget(ann, ["b", "x", "b"]) == 1
     assert seen.unseen(ann, ["a", "b", "c"]) == ["b"]
     assert seen.unseen_many({ann: ["b"]}) == {ann: ["b"]}
-    assert seen.might_have_seen(ann, ["a", "b"]) == [True, False]
-    assert seen.unseen_page(ann, lambda offset, size: ["a", "b", "c"][offset : offset + size], 5).hits == ["b"]
+    assert seen.unseen(ann, ["a", "b"]) == ["b"]
+    assert seen.page(
+        ann, lambda offset, size: ["a", "b", "c"][offset : offset + size], 5, item=lambda hit: hit
+    ).hits == ["b"]
     assert seen.stats(ann).forgotten == 1
 
 
@@ -228,7 +224,7 @@ def test_rebuilt_users_have_seen_what_was_given_and_nothing_else(seen: Any, ann:
     seen.forget(ann, ["both"])
     clock.now += 10
     seen.rotate([ann])
-    assert seen.rebuild_many({ann: ["new", "both"]}).results == {ann: 2}
+    assert seen.add_many({ann: ["new", "both"]}, anew=True).results == {ann: 2}
     assert seen.unseen_many({ann: ["old", "both", "new"], other: ["old"]}) == {ann: ["old"], other: []}
     stats = seen.stats(ann)
     assert ([each.started for each in stats.generations], stats.forgotten) == ([clock.now], 0)
@@ -237,7 +233,7 @@ def test_rebuilt_users_have_seen_what_was_given_and_nothing_else(seen: Any, ann:
 def test_a_rebuilt_user_takes_the_stores_configuration(store: Store, ann: str) -> None:
     put_filter(store, ann, BloomFilter(50, 0.5, generation=5))
     seen = SeenItems(store)
-    seen.rebuild_many({ann: ["b"]})
+    seen.add_many({ann: ["b"]}, anew=True)
     assert (seen.add(ann, ["c"]), seen.unseen(ann, ["a", "b", "c"])) == (1, ["a"])
 
 

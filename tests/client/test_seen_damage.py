@@ -43,10 +43,8 @@ def test_nothing_of_a_user_is_stored_if_one_item_is_none(store: Store, ann: str,
 
 @pytest.mark.parametrize("bad", BAD_ITEMS, ids=repr)
 def test_a_question_about_what_is_no_item_is_refused(ann: str, bad: Any) -> None:
-    with memory(set()) as seen:
-        for verb in (seen.unseen, seen.might_have_seen):
-            with pytest.raises(InputError, match="the item "):
-                verb("ann", ["a", bad])
+    with memory(set()) as seen, pytest.raises(InputError, match="the item "):
+        seen.unseen("ann", ["a", bad])
 
 
 def test_one_users_bad_items_don_t_keep_the_others_from_being_stored(seen: Any, ann: str) -> None:
@@ -58,11 +56,13 @@ def test_one_users_bad_items_don_t_keep_the_others_from_being_stored(seen: Any, 
 @pytest.mark.parametrize("bad", ["", "a\0b", "x" * 513, "a\ud83d", True, None, 1.5, 10**5_000], ids=range(8))
 def test_what_can_be_no_user_is_refused_by_every_method(seen: Any, ann: str, bad: Any) -> None:
     methods = [
-        *(lambda m=m: getattr(seen, m)(bad, ["a"]) for m in ("add", "unseen", "might_have_seen", "forget")),
+        *(lambda m=m: getattr(seen, m)(bad, ["a"]) for m in ("add", "unseen", "forget")),
         *(lambda m=m: getattr(seen, m)(bad) for m in ("stats", "clear", "remove")),
-        *(lambda m=m: getattr(seen, m)({ann: ["a"], bad: ["a"]}) for m in ("add_many", "unseen_many", "rebuild_many")),
+        *(lambda m=m: getattr(seen, m)({ann: ["a"], bad: ["a"]}) for m in ("add_many", "unseen_many")),
         lambda: seen.rotate([bad]),
-        *([] if bad is None else [lambda: seen.unseen_page(bad, Source([]), 5)]),  # None is one who has seen nothing
+        *(
+            [] if bad is None else [lambda: seen.page(bad, Source([]), 5, item=lambda hit: hit)]
+        ),  # None is one who has seen nothing
     ]
     for method in methods:
         with pytest.raises(InputError, match="the user"):

@@ -75,7 +75,7 @@ def test_a_rebuild_after_somebody_elses_add_drops_that_as_well(store: Store, ann
     others = SeenItems(store)
     others.add(ann, ["before"])
     seen = SeenItems(Watched(store, lambda: others.add(ann, ["theirs"])))
-    assert seen.rebuild_many({ann: ["ours"]}).results == {ann: 1}
+    assert seen.add_many({ann: ["ours"]}, anew=True).results == {ann: 1}
     assert others.unseen(ann, ["before", "theirs", "ours"]) == ["before", "theirs"]
 
 

@@ -49,7 +49,7 @@ def test_other_fields_stay_as_they_are_whatever_is_done_with_seen_items(
             lambda: seen.forget("ann", ["a"]),
             lambda: seen.rotate(["ann"]),
             lambda: seen.add("ann", ["a"]),
-            lambda: seen.rebuild_many({"ann": ["c"]}),
+            lambda: seen.add_many({"ann": ["c"]}, anew=True),
             lambda: seen.clear("ann"),
             lambda: seen.remove("ann"),
         ),

@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from es_simhash.client.opening import Opening
 
 from es_simhash import Documents, DuplicateRule, InputError, StoreError
+from es_simhash.client.store_info import StoreReader
 from es_simhash.contract import StoredRule
 from es_simhash.fingerprinting.scheme import DEFAULT
 from tests.contract import LinearStore
@@ -40,10 +40,10 @@ def test_the_first_ingest_lets_the_store_keep_its_rule_and_its_fields(documents:
     assert documents.store.describe_rule() == kept
     with Documents(f"sqlite:///{tmp_path}/rule.db") as again:
         assert ingested(again, {**ITEM, "url": "b"}) == ["exact_duplicate"]
-        assert again.rule() == DuplicateRule(text_field=("title", "body"))
-        assert again.id_field() == "url"
+        assert again.info().rule == DuplicateRule(text_field=("title", "body"))
+        assert again.info().id_field == "url"
         assert again.similar_to("a").complete
-        assert dict(again.export_texts())  # the fields of the store
+        assert dict(again.export(text=True))  # the fields of the store
         assert again.add({**ITEM, "url": "c"}).outcome == "exact_duplicate"
 
 
@@ -63,9 +63,8 @@ def test_another_rule_is_an_error_of_what_writes_and_is_taken_by_what_reads(docu
         lambda: documents.add(ITEM, rule=DuplicateRule(confirm=0.9)),
         lambda: list(documents.backfill(rule="exact")),
         lambda: documents.remove(["a"], rule="exact"),
-        lambda: documents.remove_matching({"match_all": {}}, rule="exact"),
+        lambda: len(documents.remove(matching={"match_all": {}}, rule="exact")),
         lambda: documents.group(rule=DuplicateRule(measure="jaccard")),
-        lambda: documents.write_links([], rule="exact"),
         lambda: documents.remove_duplicates([], rule="exact"),
     ]
     for write in writes:
@@ -83,20 +82,18 @@ def test_another_rule_is_an_error_of_what_writes_and_is_taken_by_what_reads(docu
 def test_setup_changes_the_rule_and_every_method_uses_it(documents: Documents) -> None:
     assert documents.setup(rule=DuplicateRule("contained", text_field="body")) == "created"
     assert documents.setup(rule="contained") == "unchanged"
-    assert documents.rule() == DuplicateRule(rule="contained", text_field="body")
-    assert documents.rule(rule=DuplicateRule(confirm=0.7)) == DuplicateRule(confirm=0.7, text_field="body")
-    assert documents.rule(rule="exact") == DuplicateRule(rule="exact", text_field="body")
+    assert documents.info().rule == DuplicateRule(rule="contained", text_field="body")
     assert ingested(documents, ITEM, id_field="url") == ["new"]
     assert ingested(documents, {"url": "b", "body": f"{ITEM['body']}更多内容"}) == ["near_duplicate"]
     assert documents.setup(rule="exact") == "changed"
     assert documents.group().groups == 0
-    assert documents.rule() == DuplicateRule(rule="exact", text_field="body")
-    assert documents.id_field() == "url"
+    assert documents.info().rule == DuplicateRule(rule="exact", text_field="body")
+    assert documents.info().id_field == "url"
 
 
 def test_a_rule_without_texts_is_that_of_a_fingerprint_too(documents: Documents) -> None:
     documents.setup(rule=DuplicateRule("fingerprint", max_distance=2))
-    assert not documents.keys()
+    assert not documents.info().keys
     assert (
         documents.near_query(5).clause
         == documents.near_query(5, rule=DuplicateRule("fingerprint", max_distance=2)).clause
@@ -116,11 +113,11 @@ def test_a_program_that_runs_for_long_learns_of_another_rule(
     documents: Documents, tmp_path: Path, known_for: float, learned: tuple[str, str]
 ) -> None:
     documents.setup(rule="exact")
-    opening = Opening(documents.store, known_for=known_for)
-    assert opening.rule(None).rule == "exact"
+    reader = StoreReader(documents.store, known_for=known_for)
+    assert reader.rule(None).rule == "exact"
     with Documents(f"sqlite:///{tmp_path}/rule.db") as other:
         other.setup(rule="contained", id_field="url")
-    assert (opening.rule(None).rule, opening.id_field(None)) == learned
+    assert (reader.rule(None).rule, reader.id_field(None)) == learned
 
 
 def test_duplicates_reads_the_rule_when_it_is_iterated(documents: Documents) -> None:
@@ -149,7 +146,7 @@ def test_a_rule_that_this_version_does_not_know_names_the_next_step(documents: D
             with pytest.raises(StoreError, match="upgrade es_simhash, or give the store another rule"):
                 ingested(again, ITEM)
             assert again.setup(rule="copy") == "changed"
-            assert again.rule() == DuplicateRule(text_field="text")
+            assert again.info().rule == DuplicateRule(text_field="text")
 
 
 def test_a_store_without_keys_says_what_the_rule_misses(documents: Documents, caplog: pytest.LogCaptureFixture) -> None:
@@ -158,18 +155,18 @@ def test_a_store_without_keys_says_what_the_rule_misses(documents: Documents, ca
         ingested(documents, {"id": 1, "text": TEXT})
         documents.similar(TEXT)
     [said] = [record.getMessage() for record in caplog.records if "has no keys" in record.getMessage()]
-    assert "es-simhash init --keys --store" in said
+    assert "ingest it into a new store" in said
 
 
 def test_threads_may_use_the_rule_while_another_one_changes_it() -> None:
     store = LinearStore()
     store.set_up(DEFAULT)
-    opening, done = Opening(store), threading.Event()
+    reader, done = StoreReader(store), threading.Event()
 
     def use() -> set[str]:
         names = set()
         while not done.is_set():
-            names.add(opening.id_field(None))
+            names.add(reader.id_field(None))
         return names
 
     before = sys.getswitchinterval()
@@ -179,7 +176,7 @@ def test_threads_may_use_the_rule_while_another_one_changes_it() -> None:
             used = [threads.submit(use) for _ in range(2)]
             try:
                 for number in range(10_000):
-                    opening.change_rule(StoredRule(id_field="ab"[number % 2]))
+                    reader.change(None, "ab"[number % 2])
             finally:
                 done.set()
             assert set.union(*(each.result() for each in used)) <= {"id", "a", "b"}

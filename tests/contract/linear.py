@@ -65,7 +65,6 @@ class LinearStore:
     """
 
     embedded = True
-    is_async = False
     name = "memory"
 
     def __init__(self, *, lagging: bool = False) -> None:

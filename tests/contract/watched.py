@@ -54,7 +54,7 @@ class WatchedStore(Retrying):
     def __init__(self, watched: Store) -> None:
         super().__init__()
         self.watched = watched
-        self.name, self.embedded, self.is_async = watched.name, watched.embedded, watched.is_async
+        self.name, self.embedded = watched.name, watched.embedded
         self.asked: list[StoreCall] = []
         """The calls until now."""
 

@@ -23,7 +23,7 @@ from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
 from tests.deciding.test_ingest import LONG, Refusing, text, texts
 from tests.deciding.test_ingest_filter import CLAUSE, Choosy
-from tests.limited import limit_adding
+from tests.limited import in_batches, limit_adding
 from tests.rules import keywords_of
 
 if TYPE_CHECKING:
@@ -427,13 +427,13 @@ def test_an_iterator_that_loses_something_says_it(
             "ingest() was called, but never iterated: nothing is stored; iterate to the end, or use add_many()"
         ]
         caplog.clear()
-        next(documents.ingest(DOCUMENTS, batch_size=10, rule="fingerprint"))
+        next(in_batches(documents, 10).ingest(DOCUMENTS, rule="fingerprint"))
         assert caplog.messages == [
             "ingest() was stopped early: 9 outcomes were not reported, and documents that were not read are not "
             "stored: iterate to the end, or use add_many()"
         ]
         caplog.clear()
-        for outcome in documents.ingest(DOCUMENTS[20:], batch_size=10, workers=1, rule="fingerprint"):
+        for outcome in in_batches(documents, 10).ingest(DOCUMENTS[20:], workers=1, rule="fingerprint"):
             if outcome.id == "29":
                 break
         assert [message.partition(": ")[2] for message in caplog.messages] == [

@@ -7,16 +7,15 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from es_simhash.deciding.undo import Saved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash import Documents, Duplicate, DuplicateRule
 from es_simhash.deciding.duplicates import remove_duplicates
+from es_simhash.deciding.saved import Saved
 from es_simhash.errors import InputError, StoreError
 from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT
-from es_simhash.groups.links import HEADS
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR
 from tests.contract import LinearStore
 from tests.contract.documents import entry, flip, scan, write
@@ -37,7 +36,7 @@ def test_in_a_chain_only_what_is_near_the_head_goes_and_all_comes_back(store: St
     found = sorted(documents.duplicates(rule=DuplicateRule("fingerprint", max_distance=2)), key=lambda each: each.id)
     assert found == [Duplicate("copy", "head", 0, True), Duplicate("near", "head", 2, False)]
     ids = (*chain, "copy")
-    before = store.fetch(ids), store.fetch_whole(ids)
+    before = store.fetch_fields(ids, None)
     path = str(tmp_path / "removed.jsonl")
     assert documents.remove_duplicates(found, save=path, rule=DuplicateRule("fingerprint", max_distance=2)) == 2
     assert {row.id: (row.group, row.duplicate_of) for row in scan(store)} == {
@@ -46,15 +45,16 @@ def test_in_a_chain_only_what_is_near_the_head_goes_and_all_comes_back(store: St
         "behind": ("end", "end"),
         "alone": ("alone", None),
     }
-    for restored in (2, 2):  # it can be repeated
-        report = documents.restore(path)
-        assert (report.restored, report.kept, report.refused) == (restored, (), {})
-        assert store.fetch(ids) == before[0]
-    assert {id: json.loads(text) for id, text in store.fetch_whole(ids).items()} == {
-        id: json.loads(text) for id, text in before[1].items()
+    assert {json.loads(line)["id"] for line in (tmp_path / "removed.jsonl").read_text().splitlines()} == {
+        "copy",
+        "near",
     }
-    write(store, entry("copy", 1, digest="digest of head", text="another"))
-    assert documents.restore(path).kept == ("copy",)
+    list(
+        documents.ingest(
+            map(json.loads, (tmp_path / "removed.jsonl").open()), rule=DuplicateRule("fingerprint", max_distance=2)
+        )
+    )
+    assert store.fetch_fields(ids, None) == before
 
 
 BITS = st.lists(st.integers(0, 11), max_size=4, unique=True)
@@ -64,12 +64,11 @@ BITS = st.lists(st.integers(0, 11), max_size=4, unique=True)
 @given(
     near=st.lists(BITS, min_size=2, max_size=14),
     copies=st.lists(st.integers(0, 13), max_size=4),
-    head=st.sampled_from(HEADS),
     max_distance=st.integers(0, 4),
     batch=st.integers(1, 4),
 )
 def test_exactly_the_members_near_their_head_go_and_no_link_leads_to_them(
-    near: list[list[int]], copies: list[int], head: Any, max_distance: int, batch: int
+    near: list[list[int]], copies: list[int], max_distance: int, batch: int
 ) -> None:
     store = LinearStore()
     store.set_up(DEFAULT)
@@ -79,7 +78,7 @@ def test_exactly_the_members_near_their_head_go_and_no_link_leads_to_them(
     blank = digest("", DEFAULT.digest)
     write(store, entry("blank", None, digest=blank), entry("blank too", None, digest=blank))
     documents = Documents(store)
-    documents.group(rule=DuplicateRule("fingerprint", max_distance=max_distance), head=head)
+    documents.group(rule=DuplicateRule("fingerprint", max_distance=max_distance))
     before = {row.id: row for row in scan(store)}
     expected = {id for id, row in before.items() if row.group != id and is_near(before[row.group], row, max_distance)}
     found = list(documents.duplicates(rule=DuplicateRule("fingerprint", max_distance=max_distance)))
@@ -140,7 +139,7 @@ def test_nothing_is_removed_that_could_not_be_saved_and_an_error_says_what_was_r
 
     def full_disk(number: int) -> None:
         calls.append(number)
-        if len(calls) == 3:  # the header, the documents of the first batch, those of the second one
+        if len(calls) == 2:  # the documents of the second batch
             raise OSError(28, "No space left on device")
 
     found = list(documents.duplicates(rule="fingerprint"))
@@ -148,25 +147,8 @@ def test_nothing_is_removed_that_could_not_be_saved_and_an_error_says_what_was_r
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("os.fsync", full_disk)
         with (
-            closing(Saved(store, path)) as saved,
+            closing(Saved(store, path, "id")) as saved,
             pytest.raises(StoreError, match=r"cannot write .*No space left on device; 2 documents were removed"),
         ):
             remove_duplicates(store, found, rule, saved=saved, batch=2)
     assert len(scan(store)) == 2
-
-
-def test_each_pair_is_compared_as_group_compares_it(store: Store) -> None:
-    write(store, entry("a", 0), entry("near", 0b111), entry("far", 0xFF), entry("copy", 1 << 60, digest="digest of a"))
-    documents = Documents(store)
-    pairs = [("a", "near"), ("near", "a"), ("a", "far"), ("a", "copy"), ("a", "none")]
-    assert documents.are_duplicates(pairs, rule="fingerprint") == [True, True, False, True, False]
-    assert documents.are_duplicates(pairs, rule=DuplicateRule("fingerprint", max_distance=7)) == [
-        True,
-        True,
-        False,
-        True,
-        False,
-    ]
-    assert documents.are_duplicates([], rule="fingerprint") == []
-    with pytest.raises(InputError, match="max_distance is 8: use 0 to 7"):
-        Documents(store, scheme=DEFAULT).are_duplicates([], rule=DuplicateRule("fingerprint", max_distance=8))

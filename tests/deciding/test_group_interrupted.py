@@ -18,7 +18,7 @@ from tests.contract import LinearStore
 from tests.contract.documents import entry, flip, put, scan, write
 from tests.contract.watched import Failing, Meanwhile
 from tests.groups.test_links import reference_links
-from tests.limited import resolved
+from tests.limited import in_batches, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,7 +132,7 @@ def test_beside_an_ingest_it_changes_only_what_it_should(address: str) -> None:
         outcomes = list(
             documents.ingest([{**items[n], "text": items[n + 1]["text"]} for n in range(0, 300, 7)], rule="fingerprint")
         )
-        outcomes += list(documents.ingest(items[300:], batch_size=40, rule="fingerprint"))
+        outcomes += list(in_batches(documents, 40).ingest(items[300:], rule="fingerprint"))
         finished.set()
         thread.join()
         assert failures == []

@@ -15,7 +15,7 @@ from es_simhash.deciding.similar import similar
 from es_simhash.search.near_index import NearIndex
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
-from tests.limited import ingested, limit_reading, resolved
+from tests.limited import in_batches, ingested, limit_reading, resolved
 from tests.rules import keywords_of
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def test_very_many_copies_of_one_text_are_compared_as_one(keys: bool, monkeypatc
     documents.setup(keys=keys)
     given = [{"id": number, "text": WORDS[0] * 20} for number in range(2_000)]
     rule: dict[str, Any] = {} if keys else {"rule": "fingerprint"}
-    outcomes = list(documents.ingest(given, batch_size=100, **keywords_of(rule)))
+    outcomes = list(in_batches(documents, 100).ingest(given, **keywords_of(rule)))
     assert {outcome.duplicate_of for outcome in outcomes} == {None, outcomes[0].id}
     assert max(compared) <= 2
 

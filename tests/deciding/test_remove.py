@@ -147,9 +147,9 @@ def test_the_links_after_a_removal_by_a_clause_are_those_of_the_reference(store:
     entries = planted(60, seed)
     write(store, *entries)
     kept = [each for each in entries if '"lang": "zh"' in each.source]
-    assert Documents(store).remove_matching({"term": {"lang": "en"}}, rule="fingerprint") == 60 - len(kept)
+    assert len(Documents(store).remove(matching={"term": {"lang": "en"}}, rule="fingerprint")) == 60 - len(kept)
     assert found(store) == linked(kept, {each.row.id: each.row.duplicate_of for each in entries})
-    assert Documents(store).remove_matching({"term": {"lang": "en"}}, rule="fingerprint") == 0
+    assert len(Documents(store).remove(matching={"term": {"lang": "en"}}, rule="fingerprint")) == 0
 
 
 def test_a_chain_comes_apart_where_its_link_is_removed(store: Store) -> None:
@@ -193,7 +193,7 @@ def test_a_group_of_three_thousand_finds_another_head(large: Store) -> None:
 def test_thousands_of_one_group_are_removed_by_a_clause(large: Store) -> None:
     write(large, *crowd(2_500))
     some = [f"m{n}" for n in range(2_500) if n % 5]
-    removed = Documents(large).remove_matching({"ids": {"values": ["head", *some]}}, rule="fingerprint")
+    removed = len(Documents(large).remove(matching={"ids": {"values": ["head", *some]}}, rule="fingerprint"))
     assert removed == len(some) + 1
     after = found(large)
     assert after.keys() == {f"m{n}" for n in range(0, 2_500, 5)}
@@ -211,7 +211,7 @@ def test_what_was_removed_before_the_response_got_lost_is_counted(large: Store, 
     if verb == "by id":
         assert documents.remove(["a", "c", "never there"], rule="fingerprint") == {"a", "c"}
     else:
-        assert documents.remove_matching({"ids": {"values": ["a", "c"]}}, rule="fingerprint") == 2
+        assert len(documents.remove(matching={"ids": {"values": ["a", "c"]}}, rule="fingerprint")) == 2
     assert found(large) == {"b": ("b", None)}
 
 
@@ -241,7 +241,7 @@ def test_what_no_longer_matches_when_its_turn_comes_is_kept(store: Store) -> Non
     write(store, *(entry(f"id{n}", n << 20, lang="en") for n in range(5)))
     changed = entry("id2", 99, digest="new", lang="zh")
     other = Meanwhile(store, "remove", lambda: write(store, changed))
-    assert Documents(other).remove_matching({"term": {"lang": "en"}}, rule="fingerprint") == 4
+    assert len(Documents(other).remove(matching={"term": {"lang": "en"}}, rule="fingerprint")) == 4
     assert found(store) == {"id2": ("id2", None)}
 
 
@@ -249,7 +249,7 @@ def test_what_still_matches_after_a_change_is_removed_too(store: Store) -> None:
     write(store, *(entry(f"id{n}", n << 20, lang="en") for n in range(5)))
     changed = entry("id2", 99, digest="new", lang="en")
     other = Meanwhile(store, "remove", lambda: write(store, changed))
-    assert Documents(other).remove_matching({"term": {"lang": "en"}}, rule="fingerprint") == 5
+    assert len(Documents(other).remove(matching={"term": {"lang": "en"}}, rule="fingerprint")) == 5
     assert found(store) == {}
 
 
@@ -276,7 +276,7 @@ def test_what_matches_is_removed_with_or_without_a_fingerprint(store: Store) -> 
     write(store, *(entry(f"id{n}", n << 20, lang=lang) for n, lang in enumerate(["en", "zh", "en"])))
     for n, lang in enumerate(["en", "zh", "en"]):
         write_without_fingerprint(store, f"old{n}", lang=lang)
-    assert Documents(store).remove_matching({"term": {"lang": "en"}}, rule="fingerprint") == 4
+    assert len(Documents(store).remove(matching={"term": {"lang": "en"}}, rule="fingerprint")) == 4
     assert store.count(Scan(fields=())) == 2
     assert store.fetch(("id1", "old1")).keys() == {"id1", "old1"}
     assert Documents(store).remove(["old1"], rule="fingerprint") == {"old1"}
@@ -290,7 +290,7 @@ def test_what_is_left_behind_is_linked_only_among_those_that_match(store: Store,
     if verb == "by id":
         assert documents.remove(["a1"], filter=among, rule="fingerprint") == {"a1"}
     else:
-        assert documents.remove_matching({"ids": {"values": ["a1"]}}, filter=among, rule="fingerprint") == 1
+        assert len(documents.remove(matching={"ids": {"values": ["a1"]}}, filter=among, rule="fingerprint")) == 1
     assert found(store) == {"b1": ("b1", None), "a2": ("a2", None), "a3": ("a2", "a2")}
     documents.remove(["a2"], rule="fingerprint")
     assert found(store) == {"b1": ("b1", None), "a3": ("b1", "b1")}, "without it all are looked at"

@@ -14,7 +14,7 @@ from es_simhash.seen.changes import USERS
 from es_simhash.stores.address import open_store
 from tests.contract.watched import Failing
 from tests.faults import MAX_DISTANCE, contents_of, news
-from tests.limited import resolved
+from tests.limited import in_batches, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ VERBS: dict[str, tuple[str, Callable[[Documents], Any], str]] = {
     ),
     "backfill": (
         "annotate",
-        lambda documents: list(documents.backfill(rule=DuplicateRule(text_field="text"), again=True, batch_size=4)),
+        lambda documents: list(in_batches(documents, 4).backfill(rule=DuplicateRule(text_field="text"), again=True)),
         "backfill again, for the documents that are left",
     ),
 }
@@ -100,7 +100,7 @@ def test_an_ingest_that_breaks_off_says_how_to_go_on(tmp_path: Path, resume: boo
     checkpoint = str(tmp_path / "state") if resume else None
     how = "the same call continues from its checkpoint" if resume else "nothing more was read"
     with pytest.raises(StoreUnavailable, match=f"it is away; {how}"):
-        list(documents.ingest(NEWS, batch_size=5, checkpoint=checkpoint, rule="fingerprint"))
+        list(in_batches(documents, 5).ingest(NEWS, checkpoint=checkpoint, rule="fingerprint"))
 
 
 def test_a_rotation_of_all_users_says_from_when_to_go_on() -> None:

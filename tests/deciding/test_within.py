@@ -16,6 +16,7 @@ from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
 from tests.deciding import test_ingest, test_keys
 from tests.deciding.test_ingest import LONG, Plain, confirms, expected, played, text, texts
+from tests.limited import in_batches
 from tests.rules import keywords_of
 
 if TYPE_CHECKING:
@@ -105,8 +106,8 @@ def test_with_keys_the_outcomes_are_those_of_the_reference(
 ) -> None:
     items = [{**item, "hour": hour, "meta": {"date": date(hour)}} for item, hour in zip(items, every, strict=False)]
     opened = LinearStore(lagging=True) if store == "lagging" else open_store("sqlite:///:memory:")
-    outcomes = test_keys.ingest(
-        opened, items, batch_size=batch, rule=DuplicateRule(within=WITHIN, time_field="meta.date")
+    outcomes = in_batches(test_keys, batch).ingest(
+        opened, items, rule=DuplicateRule(within=WITHIN, time_field="meta.date")
     )
     assert test_keys.links(outcomes) == test_keys.reference(items, HOURS)
 
@@ -125,7 +126,7 @@ RULES = [
 
 def everything(opened: Documents, rule: DuplicateRule, **options: Any) -> Any:
     """Return what all verbs answer."""
-    outcomes = [each.to_dict() for each in opened.ingest(ITEMS, rule=rule, batch_size=17, **keywords_of(options))]
+    outcomes = [each.to_dict() for each in in_batches(opened, 17).ingest(ITEMS, rule=rule, **keywords_of(options))]
     updates = [document(f"d{n}", TEXTS[(n + 1) % 6], (7 * n + 3) % 31) for n in range(0, 60, 7)]
     outcomes += [each.to_dict() for each in opened.ingest(updates, rule=rule, **keywords_of(options))]
     similar = [opened.similar_to(f"d{n}", rule=rule) for n in range(0, 60, 5)]

@@ -12,6 +12,7 @@ from es_simhash.contract import Written
 from es_simhash.deciding.write import REFUSED_ALIKE
 from es_simhash.errors import StoreError, StoreUnavailable
 from tests.contract import LinearStore
+from tests.limited import in_batches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,11 +87,11 @@ class Refusing(LinearStore):
 def test_a_run_whose_first_documents_are_all_refused_for_one_reason_ends() -> None:
     many = [{"id": n, "text": f"第{n}条"} for n in range(100)]
     with Documents(Refusing("no field x")) as documents, pytest.raises(StoreError) as ended:
-        list(documents.ingest(many, batch_size=10, rule="fingerprint"))
+        list(in_batches(documents, 10).ingest(many, rule="fingerprint"))
     assert f"the first {REFUSED_ALIKE} documents were refused for the same reason" in str(ended.value)
     assert "no field x: change the index or the documents" in str(ended.value)
     with Documents(Refusing("no field x", "no field y")) as documents:
-        outcomes = list(documents.ingest(many, batch_size=10, rule="fingerprint"))
+        outcomes = list(in_batches(documents, 10).ingest(many, rule="fingerprint"))
     assert [outcome.outcome for outcome in outcomes] == ["failed"] * 100
 
 

@@ -12,6 +12,7 @@ from es_simhash import Documents, DuplicateRule
 from es_simhash.deciding import ingest as module
 from tests.contract import LinearStore
 from tests.deciding.test_recrawl import BASE, EDITED, OTHER
+from tests.limited import in_batches
 
 HOUR = 3_600_000_000
 
@@ -62,6 +63,6 @@ def test_the_write_order_grows_within_a_run_whose_clock_goes_backwards(
 ) -> None:
     times = iter(range(time.time_ns(), 0, -1_000_000))
     monkeypatch.setattr(module, "time", SimpleNamespace(time_ns=lambda: next(times)))
-    list(documents.ingest([{"id": n, "text": str(n)} for n in range(20)], batch_size=3, rule="fingerprint"))
+    list(in_batches(documents, 3).ingest([{"id": n, "text": str(n)} for n in range(20)], rule="fingerprint"))
     rows = sorted(documents.export(), key=lambda row: row.written)
     assert [row.id for row in rows] == [str(n) for n in range(20)]

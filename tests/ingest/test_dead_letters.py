@@ -103,7 +103,7 @@ def test_a_corrected_letter_or_line_is_ingested() -> None:
     by_line["line"] = by_line["line"].rstrip() + "}"
     with Documents("sqlite:///:memory:") as documents:
         outcomes = list(documents.ingest([by_document, by_line], rule="fingerprint"))
-        assert documents.sources(["8"]) == {"8": {"id": 8, "text": "暴雨"}}
+        assert documents.fetch(["8"], fields="*") == {"8": {"id": 8, "text": "暴雨"}}
     assert [(outcome.id, outcome.outcome) for outcome in outcomes] == [("7", "new"), ("8", "new")]
 
 

@@ -72,7 +72,7 @@ def test_the_later_document_with_an_id_replaces_the_earlier_one(ahead: int, batc
         ("unchanged", "c"),
         ("updated", None),
     ]
-    assert {id: source["text"] for id, source in documents.sources(["a", "b", "c"]).items()} == dict(texts)
+    assert {id: source["text"] for id, source in documents.fetch(["a", "b", "c"], fields="*").items()} == dict(texts)
 
 
 @pytest.mark.parametrize("workers", [0, 1])

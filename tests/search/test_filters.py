@@ -182,7 +182,7 @@ def test_a_filter_that_no_store_can_take_is_refused_before_a_request(name: str, 
     documents = Documents(address, scheme=DEFAULT)
     for verb in (
         lambda: documents.similar("a", filter=filter),
-        lambda: documents.remove_matching(filter),
+        lambda: len(documents.remove(matching=filter)),
         lambda: documents.group(filter=filter),
         lambda: list(documents.ingest([], filter=filter)),
         lambda: list(documents.export(filter=filter)),

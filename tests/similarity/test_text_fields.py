@@ -27,7 +27,7 @@ def test_the_text_of_two_fields_is_stored() -> None:
             [{"id": 1, "title": "暴雨", "body": "橙色预警"}], rule=DuplicateRule(text_field="title,body")
         )
         assert (outcome.outcome, outcome.reason) == ("new", None)
-        assert [text for _, text in documents.export_texts(text_field="title,body")] == ["暴雨\n橙色预警"]
+        assert [text for _, text in documents.export(text=True)] == ["暴雨\n橙色预警"]
 
 
 @pytest.mark.parametrize(

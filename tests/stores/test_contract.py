@@ -2,53 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
 
-from es_simhash.portal import Portal
 from es_simhash.retries import Patience
 from es_simhash.stores.address import open_store
 from es_simhash.stores.sqlite import SqliteStore
 from tests.contract import LinearStore, StoreContract
-from tests.contract.documents_contract import DocumentsContract
 from tests.contract.keys_contract import KeysContract
-from tests.contract.search_contract import SearchContract
-from tests.contract.seen_contract import SeenContract
 from tests.contract.suite import Suite
 from tests.contract.times_contract import TimesContract
-from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-    from typing import Any
 
     from es_simhash.contract import Store
-
-
-class OnEventLoop(WatchedStore):
-    """A store with an async client: each call runs in a thread, and an event loop sends its requests.
-
-    Each object has another loop, because the suite calls two of them from two threads.
-    """
-
-    def __init__(self, watched: Store) -> None:
-        super().__init__(watched)
-        self._loop = asyncio.new_event_loop()
-        self._portal = Portal(threads=1)
-
-    def perform(self, call: StoreCall) -> Any:
-        return self._loop.run_until_complete(self._portal.run(call.do))
-
-    def close(self) -> None:
-        self._loop.run_until_complete(self._portal.run(self.watched.close))
-
-    def close_loop(self) -> None:
-        """End the threads and the event loop."""
-        self._loop.run_until_complete(self._portal.finish())
-        self._loop.close()
 
 
 class TestLinear(StoreContract):
@@ -72,8 +42,6 @@ class AtAddress(Suite):
         yield
         for store in self.opened:
             store.close()
-            if isinstance(store, OnEventLoop):
-                store.close_loop()
 
     def make_store(self) -> Store:
         store = self.open()
@@ -124,15 +92,6 @@ class OnElasticsearch(AtAddress):
 @pytest.mark.elasticsearch
 class TestElasticsearch(OnElasticsearch, StoreContract):
     pass
-
-
-@pytest.mark.slow
-@pytest.mark.elasticsearch
-class TestElasticsearchWithAnAsyncClient(OnElasticsearch, DocumentsContract, SearchContract, SeenContract):
-    """The requests are those of TestElasticsearch. Only their way differs, so here is each kind of them."""
-
-    def open(self) -> Store:
-        return OnEventLoop(open_store(self.address, patience=Patience(), is_async=True, request_timeout=60))
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import logging
 import time
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import AsyncDocuments, Documents
+from es_simhash import Documents
 from es_simhash.deciding import ingest
 from es_simhash.stores.elasticsearch import clock
 from tests.recording import PRODUCTS, Wire
@@ -31,20 +30,11 @@ def set_clock(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     monkeypatch.setattr(clock, "time", shifted)
 
 
-def add(wire: Wire, *, is_async: bool, times: int = 1) -> list[int]:
+def add(wire: Wire, *, times: int = 1) -> list[int]:
     """Add documents, and return their write orders."""
-
-    async def added() -> None:
-        async with AsyncDocuments(wire.client(is_async=True), index="news") as documents:
-            for number in range(times):
-                await documents.add({"id": str(number), "text": TEXT}, rule="fingerprint")
-
-    if is_async:
-        asyncio.run(added())
-    else:
-        with Documents(wire.client(), index="news") as documents:
-            for number in range(times):
-                documents.add({"id": str(number), "text": TEXT}, rule="fingerprint")
+    with Documents(wire.client(), index="news") as documents:
+        for number in range(times):
+            documents.add({"id": str(number), "text": TEXT}, rule="fingerprint")
     return [document["_source"]["simhash"]["written"] for document in wire.documents.values()]
 
 
@@ -53,14 +43,13 @@ def asked(wire: Wire) -> int:
 
 
 @products
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("hours", [1, -1])
 def test_a_difference_is_said_once_and_corrected(
-    product: str, is_async: bool, hours: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    product: str, hours: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     set_clock(monkeypatch, hours * HOUR)
     began = time.time()
-    orders = add(Wire(product), is_async=is_async, times=2)
+    orders = add(Wire(product), times=2)
     assert all(began - 1 < order / 1e6 < time.time() + 1 for order in orders)
     [said] = [record.getMessage() for record in caplog.records if "clock" in record.getMessage()]
     side = "ahead of" if hours > 0 else "behind"
@@ -74,7 +63,7 @@ def test_a_small_difference_is_measured_by_one_request_and_not_said(
 ) -> None:
     set_clock(monkeypatch, seconds)
     wire = Wire(product)
-    add(wire, is_async=False, times=3)
+    add(wire, times=3)
     assert asked(wire) == 1
     assert caplog.records == []
 
@@ -92,7 +81,7 @@ def test_if_the_server_does_not_say_its_time_a_warning_says_so_once(
 
     wire = Wire(product, answered)
     with caplog.at_level(logging.WARNING, "es_simhash"):
-        assert len(add(wire, is_async=False, times=3)) == 3
+        assert len(add(wire, times=3)) == 3
     [record] = caplog.records
     assert "the clock of this machine cannot be compared with that of the server" in record.getMessage()
     assert "permit GET _cat/health" in record.getMessage()

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import AsyncDocuments, Documents, Scheme, candidates_clause, fingerprint, plain_clause
+from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint, plain_clause
 from es_simhash.contract import KeysState
 from es_simhash.errors import InputError, NotSetUp, SchemeMismatch, StoreError
+from es_simhash.search.candidates import candidates_clause
 from es_simhash.search.keys import KeyQuery
 from es_simhash.stores.elasticsearch.failures import check_complete
 from tests.contract.documents import entry, find_by_keys, flip, keys, near, write

@@ -78,18 +78,17 @@ def flow(documents: Any, *, tools: bool) -> list[Any]:
     ]
     replies += [
         documents.similar_many([each["text"] for each in copy], rule=DuplicateRule("fingerprint", max_distance=3)),
-        documents.keys(),
+        documents.info().keys,
     ]
     replies += [
         documents.group(rule=DuplicateRule("fingerprint", max_distance=3)),
         contents(documents),
-        documents.sources(["7", "none"]),
+        documents.fetch(["7", "none"], fields="*"),
     ]
-    if tools:
-        replies.append(list(Groups(documents.export()).largest()))
+    replies.append(list(Groups(documents.export()).largest()))
     replies += [
         documents.remove(["3", "4", "none"], rule="fingerprint"),
-        documents.remove_matching({"ids": {"values": ["5"]}}, rule="fingerprint"),
+        len(documents.remove(matching={"ids": {"values": ["5"]}}, rule="fingerprint")),
     ]
     replies += [
         documents.remove_duplicates(
@@ -99,7 +98,6 @@ def flow(documents: Any, *, tools: bool) -> list[Any]:
     ]
     replies += [
         sorted(o.id for o in documents.backfill(again=True, rule=DuplicateRule("fingerprint", text_field="text"))),
-        documents.missing(),
     ]
     replies += [contents(documents)]
     return replies
@@ -109,21 +107,19 @@ def contents(documents: Any) -> list[Any]:
     return sorted((row.id, row.fingerprint, row.group, row.duplicate_of) for row in documents.export())
 
 
-@pytest.mark.parametrize("kind", ["sync", "async"])
 def test_every_verb_on_several_shards_replies_as_on_sqlite(
     client: OpenSearch,
     opensearch_url: str,
     make_opensearch_index: Callable[[], str],
-    kind: str,
 ) -> None:
     with Documents("sqlite:///:memory:") as reference:
-        expected = flow(reference, tools=kind == "sync")
+        expected = flow(reference)
     index = sharded(client, make_opensearch_index())
     address = f"opensearch+{opensearch_url}/{index}"
-    store = open_store(address, is_async=kind == "async")
+    store = open_store(address)
     limit_reading(store, page=20, scan_page=7)
-    documents: Any = Documents(store) if kind == "sync" else Called(AsyncDocuments(store))
-    found = flow(documents, tools=kind == "sync")
+    documents: Any = Documents(store)
+    found = flow(documents)
     with Documents(address) as one:
         assert doctor(one).ok
     documents.close()

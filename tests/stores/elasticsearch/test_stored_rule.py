@@ -73,7 +73,7 @@ def test_a_mapping_that_is_put_by_hand_may_carry_the_rule(client: Elasticsearch,
     body["mappings"]["_meta"]["es_simhash"]["rule"] = {"rule": "fingerprint", "text_field": ["body"], "id_field": "url"}
     client.indices.create(index=index_name, body=body)
     documents = Documents(client, index=index_name)
-    assert documents.rule() == DuplicateRule(rule="fingerprint", text_field="body")
+    assert documents.info().rule == DuplicateRule(rule="fingerprint", text_field="body")
     assert ingested(documents, ITEM) == ["new"]
     with pytest.raises(InputError, match="has rule='fingerprint', this call has rule='copy'"):
         ingested(documents, ITEM, rule="copy")
@@ -96,7 +96,7 @@ def test_the_indices_of_an_alias_have_one_rule(client: Elasticsearch, make_index
         Documents(client, index=alias).similar("文")
     assert all(index in str(caught.value) for index in indices)
     assert Documents(client, index=alias).setup(rule="exact") == "changed"
-    assert Documents(client, index=alias).rule() == DuplicateRule(rule="exact", text_field="body")
+    assert Documents(client, index=alias).info().rule == DuplicateRule(rule="exact", text_field="body")
 
 
 @pytest.mark.elasticsearch
@@ -108,7 +108,7 @@ def test_an_index_that_an_alias_rolls_over_to_has_the_rule(client: Elasticsearch
         newest = Documents(client, index=f"{index_name}-000002")
         assert newest.rule() == DuplicateRule(rule="contained", text_field="body")
         assert ingested(documents, ITEM, id_field="url") == ["new"]
-        assert Documents(client, index=f"{index_name}-000002").id_field() == "url"
+        assert Documents(client, index=f"{index_name}-000002").info().id_field == "url"
     finally:
         client.indices.delete(index=[f"{index_name}-00000{number}" for number in (1, 2)])
         client.indices.delete_index_template(name=f"es-simhash-{index_name}")

@@ -16,6 +16,7 @@ import pytest
 
 from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, SeenItems, fingerprint
 from es_simhash.deciding.content import content_of
+from tests.limited import in_batches
 from tests.recording import INDEX, PRODUCTS, Sent, Wire, clauses, found, hit, simhash_of
 from tests.rules import keywords_of
 
@@ -374,8 +375,8 @@ def test_an_ingest_finds_what_search_finds_later_than_documents_with_higher_sequ
     wire.answer = answer
     documents = ({"id": number, "text": f"短{number}"} for number in range(40_000))
     with wire.client() as client, Documents(client, index=INDEX) as opened:
-        outcomes = opened.ingest(
-            chain(documents, [{"id": "ours", "text": STORM}]), batch_size=2_000, rule="fingerprint"
+        outcomes = in_batches(opened, 2_000).ingest(
+            chain(documents, [{"id": "ours", "text": STORM}]), rule="fingerprint"
         )
         last = list(outcomes)[-1]
     assert readings == [0, 20_000, 40_000]
