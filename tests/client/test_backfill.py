@@ -11,7 +11,6 @@ from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_simhash import Documents, DuplicateRule, fingerprint
-from es_simhash.errors import NotSetUp
 from es_simhash.retries import Patience
 from es_simhash.stores.address import open_store
 from tests.contract.watched import StoreCall, WatchedStore

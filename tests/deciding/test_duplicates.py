@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from es_simhash import Documents, Duplicate, DuplicateRule
 from es_simhash.deciding.duplicates import remove_duplicates
 from es_simhash.deciding.saved import Saved
-from es_simhash.errors import InputError, StoreError
+from es_simhash.errors import StoreError
 from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR
@@ -45,15 +45,9 @@ def test_in_a_chain_only_what_is_near_the_head_goes_and_all_comes_back(store: St
         "behind": ("end", "end"),
         "alone": ("alone", None),
     }
-    assert {json.loads(line)["id"] for line in (tmp_path / "removed.jsonl").read_text().splitlines()} == {
-        "copy",
-        "near",
-    }
-    list(
-        documents.ingest(
-            map(json.loads, (tmp_path / "removed.jsonl").open()), rule=DuplicateRule("fingerprint", max_distance=2)
-        )
-    )
+    saved = [json.loads(line) for line in (tmp_path / "removed.jsonl").read_text().splitlines()]
+    assert {document["id"] for document in saved} == {"copy", "near"}
+    list(documents.ingest(saved, rule=DuplicateRule("fingerprint", max_distance=2)))
     assert store.fetch_fields(ids, None) == before
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_simhash import Documents, DuplicateRule, Fingerprinter, NotSetUp, Outcome
+from es_simhash import Documents, DuplicateRule, Fingerprinter, Outcome
 from es_simhash.contract import KeysState
 from es_simhash.search.keys import KeyIndex, key_queries
 from es_simhash.similarity.confirm import Confirm, most_texts
@@ -153,20 +153,6 @@ def test_group_finds_by_keys_what_several_ingests_added() -> None:
         report = opened.group(rule=DuplicateRule(confirm=CONFIRM))
         assert (report.groups, report.members, report.left_out) == (2, 4, 0)
         assert {row.id: row.group for row in opened.export()} == {"0": "0", "1": "0", "2": "2", "3": "2"}
-
-
-def test_keys_that_are_added_later_are_incomplete_until_a_backfill_of_everything() -> None:
-    store = LinearStore()
-    with Documents(store) as opened:
-        opened.setup(keys=False)
-        list(opened.ingest([{"id": 1, "text": LONG}, {"id": 2, "text": LONG[:-20]}], rule="fingerprint"))
-        assert opened.setup(keys=True) == "added"
-        assert store.describe_keys() == KeysState.INCOMPLETE
-        with pytest.raises(NotSetUp, match="backfill --again"):
-            opened.similar(LONG, rule=DuplicateRule("copy", confirm=CONFIRM))
-        list(opened.backfill(again=True, rule=DuplicateRule("fingerprint", text_field="text")))
-        assert store.describe_keys() == KeysState.COMPLETE
-        assert [match.id for match in opened.similar(LONG, rule=DuplicateRule("copy", confirm=CONFIRM))] == ["1", "2"]
 
 
 def test_a_store_that_an_ingest_with_confirm_makes_has_keys() -> None:

@@ -7,7 +7,7 @@ from base64 import b64encode
 from typing import Any
 
 import pytest
-from elasticsearch import AsyncElasticsearch, Elasticsearch
+from elasticsearch import Elasticsearch
 
 from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
 from es_simhash.errors import InputError
@@ -19,15 +19,6 @@ CLASSES = [Documents, AsyncDocuments, SeenItems, AsyncSeenItems]
 def test_options_together_with_a_client_are_named_in_the_error() -> None:
     with Elasticsearch(URL) as client, pytest.raises(InputError, match="sheme, api_key given with a client"):
         Documents(client, index="news", sheme="128", api_key="x")
-
-
-def test_the_async_classes_refuse_them_too() -> None:
-    async def main() -> None:
-        async with AsyncElasticsearch(URL) as client:
-            with pytest.raises(InputError, match="api_key given with a client"):
-                AsyncDocuments(client, index="news", api_key="x")
-
-    asyncio.run(main())
 
 
 def test_an_index_is_named_once() -> None:

@@ -45,7 +45,7 @@ def wrong_server(body: Any, name: str, product: str, why: str = "") -> WrongServ
     if is_elasticsearch(body):
         return WrongServer(
             f"the server at {name} is an Elasticsearch: use the address {name.removeprefix(OPENSEARCH)}; it needs no "
-            "extra (async classes need pip install 'es-simhash[async]')"
+            "extra"
         )
     return WrongServer(f"the server at {name} is not {product}{why}: check the address")
 
