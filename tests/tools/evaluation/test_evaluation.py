@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from es_simhash import Documents, DuplicateRule, InputError, compare
 from es_simhash.similarity.rule import RULES
 from es_simhash.tools.evaluation import LabelledPair, evaluate, figures, sample_pairs
+from es_simhash.tools.evaluation.intervals import wilson
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR, complaint, es_simhash
 
 if TYPE_CHECKING:
@@ -44,8 +45,7 @@ def test_the_figures_count_what_each_rule_decides(pairs: Sequence[LabelledPair])
         assert counted.precision == (counted.right / sum(found) if any(found) else None)
         if counted.right and counted.precision:
             assert counted.f1 == pytest.approx(2 / (1 / counted.precision + 1 / counted.recall))
-        low, high = counted.recall_interval
-        assert low <= counted.recall <= high
+        assert counted.recall_interval == wilson(counted.right, sum(pair.copy for pair in pairs))
 
 
 def test_the_rule_fingerprint_has_figures_for_each_distance() -> None:
