@@ -13,7 +13,6 @@ from es_simhash.deciding.add import MEMORY_LIMITS, Adder, AddOptions, MemoryLimi
 from es_simhash.deciding.ingest import ATTEMPTS, CHANGED, ON_DUPLICATE
 from es_simhash.deciding.outcome import Document, Outcome, failed
 from es_simhash.errors import DuplicateFound, InputError
-from es_simhash.fingerprinting.normalisation import MAX_TEXT
 from es_simhash.ingest.batches import BATCH, BATCH_SIZE
 from es_simhash.ingest.reader import Reader
 from es_simhash.search.hamming import hamming_distance
@@ -102,7 +101,7 @@ class Adding:
         :raises DuplicateFound: under ``fail``, if one of them is a duplicate.
         """
         rule = self._reader.resolve(request.rule, makes_file=True)
-        reader = Reader.of(rule, request.id_field, MAX_TEXT, keep_fields=False)
+        reader = Reader.of(rule, request.id_field)
         items = reader.read_all(lines)
         documents = [item for item in items if isinstance(item, Document)]
         if documents:

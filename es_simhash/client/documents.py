@@ -337,7 +337,6 @@ class Documents:
                 deadline=self._patience.deadline,
                 check=RunCheck(self._reader, resolved, None, self.name),
                 again=again,
-                slice=None,
                 stop=stop,
             )
 

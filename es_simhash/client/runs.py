@@ -1,7 +1,4 @@
-"""Runs of one program on one store, one after the other: each finds what the ones before it wrote.
-
-A run ends with a refresh. If its iterator is left before the end, there is none. Then the next run begins with it.
-"""
+"""The runs that write documents, one after the other: each finds what the ones before it wrote."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ T = TypeVar("T")
 
 
 class Runs:
-    """The runs that write documents.
+    """The runs of one object.
 
     :param adding: adds single documents to the same store.
     """
@@ -26,23 +23,21 @@ class Runs:
     def __init__(self, store: Store, adding: Adding) -> None:
         self._store = store
         self._adding = adding
-        self._not_refreshed: set[_Run] = set()
-        """The runs that have not ended, or were left."""
+        self._wrote = False
 
     def results(self, batches: Iterator[Sequence[T]]) -> Generator[Sequence[T], None, None]:
-        """Yield the results of a run. Before it begins, search finds what was written before."""
-        left = {run for run in tuple(self._not_refreshed) if not run.goes_on}  # another thread may begin a run
-        if self._not_refreshed or self._adding.remembers:
+        """Yield the results of a run. Before it begins, search finds what was written before, also by a run that was
+        left before its end.
+        """
+        if self._wrote or self._adding.remembers:
             self._store.refresh()
-            self._not_refreshed -= left
-        run = _Run()
-        self._not_refreshed.add(run)
+        self._wrote = True
+        finished = False
         try:
             yield from batches
-            self._not_refreshed.discard(run)
+            finished = True
         finally:
-            run.goes_on = False
-            self._adding.others_wrote(refreshed=run not in self._not_refreshed)
+            self._adding.others_wrote(refreshed=finished)
 
     @contextmanager
     def change(self) -> Iterator[None]:
@@ -51,7 +46,3 @@ class Runs:
             yield
         finally:
             self._adding.others_wrote(refreshed=True)
-
-
-class _Run:
-    goes_on = True

@@ -172,10 +172,7 @@ class Scheme:
 
 def _check_length(length: int, max_text: int, when: str = "") -> None:
     if length > max_text:
-        raise InputError(
-            f"the text has {length:,} characters{when}, the limit is {max_text:,}: split the document, or raise the "
-            "limit (max_text)"
-        )
+        raise InputError(f"the text has {length:,} characters{when}, the limit is {max_text:,}: split the document")
 
 
 def _check_choice(field: str, value: object, choices: Iterable[Any], *, custom: bool = False) -> None:

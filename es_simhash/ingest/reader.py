@@ -77,11 +77,9 @@ class Reader:
 
     :param id_field: name of the field with the id, a string or a whole number. A dot leads into an object.
     :param text_fields: names of the fields with the text. Several are joined; missing ones are left out.
-    :param max_text: the most characters of a text.
     :param keys: documents get keyword keys.
     :param time_field: name of the field with the time; None if times do not count.
-    :param max_source: the most characters of a document as JSON.
-    :param keep_fields: a stored document with the same text stays as it is, whatever its other fields.
+    :param whole: the lines hold whole documents. False for a backfill, which reads the fields with the text alone.
     """
 
     def __init__(
@@ -89,34 +87,29 @@ class Reader:
         fingerprinter: Fingerprinter,
         id_field: str,
         text_fields: tuple[str, ...],
-        max_text: int = MAX_TEXT,
         *,
         keys: bool = False,
         time_field: str | None = None,
-        max_source: int = MAX_SOURCE,
-        keep_fields: bool = False,
+        whole: bool = True,
     ) -> None:
         self._fingerprinter = fingerprinter
         self._id_field = id_field
         self._text_fields = text_fields
-        self._max_text = max_text
         self._keys = keys
         self._time_field = time_field
-        self._max_source = max_source
-        self._keep_fields = keep_fields
+        self._whole = whole
 
     @classmethod
-    def of(cls, rule: ResolvedRule, id_field: str, max_text: int, *, keep_fields: bool) -> Self:
+    def of(cls, rule: ResolvedRule, id_field: str, *, whole: bool = True) -> Self:
         """Return the Reader of a run by this rule."""
         chosen = rule.chosen
         return cls(
             rule.fingerprinter,
             id_field,
             chosen.text_fields,
-            max_text,
             keys=rule.stored_keys is not KeysState.NONE,
             time_field=chosen.time_field,
-            keep_fields=keep_fields,
+            whole=whole,
         )
 
     def read_all(self, lines: Sequence[Line]) -> list[Document | Outcome]:
@@ -150,10 +143,10 @@ class Reader:
             raise InputError(f"a document must be a JSON object, this is {kind_of(document)}{_fix(document)}")
         id = self._id(document, line.id)
         text = text_of(document, self._text_fields)
-        normalised = self._fingerprinter.scheme.normalise(text, self._max_text)
+        normalised = self._fingerprinter.scheme.normalise(text, MAX_TEXT)
         time = None if self._time_field is None else time_of(document, self._time_field)
         source = self._source(document)
-        content = None if self._keep_fields else content_of(source)
+        content = content_of(source) if self._whole else None
         return _Checked(line, id, source, normalised, time, content)
 
     def _id_if_any(self, line: Line) -> str | None:
@@ -201,9 +194,9 @@ class Reader:
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"the document cannot be written as JSON: {error}") from error
         check_surrogates(source, "the document, as JSON,")
-        if len(source) > self._max_source:
+        if len(source) > MAX_SOURCE:
             raise InputError(
-                f"the document has {len(source):,} characters as JSON, the limit is {self._max_source:,}: split it, or "
+                f"the document has {len(source):,} characters as JSON, the limit is {MAX_SOURCE:,}: split it, or "
                 "leave large fields out"
             )
         return source

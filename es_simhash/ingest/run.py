@@ -19,7 +19,6 @@ from es_simhash.deciding.limits import LIMITS, Limits
 from es_simhash.deciding.outcome import Document
 from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.files import is_same_file
-from es_simhash.fingerprinting.normalisation import MAX_TEXT
 from es_simhash.ingest.batches import BATCH, Source, mark, parts_by_id
 from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.ingest.reader import Reader
@@ -54,8 +53,6 @@ class RunOptions:
     on_duplicate: OnDuplicate = "index"
     filter: Mapping[str, Any] | None = None
     batch_size: int = BATCH
-    max_text: int = MAX_TEXT
-    keep_fields: bool = False
     workers: int = 0
     checkpoint: str | None = None
 
@@ -64,8 +61,6 @@ class RunOptions:
             raise InputError(f"on_duplicate is {self.on_duplicate!r}: use one of {', '.join(ON_DUPLICATE)}")
         if type(self.workers) is not int or self.workers < 0:
             raise InputError(f"workers is {self.workers!r}: use a whole number from 0")
-        if type(self.batch_size) is not int or self.batch_size < 1:
-            raise InputError(f"a batch size of {self.batch_size}: use a whole number from 1")
         if self.checkpoint is not None and self.on_duplicate == "fail":
             raise InputError("on_duplicate='fail' cannot resume from a checkpoint: use 'index' or 'skip'")
 
@@ -118,7 +113,7 @@ def ingest(
     """
     _log.info("%s: Scheme %s", store.name, rule.fingerprinter.scheme.version)
     core = Ingest(store, rule, options.on_duplicate, options.filter, deadline, limits=limits)
-    reader = Reader.of(rule, id_field, options.max_text, keep_fields=options.keep_fields)
+    reader = Reader.of(rule, id_field)
     run = _Run(core, source, reader, options.workers, check, ahead)
     if options.checkpoint is not None:
         run.checkpoint = _checkpoint(options.checkpoint, store, rule, id_field, options)
@@ -137,7 +132,6 @@ def backfill(
     deadline: float,
     check: Callable[[bool], object],
     again: bool,
-    slice: tuple[int, int] | None,
     stop: Callable[[], bool],
 ) -> Iterator[Sequence[Outcome]]:
     """Backfill stored documents, and yield the outcomes of each batch.
@@ -146,14 +140,13 @@ def backfill(
 
     :param deadline: this and ``check`` as for :func:`ingest`.
     :param again: include documents that have a fingerprint.
-    :param slice: ``(i, n)``: only the i-th of n parts.
     :param stop: is asked before each page: once it is true, no more is read.
     :raises InputError: if none of the first 100 documents can be used.
     """
-    reader = Reader.of(rule, "_id", options.max_text, keep_fields=True)
+    reader = Reader.of(rule, "_id", whole=False)
     time_fields = () if rule.time_field is None else (rule.time_field,)
     fields = (*rule.chosen.text_fields, *time_fields)
-    scan: Scan | None = Scan(None, options.filter, fields, not again, slice, options.batch_size)
+    scan: Scan | None = Scan(None, options.filter, fields, not again, None, options.batch_size)
     usable = False
 
     try:
@@ -161,17 +154,13 @@ def backfill(
             store.refresh()
             core = Ingest(store, rule, "index", options.filter, deadline, stored=True)
             run = _Run(
-                core,
-                Source(stored_lines(store, scan, stop), options.batch_size),
-                reader,
-                options.workers,
-                check,
+                core, Source(stored_lines(store, scan, stop), options.batch_size), reader, options.workers, check
             )
             for outcomes in run.outcomes():
                 usable = usable or _check_usable(outcomes)
                 yield outcomes
             scan = None if stop() else next_pass(scan, options.filter, core.conflicts)
-        everything = again and slice is None and options.filter is None and not stop()
+        everything = again and options.filter is None and not stop()
         if everything and rule.stored_keys is KeysState.INCOMPLETE:
             store.complete_keys()
     except StoreError as error:
