@@ -92,11 +92,6 @@ def parsed(line: Line) -> Line:
         return replace(line, problem=str(error))
 
 
-def json_lines(stream: LineStream, name: str, *, max_line: int = MAX_LINE) -> Iterator[Line]:
-    """Yield the lines of a stream, parsed; the parameters are those of ``raw_lines``."""
-    return map(parsed, raw_lines(stream, name, max_line=max_line))
-
-
 _UTF_16 = "not UTF-8: the line has zero bytes, as in UTF-16: name the encoding (encoding='utf-16')"
 _TRUNCATED = ", and the input ends there without a line break: check if the file is truncated"
 

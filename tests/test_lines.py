@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.exact_json import dumps
-from es_simhash.lines import Line, json_lines
+from es_simhash.lines import Line, parsed, raw_lines
 from tests.ingest import VALUES
 
 
 def lines(data: bytes, **limit: int) -> list[Line]:
-    return list(json_lines(io.BytesIO(data), "news.jsonl", **limit))
+    return list(map(parsed, raw_lines(io.BytesIO(data), "news.jsonl", **limit)))
 
 
 def problem(data: bytes) -> str:
@@ -134,7 +134,7 @@ def test_a_line_over_the_limit_is_not_held_in_memory() -> None:
     try:
         before = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
-        [line] = json_lines(io.BufferedReader(Endless(size)), "endless", max_line=10_000)
+        [line] = raw_lines(io.BufferedReader(Endless(size)), "endless", max_line=10_000)
         peak = tracemalloc.get_traced_memory()[1] - before
     finally:
         tracemalloc.stop()
@@ -143,5 +143,5 @@ def test_a_line_over_the_limit_is_not_held_in_memory() -> None:
 
 
 def test_the_problem_of_a_gzip_file_says_how_to_decompress_it() -> None:
-    (line, *_) = json_lines(io.BytesIO(gzip.compress(b'{"id": 1}\n')), "news.jsonl.gz")
+    (line, *_) = lines(gzip.compress(b'{"id": 1}\n'))
     assert "zcat" in (line.problem or "")
