@@ -30,118 +30,64 @@ pytestmark = pytest.mark.slow
 
 # --- lines -------------------------------------------------------------------------------------------------
 
-# What a line is, its id where that can be read, and what the reason must say.
-BAD_LINES: dict[str, tuple[bytes, str | None, str]] = {
-    "no JSON at all": (b"n1\tx", None, "not JSON: Expecting value at character 1"),
-    "no id": (b'{"text": "x"}', None, "no field 'id': name the field that holds the id (id_field)"),
-    "an empty id": (b'{"id": "", "text": "x"}', None, "the id in 'id' has 0 bytes: use from 1 to 512"),
-    "no text": (
-        b'{"id": "b4"}',
-        "b4",
-        "no text in field 'text': name the field that holds the text (text_field)",
-    ),
-    "half a character elsewhere": (
-        b'{"id": "b8", "text": "x", "title": "\\ud83d"}',
-        "b8",
-        "the document, as JSON, has a lone surrogate (\\ud83d)",
-    ),
-    "not a number": (b'{"id": "b9", "text": "x", "n": NaN}', None, "NaN is not a JSON number: use null"),
-    "not UTF-8": (
-        '{"id": "b10", "text": "暴雨"}'.encode("gbk"),
-        None,
-        "not UTF-8 at byte 24, but it looks like GB18030, an encoding of Chinese: name it (encoding='gb18030')",
-    ),
-    "UTF-16": ('{"id": "b11"}'.encode("utf-16-le"), None, "not UTF-8: the line has zero bytes, as in UTF-16: name"),
-    "a field that is taken": (
+# What a line is, its id where that can be read, and what the reason must say. tests/ingest has all kinds.
+BAD_LINES: list[tuple[bytes, str | None, str]] = [
+    (b"n1\tx", None, "not JSON: Expecting value at character 1"),
+    (b'{"text": "x"}', None, "no field 'id': name the field that holds the id (id_field)"),
+    (b'{"id": "b4"}', "b4", "no text in field 'text': name the field that holds the text (text_field)"),
+    ('{"id": "b10", "text": "暴雨"}'.encode("gbk"), None, "it looks like GB18030, an encoding of Chinese: name it"),
+    (
         b'{"id": "b12", "text": "x", "simhash": 7}',
         "b12",
         "the field 'simhash' is used for the fingerprint: rename yours",
     ),
-    "a text of 50 MB": (
-        b'{"id": "b13", "text": "' + b"x" * 50_000_000 + b'"}',
-        "b13",
-        "the text has 50,000,000 characters, the limit is 10,000,000: split the document, or raise the limit",
-    ),
-}
+]
 
 
-@pytest.fixture(scope="module")
-def lines_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a file in which every bad line stands between two good ones."""
-    folder = tmp_path_factory.mktemp("lines")
-    with (folder / "lines.jsonl").open("wb") as file:
-        for number, (bad, _, _) in enumerate(BAD_LINES.values()):
-            file.write(line(f"good {number}", "你好"))
-            file.write(bad.rstrip(b"\n") + b"\n")
-        file.write(line(f"good {len(BAD_LINES)}", "你好"))
-    return folder
-
-
-@pytest.fixture(scope="module")
-def ingested(lines_folder: Path) -> Done:
-    return es_simhash("ingest", "lines.jsonl", "--json", cwd=lines_folder)
-
-
-@pytest.mark.parametrize("kind", BAD_LINES)
-def test_a_bad_line_is_rejected_with_its_place_and_the_fix(ingested: Done, kind: str) -> None:
-    number = 2 * list(BAD_LINES).index(kind)
-    _, id, reason = BAD_LINES[kind]
-    outcome = ingested.json[number + 1]
-    assert (outcome["id"], outcome["outcome"], outcome["stored"]) == (id, "rejected", False)
-    assert outcome["place"] == f"lines.jsonl:{number + 2}"
-    assert outcome["reason"].startswith(f"{outcome['place']}: ")
-    assert reason in outcome["reason"]
-
-
-def test_good_lines_between_bad_ones_are_stored(ingested: Done, lines_folder: Path) -> None:
-    counts = ingested.json[-1]
-    assert ingested.code == 3
-    assert counts["rejected"] == len(BAD_LINES)
-    assert counts["total"] == 2 * len(BAD_LINES) + 1
-    with Documents(f"sqlite:///{lines_folder / 'es-simhash.db'}") as documents:
-        assert {match.id for match in documents.similar("你好")} == {f"good {n}" for n in range(len(BAD_LINES) + 1)}
-
-
-def test_in_text_mode_each_reason_is_a_line_on_standard_error(ingested: Done, lines_folder: Path) -> None:
-    done = es_simhash("ingest --rule fingerprint lines.jsonl --store sqlite:///text.db", cwd=lines_folder)
+def test_a_bad_line_is_rejected_with_its_place_and_the_fix_and_good_ones_are_stored(tmp_path: Path) -> None:
+    good = [line(f"good {number}", "你好") for number in range(len(BAD_LINES) + 1)]
+    bad = [line for line, _, _ in BAD_LINES]
+    pairs = b"".join(one + other + b"\n" for one, other in zip(good, bad, strict=False))
+    (tmp_path / "lines.jsonl").write_bytes(pairs + good[-1])
+    done = es_simhash("ingest lines.jsonl --json", cwd=tmp_path)
     assert done.code == 3
-    assert done.err.splitlines() == [
-        f"rejected: {outcome['reason']}" for outcome in ingested.json[:-1] if outcome["outcome"] == "rejected"
-    ]
+    assert (done.json[-1]["rejected"], done.json[-1]["total"]) == (len(bad), len(bad) + len(good))
+    for number, (outcome, (_, id, reason)) in enumerate(zip(done.json[1:-1:2], BAD_LINES, strict=True), 1):
+        assert (outcome["id"], outcome["outcome"], outcome["stored"]) == (id, "rejected", False)
+        assert outcome["place"] == f"lines.jsonl:{2 * number}"
+        assert outcome["reason"].startswith(f"{outcome['place']}: ")
+        assert reason in outcome["reason"]
+    with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}") as documents:
+        assert len(documents.similar("你好")) == len(good)
+    text = es_simhash("ingest lines.jsonl --store sqlite:///text.db", cwd=tmp_path)
+    assert text.err.splitlines() == [f"rejected: {outcome['reason']}" for outcome in done.json[1:-1:2]]
 
 
 # --- files -------------------------------------------------------------------------------------------------
 
 
-def test_a_missing_file_is_named_and_nothing_is_done(tmp_path: Path) -> None:
-    (tmp_path / "good.jsonl").write_bytes(line("n1"))
-    said = complaint(es_simhash("ingest", "good.jsonl", "none.jsonl", cwd=tmp_path))
-    assert said == "es-simhash: cannot read none.jsonl: No such file or directory"
-    assert [path.name for path in tmp_path.iterdir()] == ["good.jsonl"]
-
-
 @pytest.mark.parametrize(
-    "arguments", [["ingest", "."], ["similar", "--rule", "fingerprint", "--file", "."]], ids=lambda a: a[0]
+    ("words", "says"),
+    [
+        ("ingest news.jsonl none.jsonl", "cannot read none.jsonl: No such file or directory"),
+        ("ingest .", "cannot read .: Is a directory"),
+        ("similar --file .", "cannot read .: Is a directory"),
+        ("compare --file gbk.txt", "gbk.txt is not UTF-8 at byte 1: convert it to UTF-8"),
+    ],
 )
-def test_a_folder_in_place_of_a_file_is_named(tmp_path: Path, arguments: list[str]) -> None:
-    assert complaint(es_simhash(*arguments, cwd=tmp_path)) == "es-simhash: cannot read .: Is a directory"
+def test_a_file_that_cannot_be_read_is_named_and_nothing_is_done(tmp_path: Path, words: str, says: str) -> None:
+    (tmp_path / "news.jsonl").write_bytes(line("n1"))
+    (tmp_path / "gbk.txt").write_bytes(STORM.encode("gbk"))
+    assert complaint(es_simhash(words, cwd=tmp_path)) == f"es-simhash: {says}"
+    assert {path.name for path in tmp_path.iterdir()} == {"news.jsonl", "gbk.txt"}
 
 
-def test_a_text_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
-    (tmp_path / "article.txt").write_bytes(STORM.encode("gbk"))
-    said = complaint(es_simhash("compare --file article.txt", cwd=tmp_path))
-    assert said == "es-simhash: article.txt is not UTF-8 at byte 1: convert it to UTF-8"
-
-
-def test_an_empty_file_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "empty.jsonl").touch()
-    done = es_simhash("ingest", "empty.jsonl", cwd=tmp_path)
-    assert (done.code, done.err) == (1, "es-simhash: no documents in empty.jsonl: give one JSON object per line\n")
-
-
-def test_a_file_of_rejected_lines_only_exits_with_1(tmp_path: Path) -> None:
+def test_input_without_a_document_that_can_be_used_exits_with_1(tmp_path: Path) -> None:
+    assert complaint(es_simhash("ingest", cwd=tmp_path)).endswith(
+        "no documents in stdin: give one JSON object per line"
+    )
     (tmp_path / "news.jsonl").write_bytes((line("n1") + line("n2", HARVEST)).decode().encode("utf-16"))
-    done = es_simhash("ingest", "news.jsonl", cwd=tmp_path)
+    done = es_simhash("ingest news.jsonl", cwd=tmp_path)
     assert done.code == 1
     assert re.match(r"rejected: news.jsonl:1: not UTF-8.*: name the encoding \(encoding='utf-16'\)\n", done.err)
 
@@ -151,11 +97,6 @@ def test_input_cut_in_the_middle_of_a_line_says_so(tmp_path: Path) -> None:
     assert done.code == 3
     truncated = r", and the input ends there .*: check if the file is truncated\n$"
     assert re.search(r"^rejected: stdin:2: not .*" + truncated, done.err)
-
-
-def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
-    done = es_simhash("ingest", "--json", cwd=tmp_path, stdin=b"\xef\xbb\xbf" + line("n1"))
-    assert (done.code, done.json[0]["id"], done.json[0]["outcome"]) == (0, "n1", "new")
 
 
 # --- filters -----------------------------------------------------------------------------------------------
@@ -188,7 +129,7 @@ def test_a_filter_that_is_no_object_is_a_usage_error_with_the_fix(tmp_path: Path
     ],
     ids=["an unknown type", "too deep", "half a character", "infinity"],
 )
-@pytest.mark.parametrize("command", ["similar", "remove", "ingest", "group", "backfill"])
+@pytest.mark.parametrize("command", ["similar", "remove", "ingest"])
 def test_a_filter_that_no_store_can_take_is_one_clear_line(tmp_path: Path, filter: str, fix: str, command: str) -> None:
     assert es_simhash("init", "--text-field", "text", cwd=tmp_path).code == 0
     option = "--matching" if command == "remove" else "--filter"
@@ -403,7 +344,7 @@ def test_ca_certs_decides_whether_a_certificate_is_trusted(
     [
         ("init --api-key x", "--api-key and --ca-certs are for Elasticsearch and OpenSearch, not for an SQLite file"),
         ("init --deadline nan", "deadline"),
-        ("ingest none.jsonl --resume x --dead-letter y", "cannot read none.jsonl: No such file or directory"),
+        ("ingest none.jsonl --resume x --dead-letter y", "cannot read none.jsonl"),
         ("ingest - --store ftp://h/news --resume x --dead-letter y", "no store is known"),
         ("ingest - --workers -1", "workers is -1"),
     ],

@@ -16,7 +16,7 @@ from wcwidth import iter_graphemes
 
 from es_simhash import Documents, SeenItems, cli
 from es_simhash.cli.output import count_of, cut, padded, printable, width_of
-from tests.cli import COMMAND, STORM, STORM_FARTHER, complaint, environment, es_simhash, line
+from tests.cli import COMMAND, STORM, STORM_FARTHER, environment, es_simhash, line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -182,10 +182,3 @@ def test_closed_streams_are_those_of_a_null_device(folder: Path, closed: str, co
     assert done.returncode == code
     said = b"es-simhash: no documents in stdin: give one JSON object per line\n"
     assert done.stderr == (said if closed == "<&-" else b"")
-
-
-def test_a_stored_secret_is_not_needed_to_name_a_store(tmp_path: Path) -> None:
-    address = "http://desk:hunter2@127.0.0.1:1/news"
-    said = complaint(es_simhash("similar --deadline 0 --store", address, STORM, cwd=tmp_path))
-    assert "hunter2" not in said
-    assert "127.0.0.1:1/news" in said

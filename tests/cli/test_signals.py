@@ -52,17 +52,16 @@ def test_a_pipe_without_more_input_ends_at_the_first_signal_and_what_was_read_is
     assert es_simhash("ingest --json --workers 0", cwd=tmp_path, stdin=again).json[-1]["unchanged"] == 50
 
 
-@both
-def test_a_long_file_ends_after_the_batch_with_the_counts_and_is_resumed(tmp_path: Path, number: int) -> None:
+def test_a_long_file_ends_after_the_batch_with_the_counts_and_is_resumed(tmp_path: Path) -> None:
     count = 4_000
     (tmp_path / "news.jsonl").write_bytes(b"".join(line(id, f"{STORM}{id}号" * 3) for id in range(count)))
     words = ["ingest", "news.jsonl", "--rule", "fingerprint", "--json", "--resume", "c"]
     with running(tmp_path, *words) as process:
         process.stdout.readline()
-        process.send_signal(number)
+        process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=60)
     counts = json.loads(out.splitlines()[-1])
-    assert process.returncode == SIGNALS[signal.Signals(number)]
+    assert process.returncode == 143
     assert (err, counts["failed"]) == (FINISHING + b"es-simhash: interrupted\n", 0)
     assert 0 < counts["total"] < count
     done = es_simhash(*words, cwd=tmp_path)
