@@ -80,26 +80,6 @@ def test_a_mapping_that_is_put_by_hand_may_carry_the_rule(client: Elasticsearch,
 
 
 @pytest.mark.elasticsearch
-def test_the_indices_of_an_alias_have_one_rule(client: Elasticsearch, make_index: Any) -> None:
-    alias, indices = make_index(), [make_index(), make_index()]
-    for index in indices:
-        Documents(client, index=index).setup()
-        client.indices.put_alias(index=index, name=alias, is_write_index=index == indices[1])
-    one, both = Documents(client, index=indices[0]), Documents(client, index=alias)
-    one.setup(rule="contained")
-    assert both.rule() == DuplicateRule(rule="contained")
-    assert ingested(both, ITEM, id_field="url", text_field="body") == ["new"]
-    kept = StoredRule(DuplicateRule(rule="contained"), ("body",), "url")
-    assert [Documents(client, index=index).store.describe_rule() for index in indices] == [kept, kept]
-    one.setup(rule="exact")
-    with pytest.raises(InputError, match="different rules") as caught:
-        Documents(client, index=alias).similar("文")
-    assert all(index in str(caught.value) for index in indices)
-    assert Documents(client, index=alias).setup(rule="exact") == "changed"
-    assert Documents(client, index=alias).info().rule == DuplicateRule(rule="exact", text_field="body")
-
-
-@pytest.mark.elasticsearch
 def test_an_index_that_an_alias_rolls_over_to_has_the_rule(client: Elasticsearch, index_name: str) -> None:
     documents = Documents(client, index=index_name)
     try:
