@@ -59,6 +59,17 @@ def test_an_id_has_1_to_512_bytes(id: str, length: int) -> None:
         assert read({"id": id[:-1], "text": "x"}).id == id[:-1]
 
 
+def test_an_id_that_a_spreadsheet_has_rounded_is_refused() -> None:
+    assert "a number that a spreadsheet has rounded: export it as text" in refusal({"id": "1.23457E+17", "text": "x"})
+
+
+def test_numbers_of_a_document_are_stored_as_they_are_written() -> None:
+    raw = '{"id": 1, "text": "x", "price": 0.10, "list": [1E3, 1.0, 12345678901234567890123]}'
+    [item] = reader().read_all([Line("a:1", raw=raw.encode())])
+    assert isinstance(item, Document)
+    assert item.source.replace(" ", "") == raw.replace(" ", "")
+
+
 def test_an_id_that_is_a_huge_integer_is_refused() -> None:
     assert refusal({"id": 10**5_000, "text": "x"}) == "the id in 'id' is an integer of 16,610 bits: use a string"
     assert refusal({"id": 10**512, "text": "x"}).startswith("the id in 'id' has 513 bytes")
