@@ -1,0 +1,125 @@
+"""The Store protocol: what every store does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from es_simhash.store.types import Description, Entry, Hits, Link, Probe, Row, Scan, Stored, UserState, Written
+
+    Filter = Mapping[str, Any]
+    """A query clause of Elasticsearch, such as ``{"term": {"lang": "zh"}}``."""
+
+
+class Store(Protocol):
+    """What keeps documents, and the items that users have seen.
+
+    The contract suite in tests/store/ states what is said here. A store repeats its own requests while the server is
+    busy or away, until the deadline (``es_simhash.retries``). It raises:
+
+    - :class:`~es_simhash.errors.InputError` for a filter that it cannot evaluate;
+    - :class:`~es_simhash.errors.NotSetUp` if what it needs is not there;
+    - another :class:`~es_simhash.errors.StoreError` for everything else. ``retryable`` says whether to try again.
+
+    A stored row that cannot be read (another program wrote our fields) is left out of ``search`` and ``scan``, and
+    ``read`` returns it as a document without a digest; a warning names its id, once.
+    """
+
+    name: str
+    """The address without credentials, for messages."""
+    lags: bool
+    """``search``, ``members``, ``scan`` and ``count`` find a write after the next refresh only."""
+
+    # --- the store itself -------------------------------------------------------------------------------------------
+
+    def describe(self) -> Description:
+        """Return how the store was set up.
+
+        :raises NotSetUp: if it was not: the message says what is at the address, and what to do.
+        """
+
+    def set_up(self, wanted: Description) -> str:
+        """Make what is missing: the index or the file, the fields in an index that exists, the seen items.
+
+        What ``wanted`` leaves out (None) is not made. A store that has documents' fields keeps its keys and rule.
+
+        :returns: ``created``, ``added`` or ``unchanged``.
+        :raises SchemeMismatch: if it was set up with another Scheme, or another configuration of seen items.
+        """
+
+    def change(self, description: Description) -> None:
+        """Keep another rule, id field and ``stale``. The rest of the Description stays as it is."""
+
+    def close(self) -> None:
+        """Close files and connections. A second call does nothing."""
+
+    # --- read documents ---------------------------------------------------------------------------------------------
+
+    def read(self, ids: Sequence[str], fields: Sequence[str] | None = ()) -> dict[str, Stored]:
+        """Return documents by id as last written, without a search. Ids that do not exist are left out.
+
+        :param fields: fields of the documents to read; None for the whole documents without our own fields; empty for
+            none. A field that a document lacks is left out; a dot leads into an object, and so does the result.
+        """
+
+    def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
+        """Return what may be near each Probe.
+
+        :param filter: a filter that the documents must match.
+        :param heads: ``Hits.rows`` are heads alone. ``Hits.same`` has copies too.
+        """
+
+    def members(self, heads: Sequence[str]) -> list[Row]:
+        """Return the documents that are copies of one of these heads."""
+
+    def scan(self, scan: Scan) -> Iterator[list[Stored]]:
+        """Yield documents in lists of up to some thousand, as they were when the scan began."""
+
+    def count(self, filter: Filter | None, *, missing: bool | None = None) -> int:
+        """Return how many documents match a filter.
+
+        :param missing: as for :class:`~es_simhash.store.types.Scan`.
+        """
+
+    def refresh(self) -> None:
+        """Make everything that was written visible to ``search``, ``members``, ``scan`` and ``count``."""
+
+    # --- write documents --------------------------------------------------------------------------------------------
+
+    def write(self, entries: Sequence[Entry]) -> Written:
+        """Write documents, each on the version that it replaces. No id occurs twice.
+
+        A document that an ingest pipeline of the server drops is refused.
+        """
+
+    def write_links(self, links: Mapping[str, Link]) -> Written:
+        """Change what documents are copies of, each on its version. Everything else in them stays."""
+
+    def remove(self, versions: Mapping[str, Any]) -> Written:
+        """Remove documents, each only on its version.
+
+        :param versions: by id; None removes any version. An id that does not exist counts as removed.
+        """
+
+    # --- the items that users have seen -----------------------------------------------------------------------------
+
+    def read_users(self, users: Sequence[str]) -> dict[str, UserState]:
+        """Return the states of users as last written, without a search. Users without a document are left out."""
+
+    def write_users(self, states: Mapping[str, UserState]) -> Written:
+        """Write the state of each user, on its version. Other fields of the user's document stay as they are."""
+
+    def remove_users(self, users: Sequence[str]) -> frozenset[str]:
+        """Remove the seen items from users' documents, and remove documents that hold nothing else.
+
+        :returns: the users that had seen items.
+        """
+
+    def list_users(self, before: int, after: str | None) -> list[str]:
+        """Return up to some thousand users whose newest generation started before a time, in the order of their ids.
+
+        :param before: seconds since 1970.
+        :param after: only users behind this one; None from the first one on.
+        """

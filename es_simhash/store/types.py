@@ -1,0 +1,210 @@
+"""The values that a store takes and returns."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.values import value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from es_simhash.bloom.seen import SeenConfig
+    from es_simhash.fingerprinting.scheme import Scheme
+    from es_simhash.search.keys import KeyQuery
+    from es_simhash.similarity.rule import DuplicateRule
+
+MOST_HITS = 1_000
+"""The most documents that a search returns for one Probe."""
+
+
+@value
+class Row:
+    """What is known of a stored document, without its text: what decides.
+
+    :param fingerprint: unsigned, 64 bits; None if the text is too short for one.
+    :param digest: of the normalised text; empty if the document was never fingerprinted.
+    :param length: word characters of the text; None in a store without keys.
+    :param duplicate_of: id of the head whose copy this document is; None for a head.
+    :param order: the earlier of two documents has the smaller one. It is ``written``; or the time of the document, if a
+        backfill took it into a store with a time field; or one more than the order of its original. A small change of
+        the text keeps it.
+    :param written: when this text was written, in microseconds since 1970.
+    :param time: of the document, in milliseconds since 1970; None if the store's rule names no field with the time, or
+        if the field holds none. The store keeps it beside the fingerprint.
+    :param content: of the document as it was given (``decide/content.py``); None if it is not known, as after a
+        backfill.
+    :param version: of the stored document, in a form of the store's own; None if it is not stored. Every write changes
+        it.
+    """
+
+    id: str
+    fingerprint: int | None
+    digest: str
+    length: int | None = None
+    duplicate_of: str | None = None
+    order: int = 0
+    written: int = 0
+    time: int | None = None
+    content: int | None = None
+    version: Any = field(default=None, compare=False)
+
+    @property
+    def group(self) -> str:
+        """The id of the group's head: the document's own id, if it is one."""
+        return self.duplicate_of or self.id
+
+
+@value
+class Stored:
+    """A document as it was read.
+
+    :param keys: of its text; empty if they were not asked for.
+    :param source: the fields that were asked for, without our own; None if none were.
+    """
+
+    row: Row
+    keys: tuple[int, ...] = ()
+    source: dict[str, Any] | None = None
+
+
+@value
+class Entry:
+    """A document to write.
+
+    :param row: what the store will know of its text. Its ``version`` is that of the document that this one replaces;
+        None: no document with this id may exist.
+    :param keys: of its text.
+    :param source: the document as a JSON object; None writes only the Row and the keys into the stored document.
+    """
+
+    row: Row
+    keys: tuple[int, ...] = ()
+    source: str | None = None
+
+
+@value
+class Link:
+    """What one document is a copy of.
+
+    :param duplicate_of: id of the head; None makes the document a head.
+    :param version: of the document that this was decided for.
+    """
+
+    duplicate_of: str | None
+    version: Any
+
+
+@value
+class Probe:
+    """What to look for: documents near a fingerprint, or with a digest, or with common keys.
+
+    :param fingerprint: None looks for none; else documents within ``distance`` bits are found.
+    :param digest: None looks for none.
+    :param queries: a document that fulfils one of them is found.
+    :param distance: 0 to 7.
+    :param times: only documents with a time from the first to the last, in milliseconds, also those of ``same``; None
+        for all.
+    """
+
+    fingerprint: int | None = None
+    digest: str | None = None
+    queries: tuple[KeyQuery, ...] = ()
+    distance: int = 3
+    times: tuple[int, int] | None = None
+
+
+@value
+class Hits:
+    """What a search found for one Probe.
+
+    :param same: documents with the digest, at most a few: the one with the smallest order is among them.
+    :param rows: documents that may be near, without those of ``same``, the first to compare first. By queries: those
+        whose shared keys have the largest sum of rarities, then the smallest order. By the fingerprint: the smallest
+        order first. At most ``MOST_HITS``.
+    :param left_out: at least so many more documents may be near.
+    """
+
+    same: list[Row]
+    rows: list[Row]
+    left_out: int = 0
+
+
+@value
+class Written:
+    """What a write did. A document in neither of the first two was written.
+
+    :param refused: the reason, by the id of each document that the store does not take.
+    :param conflicts: ids whose document has another version, exists although it should not, or does not exist.
+    :param versions: the new version, by the id of each document that was written.
+    """
+
+    refused: Mapping[str, str]
+    conflicts: frozenset[str]
+    versions: Mapping[str, Any]
+
+
+@value
+class Scan:
+    """Which documents to read.
+
+    :param filter: they match this filter.
+    :param fields: fields of the documents to read; None for the whole documents; empty for none. A dot leads into an
+        object.
+    :param keys: read the keys of their texts.
+    :param missing: True: only documents without a digest; False: only those with one; None: all.
+    :param since: only documents with this ``written`` or a larger one.
+    :param by_order: in the order of ``order``.
+    :param by_field: in the order of this field of the documents, those without it last.
+    """
+
+    filter: Mapping[str, Any] | None = None
+    fields: tuple[str, ...] | None = ()
+    keys: bool = False
+    missing: bool | None = False
+    since: int | None = None
+    by_order: bool = False
+    by_field: str | None = None
+
+
+@value
+class Description:
+    """How a store was set up. Everybody who opens it follows it.
+
+    :param scheme: of its fingerprints; None if it holds only seen items.
+    :param keys: its documents have keys.
+    :param rule: the rule for duplicates, with the names of the text fields; None before the first ingest.
+    :param id_field: name of the field with the id; None before the first ingest. ``_id`` stands for no field.
+    :param seen: configuration of the seen items; None if it holds none.
+    :param instance: an id that no other store has. A store that was deleted and made again, or restored from a backup
+        into other hands, has another one.
+    :param stale: the fingerprints and keys are those of other text fields than ``rule`` names. A backfill of all
+        documents ends this.
+    """
+
+    scheme: Scheme | None = None
+    keys: bool = False
+    rule: DuplicateRule | None = None
+    id_field: str | None = None
+    seen: SeenConfig | None = None
+    instance: str = ""
+    stale: bool = False
+
+
+@value
+class UserState:
+    """What a store holds of the items that one user has seen.
+
+    :param filters: Bloom filters as bytes, from the oldest layer to the newest.
+    :param newest: start of the newest generation, in seconds since 1970; 0 if there is none.
+    :param forgotten: the hash of each forgotten item, and the newest generation when it was forgotten.
+    :param version: of the user's document, in a form of the store's own; None if there is no document.
+    :param damaged: why the stored bytes cannot be read. The other fields are empty then.
+    """
+
+    filters: tuple[bytes, ...] = ()
+    newest: int = 0
+    forgotten: Mapping[str, int] = field(default_factory=dict)
+    version: Any = field(default=None, compare=False)
+    damaged: str | None = None
