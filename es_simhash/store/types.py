@@ -106,6 +106,7 @@ class Probe:
     :param distance: 0 to 7.
     :param times: only documents with a time from the first to the last, in milliseconds, also those of ``same``; None
         for all.
+    :param most: of the documents that may be near, so many are wanted. The others are ``left_out``.
     """
 
     fingerprint: int | None = None
@@ -113,16 +114,17 @@ class Probe:
     queries: tuple[KeyQuery, ...] = ()
     distance: int = 3
     times: tuple[int, int] | None = None
+    most: int = MOST_HITS
 
 
 @value
 class Hits:
     """What a search found for one Probe.
 
-    :param same: documents with the digest, at most a few: the one with the smallest order is among them.
+    :param same: documents with the digest, at most a few, the smallest order first.
     :param rows: documents that may be near, without those of ``same``, the first to compare first. By queries: those
         whose shared keys have the largest sum of rarities, then the smallest order. By the fingerprint: the smallest
-        order first. At most ``MOST_HITS``.
+        order first. At most ``Probe.most``.
     :param left_out: at least so many more documents may be near.
     """
 

@@ -1,0 +1,136 @@
+"""The keys of texts in memory: which texts fulfil one of the queries of a document, and with which score?
+
+An *entry* is one integer: a key and the position of a text that has it. Entries are sorted, so the texts of a key are a
+range. Sorted entries stand in levels, each at least twice as large as the one behind it, so adding a text costs little
+(a log-structured merge: O'Neil et al., "The log-structured merge-tree", 1996).
+"""
+
+from __future__ import annotations
+
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from es_simhash.search.encoding import GRAM, HASH_BITS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from es_simhash.search.keys import KeyQuery
+
+_POSITION_BITS = np.uint64(28)
+_POSITION = np.uint64((1 << 28) - 1)
+_LENGTH = np.uint64(127)
+"""The lowest bits of a q-gram in an entry: the length of its text. So a range of lengths is a range of entries."""
+ENTRIES_OF_QUERY = 20_000
+"""The rarest keys of a query are read as far as they have so many entries together."""
+ENTRIES_OF_KEY = 500
+"""So many entries of each other key are read: those of the texts that were added first."""
+
+
+class Scored(NamedTuple):
+    """The positions of texts, ascending, and their scores: the larger one is the more likely copy."""
+
+    positions: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
+class KeyIndex:
+    """Texts have positions in the order in which they were added. 51 entries of 8 bytes a text."""
+
+    def __init__(self) -> None:
+        self._levels: list[NDArray[np.uint64]] = []
+        self._count = 0
+
+    def add(self, keys: Sequence[Sequence[int]], lengths: Sequence[int | None]) -> None:
+        """Add texts.
+
+        :param keys: of each text, all different.
+        :param lengths: word characters of each text.
+        """
+        counts = [len(keys_of_text) for keys_of_text in keys]
+        values = np.fromiter(chain.from_iterable(keys), np.uint64, sum(counts))
+        sizes = np.repeat(np.array([length or 0 for length in lengths], dtype=np.int64), counts)
+        positions = np.repeat(np.arange(self._count, self._count + len(keys), dtype=np.uint64), counts)
+        entries = with_length(values, sizes) << _POSITION_BITS | positions
+        self._count += len(keys)
+        while self._levels and len(self._levels[-1]) < 2 * len(entries):
+            entries = np.concatenate([self._levels.pop(), entries])
+        entries.sort()
+        self._levels.append(entries)
+
+    def near(self, askers: Sequence[Sequence[KeyQuery]]) -> list[Scored]:
+        """Return for each asker the texts that fulfil one of its queries.
+
+        The score is the sum of the rarities of the shared keys that were read: the largest one over the queries. Of a
+        query whose keys very many texts have, only a part of the entries is read: the rarest keys whole.
+        """
+        queries = [(asker, query) for asker, theirs in enumerate(askers) for query in theirs]
+        of_query, position, score, needed = self._entries_shared([query for _, query in queries])
+        pairs, of_pair, shared = np.unique(of_query << 28 | position, return_inverse=True, return_counts=True)
+        scores = np.bincount(of_pair, score, len(pairs)).round(6)
+        fulfils = shared >= needed[pairs >> 28]
+        asker_of = np.array([asker for asker, _ in queries], dtype=np.int64)
+        pairs, scores = asker_of[pairs[fulfils] >> 28] << 28 | pairs[fulfils] & (2**28 - 1), scores[fulfils]
+        order = np.lexsort((-scores, pairs))  # two queries of one asker may find one text
+        pairs, first = np.unique(pairs[order], return_index=True)
+        scores = scores[order][first]
+        ends = np.searchsorted(pairs, np.arange(len(askers) + 1) << 28)
+        return [Scored(pairs[a:b] & (2**28 - 1), scores[a:b]) for a, b in pairwise(ends)]
+
+    def _entries_shared(
+        self, queries: Sequence[KeyQuery]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        """Return the query, the position and the rarity of each entry that is read, and what each query needs."""
+        counts = [len(query.keys) for query in queries]
+        values = np.fromiter(chain.from_iterable(query.keys for query in queries), np.uint64, sum(counts))
+        of_query = np.repeat(np.arange(len(queries)), counts)
+        lengths = np.array([query.lengths or (0, 127) for query in queries], dtype=np.int64).reshape(-1, 2)[of_query]
+        lowest = with_length(values, lengths[:, 0]) << _POSITION_BITS
+        highest = with_length(values, lengths[:, 1]) << _POSITION_BITS | _POSITION
+        order = np.argsort(lowest)
+        lowest, highest, of_query = lowest[order], highest[order], of_query[order]
+        bounds = [(np.searchsorted(level, lowest), np.searchsorted(level, highest, "right")) for level in self._levels]
+        sizes = sum((end - start for start, end in bounds), np.zeros(len(lowest), dtype=np.int64))
+        most, needed = _plan(queries, of_query, sizes)
+        rarities = np.log1p((self._count - sizes + 0.5).clip(0.5) / (sizes + 0.5))
+        parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
+        for level, (start, end) in zip(self._levels, bounds, strict=True):
+            read = np.minimum(end - start, most)
+            stop = np.cumsum(read)
+            at = np.arange(stop[-1] if len(stop) else 0) + np.repeat(start - (stop - read), read)
+            position = (level[at] & _POSITION).astype(np.int64)
+            parts.append((np.repeat(of_query, read), position, np.repeat(rarities, read)))
+        askers, positions, scores = map(np.concatenate, zip(*parts, strict=True))
+        return askers, positions, scores, needed
+
+
+def _plan(
+    queries: Sequence[KeyQuery], of_query: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many entries of each key are read, and how many of these keys a text must have, for each query.
+
+    Common keys have most of the entries. A text that has T of n keys has p of any n - T + p of them (the prefix filter,
+    :meth:`KeyQuery.rarest`), so the other keys are not read.
+    """
+    plans = np.array([query.rarest() for query in queries], dtype=np.int64).reshape(-1, 2)
+    order = np.lexsort((sizes, of_query))
+    first = np.searchsorted(of_query[order], np.arange(len(queries)))
+    rank = np.empty(len(sizes), dtype=np.int64)
+    rank[order] = np.arange(len(sizes)) - first[of_query[order]]
+    total = np.cumsum(sizes[order])
+    before = np.concatenate([[0], total])[first] if len(sizes) else np.zeros(0, dtype=np.int64)
+    entries = np.empty(len(sizes), dtype=np.int64)
+    entries[order] = total - before[of_query[order]]
+    most = np.where(entries <= ENTRIES_OF_QUERY, sizes, ENTRIES_OF_KEY)
+    most[rank >= plans[:, 0][of_query]] = 0
+    return most, plans[:, 1]
+
+
+def with_length(keys: NDArray[np.uint64], lengths: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return keys as they stand in an entry: that of a q-gram has the length of its text in its lowest bits."""
+    short = lengths.clip(0, 127).astype(np.uint64)
+    return np.where(keys >> np.uint64(HASH_BITS) == np.uint64(GRAM), keys & ~_LENGTH | short, keys)

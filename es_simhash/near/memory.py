@@ -1,0 +1,216 @@
+"""The rows of documents in memory, found by id, by digest, and by what may be near."""
+
+from __future__ import annotations
+
+from bisect import insort
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from es_simhash.near.fingerprint_index import FingerprintIndex
+from es_simhash.near.key_index import KeyIndex
+from es_simhash.store.types import Hits, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from es_simhash.store.types import Probe
+
+SAME = 3
+"""Documents with the digest of a Probe that are returned."""
+
+
+class Memory:
+    """Rows in the order in which they were entered. A row that is entered takes the place of one with its id.
+
+    :param keys: rows are found by their keys.
+    :param fingerprints: rows are found by their fingerprints.
+    """
+
+    def __init__(self, *, keys: bool, fingerprints: bool) -> None:
+        self._rows: list[Row | None] = []
+        self._positions: dict[str, int] = {}
+        self._orders = np.zeros(1024, dtype=np.int64)
+        self._is_head = np.zeros(1024, dtype=np.bool_)
+        self._is_there = np.zeros(1024, dtype=np.bool_)
+        self._by_digest: dict[str, list[tuple[int, int]]] = {}
+        self._members: dict[str, set[str]] = {}
+        self._keys = KeyIndex() if keys else None
+        self._fingerprints = FingerprintIndex() if fingerprints else None
+        self._with_fingerprint = np.zeros(1024, dtype=np.int64)
+        self._count_with_fingerprint = 0
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def rows(self) -> Iterable[Row]:
+        """Return all rows, in the order in which they were entered."""
+        return (row for row in self._rows if row is not None)
+
+    def row(self, id: str) -> Row | None:
+        """Return the row with an id."""
+        position = self._positions.get(id)
+        return None if position is None else self._rows[position]
+
+    def members(self, heads: Iterable[str]) -> list[Row]:
+        """Return the rows that are copies of one of these heads."""
+        ids = (id for head in heads for id in sorted(self._members.get(head, ())))
+        return [row for id in ids if (row := self.row(id)) is not None]
+
+    def enter(self, rows: Sequence[Row], keys: Sequence[Sequence[int]]) -> None:
+        """Enter rows with different ids, each with the keys of its text."""
+        first = len(self._rows)
+        for row in rows:
+            self.drop(row.id)
+        self._grow(first + len(rows))
+        for position, row in enumerate(rows, first):
+            self._positions[row.id] = position
+            self._rows.append(row)
+            self._set(position, row)
+            if row.digest:
+                insort(self._by_digest.setdefault(row.digest, []), (row.order, position))
+        if self._keys is not None:
+            self._keys.add(keys, [row.length for row in rows])
+        if self._fingerprints is not None:
+            self._add_fingerprints(rows, first)
+
+    def replace(self, row: Row) -> None:
+        """Replace a row by one of the same text."""
+        position = self._positions[row.id]
+        self._unlink(position)
+        self._rows[position] = row
+        self._set(position, row)
+
+    def drop(self, id: str) -> None:
+        """Take the row with an id away, if there is one."""
+        if (position := self._positions.pop(id, None)) is not None:
+            self._unlink(position)
+            self._rows[position] = None
+            self._is_there[position] = False
+
+    def search(
+        self,
+        probes: Sequence[Probe],
+        *,
+        heads: bool,
+        matches: Callable[[Row], bool] | None = None,
+        before: Sequence[int] | None = None,
+    ) -> list[Hits]:
+        """Return what may be near each Probe, as :meth:`es_simhash.store.protocol.Store.search` does.
+
+        :param matches: only rows that it allows.
+        :param before: for each Probe, only rows with a smaller order.
+        """
+        positions, ranks = self._near(probes)
+        results = []
+        for number, probe in enumerate(probes):
+            limit = None if before is None else before[number]
+            same = self._same(probe, matches, limit)
+            results.append(self._hits(probe, positions[number], ranks[number], same, heads, matches, limit))
+        return results
+
+    def _near(self, probes: Sequence[Probe]) -> tuple[list[NDArray[np.int64]], list[NDArray[np.float64] | None]]:
+        """Return for each Probe the positions of all rows that may be near, and their scores, if keys were asked."""
+        none = np.zeros(0, dtype=np.int64)
+        positions: list[NDArray[np.int64]] = [none] * len(probes)
+        scores: list[NDArray[np.float64] | None] = [None] * len(probes)
+        with_keys = [number for number, probe in enumerate(probes) if probe.queries]
+        if with_keys and self._keys is not None:
+            scored = self._keys.near([probes[number].queries for number in with_keys])
+            for number, found in zip(with_keys, scored, strict=True):
+                positions[number], scores[number] = found.positions, found.scores
+        by_distance: dict[int, list[int]] = {}
+        for number, probe in enumerate(probes):
+            if probe.fingerprint is not None and self._fingerprints is not None:
+                by_distance.setdefault(probe.distance, []).append(number)
+        for distance, numbers in by_distance.items():
+            assert self._fingerprints is not None
+            values = [probes[number].fingerprint or 0 for number in numbers]
+            for number, near in zip(numbers, self._fingerprints.near(values, distance), strict=True):
+                at = self._with_fingerprint[near]
+                positions[number] = at if scores[number] is None else np.union1d(positions[number], at)
+                scores[number] = None
+        return positions, scores
+
+    def _same(self, probe: Probe, matches: Callable[[Row], bool] | None, before: int | None) -> list[Row]:
+        """Return the first rows with the digest of a Probe."""
+        entries = self._by_digest.get(probe.digest or "", [])
+        while entries and not self._is_there[entries[0][1]]:
+            del entries[0]
+        same: list[Row] = []
+        for _, position in entries:
+            row = self._rows[position]
+            if row is not None and _allows(row, probe, matches, before):
+                same.append(row)
+                if len(same) == SAME:
+                    break
+        return same
+
+    def _hits(
+        self,
+        probe: Probe,
+        positions: NDArray[np.int64],
+        scores: NDArray[np.float64] | None,
+        same: list[Row],
+        heads: bool,
+        matches: Callable[[Row], bool] | None,
+        before: int | None,
+    ) -> Hits:
+        kept = self._is_head[positions] if heads else self._is_there[positions]
+        if before is not None:
+            kept = kept & (self._orders[positions] < before)
+        positions = positions[kept]
+        orders = self._orders[positions]
+        rank = np.argsort(orders) if scores is None else np.lexsort((orders, -scores[kept]))
+        rows: list[Row] = []
+        left_out = 0
+        for position in positions[rank].tolist():
+            row = self._rows[position]
+            if row is None or row.digest == probe.digest or not _allows(row, probe, matches, before):
+                continue
+            if len(rows) == probe.most:
+                left_out += 1
+                break
+            rows.append(row)
+        return Hits(same, rows, left_out)
+
+    def _set(self, position: int, row: Row) -> None:
+        self._orders[position], self._is_there[position] = row.order, True
+        self._is_head[position] = row.duplicate_of is None
+        if row.duplicate_of is not None:
+            self._members.setdefault(row.duplicate_of, set()).add(row.id)
+
+    def _unlink(self, position: int) -> None:
+        row = self._rows[position]
+        self._is_head[position] = False
+        if row is not None and row.duplicate_of is not None:
+            self._members[row.duplicate_of].discard(row.id)
+
+    def _add_fingerprints(self, rows: Sequence[Row], first: int) -> None:
+        assert self._fingerprints is not None
+        known = [(position, row.fingerprint) for position, row in enumerate(rows, first) if row.fingerprint is not None]
+        self._fingerprints.add(np.array([value for _, value in known], dtype=np.uint64))
+        end = self._count_with_fingerprint + len(known)
+        self._with_fingerprint[self._count_with_fingerprint : end] = [position for position, _ in known]
+        self._count_with_fingerprint = end
+
+    def _grow(self, size: int) -> None:
+        """Give the arrays room for so many rows."""
+        room = len(self._orders)
+        if size > room:
+            more = max(size, 2 * room) - room
+            self._orders = np.concatenate([self._orders, np.zeros(more, dtype=np.int64)])
+            self._is_head = np.concatenate([self._is_head, np.zeros(more, dtype=np.bool_)])
+            self._is_there = np.concatenate([self._is_there, np.zeros(more, dtype=np.bool_)])
+            self._with_fingerprint = np.concatenate([self._with_fingerprint, np.zeros(more, dtype=np.int64)])
+
+
+def _allows(row: Row, probe: Probe, matches: Callable[[Row], bool] | None, before: int | None) -> bool:
+    """Return whether a row is in the times of a Probe, written early enough, and matches the filter."""
+    if before is not None and row.order >= before:
+        return False
+    if probe.times is not None and (row.time is None or not probe.times[0] <= row.time <= probe.times[1]):
+        return False
+    return matches is None or matches(row)

@@ -1,0 +1,205 @@
+"""The store in memory: for one program, until it ends. ``dedupe``, ``distinct`` and ``pairs`` ingest into it."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.errors import NotSetUp, SchemeMismatch
+from es_simhash.near.memory import Memory
+from es_simhash.search.filters import matches
+from es_simhash.similarity.text_fields import field_value
+from es_simhash.store.types import Description, Hits, Row, Scan, Stored, UserState, Written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from es_simhash.store.protocol import Filter
+    from es_simhash.store.types import Entry, Link, Probe
+
+_PAGE = 1_000
+
+
+class MemoryStore:
+    """Documents and seen items in memory: :class:`~es_simhash.store.protocol.Store`."""
+
+    name = "memory"
+    lags = False
+
+    def __init__(self) -> None:
+        self._description: Description | None = None
+        self._memory = Memory(keys=False, fingerprints=False)
+        self._keys: dict[str, tuple[int, ...]] = {}
+        self._sources: dict[str, str] = {}
+        self._users: dict[str, UserState] = {}
+        self._version = 0
+
+    def describe(self) -> Description:
+        """Return how the store was set up."""
+        if self._description is None:
+            raise NotSetUp(f"{self.name} was not set up: call setup()")
+        return self._description
+
+    def set_up(self, wanted: Description) -> str:
+        """Make what is missing."""
+        former = self._description
+        if former is None:
+            self._description = replace(wanted, instance=uuid.uuid4().hex)
+            self._memory = Memory(keys=wanted.keys, fingerprints=True)
+            return "created"
+        if wanted.scheme is not None and former.scheme not in (None, wanted.scheme):
+            raise SchemeMismatch(f"{self.name} has another Scheme: {former.scheme}, and not {wanted.scheme}")
+        if wanted.seen is not None and former.seen not in (None, wanted.seen):
+            raise SchemeMismatch(f"{self.name} has other seen items: {former.seen}, and not {wanted.seen}")
+        changed = former
+        if former.scheme is None and wanted.scheme is not None:
+            changed = replace(wanted, instance=former.instance, seen=former.seen)
+            self._memory = Memory(keys=wanted.keys, fingerprints=True)
+        self._description = replace(changed, seen=changed.seen or wanted.seen)
+        return "unchanged" if self._description == former else "added"
+
+    def change(self, description: Description) -> None:
+        """Keep another rule, id field and ``stale``."""
+        self._description = replace(
+            self.describe(), rule=description.rule, id_field=description.id_field, stale=description.stale
+        )
+
+    def close(self) -> None:
+        """Do nothing: the documents go with the object."""
+
+    def read(self, ids: Sequence[str], fields: Sequence[str] | None = ()) -> dict[str, Stored]:
+        """Return documents by id."""
+        rows = ((id, self._memory.row(id)) for id in ids)
+        return {id: Stored(row, (), self._source(id, fields)) for id, row in rows if row is not None}
+
+    def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
+        """Return what may be near each Probe."""
+        if filter is None:
+            return self._memory.search(probes, heads=heads)
+        return self._memory.search(probes, heads=heads, matches=lambda row: self._matches(row.id, filter))
+
+    def members(self, heads: Sequence[str]) -> list[Row]:
+        """Return the documents that are copies of one of these heads."""
+        return self._memory.members(heads)
+
+    def scan(self, scan: Scan) -> Iterator[list[Stored]]:
+        """Yield documents in lists."""
+        rows = [row for row in self._memory.rows() if self._is_scanned(row, scan)]
+        if scan.by_order:
+            rows.sort(key=lambda row: row.order)
+        if scan.by_field is not None:
+            values = {row.id: field_value(json.loads(self._sources[row.id]), scan.by_field) for row in rows}
+            with_value = sorted((row for row in rows if values[row.id] is not None), key=lambda row: values[row.id])
+            rows = with_value + [row for row in rows if values[row.id] is None]
+        for start in range(0, len(rows), _PAGE):
+            yield [
+                Stored(row, self._keys[row.id] if scan.keys else (), self._source(row.id, scan.fields))
+                for row in rows[start : start + _PAGE]
+            ]
+
+    def count(self, filter: Filter | None, *, missing: bool | None = None) -> int:
+        """Return how many documents match a filter."""
+        wanted = Scan(filter=filter, missing=missing)
+        return sum(self._is_scanned(row, wanted) for row in self._memory.rows())
+
+    def refresh(self) -> None:
+        """Do nothing: a write is found at once."""
+
+    def write(self, entries: Sequence[Entry]) -> Written:
+        """Write documents, each on the version that it replaces."""
+        conflicts = {entry.row.id for entry in entries if self._version_of(entry.row.id) != entry.row.version}
+        accepted = [entry for entry in entries if entry.row.id not in conflicts]
+        rows = [replace(entry.row, version=self._next_version()) for entry in accepted]
+        for entry in accepted:
+            self._keys[entry.row.id] = entry.keys
+            if entry.source is not None:
+                self._sources[entry.row.id] = entry.source
+        self._memory.enter(rows, [entry.keys for entry in accepted])
+        return Written({}, frozenset(conflicts), {row.id: row.version for row in rows})
+
+    def write_links(self, links: Mapping[str, Link]) -> Written:
+        """Change what documents are copies of, each on its version."""
+        versions = {}
+        for id, link in links.items():
+            row = self._memory.row(id)
+            if row is not None and row.version == link.version:
+                versions[id] = self._next_version()
+                self._memory.replace(replace(row, duplicate_of=link.duplicate_of, version=versions[id]))
+        return Written({}, frozenset(links.keys() - versions.keys()), versions)
+
+    def remove(self, versions: Mapping[str, Any]) -> Written:
+        """Remove documents, each only on its version."""
+        conflicts = {
+            id
+            for id, version in versions.items()
+            if version is not None and self._version_of(id) not in (None, version)
+        }
+        for id in versions.keys() - conflicts:
+            self._memory.drop(id)
+            self._sources.pop(id, None)
+            self._keys.pop(id, None)
+        return Written({}, frozenset(conflicts), {})
+
+    def read_users(self, users: Sequence[str]) -> dict[str, UserState]:
+        """Return the states of users."""
+        return {user: self._users[user] for user in users if user in self._users}
+
+    def write_users(self, states: Mapping[str, UserState]) -> Written:
+        """Write the state of each user, on its version."""
+        versions = {}
+        for user, state in states.items():
+            stored = self._users.get(user)
+            if (stored.version if stored else None) == state.version:
+                versions[user] = self._next_version()
+                self._users[user] = replace(state, version=versions[user])
+        return Written({}, frozenset(states.keys() - versions.keys()), versions)
+
+    def remove_users(self, users: Sequence[str]) -> frozenset[str]:
+        """Remove the seen items of users."""
+        return frozenset(user for user in users if self._users.pop(user, None) is not None)
+
+    def list_users(self, before: int, after: str | None) -> list[str]:
+        """Return users whose newest generation started before a time."""
+        behind = (user for user in sorted(self._users) if after is None or user > after)
+        return [user for user in behind if 0 < self._users[user].newest < before][:_PAGE]
+
+    def _version_of(self, id: str) -> Any:
+        row = self._memory.row(id)
+        return None if row is None else row.version
+
+    def _next_version(self) -> int:
+        self._version += 1
+        return self._version
+
+    def _matches(self, id: str, filter: Filter) -> bool:
+        return matches(json.loads(self._sources[id]), id, filter)
+
+    def _is_scanned(self, row: Row, scan: Scan) -> bool:
+        if scan.missing is not None and scan.missing == bool(row.digest):
+            return False
+        if scan.since is not None and row.written < scan.since:
+            return False
+        return scan.filter is None or self._matches(row.id, scan.filter)
+
+    def _source(self, id: str, fields: Sequence[str] | None) -> dict[str, Any] | None:
+        if fields is not None and not fields:
+            return None
+        document: dict[str, Any] = json.loads(self._sources[id])
+        return document if fields is None else chosen_fields(document, fields)
+
+
+def chosen_fields(document: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
+    """Return some fields of a document. A dot leads into an object, also in the result."""
+    chosen: dict[str, Any] = {}
+    for field in fields:
+        if field in document:
+            chosen[field] = document[field]
+        elif (value := field_value(document, field)) is not None:
+            inner = chosen
+            *path, name = field.split(".")
+            for part in path:
+                inner = inner.setdefault(part, {})
+            inner[name] = value
+    return chosen
