@@ -9,7 +9,7 @@ import numpy as np
 
 from es_simhash.near.fingerprint_index import FingerprintIndex
 from es_simhash.near.key_index import KeyIndex
-from es_simhash.store.types import Hits, Row
+from es_simhash.store.types import SAME, Hits, Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_simhash.store.types import Probe
-
-SAME = 3
-"""Documents with the digest of a Probe that are returned."""
 
 
 class Memory:
@@ -107,7 +104,7 @@ class Memory:
         results = []
         for number, probe in enumerate(probes):
             limit = None if before is None else before[number]
-            same = self._same(probe, matches, limit)
+            same = self._same(probe, heads, matches, limit)
             results.append(self._hits(probe, positions[number], ranks[number], same, heads, matches, limit))
         return results
 
@@ -134,7 +131,7 @@ class Memory:
                 scores[number] = None
         return positions, scores
 
-    def _same(self, probe: Probe, matches: Callable[[Row], bool] | None, before: int | None) -> list[Row]:
+    def _same(self, probe: Probe, heads: bool, matches: Callable[[Row], bool] | None, before: int | None) -> list[Row]:
         """Return the first rows with the digest of a Probe."""
         entries = self._by_digest.get(probe.digest or "", [])
         while entries and not self._is_there[entries[0][1]]:
@@ -144,7 +141,7 @@ class Memory:
             row = self._rows[position]
             if row is not None and _allows(row, probe, matches, before):
                 same.append(row)
-                if len(same) == SAME:
+                if len(same) == (SAME if heads else probe.most):
                     break
         return same
 
@@ -168,7 +165,7 @@ class Memory:
         left_out = 0
         for position in positions[rank].tolist():
             row = self._rows[position]
-            if row is None or row.digest == probe.digest or not _allows(row, probe, matches, before):
+            if row is None or not _allows(row, probe, matches, before):
                 continue
             if len(rows) == probe.most:
                 left_out += 1

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MOST_HITS = 1_000
 """The most documents that a search returns for one Probe."""
+SAME = 3
+"""The most documents with the digest of a Probe that a search for heads returns: the first is enough."""
 
 
 @value
@@ -121,10 +123,11 @@ class Probe:
 class Hits:
     """What a search found for one Probe.
 
-    :param same: documents with the digest, at most a few, the smallest order first.
-    :param rows: documents that may be near, without those of ``same``, the first to compare first. By queries: those
-        whose shared keys have the largest sum of rarities, then the smallest order. By the fingerprint: the smallest
-        order first. At most ``Probe.most``.
+    :param same: documents with the digest, the smallest order first: at most ``SAME`` if the search is for heads, else
+        at most ``Probe.most``. With ``heads`` copies are among them, too.
+    :param rows: documents that may be near, the first to compare first. By queries: those whose shared keys have the
+        largest sum of rarities, then the smallest order. By the fingerprint: the smallest order first. At most
+        ``Probe.most``. Documents of ``same`` may be among them.
     :param left_out: at least so many more documents may be near.
     """
 

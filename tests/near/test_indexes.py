@@ -11,7 +11,7 @@ from es_simhash.near.fingerprint_index import FingerprintIndex
 from es_simhash.near.key_index import KeyIndex, with_length
 from es_simhash.near.memory import Memory
 from es_simhash.search.keys import KeyQuery, key_queries, text_keys
-from es_simhash.store.types import Probe, Row
+from es_simhash.store.types import SAME, Probe, Row
 
 TEXTS = st.lists(st.text(alphabet="今日要闻北京上海天气晴雨a1", min_size=1, max_size=90), min_size=1, max_size=12)
 
@@ -78,7 +78,7 @@ def test_memory_answers_as_a_list_of_rows(moves: list[tuple[str, int, bool]]) ->
     for value in range(4):
         [hits] = memory.search([Probe(value, f"digest {value}", distance=0)], heads=True)
         same = sorted((row for row in rows.values() if row.fingerprint == value), key=lambda row: row.order)
-        assert hits.same == same[:3]
+        assert hits.same == same[:SAME]
         [hits] = memory.search([Probe(value, distance=1)], heads=True)
         near = [r for r in rows.values() if ((r.fingerprint or 0) ^ value).bit_count() <= 1 and r.duplicate_of is None]
         assert hits.rows == sorted(near, key=lambda row: row.order)
