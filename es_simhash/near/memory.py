@@ -58,34 +58,46 @@ class Memory:
 
     def enter(self, rows: Sequence[Row], keys: Sequence[Sequence[int]]) -> None:
         """Enter rows with different ids, each with the keys of its text."""
+        for position, row in zip(self.add(rows, keys), rows, strict=True):
+            self.admit(position, row)
+
+    def add(self, rows: Sequence[Row], keys: Sequence[Sequence[int]]) -> range:
+        """Add rows, and return their positions. ``search`` finds them as heads, but no id leads to them yet."""
         first = len(self._rows)
-        for row in rows:
-            self.drop(row.id)
         self._grow(first + len(rows))
         for position, row in enumerate(rows, first):
-            self._positions[row.id] = position
             self._rows.append(row)
-            self._set(position, row)
+            self._orders[position], self._is_there[position], self._is_head[position] = row.order, True, True
             if row.digest:
                 insort(self._by_digest.setdefault(row.digest, []), (row.order, position))
         if self._keys is not None:
             self._keys.add(keys, [row.length for row in rows])
         if self._fingerprints is not None:
             self._add_fingerprints(rows, first)
+        return range(first, len(self._rows))
+
+    def admit(self, position: int, row: Row) -> None:
+        """Let the id of a row lead to a position, and take away the row that it led to."""
+        self.drop(row.id)
+        self._positions[row.id] = position
+        self._set(position, row)
+
+    def cancel(self, position: int) -> None:
+        """Take a row away that was added and not admitted."""
+        self._rows[position] = None
+        self._is_there[position] = self._is_head[position] = False
 
     def replace(self, row: Row) -> None:
         """Replace a row by one of the same text."""
         position = self._positions[row.id]
         self._unlink(position)
-        self._rows[position] = row
         self._set(position, row)
 
     def drop(self, id: str) -> None:
         """Take the row with an id away, if there is one."""
         if (position := self._positions.pop(id, None)) is not None:
             self._unlink(position)
-            self._rows[position] = None
-            self._is_there[position] = False
+            self.cancel(position)
 
     def search(
         self,
@@ -174,14 +186,13 @@ class Memory:
         return Hits(same, rows, left_out)
 
     def _set(self, position: int, row: Row) -> None:
-        self._orders[position], self._is_there[position] = row.order, True
-        self._is_head[position] = row.duplicate_of is None
+        self._rows[position] = row
+        self._orders[position], self._is_head[position] = row.order, row.duplicate_of is None
         if row.duplicate_of is not None:
             self._members.setdefault(row.duplicate_of, set()).add(row.id)
 
     def _unlink(self, position: int) -> None:
         row = self._rows[position]
-        self._is_head[position] = False
         if row is not None and row.duplicate_of is not None:
             self._members[row.duplicate_of].discard(row.id)
 

@@ -1,0 +1,103 @@
+"""Which head is a document a copy of? The one decision that every verb makes.
+
+A *group* is a head and its copies. A document is compared with heads alone, so each copy is a copy of its head, and
+there are no chains. An exact copy of a copy belongs to the same head.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from es_simhash.search.hamming import hamming_distance
+from es_simhash.values import value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from es_simhash.decide.rule import ResolvedRule
+    from es_simhash.search.keys import TextKeys
+    from es_simhash.similarity.confirm import TextFeatures
+    from es_simhash.store.types import Probe, Row
+
+COMPARED_AT_ONCE = 20
+"""Candidates whose texts are read together: mostly the first one is a copy, or none is."""
+
+
+@value
+class Asker:
+    """A document that asks what it is a copy of.
+
+    :param row: what is known of it, as a head.
+    :param probe: what to look for.
+    :param features: of its text; None if texts do not decide.
+    :param keeps_order: it stays where it is in the order of documents, so only earlier ones can be its head. Otherwise
+        it comes after all others.
+    :param source: the document as JSON, if it is not stored yet.
+    """
+
+    row: Row
+    keys: TextKeys | None
+    probe: Probe
+    features: TextFeatures | None
+    keeps_order: bool = False
+    source: str | None = None
+
+    @property
+    def key_values(self) -> tuple[int, ...]:
+        """The keys that are stored."""
+        return () if self.keys is None else self.keys.shingles
+
+
+@value
+class Original:
+    """What a document is a copy of.
+
+    :param id: of the head.
+    :param distance: from the head, in bits; None if one of the two has no fingerprint.
+    :param similarity: to the head; None if texts do not decide.
+    """
+
+    id: str
+    exact: bool
+    order: int
+    distance: int | None
+    similarity: float | None
+
+
+def choose(
+    asker: Asker,
+    same: Sequence[Row],
+    heads: Sequence[Row],
+    rule: ResolvedRule,
+    texts: Callable[[Sequence[Row]], Sequence[TextFeatures | None]],
+) -> Original | None:
+    """Return what a document is a copy of; None if it is a head.
+
+    :param same: documents with an equal text, the first written first.
+    :param heads: heads that may be near. The nearest by fingerprint is compared first.
+    :param texts: returns the features of the texts of heads; None for one that has changed.
+    """
+    for row in same:
+        return Original(row.group, True, row.order, 0, None if rule.confirm is None else 1.0)
+    near = [row for row in heads if rule.allows(asker.row, row)]
+    near.sort(key=lambda row: (distance_or_more(asker.row, row), row.order, row.id))
+    if rule.confirm is None or asker.features is None:
+        return _near_copy(asker, near[0], None) if near else None
+    for start in range(0, len(near), COMPARED_AT_ONCE):
+        compared = near[start : start + COMPARED_AT_ONCE]
+        known = [(row, features) for row, features in zip(compared, texts(compared), strict=True) if features]
+        for index, similarity in rule.confirm.similar_among(asker.features, [features for _, features in known]):
+            return _near_copy(asker, known[index][0], similarity)
+    return None
+
+
+def distance_or_more(row: Row, other: Row) -> int:
+    """Return the distance of two documents in bits; more than any distance if one has no fingerprint."""
+    if row.fingerprint is None or other.fingerprint is None:
+        return 65
+    return (row.fingerprint ^ other.fingerprint).bit_count()
+
+
+def _near_copy(asker: Asker, head: Row, similarity: float | None) -> Original:
+    distance = hamming_distance(asker.row.fingerprint, head.fingerprint)
+    return Original(head.id, False, head.order, distance, similarity)

@@ -1,0 +1,284 @@
+"""The Decider: what is near a document, which head it is a copy of, and what was linked to documents that changed."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.decide.choose import Asker, Original, choose, distance_or_more
+from es_simhash.decide.pending import Pending
+from es_simhash.decide.texts import Texts
+from es_simhash.search.filters import matches
+from es_simhash.search.keys import keys_of_texts
+from es_simhash.store.types import Hits, Link, Row, Written
+from es_simhash.values import value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+
+    from es_simhash.decide.rule import ResolvedRule
+    from es_simhash.similarity.confirm import TextFeatures
+    from es_simhash.store.protocol import Filter, Store
+    from es_simhash.store.types import Stored
+
+MOST_PENDING = 20_000
+"""Documents that are pending, after which the store is refreshed and they are forgotten."""
+OLDEST_PENDING = 10.0
+"""Seconds after which they are forgotten: what other programs did to them is known then."""
+READ_AHEAD = 3
+"""Texts of candidates that are read for a document before it is decided: mostly the nearest is its head."""
+DECIDED_AT_ONCE = 500
+"""Stored documents that are decided again together."""
+_NOTHING = Hits([], [])
+
+
+@value
+class Choice:
+    """What was chosen for a document.
+
+    :param original: None if it is a head.
+    :param left_out: at least so many documents that may be near were not compared.
+    """
+
+    asker: Asker
+    original: Original | None
+    left_out: int
+
+
+@value
+class Decided:
+    """What was decided for stored documents.
+
+    :param choices: for each document that could be read.
+    :param changed: ids of those whose link was written.
+    :param conflicts: ids of those that another program changed meanwhile: they stay as they are.
+    """
+
+    choices: list[Choice]
+    changed: frozenset[str]
+    conflicts: frozenset[str]
+
+
+class Decider:
+    """Decides for the documents of one store by one rule. One object serves all threads of a program.
+
+    The lock is held while documents are decided, and not while the store is searched or written.
+    """
+
+    def __init__(self, store: Store, rule: ResolvedRule) -> None:
+        self.store, self.rule = store, rule
+        self.texts = Texts(store, rule)
+        self.pending = Pending(rule)
+        self.lock = threading.RLock()
+        self._clock = 0
+        self._forgotten = time.monotonic()
+
+    def tick(self) -> int:
+        """Return the order for now: after all that this process has decided."""
+        self._clock = max(self._clock + 1, time.time_ns() // 1000)
+        return self._clock
+
+    # --- what is near -----------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def look_up(self) -> Iterator[None]:
+        """While the store is searched: what is written meanwhile stays pending."""
+        with self.lock:
+            ticket = self.pending.begin_look_up()
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.pending.end_look_up(ticket)
+
+    def search(self, askers: Sequence[Asker], filter: Filter | None) -> list[Hits]:
+        """Return what the store finds near each document, and read the texts that will probably be compared."""
+        if self.pending.is_whole or not askers:
+            return [_NOTHING] * len(askers)
+        hits = self.store.search([asker.probe for asker in askers], filter, heads=True)
+        if self.rule.confirm is not None:
+            self.texts.read_ahead(
+                row
+                for asker, found in zip(askers, hits, strict=True)
+                if not found.same
+                for row in self._nearest(asker.row, found.rows)
+            )
+        return hits
+
+    def _nearest(self, row: Row, rows: Sequence[Row]) -> list[Row]:
+        """Return the candidates that are compared first."""
+        allowed = [other for other in rows if other.id != row.id and self.rule.allows(row, other)]
+        return sorted(allowed, key=lambda other: distance_or_more(row, other))[:READ_AHEAD]
+
+    # --- decide -----------------------------------------------------------------------------------------------------
+
+    def decide(
+        self, askers: Sequence[Asker], hits: Sequence[Hits], filter: Filter | None
+    ) -> Generator[Choice, None, None]:
+        """Yield what each document is a copy of, in their order. Each is entered as what it was decided to be.
+
+        The caller holds the lock until the generator ends. It may drop the pending row before it takes the next choice.
+        """
+        self.pending.enter(askers)
+        try:
+            for asker, stored, own in zip(askers, hits, self.pending.search(askers), strict=True):
+                yield self._choose(asker, stored, own, filter)
+        finally:
+            self.pending.drop_undecided()
+
+    def _choose(self, asker: Asker, stored: Hits, own: Hits, filter: Filter | None) -> Choice:
+        """Return what a document is a copy of.
+
+        :param stored: what the store has found.
+        :param own: what is pending.
+        """
+        same, heads = self.pending.matching(own, self._allowed(asker, filter))
+        same += [row for row in stored.same if self.pending.counts(row) and self._is_before(row, asker)]
+        heads += [row for row in stored.rows if self.pending.counts(row) and self._is_before(row, asker)]
+        same.sort(key=lambda row: row.order)
+        original = choose(asker, self._with_heads(same, asker), heads, self.rule, self._features)
+        row = asker.row
+        if original is not None:
+            order = row.order if asker.keeps_order else max(row.order, original.order + 1)
+            row = replace(row, duplicate_of=original.id, order=order)
+            self._clock = max(self._clock, order)
+        self.pending.decide(row)
+        return Choice(replace(asker, row=row), original, max(stored.left_out, own.left_out))
+
+    def _allowed(self, asker: Asker, filter: Filter | None) -> Callable[[Row], bool]:
+        """Return whether a pending row may be a head of a document, or an exact copy."""
+        return lambda row: self._is_before(row, asker) and (filter is None or self._matches(row.id, filter))
+
+    def _is_before(self, row: Row, asker: Asker) -> bool:
+        """Return whether a row is another document in the window, and an earlier one if the order says so."""
+        window = self.rule.window
+        if window is not None and not window.holds(row.time, asker.row.time):
+            return False
+        return row.id != asker.row.id and (row.order < asker.row.order or not asker.keeps_order)
+
+    def _with_heads(self, same: Sequence[Row], asker: Asker) -> list[Row]:
+        """Return the exact copies whose head may be the head of a document, too."""
+        return [row for row in same if row.duplicate_of is None or self._has_head(row, asker)][:1]
+
+    def _has_head(self, row: Row, asker: Asker) -> bool:
+        """Return whether the head of a copy is there, and is not the document itself."""
+        head = row.duplicate_of
+        if head is None or head == asker.row.id:
+            return False
+        if head in self.pending:
+            known = self.pending.row(head)
+            return known is not None and known.duplicate_of is None
+        return True
+
+    def _features(self, rows: Sequence[Row]) -> list[TextFeatures | None]:
+        """Return the features of the texts of heads, pending or stored."""
+        unwritten = [self.pending.features(row) for row in rows]
+        stored = iter(self.texts.of_rows([row for row, own in zip(rows, unwritten, strict=True) if own is None]))
+        return [own if own is not None else next(stored) for own in unwritten]
+
+    def _matches(self, id: str, filter: Filter) -> bool:
+        """Return whether a pending document matches a filter."""
+        if (source := self.pending.source(id)) is not None:
+            return matches(json.loads(source), id, filter)
+        stored = self.store.read([id], None).get(id)
+        return stored is not None and matches(stored.source or {}, id, filter)
+
+    # --- decide again -----------------------------------------------------------------------------------------------
+
+    def again(self, heads: Sequence[str], filter: Filter | None) -> dict[str, Choice]:
+        """Decide again what is linked to documents that changed or are gone. Only what differs is written.
+
+        :returns: what was chosen for each document whose link changed.
+        """
+        with self.look_up():
+            stored = {row.id: row for row in self.store.members(heads)}
+        with self.lock:
+            own = self.pending.members(heads)
+            linked = {id for id, row in stored.items() if self.pending.counts(row)} | {row.id for row in own}
+            linked = {id for id in linked if self.pending.unwritten(id) is None}
+        changed: dict[str, Choice] = {}
+        read = self._read_texts(sorted(linked))
+        read.sort(key=lambda stored: stored.row.order)
+        for start in range(0, len(read), DECIDED_AT_ONCE):
+            decided = self.decide_stored(read[start : start + DECIDED_AT_ONCE], filter)
+            choices = {choice.asker.row.id: choice for choice in decided.choices}
+            changed |= {id: choices[id] for id in decided.changed}
+        return changed
+
+    def _read_texts(self, ids: Sequence[str]) -> list[Stored]:
+        fields = self.rule.text_fields if self.rule.by == "keys" or self.rule.confirm is not None else ()
+        read: list[Stored] = []
+        for start in range(0, len(ids), DECIDED_AT_ONCE):
+            read += self.store.read(ids[start : start + DECIDED_AT_ONCE], fields).values()
+        return [stored for stored in read if stored.row.digest]
+
+    def decide_stored(self, documents: Sequence[Stored], filter: Filter | None) -> Decided:
+        """Decide stored documents, in the order given, and write the links that differ.
+
+        :param documents: with their text fields, where texts decide.
+        """
+        former = {stored.row.id: stored.row.duplicate_of for stored in documents}
+        askers = self.askers_of_stored(documents)
+        try:
+            with self.look_up():
+                hits = self.search(askers, filter)
+                with self.lock:
+                    choices = list(self.decide(askers, hits, filter))
+            rows = {choice.asker.row.id: choice.asker.row for choice in choices}
+            links = {
+                id: Link(row.duplicate_of, row.version) for id, row in rows.items() if row.duplicate_of != former[id]
+            }
+            written = self.store.write_links(links) if links else Written({}, frozenset(), {})
+            with self.lock:
+                for id in rows.keys() - written.conflicts - written.refused.keys():
+                    self.pending.write(id, written.versions.get(id, rows[id].version))
+        finally:
+            self.drop_unwritten(asker.row.id for asker in askers)
+        self.forget()
+        return Decided(choices, frozenset(written.versions), written.conflicts)
+
+    def askers_of_stored(self, documents: Sequence[Stored]) -> list[Asker]:
+        """Return stored documents as Askers. One without a text that is needed is left out, with a warning."""
+        if self.rule.by != "keys" and self.rule.confirm is None:
+            rows = [replace(stored.row, duplicate_of=None) for stored in documents]
+            return [Asker(row, None, self.rule.probe(row, None), None, keeps_order=True) for row in rows]
+        read = [
+            (stored.row, features) for stored in documents if (features := self.texts.of_stored(stored)) is not None
+        ]
+        keys: list[Any] = [None] * len(read)
+        if self.rule.keys:
+            keys = keys_of_texts([features.normalised for _, features in read])
+        askers = []
+        for (stored_row, features), key in zip(read, keys, strict=True):
+            row = replace(stored_row, duplicate_of=None)
+            askers.append(Asker(row, key, self.rule.probe(row, key), features, keeps_order=True))
+        return askers
+
+    def drop_unwritten(self, ids: Iterable[str]) -> None:
+        """Forget documents that were not written, or of which nobody knows it."""
+        with self.lock:
+            for id in ids:
+                if self.pending.unwritten(id) is not None:
+                    self.pending.drop(id)
+
+    # --- what is visible --------------------------------------------------------------------------------------------
+
+    def forget(self, *, now: bool = False) -> None:
+        """Forget what is pending, if it is much or old: the store is refreshed before.
+
+        :param now: also if it is little.
+        """
+        age = time.monotonic() - self._forgotten
+        few = len(self.pending) < MOST_PENDING and age < OLDEST_PENDING
+        if self.pending.is_whole or not len(self.pending) or (self.store.lags and few and not now):
+            return
+        self._forgotten = time.monotonic()
+        with self.lock:
+            epoch = self.pending.begin_refresh()
+        self.store.refresh()
+        with self.lock:
+            self.pending.end_refresh(epoch)

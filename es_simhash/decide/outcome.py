@@ -1,0 +1,95 @@
+"""The input and the output of an ingest or a backfill: Document and Outcome."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import field, fields
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from es_simhash.values import value
+
+if TYPE_CHECKING:
+    from es_simhash.fingerprinting.fingerprinter import Fingerprint
+    from es_simhash.search.keys import TextKeys
+    from es_simhash.store.types import Row
+
+OutcomeName = Literal["new", "updated", "unchanged", "exact_duplicate", "near_duplicate", "rejected", "failed"]
+OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
+
+
+@value
+class Document:
+    """A document that was checked and fingerprinted.
+
+    :param text: its normalised text.
+    :param source: the document as JSON; None in a backfill, which writes only our fields.
+    :param place: where it came from, for messages: ``news.jsonl:12``.
+    :param keys: of the text; None if the store has no keys.
+    :param time: of the document, in milliseconds since 1970; None if the rule has no time field.
+    :param content: all its fields (:mod:`es_simhash.decide.content`); None in a backfill.
+    :param stored: in a backfill, the stored document as it was read; else None.
+    """
+
+    id: str
+    fingerprint: Fingerprint
+    text: str
+    source: str | None
+    place: str
+    keys: TextKeys | None = None
+    time: int | None = None
+    content: int | None = None
+    stored: Row | None = None
+
+
+@value
+class Outcome:
+    """What happened to one document.
+
+    :param id: None if it could not be read.
+    :param outcome: ``new``, ``updated`` (the id was stored with another text or other fields), ``unchanged`` (the same
+        document; nothing was written), ``exact_duplicate``, ``near_duplicate``, ``rejected`` (the document is at fault)
+        or ``failed`` (the store did not take it).
+    :param duplicate_of: id of the head that it duplicates; also for an updated document.
+    :param distance: Hamming distance from the head in bits.
+    :param similarity: to the head, where texts decide; else None.
+    :param stored: the store holds this document now.
+    :param fingerprinted: False if its text is too short for a fingerprint: only keys find near-duplicates of it.
+    :param reason: of ``rejected`` and ``failed``: what is wrong, where, and how to correct it.
+    :param place: where the document came from.
+    :param left_out: at least so many documents were not compared with it, because too many may be near.
+    :param document: of ``rejected`` and ``failed``: the document itself, or the bytes of a line that is no document.
+    """
+
+    id: str | None
+    outcome: OutcomeName
+    duplicate_of: str | None = None
+    distance: int | None = None
+    stored: bool = False
+    fingerprinted: bool = False
+    reason: str | None = None
+    place: str | None = None
+    similarity: float | None = None
+    left_out: int = 0
+    document: Any = field(default=None, repr=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON. ``document``, and empty ``reason``, ``similarity``, ``left_out`` are omitted."""
+        values = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "document"}
+        for name in ("reason", "similarity"):
+            if values[name] is None:
+                del values[name]
+        if not self.left_out:
+            del values["left_out"]
+        return values
+
+
+def failed(document: Document, reason: str) -> Outcome:
+    """Return the Outcome of a document that the store did not take."""
+    return Outcome(
+        document.id,
+        "failed",
+        fingerprinted=document.fingerprint.value is not None,
+        reason=f"{document.place}: {reason}",
+        place=document.place,
+        document=None if document.source is None else json.loads(document.source),
+    )

@@ -1,0 +1,201 @@
+"""What this process has decided, and search may not find yet.
+
+| a row is | from | to |
+|---|---|---|
+| undecided | its batch is looked at | it is decided |
+| decided | now other documents can be copies of it | the store has answered |
+| written | ``read`` finds it | a refresh, after which search finds it too |
+
+A row here replaces any hit with its id, and an id that was removed hides any hit. So batches, a look-up before the
+batch in front is written, the lag of search, and calls of ``add`` at the same time are one case.
+
+A look-up that began before a refresh may come without what the refresh shows. So a row stays until all look-ups that
+were under way at that refresh have ended.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.near.memory import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from es_simhash.decide.choose import Asker
+    from es_simhash.decide.rule import ResolvedRule
+    from es_simhash.similarity.confirm import TextFeatures
+    from es_simhash.store.types import Hits, Row
+
+
+@dataclass
+class _State:
+    """What is known of a row beside it.
+
+    :param features: of its text, until it is written.
+    :param source: the document as JSON; None if it came from the store.
+    :param keys: of its text.
+    :param written: set when the store has answered.
+    :param epoch: of the write. A refresh begins the next epoch.
+    """
+
+    features: TextFeatures | None
+    source: str | None
+    keys: tuple[int, ...]
+    written: threading.Event
+    epoch: int
+
+
+class Pending:
+    """The rows that this process has decided. Whoever calls it holds the lock of the Decider.
+
+    :param rule: says whether rows are found by keys or by fingerprints.
+    """
+
+    def __init__(self, rule: ResolvedRule) -> None:
+        self._rule = rule
+        self._memory = self._new_memory()
+        self._states: dict[str, _State] = {}
+        self._undecided: dict[str, tuple[int, _State]] = {}
+        self._removed: dict[str, int] = {}
+        self._epoch = self._visible = 0
+        self._look_ups: list[int] = []
+        self.is_whole = False
+        """It holds all documents of the store, so nothing needs to be searched."""
+
+    def __len__(self) -> int:
+        return len(self._memory)
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._states or id in self._removed
+
+    def row(self, id: str) -> Row | None:
+        """Return the row with an id, as it was decided."""
+        return self._memory.row(id)
+
+    def features(self, row: Row) -> TextFeatures | None:
+        """Return the features of a text that is not written yet."""
+        state = self._states.get(row.id)
+        return None if state is None else state.features
+
+    def source(self, id: str) -> str | None:
+        """Return a document as JSON, if this process has got it from its caller."""
+        state = self._states.get(id)
+        return None if state is None else state.source
+
+    def unwritten(self, id: str) -> threading.Event | None:
+        """Return what is set when a document is written; None if it is."""
+        state = self._states.get(id)
+        return None if state is None or state.written.is_set() else state.written
+
+    # --- a row from its batch to the store --------------------------------------------------------------------------
+
+    def enter(self, askers: Sequence[Asker]) -> None:
+        """Enter documents that are undecided. Until they are decided, their former rows count."""
+        positions = self._memory.add([asker.row for asker in askers], [asker.key_values for asker in askers])
+        for position, asker in zip(positions, askers, strict=True):
+            state = _State(asker.features, asker.source, asker.key_values, threading.Event(), self._epoch)
+            self._undecided[asker.row.id] = position, state
+
+    def decide(self, row: Row) -> None:
+        """Say what an undecided document is."""
+        position, self._states[row.id] = self._undecided.pop(row.id)
+        self._removed.pop(row.id, None)
+        self._memory.admit(position, row)
+
+    def enter_stored(self, rows: Sequence[Row], keys: Sequence[tuple[int, ...]]) -> None:
+        """Enter documents as they are stored."""
+        for row, values in zip(rows, keys, strict=True):
+            self._states[row.id] = state = _State(None, None, values, threading.Event(), self._epoch)
+            state.written.set()
+            self._removed.pop(row.id, None)
+        self._memory.enter(rows, keys)
+
+    def write(self, id: str, version: Any) -> None:
+        """Say that the store has taken a document."""
+        state = self._states[id]
+        row = self._memory.row(id)
+        assert row is not None
+        self._memory.replace(replace(row, version=version))
+        state.features, state.epoch = None, self._epoch
+        state.written.set()
+
+    def drop(self, id: str) -> None:
+        """Forget a document that was not written: what the store has counts."""
+        if id in self._states:
+            self._states.pop(id).written.set()
+            self._memory.drop(id)
+
+    def drop_undecided(self) -> None:
+        """Forget documents that were not decided after all."""
+        for position, state in self._undecided.values():
+            self._memory.cancel(position)
+            state.written.set()
+        self._undecided.clear()
+
+    def remove(self, id: str) -> None:
+        """Hide a document that is removed."""
+        self.drop(id)
+        self._removed[id] = self._epoch
+
+    def restore(self, id: str) -> None:
+        """Show a document again that was not removed after all."""
+        self._removed.pop(id, None)
+
+    # --- search -----------------------------------------------------------------------------------------------------
+
+    def search(self, askers: Sequence[Asker]) -> list[Hits]:
+        """Return which of the rows may be near, for each document: those before it."""
+        before = [asker.row.order for asker in askers]
+        return self._memory.search([asker.probe for asker in askers], heads=True, before=before)
+
+    def members(self, heads: Iterable[str]) -> list[Row]:
+        """Return the rows that are copies of one of these heads."""
+        return self._memory.members(heads)
+
+    def counts(self, row: Row) -> bool:
+        """Return whether a hit of the store counts: nothing here says otherwise."""
+        return row.id not in self._states and row.id not in self._removed
+
+    # --- refresh ----------------------------------------------------------------------------------------------------
+
+    def begin_look_up(self) -> int:
+        """Return a ticket for a look-up that begins: the last epoch whose writes it may miss."""
+        self._look_ups.append(self._visible)
+        return self._visible
+
+    def end_look_up(self, ticket: int) -> None:
+        """End a look-up: what was decided by it is in here."""
+        self._look_ups.remove(ticket)
+
+    def begin_refresh(self) -> int:
+        """Return the epoch that begins: a refresh that starts now shows all writes before it."""
+        self._epoch += 1
+        return self._epoch
+
+    def end_refresh(self, epoch: int) -> None:
+        """Forget what a refresh has made visible, as far as no look-up that is under way may miss it."""
+        self._visible = max(self._visible, epoch)
+        oldest = min([*self._look_ups, self._visible])
+        states = {id: state for id, state in self._states.items() if self.unwritten(id) or state.epoch >= oldest}
+        self._removed = {id: removed for id, removed in self._removed.items() if removed >= oldest}
+        if len(states) < len(self._states):
+            rows = [row for row in self._memory.rows() if row.id in states]
+            self._states, self._memory = states, self._new_memory()
+            self._memory.enter(rows, [states[row.id].keys for row in rows])
+
+    def matching(self, hits: Hits, allowed: Callable[[Row], bool]) -> tuple[list[Row], list[Row]]:
+        """Return the rows with an equal text, and the heads that may be near, as they are decided now."""
+        same = [row for row in map(self._as_decided, hits.same) if row is not None and allowed(row)]
+        near = [row for row in map(self._as_decided, hits.rows) if row is not None and allowed(row)]
+        return same, [row for row in near if row.duplicate_of is None]
+
+    def _as_decided(self, hit: Row) -> Row | None:
+        """Return the row of a hit as it is now; None if its text was not decided yet, or is another one now."""
+        row = self._memory.row(hit.id)
+        return row if row is not None and row.digest == hit.digest else None
+
+    def _new_memory(self) -> Memory:
+        return Memory(keys=self._rule.by == "keys", fingerprints=self._rule.by == "fingerprint")

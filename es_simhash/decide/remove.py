@@ -1,0 +1,187 @@
+"""Remove documents, and decide again what was linked to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.errors import ConflictError, InputError, count_of, saying_what_is_done
+from es_simhash.search.hamming import hamming_distance
+from es_simhash.store.types import Scan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from es_simhash.decide.decider import Decider
+    from es_simhash.store.protocol import Filter, Store
+    from es_simhash.store.types import Row, Stored
+
+    Save = Callable[[Sequence[Stored]], None]
+    """Takes whole documents before they are removed."""
+
+AT_ONCE = 500
+"""Documents that are removed together."""
+ATTEMPTS = 5
+"""How often all documents that match a filter are looked for, while other programs change them."""
+
+
+@dataclass(frozen=True)
+class Duplicate:
+    """A copy of the head of its group.
+
+    :param head: id of the head. It stays.
+    :param distance: Hamming distance from the head in bits; None if one of the two has no fingerprint.
+    :param exact: the normalised texts are equal.
+    :param similarity: of the texts, where they decide; else None.
+    """
+
+    id: str
+    head: str
+    distance: int | None
+    exact: bool
+    similarity: float | None = None
+
+
+def remove(decider: Decider, ids: Sequence[str], save: Save | None = None, filter: Filter | None = None) -> set[str]:
+    """Remove documents. What was linked to them gets another head, or becomes one.
+
+    :param save: takes the documents before they are removed.
+    :param filter: only documents that match it become heads.
+    :returns: the ids that were removed.
+    """
+    removed: set[str] = set()
+
+    def report() -> str:
+        return f"{len(removed):,} of {count_of(len(ids), 'document')} removed so far: remove all of them again"
+
+    with saying_what_is_done(report):
+        for start in range(0, len(ids), AT_ONCE):
+            stored = decider.store.read(ids[start : start + AT_ONCE], None if save is not None else ())
+            removed |= _remove(decider, stored, save, filter)
+    return removed
+
+
+def remove_matching(decider: Decider, matching: Filter, save: Save | None = None, filter: Filter | None = None) -> int:
+    """Remove all documents that match a filter, with or without a fingerprint.
+
+    :returns: how many documents were removed.
+    :raises ConflictError: if other programs change documents that match, again and again.
+    """
+    count = 0
+
+    def report() -> str:
+        return f"{count_of(count, 'document')} removed so far: remove the others again"
+
+    with saying_what_is_done(report):
+        for _ in range(ATTEMPTS):
+            decider.forget(now=True)
+            decider.store.refresh()
+            tried = done = 0
+            for page in decider.store.scan(
+                Scan(filter=matching, fields=None if save is not None else (), missing=None)
+            ):
+                for start in range(0, len(page), AT_ONCE):
+                    stored = {document.row.id: document for document in page[start : start + AT_ONCE]}
+                    tried += len(stored)
+                    done += len(_remove(decider, stored, save, filter))
+            count += done
+            if done == tried:
+                return count
+    raise ConflictError(
+        f"{count_of(count, 'document')} removed so far, but other programs keep changing others that match: wait until "
+        "they are done, and remove the others again"
+    )
+
+
+def _remove(decider: Decider, stored: Mapping[str, Stored], save: Save | None, filter: Filter | None) -> set[str]:
+    """Remove documents as they were read. One that another program has changed stays."""
+    if not stored:
+        return set()
+    if save is not None:
+        save(list(stored.values()))
+    with decider.lock:
+        for id in stored:
+            decider.pending.remove(id)
+    # Links are changed first: after an interruption the documents still exist, and can be removed again.
+    decider.again(list(stored), filter)
+    written = decider.store.remove({id: document.row.version for id, document in stored.items()})
+    with decider.lock:
+        for id in written.conflicts | written.refused.keys():
+            decider.pending.restore(id)
+    removed = set(stored) - written.conflicts - written.refused.keys()
+    decider.again(sorted(removed), filter)  # another program may have linked documents to them meanwhile
+    decider.forget()
+    return removed
+
+
+def duplicates(store: Store, filter: Filter | None) -> Iterator[list[Row]]:
+    """Yield the copies in the store."""
+    for page in store.scan(Scan(filter=filter)):
+        yield [stored.row for stored in page if stored.row.duplicate_of is not None]
+
+
+def checked_duplicates(decider: Decider, rows: Sequence[Row]) -> list[tuple[Stored, Duplicate]]:
+    """Return which documents are copies of their head as both are stored now. Exact copies have equal texts.
+
+    A document that changed, or whose text is no copy of its head's any more, is left out.
+    """
+    rule, store = decider.rule, decider.store
+    heads = {row.id: row.duplicate_of for row in rows if row.duplicate_of is not None}
+    stored = store.read(sorted({*heads, *heads.values()}), None)
+    pairs = []
+    for id, head in heads.items():
+        if id in stored and head in stored and stored[id].row.duplicate_of == head:
+            pairs.append((stored[id], stored[head]))
+    checked = []
+    for document, head_document in pairs:
+        row, head_row = document.row, head_document.row
+        exact = row.digest == head_row.digest
+        similarity = None
+        if exact or rule.confirm is not None:
+            own, other = decider.texts.of_stored(document), decider.texts.of_stored(head_document)
+            if own is None or other is None or (exact and own.normalised != other.normalised):
+                continue
+            if rule.confirm is not None:
+                similarity = rule.confirm.similarity(own, other)
+                if similarity < rule.confirm.least:
+                    continue
+        elif not rule.is_near(row, head_row):
+            continue
+        distance = hamming_distance(row.fingerprint, head_row.fingerprint)
+        checked.append((document, Duplicate(row.id, head_row.id, distance, exact, similarity)))
+    return checked
+
+
+def remove_duplicates(
+    decider: Decider, duplicates: Iterable[Duplicate], save: Save | None = None, filter: Filter | None = None
+) -> int:
+    """Remove copies of heads. Each is looked at again: it stays if it is no copy of its head any more.
+
+    :returns: how many documents were removed.
+    """
+    count = 0
+    ids = list(dict.fromkeys(duplicate.id for duplicate in duplicates))
+
+    def report() -> str:
+        return f"{count:,} documents were removed: remove the other duplicates again"
+
+    with saying_what_is_done(report):
+        for start in range(0, len(ids), AT_ONCE):
+            rows = [stored.row for stored in decider.store.read(ids[start : start + AT_ONCE]).values()]
+            checked = {document.row.id: document for document, _ in checked_duplicates(decider, rows)}
+            count += len(_remove(decider, checked, save, filter))
+    return count
+
+
+def check_some_stay(store: Store, matching: Mapping[str, Any]) -> None:
+    """Check that the store has a document that does not match.
+
+    :raises InputError: if all of its documents match, and there is more than one.
+    """
+    store.refresh()
+    total = store.count(None)
+    if total > 1 and store.count(matching) == total:
+        raise InputError(
+            f"all {total:,} documents match: correct the query clause, or confirm that all of them are removed "
+            "(everything=True)"
+        )

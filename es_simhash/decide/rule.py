@@ -1,0 +1,93 @@
+"""A DuplicateRule under the Scheme and the keys of a store: what is looked for, and what is compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from es_simhash.search.hamming import hamming_distance
+from es_simhash.search.keys import key_queries
+from es_simhash.similarity.confirm import most_texts
+from es_simhash.store.types import MOST_HITS, Probe
+
+if TYPE_CHECKING:
+    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash.search.keys import TextKeys
+    from es_simhash.search.times import Window
+    from es_simhash.similarity.confirm import Confirm
+    from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.store.types import Row
+
+_NEVER = Probe()
+
+
+@dataclass(frozen=True)
+class ResolvedRule:
+    """A DuplicateRule under the Scheme and the keys of a store.
+
+    :param chosen: the rule. It names the text fields.
+    :param keys: the store has keys.
+    """
+
+    chosen: DuplicateRule
+    fingerprinter: Fingerprinter
+    keys: bool
+    by: Literal["digest", "fingerprint", "keys"] = field(init=False)
+    """How near documents are found, besides those with an equal digest."""
+    distance: int = field(init=False)
+    """Bits in which fingerprints of near documents differ at most. By keys only a rule with ``max_distance`` limits."""
+    confirm: Confirm | None = field(init=False)
+    """Compares texts; None if they do not decide."""
+
+    def __post_init__(self) -> None:
+        confirm = self.chosen.comparison(self.fingerprinter)
+        by = "digest" if self.chosen.rule == "exact" else "keys" if confirm and self.keys else "fingerprint"
+        object.__setattr__(self, "by", by)
+        object.__setattr__(self, "confirm", confirm)
+        object.__setattr__(self, "distance", max(0, self.chosen.bits_allowed(self.fingerprinter.scheme)))
+
+    @property
+    def window(self) -> Window | None:
+        """Only documents whose times differ by at most its length are duplicates; None if times do not count."""
+        return self.chosen.window
+
+    @property
+    def text_fields(self) -> tuple[str, ...]:
+        """The names of the fields with the text."""
+        return self.chosen.text_fields
+
+    @property
+    def blank_digest(self) -> str:
+        """The digest of an empty text, which is no exact duplicate of another."""
+        return self.fingerprinter.scheme.blank_digest
+
+    def probe(self, row: Row, keys: TextKeys | None, *, most: int | None = None) -> Probe:
+        """Return what to look for, for a document.
+
+        :param keys: of its text, in a store with keys.
+        :param most: so many candidates; None for those that are compared with a document.
+        """
+        times = None
+        if self.window is not None:
+            if row.time is None:
+                return _NEVER
+            times = self.window.around(row.time)
+        digest = None if row.digest in ("", self.blank_digest) else row.digest
+        if self.by == "keys" and keys is not None and self.confirm is not None:
+            queries = key_queries(keys, self.confirm.least)
+            return Probe(None, digest, queries, self.distance, times, most or most_texts(keys.length))
+        fingerprint = row.fingerprint if self.by == "fingerprint" else None
+        return Probe(fingerprint, digest, (), self.distance, times, most or MOST_HITS)
+
+    def allows(self, row: Row, other: Row) -> bool:
+        """Return whether two documents may be near-duplicates by their times and fingerprints."""
+        if self.window is not None and not self.window.holds(row.time, other.time):
+            return False
+        if self.by == "keys" and self.chosen.max_distance is None:
+            return True
+        return self.by != "digest" and self.is_near(row, other)
+
+    def is_near(self, row: Row, other: Row) -> bool:
+        """Return whether the fingerprints of two documents differ in at most ``distance`` bits."""
+        bits = hamming_distance(row.fingerprint, other.fingerprint)
+        return bits is not None and bits <= self.distance

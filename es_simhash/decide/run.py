@@ -1,0 +1,377 @@
+"""Take documents: decide what each is, and write it.
+
+A batch goes through rounds. A round looks its documents up, decides them, and writes them. A document that another
+program wrote meanwhile goes into the next round. At last, what was linked to former texts is decided again.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from es_simhash.decide.choose import Asker
+from es_simhash.decide.outcome import Outcome, failed
+from es_simhash.errors import DuplicateFound
+from es_simhash.similarity.confirm import TextFeatures
+from es_simhash.store.types import Entry, Hits, Row, Written
+from es_simhash.values import value
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from es_simhash.decide.choose import Original
+    from es_simhash.decide.decider import Choice, Decider
+    from es_simhash.decide.outcome import Document, OutcomeName
+    from es_simhash.store.protocol import Filter
+
+ATTEMPTS = 5
+"""How often a document is decided if other programs write it meanwhile."""
+CHANGED = f"another program wrote it each of the {ATTEMPTS} times that it was decided: ingest it again"
+
+OnDuplicate = Literal["index", "skip", "fail"]
+ON_DUPLICATE: tuple[OnDuplicate, ...] = ("index", "skip", "fail")
+
+
+@value
+class Options:
+    """How documents are taken.
+
+    :param on_duplicate: what to do with a *new* document that is a duplicate: ``index`` (write it, linked to its head),
+        ``skip`` (do not write it) or ``fail`` (end before it). An update is always written.
+    :param filter: only documents that match it become heads of others.
+    """
+
+    on_duplicate: OnDuplicate = "index"
+    filter: Filter | None = None
+
+
+@value
+class LookedUp:
+    """A batch, and what the store has about it. Its ``ticket`` is open until it is decided.
+
+    :param former: by id, the stored documents that it replaces.
+    :param askers: by id, the documents whose text is not stored yet.
+    :param hits: by id, what may be near these.
+    :param heads: ids of documents that others are copies of, and that get another text.
+    """
+
+    documents: Sequence[Document]
+    former: Mapping[str, Row]
+    askers: Mapping[str, Asker]
+    hits: Mapping[str, Hits]
+    heads: frozenset[str]
+    ticket: ExitStack
+
+
+@value
+class _Decision:
+    """What was decided for a document.
+
+    :param entry: what is written; None if nothing is.
+    :param replaces_text: the stored document has another text.
+    """
+
+    document: Document
+    outcome: Outcome
+    entry: Entry | None = None
+    replaces_text: bool = False
+
+
+class Run:
+    """Takes batches of documents.
+
+    :ivar stopped: why it ends, if ``on_duplicate`` is ``fail`` and a duplicate came.
+    """
+
+    def __init__(self, decider: Decider, options: Options) -> None:
+        self._decider, self._options = decider, options
+        self._store, self._rule, self._pending = decider.store, decider.rule, decider.pending
+        self.stopped: DuplicateFound | None = None
+
+    # --- look up ----------------------------------------------------------------------------------------------------
+
+    def look_up(self, documents: Sequence[Document]) -> LookedUp:
+        """Ask the store about documents with different ids. Another thread may do it for the next batch."""
+        ticket = ExitStack()
+        ticket.enter_context(self._decider.look_up())
+        with ExitStack() as on_error:
+            on_error.callback(ticket.close)
+            former = {document.id: document.stored for document in documents if document.stored is not None}
+            ids = [document.id for document in documents if document.stored is None]
+            former |= {id: stored.row for id, stored in self._store.read(ids).items()} if ids else {}
+            askers = {
+                document.id: self._asker(document)
+                for document in documents
+                if document.id not in former
+                or document.stored is not None
+                or former[document.id].digest != document.fingerprint.digest
+            }
+            hits = self._decider.search(list(askers.values()), self._options.filter)
+            replaced = [id for id in askers if id in former and former[id].duplicate_of is None]
+            members = self._store.members(replaced) if replaced else []
+            on_error.pop_all()
+        heads = frozenset(row.duplicate_of for row in members if row.duplicate_of is not None)
+        return LookedUp(documents, former, askers, dict(zip(askers, hits, strict=True)), heads, ticket)
+
+    def _asker(self, document: Document) -> Asker:
+        """Return a document that asks what it is a copy of."""
+        fingerprint, keys = document.fingerprint, document.keys
+        row = Row(
+            document.id,
+            fingerprint.value,
+            fingerprint.digest,
+            length=None if keys is None else keys.length,
+            time=document.time,
+            content=document.content,
+        )
+        features = None
+        if self._rule.confirm is not None:
+            features = TextFeatures(document.text, self._rule.fingerprinter, is_normalised=True)
+        return Asker(row, keys, self._rule.probe(row, keys), features, source=document.source)
+
+    def _in_order(self, asker: Asker, former: Row | None, is_backfill: bool) -> Asker:
+        """Return a document with its place in the order: a small change keeps it, else it comes now.
+
+        A backfill takes the time of a document that has one.
+        """
+        now = self._decider.tick()
+        row = replace(asker.row, order=now, written=now, version=None if former is None else former.version)
+        if former is not None and former.digest and (former.digest == row.digest or self._rule.is_near(former, row)):
+            return replace(asker, row=replace(row, order=former.order), keeps_order=True)
+        if is_backfill and row.time is not None:
+            return replace(asker, row=replace(row, order=row.time * 1000), keeps_order=True)
+        return replace(asker, row=row)
+
+    # --- take -------------------------------------------------------------------------------------------------------
+
+    def take(self, looked: LookedUp) -> list[Outcome]:
+        """Decide and write a batch that was looked up, and return an Outcome for each document, in their order.
+
+        After a duplicate under ``fail`` the rest of the batch is left out, and ``stopped`` holds the error. A document
+        of a backfill that another program changes meanwhile is left out.
+        """
+        outcomes: dict[str, Outcome] = {}
+        documents = looked.documents
+        for _ in range(ATTEMPTS):
+            late = self._round(looked, outcomes)
+            if not late:
+                break
+            self._store.refresh()
+            looked = self.look_up(late)
+        else:
+            looked.ticket.close()
+            outcomes |= {document.id: failed(document, CHANGED) for document in late}
+        self._decider.forget()
+        return [outcomes[document.id] for document in documents if document.id in outcomes]
+
+    def _round(self, looked: LookedUp, outcomes: dict[str, Outcome]) -> list[Document]:
+        """Decide and write documents. Return those that must be looked up again."""
+        late: list[Document] = []
+        with looked.ticket:
+            for part in self._parts(looked):
+                if self.stopped is None:
+                    late += self._take_part(part, looked, outcomes)
+        return late
+
+    def _parts(self, looked: LookedUp) -> Iterator[list[Document]]:
+        """Yield the documents in parts: after a document with copies these are decided again, before the next part."""
+        part: list[Document] = []
+        for document in looked.documents:
+            part.append(document)
+            if document.id in looked.askers and (document.id in looked.heads or self._pending.members([document.id])):
+                yield part
+                part = []
+        if part:
+            yield part
+
+    def _take_part(self, part: Sequence[Document], looked: LookedUp, outcomes: dict[str, Outcome]) -> list[Document]:
+        """Decide and write documents, then decide what was linked to them. Return those to look up again."""
+        entered: list[str] = []
+        replaced: list[str] = []
+        try:
+            with self._decider.lock:
+                decisions, late = self._decide(part, looked, entered)
+            outcomes |= {decision.document.id: decision.outcome for decision in decisions}
+            waits = self._unwritten_heads(decisions)
+            late += self._write([d for d in decisions if d.document.id not in waits], outcomes, replaced)
+            for event in waits.values():
+                event.wait()
+            waiting = [decision for decision in decisions if decision.document.id in waits]
+            late += self._write(waiting, outcomes, replaced) if waiting else []
+        finally:  # after an error nobody knows which are written
+            self._decider.drop_unwritten(entered)
+        self._decide_linked(replaced, outcomes)
+        return late
+
+    def _unwritten_heads(self, decisions: Sequence[_Decision]) -> dict[str, threading.Event]:
+        """Return the copies whose head another call is writing, and what is set when it is written."""
+        own = {decision.document.id for decision in decisions}
+        with self._decider.lock:
+            heads = {d.document.id: d.outcome.duplicate_of for d in decisions if d.entry is not None}
+            events = {id: self._pending.unwritten(head) for id, head in heads.items() if head and head not in own}
+        return {id: event for id, event in events.items() if event is not None}
+
+    # --- decide -----------------------------------------------------------------------------------------------------
+
+    def _decide(
+        self, part: Sequence[Document], looked: LookedUp, entered: list[str]
+    ) -> tuple[list[_Decision], list[Document]]:
+        """Return what was decided, and the documents that must be looked up again.
+
+        :param entered: gets the ids of the documents that are pending now.
+        """
+        decisions: dict[str, _Decision] = {}
+        late: list[Document] = []
+        askers: list[Asker] = []
+        documents = {document.id: document for document in part}
+        former_rows = {id: self._pending.row(id) or looked.former.get(id) for id in documents}
+        for id, document in documents.items():
+            former = former_rows[id]
+            if self._pending.unwritten(id) is not None:
+                late.append(document)  # another call is writing this id
+            elif document.stored is None and former is not None and former.digest == document.fingerprint.digest:
+                decisions[id] = self._same_text(document, former)
+            elif id in looked.askers:
+                askers.append(self._in_order(looked.askers[id], former, document.stored is not None))
+            else:
+                late.append(document)  # another call changed its text since it was looked up
+        entered += [asker.row.id for asker in askers]
+        hits = [looked.hits[asker.row.id] for asker in askers]
+        with closing(self._decider.decide(askers, hits, self._options.filter)) as choices:
+            for choice in choices:
+                id = choice.asker.row.id
+                decision = self._decision(documents[id], choice, former_rows[id])
+                if decision.entry is None:
+                    self._pending.drop(id)
+                if self.stopped is not None:
+                    break
+                decisions[id] = decision
+        return [decisions[id] for id in documents if id in decisions], late
+
+    def _same_text(self, document: Document, former: Row) -> _Decision:
+        """Return the decision for a document whose text is stored under its id."""
+        outcome = self._outcome(document, "unchanged", former.duplicate_of)
+        if document.content == former.content and former.time == document.time:
+            return _Decision(document, outcome)
+        row = replace(former, content=document.content, time=document.time)
+        keys = () if document.keys is None else document.keys.shingles
+        return _Decision(document, replace(outcome, outcome="updated"), Entry(row, keys, document.source))
+
+    def _decision(self, document: Document, choice: Choice, former: Row | None) -> _Decision:
+        """Return the decision for a document whose text is not stored under its id."""
+        original, row = choice.original, choice.asker.row
+        name: OutcomeName = "new"
+        if original is not None:
+            name = "exact_duplicate" if original.exact else "near_duplicate"
+        is_update = former is not None and bool(former.digest)
+        if original is not None and not is_update and document.stored is None and self._options.on_duplicate != "index":
+            if self._options.on_duplicate == "fail":
+                self.stopped = _duplicate_found(document, original)
+            return _Decision(document, replace(self._outcome(document, name, original.id, choice), stored=False))
+        if is_update and former is not None:
+            same = document.stored is not None and former.digest == row.digest
+            name = "unchanged" if same and former.duplicate_of == row.duplicate_of else "updated"
+        outcome = self._outcome(document, name, row.duplicate_of, choice)
+        entry = Entry(row, choice.asker.key_values, document.source)
+        return _Decision(document, outcome, entry, is_update and former is not None and former.digest != row.digest)
+
+    def _outcome(
+        self, document: Document, name: OutcomeName, duplicate_of: str | None, choice: Choice | None = None
+    ) -> Outcome:
+        original = None if choice is None else choice.original
+        return Outcome(
+            document.id,
+            name,
+            duplicate_of=duplicate_of,
+            distance=None if original is None else original.distance,
+            similarity=None if original is None else original.similarity,
+            stored=True,
+            fingerprinted=document.fingerprint.value is not None,
+            place=document.place,
+            left_out=0 if choice is None else choice.left_out,
+        )
+
+    # --- write ------------------------------------------------------------------------------------------------------
+
+    def _write(
+        self, decisions: Sequence[_Decision], outcomes: dict[str, Outcome], replaced: list[str]
+    ) -> list[Document]:
+        """Write documents. Return those that must be looked up again."""
+        lost = self._without_head([decision for decision in decisions if decision.entry is not None])
+        entries = [d.entry for d in decisions if d.entry is not None and d.document.id not in lost]
+        written = self._store.write(entries) if entries else Written({}, frozenset(), {})
+        late = []
+        with self._decider.lock:
+            for decision in decisions:
+                id, entry = decision.document.id, decision.entry
+                if entry is None:
+                    continue
+                if id in written.versions:
+                    self._settle(entry, written)
+                    replaced += [id] if decision.replaces_text else []
+                    continue
+                self._pending.drop(id)
+                if id in written.refused:
+                    outcomes[id] = failed(decision.document, written.refused[id])
+                    replaced.append(id)
+                elif decision.document.stored is not None:
+                    del outcomes[id]  # another program changed it: the next backfill takes it
+                else:
+                    late.append(decision.document)
+                    replaced.append(id)
+        return late
+
+    def _settle(self, entry: Entry, written: Written) -> None:
+        """Say that a document is written. One with the same text as before need not be pending."""
+        if entry.row.id not in self._pending:
+            return
+        if self._pending.unwritten(entry.row.id) is None:
+            self._pending.enter_stored([replace(entry.row, version=written.versions[entry.row.id])], [entry.keys])
+        else:
+            self._pending.write(entry.row.id, written.versions[entry.row.id])
+
+    def _without_head(self, decisions: Sequence[_Decision]) -> set[str]:
+        """Return the copies whose head is none any more: it was refused or removed, or became a copy."""
+        own = {decision.document.id for decision in decisions}
+        heads = {d.document.id: d.outcome.duplicate_of for d in decisions if d.outcome.duplicate_of is not None}
+        heads = {id: head for id, head in heads.items() if head not in own}
+        with self._decider.lock:
+            rows = {head: self._pending.row(head) for head in heads.values() if head in self._pending}
+        if self._store.lags:  # another program may have changed what search still finds
+            unknown = sorted({head for head in heads.values() if head not in rows})
+            rows |= dict.fromkeys(unknown) | {id: stored.row for id, stored in self._store.read(unknown).items()}
+        is_head = {id for id, row in rows.items() if row is not None and row.duplicate_of is None}
+        return {id for id, head in heads.items() if head in rows and head not in is_head}
+
+    def _decide_linked(self, replaced: Sequence[str], outcomes: dict[str, Outcome]) -> None:
+        """Decide again what is linked to documents whose text changed, or that the store did not take."""
+        if not replaced:
+            return
+        for id, choice in self._decider.again(replaced, self._options.filter).items():
+            former = outcomes.get(id)
+            head = None if former is None else outcomes.get(former.duplicate_of or "")
+            if former is not None and head is not None and head.outcome == "failed":
+                outcomes[id] = _with_original(former, choice.original)
+
+
+def _with_original(outcome: Outcome, original: Original | None) -> Outcome:
+    """Return the Outcome of a duplicate whose head the store did not take."""
+    if original is None:
+        return replace(outcome, outcome="new", duplicate_of=None, distance=None, similarity=None)
+    return replace(
+        outcome,
+        outcome="exact_duplicate" if original.exact else "near_duplicate",
+        duplicate_of=original.id,
+        distance=original.distance,
+        similarity=original.similarity,
+    )
+
+
+def _duplicate_found(document: Document, original: Original) -> DuplicateFound:
+    near = "" if original.similarity is None else f" (similarity {original.similarity:.0%})"
+    return DuplicateFound(
+        f"{document.place}: {document.id!r} is a duplicate of {original.id!r}{near}. "
+        "The documents before it are stored; it and those after it are not (on_duplicate is 'fail')"
+    )

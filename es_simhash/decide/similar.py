@@ -1,0 +1,141 @@
+"""Find the documents that are near a text or a stored document. Nothing is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from es_simhash.decide.choose import distance_or_more
+from es_simhash.decide.texts import Texts
+from es_simhash.errors import InputError
+from es_simhash.search.hamming import hamming_distance
+from es_simhash.search.keys import TextKeys, keys_of_texts
+from es_simhash.similarity.confirm import TextFeatures
+from es_simhash.similarity.text_fields import text_of
+from es_simhash.store.types import MOST_HITS, Probe, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from es_simhash.decide.rule import ResolvedRule
+    from es_simhash.store.protocol import Filter, Store
+    from es_simhash.store.types import Hits
+
+AHEAD = 2_000
+"""Texts that are read together before several texts are compared."""
+
+
+class Matches(list["Match"]):
+    """A list of Matches, the nearest first.
+
+    :ivar left_out: at least so many more documents may be near, and were not compared. The list is complete if it is 0.
+    """
+
+    def __init__(self, matches: Iterable[Match] = (), left_out: int = 0) -> None:
+        super().__init__(matches)
+        self.left_out = left_out
+
+    @property
+    def complete(self) -> bool:
+        """Every duplicate is in the list."""
+        return not self.left_out
+
+
+@dataclass(frozen=True)
+class Match:
+    """A stored document that is near.
+
+    :param distance: Hamming distance in bits; None if one of the two has no fingerprint.
+    :param exact: the normalised texts have one digest. The distance is 0 then.
+    :param similarity: of the texts, where they decide, 1 for an exact duplicate; else None.
+    """
+
+    id: str
+    distance: int | None
+    exact: bool
+    similarity: float | None = None
+
+
+def similar(
+    store: Store,
+    texts: Sequence[str],
+    rule: ResolvedRule,
+    filter: Filter | None = None,
+    times: Sequence[int] | None = None,
+) -> list[Matches]:
+    """Return for each text the stored documents that are duplicates of it.
+
+    :param times: of the texts, in milliseconds since 1970; needed if the rule has a window.
+    """
+    features = [TextFeatures(text, rule.fingerprinter) for text in texts]
+    normalised = [own.normalised for own in features]
+    fingerprints = rule.fingerprinter.fingerprints_normalised(normalised)
+    keys: Sequence[TextKeys | None] = keys_of_texts(normalised) if rule.by == "keys" else [None] * len(texts)
+    rows = [
+        Row("", fingerprint.value, fingerprint.copy_digest or "", time=None if times is None else times[number])
+        for number, fingerprint in enumerate(fingerprints)
+    ]
+    probes = [_wide(rule.probe(row, key), rule) for row, key in zip(rows, keys, strict=True)]
+    hits = store.search(probes, filter, heads=False)
+    reader = Texts(store, rule)
+    _read_ahead(reader, rows, hits, rule)
+    return [_matches(*one, rule, reader) for one in zip(rows, features, hits, strict=True)]
+
+
+def similar_to_fingerprint(store: Store, row: Row, rule: ResolvedRule, filter: Filter | None = None) -> Matches:
+    """Return the stored documents that are duplicates by a fingerprint and a digest. No text is compared.
+
+    :param rule: one that compares no texts.
+    """
+    [hits] = store.search([_wide(rule.probe(row, None), rule)], filter, heads=False)
+    return _matches(row, None, hits, rule, Texts(store, rule))
+
+
+def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Filter | None = None) -> Matches:
+    """Return the stored documents that are duplicates of a stored document, without that document.
+
+    :raises InputError: if there is no such document, or it has no fingerprint; if it has no text although texts decide.
+    """
+    stored = store.read([id], rule.text_fields).get(id)
+    if stored is None:
+        raise InputError(f"there is no document with id {id!r}: ingest it first, or give its text")
+    if not stored.row.digest:
+        raise InputError(f"document {id!r} has no fingerprint: ingest it again, or run backfill")
+    if rule.confirm is None:
+        matches = similar_to_fingerprint(store, stored.row, rule, filter)
+    else:
+        text = text_of(stored.source or {}, rule.text_fields)
+        times = None if stored.row.time is None else [stored.row.time]
+        [matches] = similar(store, [text], rule, filter, times)
+    return Matches((match for match in matches if match.id != id), matches.left_out)
+
+
+def _wide(probe: Probe, rule: ResolvedRule) -> Probe:
+    """Return the Probe for all near documents, where no texts limit how many can be compared."""
+    return probe if rule.by == "keys" else replace(probe, most=MOST_HITS)
+
+
+def _read_ahead(reader: Texts, rows: Sequence[Row], hits: Sequence[Hits], rule: ResolvedRule) -> None:
+    """Read the texts of the candidates of several texts together."""
+    if rule.confirm is None:
+        return
+    pairs = ((row, other) for row, found in zip(rows, hits, strict=True) for other in found.rows)
+    reader.read_ahead(islice((other for row, other in pairs if other.digest != row.digest), AHEAD))
+
+
+def _matches(row: Row, features: TextFeatures | None, hits: Hits, rule: ResolvedRule, reader: Texts) -> Matches:
+    """Return the documents that are duplicates, of those that may be."""
+    exact = {other.id: other for other in [*hits.same, *hits.rows] if row.digest and other.digest == row.digest}
+    near = [other for other in hits.rows if other.id not in exact and rule.allows(row, other)]
+    near.sort(key=lambda other: (distance_or_more(row, other), other.id))
+    similarity = None if rule.confirm is None else 1.0
+    matches = [Match(id, 0, True, similarity) for id in sorted(exact)]
+    if rule.confirm is None or features is None:
+        matches += [Match(other.id, hamming_distance(row.fingerprint, other.fingerprint), False) for other in near]
+        return Matches(matches, hits.left_out)
+    known = [(other, text) for other, text in zip(near, reader.of_rows(near), strict=True) if text is not None]
+    for index, value in rule.confirm.similar_among(features, [text for _, text in known]):
+        other = known[index][0]
+        matches.append(Match(other.id, hamming_distance(row.fingerprint, other.fingerprint), False, value))
+    return Matches(matches, hits.left_out)

@@ -1,0 +1,80 @@
+"""The features of stored texts that are compared. Those used lately are kept."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from es_simhash.errors import InputError
+from es_simhash.similarity.confirm import TextFeatures
+from es_simhash.similarity.text_fields import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from es_simhash.decide.rule import ResolvedRule
+    from es_simhash.store.protocol import Store
+    from es_simhash.store.types import Row, Stored
+
+_log = logging.getLogger("es_simhash")
+
+KEPT = 4_000_000
+"""Characters of the texts that are kept: some 60 MB."""
+READ_AT_ONCE = 100
+"""Documents whose texts are read in one request."""
+
+
+class Texts:
+    """The texts of a store, by digest."""
+
+    def __init__(self, store: Store, rule: ResolvedRule) -> None:
+        self._store, self._rule = store, rule
+        self._kept: OrderedDict[str, TextFeatures] = OrderedDict()
+        self._characters = 0
+        self._warned: set[str] = set()
+        self._lock = threading.Lock()
+
+    def keep(self, digest: str, features: TextFeatures) -> None:
+        """Keep the features of a text."""
+        with self._lock:
+            if digest in self._kept:
+                self._kept.move_to_end(digest)
+                return
+            self._kept[digest] = features
+            self._characters += len(features.normalised)
+            while self._characters > KEPT and len(self._kept) > 1:
+                _, oldest = self._kept.popitem(last=False)
+                self._characters -= len(oldest.normalised)
+
+    def of_rows(self, rows: Sequence[Row]) -> list[TextFeatures | None]:
+        """Return the features of stored texts. None for a document that is gone, has another text now, or has none."""
+        known = {row.digest: self._kept.get(row.digest) for row in rows}
+        missing = {row.id: row for row in rows if known[row.digest] is None}
+        ids = sorted(missing)
+        for start in range(0, len(ids), READ_AT_ONCE):
+            stored = self._store.read(ids[start : start + READ_AT_ONCE], self._rule.text_fields)
+            for id, document in stored.items():
+                row = missing[id]
+                if document.row.digest == row.digest and (features := self.of_stored(document)) is not None:
+                    known[row.digest] = features
+                    self.keep(row.digest, features)
+        return [known[row.digest] for row in rows]
+
+    def of_stored(self, stored: Stored) -> TextFeatures | None:
+        """Return the features of a document that was read with its text; None, with a warning, if it has none."""
+        try:
+            return TextFeatures(text_of(stored.source or {}, self._rule.text_fields), self._rule.fingerprinter)
+        except InputError as error:
+            self._warn(stored.row.id, str(error))
+            return None
+
+    def read_ahead(self, rows: Iterable[Row]) -> None:
+        """Read the texts of documents that will probably be compared."""
+        self.of_rows(list({row.digest: row for row in rows if row.digest not in self._kept}.values()))
+
+    def _warn(self, id: str, reason: str) -> None:
+        if id not in self._warned:
+            self._warned.add(id)
+            _log.warning("stored document %r is left out of comparisons: %s", id, reason)

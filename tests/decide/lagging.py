@@ -1,0 +1,43 @@
+"""A store whose search lags behind its writes, as a server's does."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING
+
+from es_simhash.near.memory import Memory
+from es_simhash.store.memory_store import MemoryStore
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from es_simhash.store.protocol import Filter
+    from es_simhash.store.types import Description, Hits, Probe, Row
+
+
+class LaggingStore(MemoryStore):
+    """Search sees the documents as they were at the last refresh."""
+
+    lags = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._visible = Memory(keys=True, fingerprints=True)
+
+    def set_up(self, wanted: Description) -> str:
+        done = super().set_up(wanted)
+        self.refresh()
+        return done
+
+    def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
+        current, self._memory = self._memory, self._visible
+        try:
+            return super().search(probes, filter, heads=heads)
+        finally:
+            self._memory = current
+
+    def members(self, heads: Sequence[str]) -> list[Row]:
+        return self._visible.members(heads)
+
+    def refresh(self) -> None:
+        self._visible = copy.deepcopy(self._memory)

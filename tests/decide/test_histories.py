@@ -1,0 +1,111 @@
+"""Random histories: a batch at a time, what is decided and stored is what the slow reference decides."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from es_simhash.decide.decider import Decider
+from es_simhash.decide.group import group
+from es_simhash.decide.remove import remove
+from es_simhash.decide.run import Options, Run
+from es_simhash.store.memory_store import MemoryStore
+from es_simhash.store.types import Description, Scan
+from tests.decide.lagging import LaggingStore
+from tests.decide.reference import FINGERPRINTER, Plain, documents, resolved
+
+WORDS = [
+    "今日",
+    "要闻",
+    "市气象台",
+    "发布",
+    "暴雨",
+    "橙色",
+    "预警",
+    "城区",
+    "部分",
+    "路段",
+    "积水",
+    "交警",
+    "提醒",
+    "市民",
+    "规划",
+    "路线",
+    "出行",
+    "安全",
+    "地铁",
+    "三号线",
+    "开通",
+    "运营",
+    "列车",
+    "车站",
+    "全程",
+    "时间",
+    "记者",
+    "获悉",
+    "项目",
+    "建设",
+]
+TEMPLATE = "本市将于近期对部分小区停水检修，请居民提前储水，恢复供水时间以通知为准，编号为"
+
+
+def text(chance: random.Random, texts: list[str]) -> str:
+    """Return a text: new, a copy, a near copy, a short one, or one of a template."""
+    kind = chance.random()
+    if texts and kind < 0.15:
+        return chance.choice(texts)
+    if texts and kind < 0.45:
+        edited = list(chance.choice(texts))
+        for _ in range(max(1, len(edited) // 25)):
+            edited[chance.randrange(len(edited))] = chance.choice("天地玄黄宇宙洪荒")
+        return "".join(edited)
+    if kind < 0.6:
+        return "".join(chance.choices(WORDS, k=chance.randrange(2, 6)))
+    if kind < 0.7:
+        return TEMPLATE + "".join(chance.choices("甲乙丙丁戊己庚辛", k=6))
+    return "，".join("".join(chance.choices(WORDS, k=5)) for _ in range(chance.randrange(3, 12)))
+
+
+@pytest.mark.parametrize("rule", ["copy", "fingerprint", "exact"])
+@pytest.mark.parametrize("store_type", [MemoryStore, LaggingStore])
+@pytest.mark.parametrize("size", [1, 7, 500])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_history_has_the_outcomes_and_links_of_the_reference(
+    rule: str, store_type: type[MemoryStore], size: int, seed: int
+) -> None:
+    chance = random.Random(f"{rule} {size} {seed}")
+    checked, store = resolved(rule), store_type()
+    store.set_up(Description(scheme=FINGERPRINTER.scheme, keys=True))
+    decider, plain, texts = Decider(store, checked), Plain(checked), list[str]()
+    for _ in range(30):
+        if texts and chance.random() < 0.2:
+            ids = [str(chance.randrange(150)) for _ in range(chance.randrange(1, 6))]
+            remove(decider, ids)
+            plain.remove(ids)
+        elif chance.random() < 0.1:
+            store.refresh()
+        else:
+            sources: dict[str, dict[str, Any]] = {}
+            for _ in range(chance.randrange(1, 12)):
+                id = str(chance.randrange(150))
+                sources[id] = {"id": id, "text": text(chance, texts), "other": chance.randrange(2)}
+                texts.append(sources[id]["text"])
+            batch = documents(list(sources.values()), checked)
+            run = Run(decider, Options())
+            for start in range(0, len(batch), size):
+                part = batch[start : start + size]
+                outcomes = [(o.outcome, o.duplicate_of) for o in run.take(run.look_up(part))]
+                assert outcomes == [plain.ingest(document) for document in part]
+            assert links(store) == plain.links()
+    decider.forget(now=True)
+    report = group(store, checked)
+    plain.group()
+    assert links(store) == plain.links()
+    assert report.documents == len(plain.known)
+
+
+def links(store: MemoryStore) -> dict[str, str | None]:
+    """Return what each stored document is a copy of."""
+    return {stored.row.id: stored.row.duplicate_of for page in store.scan(Scan()) for stored in page}
