@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import NotSetUp, SchemeMismatch
 from es_simhash.near.memory import Memory
-from es_simhash.search.filters import matches
+from es_simhash.search.filters import matches_parsed, parse_filter
 from es_simhash.similarity.text_fields import field_value
+from es_simhash.store.description import extended, not_set_up
 from es_simhash.store.types import Description, Hits, Row, Scan, Stored, UserState, Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from es_simhash.search.filters import Filter as ParsedFilter
     from es_simhash.store.protocol import Filter
     from es_simhash.store.types import Entry, Link, Probe
 
@@ -39,26 +39,16 @@ class MemoryStore:
     def describe(self) -> Description:
         """Return how the store was set up."""
         if self._description is None:
-            raise NotSetUp(f"{self.name} was not set up: call setup()")
+            raise not_set_up(self.name, "it is empty")
         return self._description
 
     def set_up(self, wanted: Description) -> str:
         """Make what is missing."""
         former = self._description
-        if former is None:
-            self._description = replace(wanted, instance=uuid.uuid4().hex)
-            self._memory = Memory(keys=wanted.keys, fingerprints=True)
-            return "created"
-        if wanted.scheme is not None and former.scheme not in (None, wanted.scheme):
-            raise SchemeMismatch(f"{self.name} has another Scheme: {former.scheme}, and not {wanted.scheme}")
-        if wanted.seen is not None and former.seen not in (None, wanted.seen):
-            raise SchemeMismatch(f"{self.name} has other seen items: {former.seen}, and not {wanted.seen}")
-        changed = former
-        if former.scheme is None and wanted.scheme is not None:
-            changed = replace(wanted, instance=former.instance, seen=former.seen)
-            self._memory = Memory(keys=wanted.keys, fingerprints=True)
-        self._description = replace(changed, seen=changed.seen or wanted.seen)
-        return "unchanged" if self._description == former else "added"
+        self._description = extended(former, wanted, self.name)
+        if former is None or former.scheme is None:
+            self._memory = Memory(keys=self._description.keys, fingerprints=True)
+        return "created" if former is None else "unchanged" if former == self._description else "added"
 
     def change(self, description: Description) -> None:
         """Keep another rule, id field and ``stale``."""
@@ -78,7 +68,8 @@ class MemoryStore:
         """Return what may be near each Probe."""
         if filter is None:
             return self._memory.search(probes, heads=heads)
-        return self._memory.search(probes, heads=heads, matches=lambda row: self._matches(row.id, filter))
+        parsed = parse_filter(filter)
+        return self._memory.search(probes, heads=heads, matches=lambda row: self._matches(row.id, parsed))
 
     def members(self, heads: Sequence[str]) -> list[Row]:
         """Return the documents that are copies of one of these heads."""
@@ -86,7 +77,7 @@ class MemoryStore:
 
     def scan(self, scan: Scan) -> Iterator[list[Stored]]:
         """Yield documents in lists."""
-        rows = [row for row in self._memory.rows() if self._is_scanned(row, scan)]
+        rows = self._scanned(scan)
         if scan.by_order:
             rows.sort(key=lambda row: row.order)
         if scan.by_field is not None:
@@ -101,15 +92,19 @@ class MemoryStore:
 
     def count(self, filter: Filter | None, *, missing: bool | None = None) -> int:
         """Return how many documents match a filter."""
-        wanted = Scan(filter=filter, missing=missing)
-        return sum(self._is_scanned(row, wanted) for row in self._memory.rows())
+        return len(self._scanned(Scan(filter=filter, missing=missing)))
 
     def refresh(self) -> None:
         """Do nothing: a write is found at once."""
 
     def write(self, entries: Sequence[Entry]) -> Written:
         """Write documents, each on the version that it replaces."""
-        conflicts = {entry.row.id for entry in entries if self._version_of(entry.row.id) != entry.row.version}
+        conflicts = {
+            entry.row.id
+            for entry in entries
+            if self._version_of(entry.row.id) != entry.row.version
+            or (entry.row.version is None and entry.source is None)
+        }
         accepted = [entry for entry in entries if entry.row.id not in conflicts]
         rows = [replace(entry.row, version=self._next_version()) for entry in accepted]
         for entry in accepted:
@@ -173,15 +168,18 @@ class MemoryStore:
         self._version += 1
         return self._version
 
-    def _matches(self, id: str, filter: Filter) -> bool:
-        return matches(json.loads(self._sources[id]), id, filter)
+    def _matches(self, id: str, filter: ParsedFilter) -> bool:
+        return matches_parsed(json.loads(self._sources[id]), id, filter)
 
-    def _is_scanned(self, row: Row, scan: Scan) -> bool:
-        if scan.missing is not None and scan.missing == bool(row.digest):
-            return False
-        if scan.since is not None and row.written < scan.since:
-            return False
-        return scan.filter is None or self._matches(row.id, scan.filter)
+    def _scanned(self, scan: Scan) -> list[Row]:
+        filter = None if scan.filter is None else parse_filter(scan.filter)
+        return [
+            row
+            for row in self._memory.rows()
+            if (scan.missing is None or scan.missing != bool(row.digest))
+            and (scan.since is None or row.written >= scan.since)
+            and (filter is None or self._matches(row.id, filter))
+        ]
 
     def _source(self, id: str, fields: Sequence[str] | None) -> dict[str, Any] | None:
         if fields is not None and not fields:

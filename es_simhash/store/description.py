@@ -1,0 +1,93 @@
+"""A Description as a JSON object, as stores keep it."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.bloom.seen import SeenConfig
+from es_simhash.errors import NotSetUp, SchemeMismatch, SimhashError, StoreError, set_up_by
+from es_simhash.fingerprinting.scheme import Scheme
+from es_simhash.similarity.rule import DuplicateRule
+from es_simhash.store.types import Description
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FORMAT = 2
+"""The format of what a store keeps."""
+
+
+def to_json(description: Description) -> dict[str, Any]:
+    """Return a Description as a JSON object."""
+    scheme, rule, seen = description.scheme, description.rule, description.seen
+    return {
+        "format": FORMAT,
+        "scheme": scheme and scheme.to_dict(),
+        "keys": description.keys,
+        "rule": rule and {**rule.to_dict(), "text_field": list(rule.text_fields)},
+        "id_field": description.id_field,
+        "seen": seen and seen.to_dict(),
+        "instance": description.instance,
+        "stale": description.stale,
+    }
+
+
+def from_json(values: Mapping[str, Any], name: str) -> Description:
+    """Return the Description that :func:`to_json` wrote.
+
+    :param name: of the store, for messages.
+    :raises StoreError: if this release cannot read the values.
+    """
+    if values.get("format") != FORMAT:
+        raise StoreError(f"{name} has format {values.get('format')!r}, this release reads {FORMAT}: use another store")
+    try:
+        return Description(
+            scheme=Scheme.from_dict(values["scheme"]) if values["scheme"] else None,
+            keys=values["keys"],
+            rule=_rule(values["rule"]) if values["rule"] else None,
+            id_field=values["id_field"],
+            seen=SeenConfig.from_dict(values["seen"]) if values["seen"] else None,
+            instance=values["instance"],
+            stale=values["stale"],
+        )
+    except (SimhashError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise StoreError(f"what {name} keeps of its set-up cannot be used ({error}): upgrade es_simhash") from error
+
+
+def _rule(values: Mapping[str, Any]) -> DuplicateRule:
+    text_field = values["text_field"]
+    rule = DuplicateRule.from_dict({name: value for name, value in values.items() if name != "text_field"})
+    return replace(rule, text_field=text_field)
+
+
+def extended(stored: Description | None, wanted: Description, name: str) -> Description:
+    """Return what a store keeps after a set-up: what it kept, with what is missing of what is wanted.
+
+    :param stored: None if the store was not set up.
+    :param name: of the store, for messages.
+    :raises SchemeMismatch: if it was set up with another Scheme, or another configuration of seen items.
+    """
+    if stored is None:
+        return replace(wanted, instance=uuid.uuid4().hex)
+    if None not in (stored.scheme, wanted.scheme) and stored.scheme != wanted.scheme:
+        raise SchemeMismatch(
+            f"{name} holds fingerprints of {stored.scheme}, this program makes fingerprints of {wanted.scheme}: open "
+            "the store without a Scheme to use its own, or put these documents into another store"
+        )
+    if None not in (stored.seen, wanted.seen) and stored.seen != wanted.seen:
+        raise SchemeMismatch(
+            f"the seen items of {name} were set up with {stored.seen}, not with {wanted.seen}: leave the configuration "
+            "out to use the store's own, or use another store"
+        )
+    documents = stored if stored.scheme is not None or wanted.scheme is None else wanted
+    return replace(documents, instance=stored.instance, seen=stored.seen or wanted.seen)
+
+
+def not_set_up(name: str, reason: str) -> NotSetUp:
+    """Return the error for a store that was not set up.
+
+    :param reason: what is at its address.
+    """
+    return NotSetUp(f"{name} is not set up ({reason}): {set_up_by(name)}")

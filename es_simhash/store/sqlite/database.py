@@ -1,0 +1,210 @@
+"""The SQLite file: its connections, its transactions, its errors."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from es_simhash.errors import InputError, StoreError, StoreUnavailable, one_line
+from es_simhash.files import create_for_owner
+from es_simhash.store.description import not_set_up
+from es_simhash.store.sqlite.functions import add_functions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Identity = tuple[int, int]
+    """The device and the inode of a file."""
+
+APPLICATION = 0x53696D68
+"""The application id in the file, "Simh". By this id, SQLite files of different programs are told apart."""
+CACHE_KIB = 65_536
+"""KiB of the file that a connection may keep in memory."""
+LOG_PAGES = 16_000
+"""Pages of the write-ahead log (64 MB) from which on they are copied into the file. A batch changes thousands of pages,
+and the next batch changes many of them again."""
+_RETRY_SECONDS = 0.01
+"""Seconds between two attempts of a statement for which SQLite itself does not wait."""
+
+
+class Database:
+    """One connection, which all threads of the program use, one at a time.
+
+    Nothing but the connection is remembered of the file. If another file is at the path, that one is opened.
+
+    :param path: path of the file. It is opened at the first use.
+    :param busy: seconds for which a write waits for the write of another process.
+    """
+
+    def __init__(self, path: str, busy: float) -> None:
+        self.path, self.name = path, f"sqlite:///{path}"
+        self._busy = busy
+        self._connection: sqlite3.Connection | None = None
+        self._opened: Identity | None = None
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def transaction(self, *, write: bool, create: bool = False) -> Iterator[sqlite3.Connection]:
+        """Yield the connection in a transaction. Other threads wait until the block ends.
+
+        If the block raises, nothing is changed. Without ``write`` it sees one state of the file.
+
+        :param create: make the file, if there is none.
+        :raises NotSetUp: if there is no file.
+        :raises StoreError: for every error of SQLite.
+        """
+        with self._lock, self._errors(), _transaction(self._current(create), write=write) as connection:
+            yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Yield a connection of its own that sees one state of the file. Others write meanwhile."""
+        with self._errors():
+            self._check_exists()
+            connection = self._connect()
+            try:
+                with _transaction(connection, write=False):
+                    yield connection
+            finally:
+                connection.close()
+
+    def close(self) -> None:
+        """Close the file. A second call does nothing. The next use opens the file again."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _current(self, create: bool) -> sqlite3.Connection:
+        """Return the connection to the file that is at the path now: an open file may have been deleted or replaced."""
+        if self._connection is not None and identity(self.path) != self._opened:
+            self.close()
+        if self._connection is None:
+            if not create:
+                self._check_exists()
+            self._connection = self._connect()
+            self._opened = identity(self.path)
+        return self._connection
+
+    def _check_exists(self) -> None:
+        if not Path(self.path).exists():
+            raise not_set_up(self.name, "there is no such file")
+
+    def _connect(self) -> sqlite3.Connection:
+        folder = Path(self.path).parent
+        if not folder.is_dir():
+            raise InputError(f"there is no folder {str(folder)!r} for the store {self.name}: make it first")
+        immutable = _cannot_change(self.path)
+        if not immutable:
+            create_for_owner(self.path)
+        address = f"file:{quote(self.path)}{'?immutable=1' if immutable else ''}"
+        connection = sqlite3.connect(
+            address, timeout=self._busy, isolation_level=None, check_same_thread=False, uri=True
+        )
+        try:
+            with _transaction(connection, write=False):
+                ours = self._is_ours(connection)
+            if not ours and not immutable:
+                with _transaction(connection, write=True):
+                    if not self._is_ours(connection):  # another process may have been faster
+                        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            if not immutable:
+                _use_write_ahead_log(connection, self._busy)
+            connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
+            add_functions(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _is_ours(self, connection: sqlite3.Connection) -> bool:
+        """Return True if the file has our application id, False if it is empty. Call it in a transaction.
+
+        :raises StoreError: if the file is the database of another program.
+        """
+        if connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION:
+            return True
+        if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+            raise StoreError(f"{self.name} is the database of another program: name another file")
+        return False
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Raise a StoreError in place of an error of SQLite."""
+        try:
+            yield
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # a message of SQLite may quote damaged bytes
+            raise self._store_error(one_line(error)) from error
+
+    def _store_error(self, reason: str) -> StoreError:
+        if "locked" in reason or "busy" in reason:
+            return StoreUnavailable(
+                f"{self.name}: another process has been writing to it for {self._busy} s: try again later"
+            )
+        if "no such table" in reason:
+            return not_set_up(self.name, "the file is empty")
+        if "decode" in reason:
+            return StoreError(f"{self.name} is damaged: a stored text is not UTF-8; restore the file from a copy")
+        if "not a database" in reason or "malformed" in reason:
+            return StoreError(f"{self.name}: the file is not an SQLite database, or is damaged: name another one")
+        if "readonly" in reason or "unable to open" in reason:
+            return StoreError(f"{self.name} can't be written or opened: check the path and its permissions")
+        if "full" in reason:
+            return StoreError(f"{self.name}: the disk is full: make room and try again")
+        return StoreError(f"{self.name}: {reason}")
+
+
+def identity(path: str) -> Identity | None:
+    """Return what tells a file from another one at its path; None if there is none."""
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _cannot_change(path: str) -> bool:
+    """Return whether a file is in a folder that this program may not write, and no other program has it open to write.
+
+    SQLite opens a file with a write-ahead log only if it can make files beside it. Such a file is opened as one that
+    never changes: then it can be read.
+    """
+    effective = os.access in os.supports_effective_ids
+    may_write = os.access(Path(path).parent, os.W_OK, effective_ids=effective)
+    return os.path.exists(path) and not may_write and not os.path.exists(f"{path}-wal")
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection, *, write: bool) -> Iterator[sqlite3.Connection]:
+    connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+    try:
+        yield connection
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection, busy: float) -> None:
+    """Turn on the write-ahead log, so that readers do not wait while a batch is written.
+
+    SQLite does not wait for the lock that this needs, so the statement is repeated until it succeeds.
+    """
+    end = time.monotonic() + busy
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() >= end:
+                raise
+            time.sleep(_RETRY_SECONDS)
+        else:
+            return

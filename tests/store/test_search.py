@@ -1,0 +1,255 @@
+"""The laws of a search: what may be near is found, against a comparison with all documents."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from es_simhash.errors import InputError
+from es_simhash.search.filters import matches
+from es_simhash.search.keys import KeyQuery, key_queries, keys_of_texts
+from es_simhash.store.types import SAME, Entry, Hits, Probe, Row
+from tests.store.documents import document, entry, ids, keys, link, put
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from es_simhash.store.protocol import Store
+    from tests.store.conftest import Stores
+
+many_stores = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+
+
+def find(store: Store, probe: Probe, filter: dict[str, Any] | None = None, *, heads: bool = False) -> Hits:
+    """Return what may be near one Probe."""
+    [hits] = store.search([probe], filter, heads=heads)
+    return hits
+
+
+def near(store: Store, fingerprint: int, distance: int) -> list[str]:
+    """Return the ids of what is within a distance."""
+    return ids(find(store, Probe(fingerprint, distance=distance)).rows)
+
+
+def flipped(value: int, bits: Sequence[int]) -> int:
+    """Return a fingerprint in which some bits are flipped."""
+    for bit in bits:
+        value ^= 1 << bit
+    return value
+
+
+# --- fingerprints ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("distance", range(8))
+@many_stores
+@given(
+    base=st.integers(0, (1 << 64) - 1),
+    spreads=st.lists(st.lists(st.integers(0, 63), max_size=9, unique=True), min_size=1, max_size=40),
+)
+def test_all_fingerprints_within_the_distance_are_found(
+    stores: Stores, distance: int, base: int, spreads: list[list[int]]
+) -> None:
+    store = stores.ready()
+    values = {f"{number}": flipped(base, bits) for number, bits in enumerate(spreads)}
+    put(store, *(entry(id, value) for id, value in values.items()), entry("none"))
+    expected = {id for id, value in values.items() if (value ^ base).bit_count() <= distance}
+    assert set(near(store, base, distance)) == expected
+
+
+def test_the_smallest_order_comes_first(store: Store) -> None:
+    put(store, entry("a", 1, order=3), entry("b", 3, order=1), entry("c", 2, order=2))
+    assert near(store, 1, 3) == ["b", "c", "a"]
+
+
+def test_a_probe_gets_what_it_wants_at_most(store: Store) -> None:
+    put(store, *(entry(f"{number}", 0, "p1", order=number) for number in range(9)))
+    for probe in (Probe(0, most=4), Probe(queries=(KeyQuery(keys("p1"), 1),), most=4)):
+        hits = find(store, probe)
+        assert ids(hits.rows) == ["0", "1", "2", "3"]
+        assert 1 <= hits.left_out <= 5
+    assert find(store, Probe(0, most=9)).left_out == 0
+
+
+def test_probes_are_answered_in_their_order(store: Store) -> None:
+    put(store, entry("a", 0), entry("b", 0xFFFF0000))
+    assert [ids(hits.rows) for hits in store.search([Probe(0xFFFF0000), Probe(0), Probe()], None, heads=True)] == [
+        ["b"],
+        ["a"],
+        [],
+    ]
+    assert store.search([], None, heads=True) == []
+
+
+def test_what_was_replaced_or_removed_is_not_found(store: Store) -> None:
+    put(store, entry("a", 0, "p1", "g1"), entry("b", 0, "p1"))
+    put(store, entry("a", (1 << 64) - 1, "p2", digest="other"))
+    store.remove({"b": None})
+    store.refresh()
+    hits = find(store, Probe(0, "digest of a", (KeyQuery(keys("p1", "g1"), 1),)))
+    assert (hits.rows, hits.same) == ([], [])
+    assert ids(find(store, Probe((1 << 64) - 1, queries=(KeyQuery(keys("p2"), 1),))).rows) == ["a"]
+
+
+# --- digests ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_documents_with_the_digest_are_found(store: Store) -> None:
+    put(store, *(entry(f"{9 - number}", digest="d", order=9 - number) for number in range(9)), entry("other"))
+    assert ids(find(store, Probe(digest="d"), heads=True).same)[0] == "1"
+    assert len(find(store, Probe(digest="d"), heads=True).same) <= SAME
+    assert ids(find(store, Probe(digest="d")).same) == [f"{number}" for number in range(1, 10)]
+    assert ids(find(store, Probe(digest="d", most=5)).same) == [f"{number}" for number in range(1, 6)]
+
+
+def test_documents_without_a_digest_are_not_found_by_it(store: Store) -> None:
+    put(store, entry("a", digest=""))
+    assert find(store, Probe(digest="")).same == find(store, Probe(digest=None)).same == []
+
+
+# --- keys ------------------------------------------------------------------------------------------------------------
+
+names = st.sampled_from([f"{kind}{number}" for kind in "gpm" for number in range(8)])
+some_names = st.lists(names, min_size=1, max_size=12, unique=True)
+queries = st.one_of(
+    st.builds(lambda keys_, minimum: (keys_, minimum, None), some_names, st.integers(0, 3)),
+    st.builds(
+        lambda keys_, minimum, shortest, more: (keys_, minimum, (shortest, shortest + more)),
+        st.lists(names.filter(lambda name: name[0] == "g"), min_size=1, max_size=8, unique=True),
+        st.integers(0, 6),
+        st.integers(1, 60),
+        st.integers(0, 15),
+    ),
+)
+
+
+@many_stores
+@given(
+    texts=st.lists(st.tuples(some_names, st.integers(1, 75)), min_size=1, max_size=30),
+    asked=st.lists(queries, min_size=1, max_size=3),
+)
+def test_all_documents_that_fulfil_a_query_are_found(
+    stores: Stores, texts: list[tuple[list[str], int]], asked: list[tuple[list[str], int, tuple[int, int] | None]]
+) -> None:
+    store = stores.ready()
+    put(store, *(entry(f"{n}", None, *of_text, length=length) for n, (of_text, length) in enumerate(texts)))
+    each = tuple(KeyQuery(keys(*of_query), minimum, lengths) for of_query, minimum, lengths in asked)
+    expected = {
+        f"{n}"
+        for n, (of_text, length) in enumerate(texts)
+        if any(query.is_fulfilled_by(keys(*of_text), length) for query in each)
+    }
+    assert set(ids(find(store, Probe(queries=each)).rows)) == expected
+
+
+@many_stores
+@given(texts=st.lists(st.text("天地人水火山川日", min_size=1, max_size=70), min_size=2, max_size=20))
+def test_similar_short_texts_are_found(stores: Stores, texts: list[str]) -> None:
+    store = stores.ready()
+    of_texts = keys_of_texts(texts)
+    rows = [Row(f"{n}", None, f"{n}", one.length, order=n) for n, one in enumerate(of_texts)]
+    put(store, *(Entry(row, one.shingles, "{}") for row, one in zip(rows, of_texts, strict=True)))
+    asked = key_queries(of_texts[0], 0.8)
+    expected = {
+        f"{n}"
+        for n, one in enumerate(of_texts)
+        if any(query.is_fulfilled_by(one.shingles, one.length) for query in asked)
+    }
+    assert expected <= set(ids(find(store, Probe(queries=asked)).rows))
+
+
+def test_the_rarest_shared_keys_come_first(store: Store) -> None:
+    put(
+        store,
+        *(entry(f"{number}", None, "p1", "p2") for number in range(20)),
+        entry("one rare key", None, "p3"),
+        entry("a rare and a common key", None, "p1", "p3"),
+    )
+    rows = find(store, Probe(queries=(KeyQuery(keys("p1", "p2", "p3"), 1),))).rows
+    assert ids(rows[:2]) == ["a rare and a common key", "one rare key"]
+    assert ids(rows[2:]) == [f"{number}" for number in range(20)]
+
+
+def test_a_document_is_found_once_by_several_queries(store: Store) -> None:
+    put(store, entry("a", 0, "p1", "g1"))
+    probe = Probe(0, queries=(KeyQuery(keys("p1"), 1), KeyQuery(keys("g1"), 1, (1, 20))))
+    assert ids(find(store, probe).rows) == ["a"]
+
+
+# --- heads, times, filters -------------------------------------------------------------------------------------------
+
+
+def test_copies_are_left_out_of_a_search_for_heads(store: Store) -> None:
+    put(store, *(entry(id, 0, "p1", digest=id) for id in "abc"))
+    link(store, "b", "a")
+    probe = Probe(0, "b", (KeyQuery(keys("p1"), 1),))
+    assert ids(find(store, probe, heads=True).rows) == ["a", "c"]
+    assert ids(find(store, probe, heads=True).same) == ["b"]
+    assert ids(find(store, probe).rows) == ["a", "b", "c"]
+    link(store, "b", None)
+    link(store, "a", "b")
+    assert ids(find(store, probe, heads=True).rows) == ["b", "c"]
+
+
+def test_a_crowd_of_copies_hides_no_head(store: Store) -> None:
+    put(store, *(entry(f"{number}", 0, "p1", "g1", duplicate_of="head", digest="d") for number in range(1_200)))
+    put(store, entry("head", 0, "p1", "g1", digest="d"))
+    for probe in (
+        Probe(0, most=10),
+        Probe(queries=(KeyQuery(keys("p1"), 1),), most=10),
+        Probe(queries=(KeyQuery(keys("g1"), 1, (5, 15)),), most=10),
+    ):
+        assert ids(find(store, probe, heads=True).rows) == ["head"]
+
+
+def test_only_documents_in_the_times_are_found(store: Store) -> None:
+    put(store, *(entry(f"{time}", 0, "p1", digest="d", time=time) for time in (4, 5, 6, None)))
+    for times, expected in (((5, 6), ["5", "6"]), ((5, 5), ["5"]), (None, ["4", "5", "6", "None"])):
+        hits = find(store, Probe(0, "d", times=times))
+        assert ids(hits.rows) == ids(hits.same) == expected
+        assert ids(find(store, Probe(queries=(KeyQuery(keys("p1"), 1),), times=times)).rows) == expected
+
+
+def test_many_documents_outside_the_times_hide_none(store: Store) -> None:
+    put(store, *(entry(f"{number}", 0, "p1", time=1) for number in range(300)), entry("late", 0, "p1", time=2))
+    for probe in (
+        Probe(0, times=(2, 2), most=5),
+        Probe(queries=(KeyQuery(keys("p1"), 1),), times=(2, 2), most=5),
+    ):
+        hits = find(store, probe)
+        assert (ids(hits.rows), hits.left_out) == (["late"], 0)
+
+
+@pytest.mark.parametrize(
+    "filter",
+    [
+        {"match_all": {}},
+        {"term": {"lang": "zh"}},
+        {"terms": {"n": [1, 3]}},
+        {"range": {"n": {"gte": 2}}},
+        {"exists": {"field": "o.p"}},
+        {"ids": {"values": ["0", "9"]}},
+        {"bool": {"must": [{"term": {"lang": "en"}}], "must_not": {"term": {"n": 2}}}},
+    ],
+)
+def test_only_documents_that_match_the_filter_are_found(store: Store, filter: dict[str, Any]) -> None:
+    fields: list[dict[str, Any]] = [
+        {"lang": "zh", "n": 1},
+        {"lang": "zh", "n": [2, 3]},
+        {"lang": "en", "n": 2},
+        {"lang": "en", "n": 5, "o": {"p": "x"}},
+        {},
+    ]
+    put(store, *(document(f"{n}", one, fingerprint=0, digest="d") for n, one in enumerate(fields)))
+    hits = find(store, Probe(0, "d"), filter)
+    expected = [f"{n}" for n, one in enumerate(fields) if matches(json.loads(json.dumps(one)), f"{n}", filter)]
+    assert ids(hits.rows) == ids(hits.same) == expected
+
+
+def test_a_filter_that_cannot_be_evaluated_raises(store: Store) -> None:
+    with pytest.raises(InputError):
+        find(store, Probe(0), {"no_such_type": {}})
