@@ -123,10 +123,12 @@ class Pending:
         state.written.set()
 
     def drop(self, id: str) -> None:
-        """Forget a document that was not written: what the store has counts."""
+        """Forget a document that was not written, and the copies of it that wait for it: what the store has counts."""
         if id in self._states:
-            self._states.pop(id).written.set()
-            self._memory.drop(id)
+            waiting = [row.id for row in self._memory.members([id]) if self.unwritten(row.id) is not None]
+            for dropped in [id, *waiting]:
+                self._states.pop(dropped).written.set()
+                self._memory.drop(dropped)
 
     def drop_undecided(self) -> None:
         """Forget documents that were not decided after all."""

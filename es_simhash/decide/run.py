@@ -6,6 +6,7 @@ program wrote meanwhile goes into the next round. At last, what was linked to fo
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
@@ -71,12 +72,14 @@ class _Decision:
 
     :param entry: what is written; None if nothing is.
     :param replaces_text: the stored document has another text.
+    :param is_pending: others may have become copies of it, until it is written.
     """
 
     document: Document
     outcome: Outcome
     entry: Entry | None = None
     replaces_text: bool = False
+    is_pending: bool = False
 
 
 class Run:
@@ -153,26 +156,25 @@ class Run:
         of a backfill that another program changes meanwhile is left out.
         """
         outcomes: dict[str, Outcome] = {}
+        attempts: Counter[str] = Counter()
         documents = looked.documents
-        for _ in range(ATTEMPTS):
-            late = self._round(looked, outcomes)
-            if not late:
-                break
+        while late := self._round(looked, outcomes, attempts):
+            outcomes |= {d.id: failed(d, CHANGED) for d in late if attempts[d.id] == ATTEMPTS}
             self._store.refresh()
-            looked = self.look_up(late)
-        else:
-            looked.ticket.close()
-            outcomes |= {document.id: failed(document, CHANGED) for document in late}
+            looked = self.look_up([document for document in late if attempts[document.id] < ATTEMPTS])
         self._decider.forget()
         return [outcomes[document.id] for document in documents if document.id in outcomes]
 
-    def _round(self, looked: LookedUp, outcomes: dict[str, Outcome]) -> list[Document]:
-        """Decide and write documents. Return those that must be looked up again."""
+    def _round(self, looked: LookedUp, outcomes: dict[str, Outcome], attempts: Counter[str]) -> list[Document]:
+        """Decide and write documents. Return those that must be looked up again.
+
+        :param attempts: by id, how often a document was decided in vain.
+        """
         late: list[Document] = []
         with looked.ticket:
             for part in self._parts(looked):
                 if self.stopped is None:
-                    late += self._take_part(part, looked, outcomes)
+                    late += self._take_part(part, looked, outcomes, attempts)
         return late
 
     def _parts(self, looked: LookedUp) -> Iterator[list[Document]]:
@@ -186,24 +188,30 @@ class Run:
         if part:
             yield part
 
-    def _take_part(self, part: Sequence[Document], looked: LookedUp, outcomes: dict[str, Outcome]) -> list[Document]:
+    def _take_part(
+        self, part: Sequence[Document], looked: LookedUp, outcomes: dict[str, Outcome], attempts: Counter[str]
+    ) -> list[Document]:
         """Decide and write documents, then decide what was linked to them. Return those to look up again."""
         entered: list[str] = []
         replaced: list[str] = []
         try:
             with self._decider.lock:
-                decisions, late = self._decide(part, looked, entered)
+                busy = {d.id: event for d in part if (event := self._pending.unwritten(d.id)) is not None}
+                decisions, late = self._decide([d for d in part if d.id not in busy], looked, entered)
             outcomes |= {decision.document.id: decision.outcome for decision in decisions}
             waits = self._unwritten_heads(decisions)
-            late += self._write([d for d in decisions if d.document.id not in waits], outcomes, replaced)
+            in_vain = self._write([d for d in decisions if d.document.id not in waits], outcomes, replaced)
             for event in waits.values():
                 event.wait()
             waiting = [decision for decision in decisions if decision.document.id in waits]
-            late += self._write(waiting, outcomes, replaced) if waiting else []
+            in_vain += self._write(waiting, outcomes, replaced) if waiting else []
         finally:  # after an error nobody knows which are written
             self._decider.drop_unwritten(entered)
+        attempts.update(document.id for document in in_vain)
         self._decide_linked(replaced, outcomes)
-        return late
+        for event in busy.values():  # another call writes the same document
+            event.wait()
+        return [*late, *in_vain, *(document for document in part if document.id in busy)]
 
     def _unwritten_heads(self, decisions: Sequence[_Decision]) -> dict[str, threading.Event]:
         """Return the copies whose head another call is writing, and what is set when it is written."""
@@ -229,9 +237,7 @@ class Run:
         former_rows = {id: self._pending.row(id) or looked.former.get(id) for id in documents}
         for id, document in documents.items():
             former = former_rows[id]
-            if self._pending.unwritten(id) is not None:
-                late.append(document)  # another call is writing this id
-            elif document.stored is None and former is not None and former.digest == document.fingerprint.digest:
+            if document.stored is None and former is not None and former.digest == document.fingerprint.digest:
                 decisions[id] = self._same_text(document, former)
             elif id in looked.askers:
                 askers.append(self._in_order(looked.askers[id], former, document.stored is not None))
@@ -275,7 +281,8 @@ class Run:
             name = "unchanged" if same and former.duplicate_of == row.duplicate_of else "updated"
         outcome = self._outcome(document, name, row.duplicate_of, choice)
         entry = Entry(row, choice.asker.key_values, document.source)
-        return _Decision(document, outcome, entry, is_update and former is not None and former.digest != row.digest)
+        replaces_text = is_update and former is not None and former.digest != row.digest
+        return _Decision(document, outcome, entry, replaces_text, is_pending=True)
 
     def _outcome(
         self, document: Document, name: OutcomeName, duplicate_of: str | None, choice: Choice | None = None
@@ -333,17 +340,18 @@ class Run:
             self._pending.write(entry.row.id, written.versions[entry.row.id])
 
     def _without_head(self, decisions: Sequence[_Decision]) -> set[str]:
-        """Return the copies whose head is none any more: it was refused or removed, or became a copy."""
+        """Return the documents whose head is none any more: it was refused or removed, or became a copy."""
         own = {decision.document.id for decision in decisions}
         heads = {d.document.id: d.outcome.duplicate_of for d in decisions if d.outcome.duplicate_of is not None}
         heads = {id: head for id, head in heads.items() if head not in own}
         with self._decider.lock:
+            dropped = {d.document.id for d in decisions if d.is_pending and self._pending.row(d.document.id) is None}
             rows = {head: self._pending.row(head) for head in heads.values() if head in self._pending}
         if self._store.lags:  # another program may have changed what search still finds
             unknown = sorted({head for head in heads.values() if head not in rows})
             rows |= dict.fromkeys(unknown) | {id: stored.row for id, stored in self._store.read(unknown).items()}
         is_head = {id for id, row in rows.items() if row is not None and row.duplicate_of is None}
-        return {id for id, head in heads.items() if head in rows and head not in is_head}
+        return dropped | {id for id, head in heads.items() if head in rows and head not in is_head}
 
     def _decide_linked(self, replaced: Sequence[str], outcomes: dict[str, Outcome]) -> None:
         """Decide again what is linked to documents whose text changed, or that the store did not take."""

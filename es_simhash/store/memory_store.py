@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ class MemoryStore:
         self._sources: dict[str, str] = {}
         self._users: dict[str, UserState] = {}
         self._version = 0
+        self._lock = threading.RLock()
 
     def describe(self) -> Description:
         """Return how the store was set up."""
@@ -61,19 +63,22 @@ class MemoryStore:
 
     def read(self, ids: Sequence[str], fields: Sequence[str] | None = ()) -> dict[str, Stored]:
         """Return documents by id."""
-        rows = ((id, self._memory.row(id)) for id in ids)
-        return {id: Stored(row, (), self._source(id, fields)) for id, row in rows if row is not None}
+        with self._lock:
+            rows = ((id, self._memory.row(id)) for id in ids)
+            return {id: Stored(row, (), self._source(id, fields)) for id, row in rows if row is not None}
 
     def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
         """Return what may be near each Probe."""
-        if filter is None:
-            return self._memory.search(probes, heads=heads)
-        parsed = parse_filter(filter)
-        return self._memory.search(probes, heads=heads, matches=lambda row: self._matches(row.id, parsed))
+        with self._lock:
+            if filter is None:
+                return self._memory.search(probes, heads=heads)
+            parsed = parse_filter(filter)
+            return self._memory.search(probes, heads=heads, matches=lambda row: self._matches(row.id, parsed))
 
     def members(self, heads: Sequence[str]) -> list[Row]:
         """Return the documents that are copies of one of these heads."""
-        return self._memory.members(heads)
+        with self._lock:
+            return self._memory.members(heads)
 
     def scan(self, scan: Scan) -> Iterator[list[Stored]]:
         """Yield documents in lists."""
@@ -92,50 +97,54 @@ class MemoryStore:
 
     def count(self, filter: Filter | None, *, missing: bool | None = None) -> int:
         """Return how many documents match a filter."""
-        return len(self._scanned(Scan(filter=filter, missing=missing)))
+        with self._lock:
+            return len(self._scanned(Scan(filter=filter, missing=missing)))
 
     def refresh(self) -> None:
         """Do nothing: a write is found at once."""
 
     def write(self, entries: Sequence[Entry]) -> Written:
         """Write documents, each on the version that it replaces."""
-        conflicts = {
-            entry.row.id
-            for entry in entries
-            if self._version_of(entry.row.id) != entry.row.version
-            or (entry.row.version is None and entry.source is None)
-        }
-        accepted = [entry for entry in entries if entry.row.id not in conflicts]
-        rows = [replace(entry.row, version=self._next_version()) for entry in accepted]
-        for entry in accepted:
-            self._keys[entry.row.id] = entry.keys
-            if entry.source is not None:
-                self._sources[entry.row.id] = entry.source
-        self._memory.enter(rows, [entry.keys for entry in accepted])
-        return Written({}, frozenset(conflicts), {row.id: row.version for row in rows})
+        with self._lock:
+            conflicts = {
+                entry.row.id
+                for entry in entries
+                if self._version_of(entry.row.id) != entry.row.version
+                or (entry.row.version is None and entry.source is None)
+            }
+            accepted = [entry for entry in entries if entry.row.id not in conflicts]
+            rows = [replace(entry.row, version=self._next_version()) for entry in accepted]
+            for entry in accepted:
+                self._keys[entry.row.id] = entry.keys
+                if entry.source is not None:
+                    self._sources[entry.row.id] = entry.source
+            self._memory.enter(rows, [entry.keys for entry in accepted])
+            return Written({}, frozenset(conflicts), {row.id: row.version for row in rows})
 
     def write_links(self, links: Mapping[str, Link]) -> Written:
         """Change what documents are copies of, each on its version."""
-        versions = {}
-        for id, link in links.items():
-            row = self._memory.row(id)
-            if row is not None and row.version == link.version:
-                versions[id] = self._next_version()
-                self._memory.replace(replace(row, duplicate_of=link.duplicate_of, version=versions[id]))
-        return Written({}, frozenset(links.keys() - versions.keys()), versions)
+        with self._lock:
+            versions = {}
+            for id, link in links.items():
+                row = self._memory.row(id)
+                if row is not None and row.version == link.version:
+                    versions[id] = self._next_version()
+                    self._memory.replace(replace(row, duplicate_of=link.duplicate_of, version=versions[id]))
+            return Written({}, frozenset(links.keys() - versions.keys()), versions)
 
     def remove(self, versions: Mapping[str, Any]) -> Written:
         """Remove documents, each only on its version."""
-        conflicts = {
-            id
-            for id, version in versions.items()
-            if version is not None and self._version_of(id) not in (None, version)
-        }
-        for id in versions.keys() - conflicts:
-            self._memory.drop(id)
-            self._sources.pop(id, None)
-            self._keys.pop(id, None)
-        return Written({}, frozenset(conflicts), {})
+        with self._lock:
+            conflicts = {
+                id
+                for id, version in versions.items()
+                if version is not None and self._version_of(id) not in (None, version)
+            }
+            for id in versions.keys() - conflicts:
+                self._memory.drop(id)
+                self._sources.pop(id, None)
+                self._keys.pop(id, None)
+            return Written({}, frozenset(conflicts), {})
 
     def read_users(self, users: Sequence[str]) -> dict[str, UserState]:
         """Return the states of users."""
@@ -143,13 +152,14 @@ class MemoryStore:
 
     def write_users(self, states: Mapping[str, UserState]) -> Written:
         """Write the state of each user, on its version."""
-        versions = {}
-        for user, state in states.items():
-            stored = self._users.get(user)
-            if (stored.version if stored else None) == state.version:
-                versions[user] = self._next_version()
-                self._users[user] = replace(state, version=versions[user])
-        return Written({}, frozenset(states.keys() - versions.keys()), versions)
+        with self._lock:
+            versions = {}
+            for user, state in states.items():
+                stored = self._users.get(user)
+                if (stored.version if stored else None) == state.version:
+                    versions[user] = self._next_version()
+                    self._users[user] = replace(state, version=versions[user])
+            return Written({}, frozenset(states.keys() - versions.keys()), versions)
 
     def remove_users(self, users: Sequence[str]) -> frozenset[str]:
         """Remove the seen items of users."""

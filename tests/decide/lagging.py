@@ -30,14 +30,17 @@ class LaggingStore(MemoryStore):
         return done
 
     def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
-        current, self._memory = self._memory, self._visible
-        try:
-            return super().search(probes, filter, heads=heads)
-        finally:
-            self._memory = current
+        with self._lock:
+            current, self._memory = self._memory, self._visible
+            try:
+                return super().search(probes, filter, heads=heads)
+            finally:
+                self._memory = current
 
     def members(self, heads: Sequence[str]) -> list[Row]:
-        return self._visible.members(heads)
+        with self._lock:
+            return self._visible.members(heads)
 
     def refresh(self) -> None:
-        self._visible = copy.deepcopy(self._memory)
+        with self._lock:
+            self._visible = copy.deepcopy(self._memory)

@@ -1,0 +1,131 @@
+"""Documents that several threads add at the same time."""
+
+from __future__ import annotations
+
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash.decide.decider import Decider
+from es_simhash.decide.remove import remove
+from es_simhash.decide.run import Options, Run
+from es_simhash.errors import StoreUnavailable
+from es_simhash.store.types import Description, Scan, Written
+from tests.decide.lagging import LaggingStore
+from tests.decide.reference import FINGERPRINTER, documents, resolved
+from tests.decide.test_histories import text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from es_simhash.decide.outcome import Outcome
+    from es_simhash.store.types import Entry
+
+RULE = resolved("copy")
+TEXT = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
+
+
+class SlowStore(LaggingStore):
+    """It takes its time, refuses some ids, and fails for some."""
+
+    def __init__(self, refused: Sequence[str] = (), failing: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.set_up(Description(scheme=FINGERPRINTER.scheme, keys=True))
+        self._refused, self._failing = set(refused), set(failing)
+
+    def write(self, entries: Sequence[Entry]) -> Written:
+        time.sleep(0.02)
+        if any(entry.row.id in self._failing for entry in entries):
+            raise StoreUnavailable("the store is away: try again")
+        written = super().write([entry for entry in entries if entry.row.id not in self._refused])
+        refused = {entry.row.id: "it is refused" for entry in entries if entry.row.id in self._refused}
+        return replace(written, refused=refused)
+
+
+def added(decider: Decider, sources: Sequence[Mapping[str, Any]]) -> list[Outcome]:
+    """Add documents, each in a call of its own, ten at a time."""
+
+    def add(source: Mapping[str, Any]) -> Outcome | None:
+        run = Run(decider, Options())
+        try:
+            [outcome] = run.take(run.look_up(documents([source], RULE)))
+        except StoreUnavailable:
+            return None
+        return outcome
+
+    with ThreadPoolExecutor(10) as pool:
+        return [outcome for outcome in pool.map(add, sources) if outcome is not None]
+
+
+def links(store: LaggingStore) -> dict[str, str | None]:
+    return {stored.row.id: stored.row.duplicate_of for page in store.scan(Scan()) for stored in page}
+
+
+def test_of_ten_equal_texts_at_once_one_is_new() -> None:
+    store = SlowStore()
+    outcomes = added(Decider(store, RULE), [{"id": str(n), "text": TEXT} for n in range(10)])
+    [head] = [outcome.id for outcome in outcomes if outcome.outcome == "new"]
+    assert {outcome.duplicate_of for outcome in outcomes} == {None, head}
+    assert links(store) == {str(n): None if str(n) == head else head for n in range(10)}
+
+
+@pytest.mark.parametrize("kind", ["refused", "failing"])
+def test_no_copy_is_linked_to_a_document_that_was_not_stored(kind: str) -> None:
+    for _ in range(5):
+        store = SlowStore(**{kind: [str(n) for n in range(3)]})
+        outcomes = added(Decider(store, RULE), [{"id": str(n), "text": TEXT} for n in range(10)])
+        stored = links(store)
+        assert set(stored) == {str(n) for n in range(3, 10)}
+        [head] = [id for id, duplicate_of in stored.items() if duplicate_of is None]
+        assert {duplicate_of for id, duplicate_of in stored.items() if id != head} == {head}
+        told = {outcome.id: outcome.duplicate_of for outcome in outcomes if outcome.stored}
+        assert told == stored
+
+
+def test_one_id_at_once_is_stored_once_and_the_links_hold() -> None:
+    chance = random.Random(1)
+    store, texts = SlowStore(), list[str]()
+    decider = Decider(store, RULE)
+    sources = []
+    for _ in range(150):
+        texts.append(text(chance, texts))
+        sources.append({"id": str(chance.randrange(40)), "text": texts[-1]})
+    outcomes = added(decider, sources)
+    assert {outcome.outcome for outcome in outcomes} <= {
+        "new",
+        "unchanged",
+        "updated",
+        "exact_duplicate",
+        "near_duplicate",
+    }
+    assert all(head is None or links(store)[head] is None for head in links(store).values())
+
+
+def test_what_was_removed_is_nobodys_head() -> None:
+    store = SlowStore()
+    decider = Decider(store, RULE)
+    added(decider, [{"id": "a", "text": TEXT}])
+    store.refresh()
+    remove(decider, ["a"])
+    [outcome] = added(decider, [{"id": "b", "text": TEXT}])
+    assert outcome.outcome == "new"
+    assert links(store) == {"b": None}
+
+
+def test_what_another_program_stored_or_removed_is_noticed() -> None:
+    store = SlowStore()
+    ours, theirs = Decider(store, RULE), Decider(store, RULE)
+    added(theirs, [{"id": "a", "text": TEXT}])
+    store.refresh()
+    store.remove({"a": None})  # search still finds it
+    [outcome] = added(ours, [{"id": "b", "text": TEXT}])
+    assert outcome.outcome == "new"
+    run = Run(ours, Options())
+    looked = run.look_up(documents([{"id": "c", "text": "地铁三号线今日开通试运营，线路全长三十一公里"}], RULE))
+    added(theirs, [{"id": "c", "text": TEXT}])
+    [outcome] = run.take(looked)
+    assert outcome.outcome == "updated"
