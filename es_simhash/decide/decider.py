@@ -14,7 +14,7 @@ from es_simhash.decide.pending import Pending
 from es_simhash.decide.texts import Texts
 from es_simhash.search.filters import matches
 from es_simhash.search.keys import keys_of_texts
-from es_simhash.store.types import Hits, Link, Row, Written
+from es_simhash.store.types import Hits, Link, Row, Scan, Written
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ OLDEST_PENDING = 10.0
 """Seconds after which they are forgotten: what other programs did to them is known then."""
 READ_AHEAD = 3
 """Texts of candidates that are read for a document before it is decided: mostly the nearest is its head."""
+CLOCKS_DIFFER = 60_000_000
+"""Microseconds by which the clock of another program may be behind, when its documents are read."""
 DECIDED_AT_ONCE = 500
 """Stored documents that are decided again together."""
 _NOTHING = Hits([], [])
@@ -76,6 +78,7 @@ class Decider:
         self.lock = threading.RLock()
         self._clock = 0
         self._forgotten = time.monotonic()
+        self._followed = 0
 
     def tick(self) -> int:
         """Return the order for now: after all that this process has decided."""
@@ -273,12 +276,50 @@ class Decider:
         :param now: also if it is little.
         """
         age = time.monotonic() - self._forgotten
-        few = len(self.pending) < MOST_PENDING and age < OLDEST_PENDING
-        if self.pending.is_whole or not len(self.pending) or (self.store.lags and few and not now):
+        if not now and self.store.lags and age < OLDEST_PENDING and self._since_forgotten() < MOST_PENDING:
             return
         self._forgotten = time.monotonic()
-        with self.lock:
-            epoch = self.pending.begin_refresh()
+        if self.pending.is_whole:
+            self._follow()
+        elif len(self.pending):
+            with self.lock:
+                epoch = self.pending.begin_refresh()
+            self.store.refresh()
+            with self.lock:
+                self.pending.end_refresh(epoch)
+
+    def _since_forgotten(self) -> int:
+        return 0 if self.pending.is_whole else len(self.pending)
+
+    # --- a large load -----------------------------------------------------------------------------------------------
+
+    def hold_all(self) -> None:
+        """Hold all documents of the store in memory, so that nothing needs to be searched."""
+        with self.look_up():
+            self.store.refresh()
+            self._followed = time.time_ns() // 1000
+            self._enter(Scan(keys=self.rule.by == "keys"))
+            with self.lock:
+                self.pending.is_whole = True
+
+    def release(self) -> None:
+        """Hold no more than is pending."""
+        if self.pending.is_whole:
+            with self.lock:
+                self.pending.is_whole = False
+            self.forget(now=True)
+
+    def _follow(self) -> None:
+        """Read what other programs wrote since all documents were read."""
         self.store.refresh()
-        with self.lock:
-            self.pending.end_refresh(epoch)
+        if self.store.count(None, missing=False) == len(self.pending):
+            return
+        since, self._followed = self._followed, time.time_ns() // 1000
+        self._enter(Scan(keys=self.rule.by == "keys", since=since - CLOCKS_DIFFER))
+
+    def _enter(self, scan: Scan) -> None:
+        """Enter the documents of a scan that are not pending as they are stored."""
+        for page in self.store.scan(scan):
+            with self.lock:
+                unknown = [stored for stored in page if stored.row.id not in self.pending]
+                self.pending.enter_stored([stored.row for stored in unknown], [stored.keys for stored in unknown])

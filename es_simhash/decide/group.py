@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from es_simhash.decide.decider import DECIDED_AT_ONCE, Decider
+from es_simhash.decide.run import BYTES_OF_ROW
 from es_simhash.errors import count_of, saying_what_is_done
 from es_simhash.free_memory import free_memory
 from es_simhash.store.types import Scan
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int], None]
     """Takes the documents that were decided so far, and all of them."""
 
-BYTES_OF_ROW = 1_000
-"""Memory for a row with its keys, about: most of it is Python objects."""
 LARGEST = 10
 """The number of largest groups that are reported."""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from es_simhash.decide.choose import Asker
 from es_simhash.decide.outcome import Outcome, failed
 from es_simhash.errors import DuplicateFound
+from es_simhash.free_memory import free_memory
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.store.types import Entry, Hits, Row, Written
 from es_simhash.values import value
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 5
 """How often a document is decided if other programs write it meanwhile."""
+LOAD = 10_000
+"""Documents after which a run is a large load."""
+SHARE = 20
+"""The documents of a store are held if they are at most so many times those that the run has taken."""
+BYTES_OF_ROW = 1_000
+"""Memory for a row with its keys, about."""
 CHANGED = f"another program wrote it each of the {ATTEMPTS} times that it was decided: ingest it again"
 
 OnDuplicate = Literal["index", "skip", "fail"]
@@ -85,13 +92,21 @@ class _Decision:
 class Run:
     """Takes batches of documents.
 
+    :param is_load: very many documents may come. Then the documents of a store whose search lags are held in memory, if
+        they fit into a quarter of the free memory.
     :ivar stopped: why it ends, if ``on_duplicate`` is ``fail`` and a duplicate came.
     """
 
-    def __init__(self, decider: Decider, options: Options) -> None:
+    def __init__(self, decider: Decider, options: Options, *, is_load: bool = False) -> None:
         self._decider, self._options = decider, options
         self._store, self._rule, self._pending = decider.store, decider.rule, decider.pending
         self.stopped: DuplicateFound | None = None
+        self._may_hold_all = is_load and self._store.lags and options.filter is None
+        self._taken = 0
+
+    def close(self) -> None:
+        """Release the memory that a large load takes."""
+        self._decider.release()
 
     # --- look up ----------------------------------------------------------------------------------------------------
 
@@ -162,8 +177,19 @@ class Run:
             outcomes |= {d.id: failed(d, CHANGED) for d in late if attempts[d.id] == ATTEMPTS}
             self._store.refresh()
             looked = self.look_up([document for document in late if attempts[document.id] < ATTEMPTS])
+        self._taken += len(documents)
+        if self._may_hold_all and self._taken >= LOAD:
+            self._hold_all_if_it_pays()
         self._decider.forget()
         return [outcomes[document.id] for document in documents if document.id in outcomes]
+
+    def _hold_all_if_it_pays(self) -> None:
+        """Hold the documents of the store in memory, if they are few beside those that come, and there is room."""
+        count = self._store.count(None, missing=False)
+        if count <= SHARE * self._taken:
+            self._may_hold_all = False
+            if count * BYTES_OF_ROW < (free_memory() or 0) / 4:
+                self._decider.hold_all()
 
     def _round(self, looked: LookedUp, outcomes: dict[str, Outcome], attempts: Counter[str]) -> list[Document]:
         """Decide and write documents. Return those that must be looked up again.

@@ -16,7 +16,7 @@ from es_simhash.decide.run import Options, Run
 from es_simhash.errors import StoreUnavailable
 from es_simhash.store.types import Description, Scan, Written
 from tests.decide.lagging import LaggingStore
-from tests.decide.reference import FINGERPRINTER, documents, resolved
+from tests.decide.reference import FINGERPRINTER, Plain, documents, resolved
 from tests.decide.test_histories import text
 
 if TYPE_CHECKING:
@@ -129,3 +129,24 @@ def test_what_another_program_stored_or_removed_is_noticed() -> None:
     added(theirs, [{"id": "c", "text": TEXT}])
     [outcome] = run.take(looked)
     assert outcome.outcome == "updated"
+
+
+def test_a_large_load_finds_what_is_stored_and_what_others_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("es_simhash.decide.run.LOAD", 50)
+    store = SlowStore()
+    chance, texts = random.Random(3), list[str]()
+    ours, theirs = Decider(store, RULE), Decider(store, RULE)
+    plain = Plain(RULE)
+    run = Run(ours, Options(), is_load=True)
+    for start in range(0, 600, 40):
+        decider_run = Run(theirs, Options()) if start % 200 == 120 else run
+        sources = [{"id": str(id), "text": text(chance, texts)} for id in range(start, start + 40)]
+        texts += [str(source["text"]) for source in sources]
+        batch = documents(sources, RULE)
+        outcomes = [(o.outcome, o.duplicate_of) for o in decider_run.take(decider_run.look_up(batch))]
+        assert outcomes == [plain.ingest(document) for document in batch]
+        ours.forget(now=True)
+        theirs.forget(now=True)
+        assert start < 80 or ours.pending.is_whole
+    run.close()
+    assert not len(ours.pending)
