@@ -18,7 +18,7 @@ import numpy as np
 
 from es_simhash.bloom import format as layout
 from es_simhash.bloom.arguments import whole_number
-from es_simhash.bloom.items import WORD, as_batch, hash_item, hash_items
+from es_simhash.bloom.items import as_batch, hash_items
 from es_simhash.bloom.layer import Layer
 from es_simhash.bloom.sizing import MAX_LAYERS, Config
 from es_simhash.errors import InputError
@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from es_simhash.bloom.items import Item, Words
     from es_simhash.bloom.layer import LayerInfo, Mask
 
-_SMALL = 24
-"""A batch of fewer items is handled one by one, which is faster than numpy."""
-CHUNK = 5000
-"""Items of a batch that numpy handles at once: their arrays stay in the processor's cache."""
+_CHUNK = 5_000
+"""Items of a batch that are added at once: their arrays stay in the processor's cache."""
 _LAST_SECOND = (1 << 63) - 1
 
 
@@ -49,19 +47,13 @@ class BloomFilter:
     :raises InputError: if a number is out of range. The message says the range.
     """
 
-    __slots__ = ("_config", "_generation", "_newest", "_older", "_seed")
-
     def __init__(self, capacity: int, error_rate: float, *, seed: int = 0, generation: int = 0) -> None:
         """Make an empty filter."""
         config = Config(capacity, error_rate, seed)
         self._fill(config, whole_number("generation", generation, 0, _LAST_SECOND), [Layer(config.first())])
 
-    def _fill(self, config: Config, generation: int, layers: Iterable[Layer]) -> BloomFilter:
-        self._config = config
-        self._seed = config.seed  # one attribute look-up less in each single add
-        self._generation = generation
-        *older, self._newest = layers
-        self._older = tuple(older)
+    def _fill(self, config: Config, generation: int, layers: Sequence[Layer]) -> BloomFilter:
+        self._config, self._generation, self._layers = config, generation, list(layers)
         return self
 
     # --- properties ------------------------------------------------------------------------------------------
@@ -79,7 +71,7 @@ class BloomFilter:
     @property
     def seed(self) -> int:
         """The seed of the hash."""
-        return self._seed
+        return self._config.seed
 
     @property
     def generation(self) -> int:
@@ -94,10 +86,6 @@ class BloomFilter:
     def layers(self) -> tuple[LayerInfo, ...]:
         """Figures of each layer, the oldest first."""
         return tuple(layer.info() for layer in self._layers)
-
-    @property
-    def _layers(self) -> tuple[Layer, ...]:
-        return (*self._older, self._newest)
 
     @property
     def count(self) -> int:
@@ -122,21 +110,14 @@ class BloomFilter:
     def __repr__(self) -> str:
         return f"<BloomFilter of {self.count} items: {self._config}, {len(self._layers)} layers>"
 
-    # --- one item --------------------------------------------------------------------------------------------
+    # --- items -----------------------------------------------------------------------------------------------
 
     def __contains__(self, item: Item) -> bool:
         """Return whether the filter might contain an item; False is certain.
 
         :raises InputError: if the item is no str, int or bytes, or has no UTF-8.
         """
-        hashed = hash_item(item, self._seed)
-        x, y = hashed & WORD, hashed >> 64
-        if self._newest.has(x, y):
-            return True
-        for layer in self._older:  # noqa: SIM110  # any() needs a generator, which takes a fifth of the time of a look-up
-            if layer.has(x, y):
-                return True
-        return False
+        return bool(self.contains_many([item])[0])
 
     def add(self, item: Item) -> bool:
         """Add an item.
@@ -144,38 +125,19 @@ class BloomFilter:
         :returns: True if this changed the filter; False if the filter might have contained the item already.
         :raises InputError: if the item is no str, int or bytes, or has no UTF-8. The message shows the item.
         """
-        return self._add(hash_item(item, self._seed))
-
-    def _add(self, hashed: int) -> bool:
-        x, y = hashed & WORD, hashed >> 64
-        for layer in self._older:
-            if layer.has(x, y):
-                return False
-        newest = self._newest
-        if newest.count < newest.size.capacity:
-            return newest.add(x, y)
-        if newest.has(x, y):
-            return False
-        self._grow()
-        return self._newest.add(x, y)
-
-    def _grow(self) -> None:
-        if len(self._layers) >= MAX_LAYERS:
-            raise InputError(f"this Bloom filter is full: it has {MAX_LAYERS} layers; start a new one")
-        self._older = self._layers
-        self._newest = Layer(self._config.after(self._newest.size.capacity, len(self._older)))
-
-    # --- a batch ---------------------------------------------------------------------------------------------
+        return bool(self.update([item])[0])
 
     def contains_many(self, items: Iterable[Item]) -> Mask:
         """Return for each item of a batch whether the filter might contain it; False is certain. Shape (n,).
 
         :raises InputError: if an item is no str, int or bytes, or has no UTF-8. The message shows the item.
         """
-        batch = as_batch(items)
-        if len(batch) < _SMALL:
-            return np.fromiter((item in self for item in batch), dtype=np.bool_, count=len(batch))
-        return self._has_batch(batch)
+        x, y = hash_items(as_batch(items), self.seed)
+        found = np.zeros(len(x), dtype=np.bool_)
+        for layer in reversed(self._layers):  # the newest has the most items
+            rest = np.flatnonzero(~found)
+            found[rest] = layer.has(x[rest], y[rest])
+        return found
 
     def update(self, items: Iterable[Item]) -> Mask:
         """Add the items of a batch, in order.
@@ -187,43 +149,31 @@ class BloomFilter:
         :raises InputError: if an item is no str, int or bytes, or has no UTF-8. The message shows the item. Nothing is
             added then.
         """
-        batch = as_batch(items)
-        if len(batch) < _SMALL:
-            hashes = [hash_item(item, self._seed) for item in batch]  # all hashes first: a bad item raises here
-            return np.array([self._add(hashed) for hashed in hashes], dtype=np.bool_)
-        return self._add_batch(batch)
+        x, y = hash_items(as_batch(items), self.seed)
+        starts = range(0, len(x), _CHUNK)
+        parts = [self._add(x[start : start + _CHUNK], y[start : start + _CHUNK]) for start in starts]
+        return np.concatenate([np.zeros(0, dtype=np.bool_), *parts])
 
-    def _has_batch(self, batch: Sequence[Item], chunk: int = CHUNK) -> Mask:
-        x, y = hash_items(batch, self._seed)
-        starts = range(0, len(batch), chunk)
-        return np.concatenate([self._has_chunk(x[at : at + chunk], y[at : at + chunk]) for at in starts])
-
-    def _add_batch(self, batch: Sequence[Item], chunk: int = CHUNK) -> Mask:
-        x, y = hash_items(batch, self._seed)
-        starts = range(0, len(batch), chunk)
-        return np.concatenate([self._add_chunk(x[at : at + chunk], y[at : at + chunk]) for at in starts])
-
-    def _has_chunk(self, x: Words, y: Words) -> Mask:
-        found = self._newest.has_many(x, y)
-        for layer in self._older:
-            (rest,) = np.nonzero(~found)
-            found[rest] = layer.has_many(x[rest], y[rest])
-        return found
-
-    def _add_chunk(self, x: Words, y: Words) -> Mask:
+    def _add(self, x: Words, y: Words) -> Mask:
+        """Add items by their hashes."""
         new = np.zeros(len(x), dtype=np.bool_)
         rest = np.arange(len(x))
-        for layer in self._older:
-            rest = rest[~layer.has_many(x[rest], y[rest])]
+        for layer in self._layers[:-1]:
+            rest = rest[~layer.has(x[rest], y[rest])]
         while len(rest):
-            changed = self._newest.add_many(x[rest], y[rest])
+            newest = self._layers[-1]
+            changed = newest.add(x[rest], y[rest])
             new[rest[: len(changed)]] = changed
             rest = rest[len(changed) :]  # the layer was full before these items
-            if len(rest):
-                rest = rest[~self._newest.has_many(x[rest], y[rest])]
+            rest = rest[~newest.has(x[rest], y[rest])]
             if len(rest):
                 self._grow()
         return new
+
+    def _grow(self) -> None:
+        if len(self._layers) >= MAX_LAYERS:
+            raise InputError(f"this Bloom filter is full: it has {MAX_LAYERS} layers; start a new one")
+        self._layers.append(Layer(self._config.after(self._layers[-1].size.capacity, len(self._layers))))
 
     # --- copies ----------------------------------------------------------------------------------------------
 

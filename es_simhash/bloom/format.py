@@ -23,6 +23,8 @@ from functools import lru_cache
 from struct import Struct
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from es_simhash.bloom.layer import Layer
 from es_simhash.bloom.sizing import MAX_HASHES, MAX_LAYERS, Config, Size
 from es_simhash.errors import FilterFormatError, InputError
@@ -51,7 +53,7 @@ def dump(config: Config, generation: int, layers: Sequence[Layer]) -> bytes:
         MAGIC, VERSION, HASH, len(layers), config.seed, config.capacity, config.error_rate, generation
     )
     table = [_LAYER.pack(each.size.k, each.size.m, each.size.capacity, each.count) for each in layers]
-    body = b"".join([header, *table, *(each.bits for each in layers)])
+    body = b"".join([header, *table, *(each.bits.tobytes() for each in layers)])
     return body + _CHECKSUM.pack(zlib.crc32(body))
 
 
@@ -120,11 +122,12 @@ def _layers(data: bytes, start: int, config: Config, table: list[tuple[int, ...]
     """
     if not table or table[0][2] != config.capacity:
         raise FilterFormatError(f"this Bloom filter has no first layer of capacity {config.capacity}")
-    layers, view = [], memoryview(data)
+    layers = []
     for k, m, capacity, count in table:
         if not (1 <= k <= MAX_HASHES and m % 8 == 0 and 1 <= capacity <= 2 * m and count <= m):
             found = f"k={k}, m={m}, capacity={capacity}, count={count}"
             raise FilterFormatError(f"this Bloom filter has an impossible layer: {found}")
-        layers.append(Layer(Size(capacity, m, k), count, bytearray(view[start : start + m // 8])))
+        bits = np.frombuffer(data, dtype=np.uint8, count=m // 8, offset=start).copy()
+        layers.append(Layer(Size(capacity, m, k), count, bits))
         start += m // 8
     return layers

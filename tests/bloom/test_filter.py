@@ -12,7 +12,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from es_simhash.bloom import BloomFilter
-from es_simhash.bloom.layer import _first_occurrences
 from tests.bloom.reference import ReferenceFilter
 from tests.bloom.test_items import ITEMS
 
@@ -55,7 +54,7 @@ def test_single_adds_and_batches_set_the_bits_of_the_reference(
     for items in batches:
         changed = [reference.add(item) for item in items]
         assert [single.add(item) for item in items] == changed
-        assert not items or batch._add_batch(items, chunk=17).tolist() == changed
+        assert batch.update(items).tolist() == changed
         assert single.to_bytes() == batch.to_bytes() == reference.to_bytes()
 
 
@@ -71,7 +70,6 @@ def test_single_look_ups_and_batches_find_what_the_reference_finds(
     found = [item in reference for item in others]
     assert [item in seen for item in others] == found
     assert seen.contains_many(others).tolist() == found
-    assert not others or seen._has_batch(others, chunk=17).tolist() == found
 
 
 @settings(deadline=None)
@@ -105,17 +103,6 @@ def test_an_empty_batch_has_an_empty_answer() -> None:
     for answer in (seen.update([]), seen.contains_many([])):
         assert answer.tolist() == []
         assert answer.dtype == np.bool_
-
-
-@given(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 20), max_size=100))
-@example([value << 12 for value in [5, 3, 5, 3, 1, 1, 5]])  # all of them in one slot of the table
-def test_first_occurrences_are_the_indices_of_the_first_of_equal_values(values: list[int]) -> None:
-    expected = {values.index(value) for value in values}
-    array = np.array(values, dtype=np.int64)
-    for end in (max(values, default=0) + 1, 2**32):  # small values have a slot each
-        found = _first_occurrences(array, end).tolist()
-        assert len(found) == len(expected)
-        assert set(found) == expected
 
 
 def test_another_seed_sets_other_bits() -> None:
