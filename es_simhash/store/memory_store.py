@@ -165,10 +165,9 @@ class MemoryStore:
         """Remove the seen items of users."""
         return frozenset(user for user in users if self._users.pop(user, None) is not None)
 
-    def list_users(self, before: int, after: str | None) -> list[str]:
-        """Return users whose newest generation started before a time."""
-        behind = (user for user in sorted(self._users) if after is None or user > after)
-        return [user for user in behind if 0 < self._users[user].newest < before][:_PAGE]
+    def list_users(self, before: int) -> Iterator[list[str]]:
+        """Yield the users whose newest generation started before a time."""
+        yield [user for user, state in sorted(self._users.items()) if 0 < state.newest < before]
 
     def _version_of(self, id: str) -> Any:
         row = self._memory.row(id)

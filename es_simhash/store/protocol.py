@@ -117,9 +117,8 @@ class Store(Protocol):
         :returns: the users that had seen items.
         """
 
-    def list_users(self, before: int, after: str | None) -> list[str]:
-        """Return up to some thousand users whose newest generation started before a time, in the order of their ids.
+    def list_users(self, before: int) -> Iterator[list[str]]:
+        """Yield the users whose newest generation started before a time, in lists of up to some thousand.
 
         :param before: seconds since 1970.
-        :param after: only users behind this one; None from the first one on.
         """

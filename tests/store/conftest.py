@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING
 
 import pytest
 
+from es_simhash.store.address import open_store
+from es_simhash.store.elastic.store import ElasticStore
 from es_simhash.store.memory_store import MemoryStore
 from es_simhash.store.sqlite import SqliteStore
 from tests.store.documents import DOCUMENTS
@@ -76,10 +79,58 @@ class SqliteStores(Stores):
         return SqliteStore(store.name.removeprefix("sqlite:///"))
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+class ServerStores(Stores):
+    """Indices of a server, which are deleted after the test."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__()
+        self._address = address
+
+    def ready(self, description: Description = DOCUMENTS) -> Store:
+        """Return a new store; its fields may hold anything."""
+        store = super().ready(description)
+        assert isinstance(store, ElasticStore)
+        fields = {"lang": "keyword", "n": "long", "date": "date"}
+        properties = {name: {"type": kind} for name, kind in fields.items()} | {
+            "o": {"dynamic": True, "type": "object"}
+        }
+        store.connection.send("PUT", "_mapping", {"dynamic": False, "properties": properties})
+        return store
+
+    def _new(self) -> Store:
+        return open_store(f"{self._address}/test-{uuid.uuid4().hex}", deadline=30)
+
+    def _again(self, store: Store) -> Store:
+        return open_store(store.name, deadline=30)
+
+    def close(self) -> None:
+        for name in {store.name for store in self._opened}:
+            store = open_store(name)
+            assert isinstance(store, ElasticStore)
+            store.connection.send("DELETE", "", parameters={"ignore_unavailable": "true"})
+            store.close()
+        super().close()
+
+
+@pytest.fixture(
+    params=[
+        "memory",
+        "sqlite",
+        pytest.param("elasticsearch", marks=pytest.mark.elasticsearch),
+        pytest.param("opensearch", marks=pytest.mark.opensearch),
+    ]
+)
 def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stores]:
     """Each kind of store."""
-    made = MemoryStores() if request.param == "memory" else SqliteStores(tmp_path)
+    made: Stores
+    if request.param == "memory":
+        made = MemoryStores()
+    elif request.param == "sqlite":
+        made = SqliteStores(tmp_path)
+    elif request.param == "elasticsearch":
+        made = ServerStores(request.getfixturevalue("elasticsearch_url"))
+    else:
+        made = ServerStores(f"opensearch+{request.getfixturevalue('opensearch_url')}")
     yield made
     made.close()
 

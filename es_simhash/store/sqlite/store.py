@@ -150,10 +150,15 @@ class SqliteStore:
         with self._database.transaction(write=True) as connection:
             return seen.remove_users(connection, users)
 
-    def list_users(self, before: int, after: str | None) -> list[str]:
-        """Return users whose newest generation started before a time."""
-        with self._database.transaction(write=False) as connection:
-            return seen.list_users(connection, before, after)
+    def list_users(self, before: int) -> Iterator[list[str]]:
+        """Yield the users whose newest generation started before a time."""
+        users: list[str] = []
+        while True:
+            with self._database.transaction(write=False) as connection:
+                users = seen.list_users(connection, before, users[-1] if users else None)
+            if not users:
+                return
+            yield users
 
 
 def _keep(description: Description, connection: Connection) -> None:

@@ -1,0 +1,1 @@
+"""Documents and seen items in an index of Elasticsearch or OpenSearch."""

@@ -1,0 +1,157 @@
+"""One request to a server: it is sent, repeated while the server is busy or away, and its errors are translated."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.errors import SimhashError, StoreError, StoreUnreachable, one_line
+from es_simhash.retries import Waits, check_not_cancelled
+from es_simhash.store.elastic.errors import check_complete, error_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_log = logging.getLogger("es_simhash")
+
+REQUEST_SECONDS = 10.0
+"""Seconds for one answer, if the deadline leaves so much."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """What differs between Elasticsearch and OpenSearch, and between their clients.
+
+    :param title: name of the server with its article, for messages.
+    :param point_in_time: path of the request that opens a point in time.
+    :param point_parameters: its parameters.
+    :param point_key: name of the id of a point in time in its response.
+    :param tie_breaker: the field by which the hits of a point in time are sorted.
+    :param perform: sends a request: client, method, path, parameters, body, seconds. It returns the body.
+    :param translate: returns the error for an exception of the client; the second argument is the store's name.
+    :param failures: the exceptions that the client raises.
+    :param has_equal_scores: whether the server gives each term of a keyword field the score 1, unless the mapping says
+        ``use_similarity``. Source: OpenSearch, issue 17823.
+    """
+
+    title: str
+    point_in_time: str
+    point_parameters: Mapping[str, str]
+    point_key: str
+    tie_breaker: str
+    perform: Callable[[Any, str, str, Mapping[str, str], Any, float], Any]
+    translate: Callable[[Exception, str], SimhashError]
+    failures: tuple[type[Exception], ...]
+    has_equal_scores: Callable[[Connection], bool]
+
+
+class Connection:
+    """The index of a store, and the official client that reaches it.
+
+    :param client: an Elasticsearch or an OpenSearch client.
+    :param index: name of the index, or of an alias.
+    :param name: the store's address without credentials.
+    :param owned: the store closes the client.
+    :param deadline: seconds after which a request is not repeated any more; 0 to raise at once.
+    """
+
+    def __init__(self, client: Any, index: str, name: str, product: Product, *, owned: bool, deadline: float) -> None:
+        self.client, self.index, self.name, self.product = client, index, name, product
+        self.deadline = deadline
+        self._owned = owned
+        self._answered = False
+        self._warned: set[str] = set()
+
+    def send(
+        self, method: str, path: str, body: Any = None, parameters: Mapping[str, str] | None = None, index: bool = True
+    ) -> Any:
+        """Send a request, and return the body of the response.
+
+        Until the store has answered once, a host that does not answer is an error at once: the address may be mistyped.
+
+        :param path: behind the name of the index; else from the root of the server.
+        :param body: a JSON object; or a list of JSON objects or texts, one for each line.
+        """
+        whole = f"/{_quoted(self.index)}/{path}".rstrip("/") if index else f"/{path}"
+        end = time.monotonic() + self.deadline
+        waits: Waits | None = None
+        while True:
+            check_not_cancelled()
+            seconds = REQUEST_SECONDS
+            if self.deadline:
+                seconds = max(0.05, min(seconds, end - time.monotonic()))
+            try:
+                result = self._perform(method, whole, parameters or {}, body, seconds)
+            except SimhashError as error:
+                self._answered |= not isinstance(error, StoreUnreachable)
+                if not (error.retryable and self._answered and self.deadline):
+                    raise
+                if waits is None:
+                    _log.warning("%s; retrying for up to %g s", error, self.deadline)
+                    waits = Waits(end - time.monotonic())
+                if not waits.wait() or time.monotonic() >= end:
+                    raise
+            else:
+                self._answered = True
+                if waits is not None:
+                    _log.warning("the store answers again")
+                return result
+
+    def _perform(self, method: str, path: str, parameters: Mapping[str, str], body: Any, seconds: float) -> Any:
+        _log.debug("%s %s", method, path)
+        try:
+            return self.product.perform(self.client, method, path, parameters, body, seconds)
+        except self.product.failures as error:
+            raise self.product.translate(error, self.name) from error
+        except (ValueError, TypeError, RecursionError) as error:  # of a response that is none of this server
+            raise self.wrong(error) from error
+
+    def search(self, body: Mapping[str, Any], path: str = "_search", *, index: bool = True) -> Any:
+        """Search, and return the body of the response, in which every shard has answered."""
+        answer = self.send("POST", path, body, index=index)
+        try:
+            check_complete(answer, self.name)
+            answer["hits"]["hits"]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise self.wrong(error) from error
+        return answer
+
+    def search_many(self, bodies: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
+        """Search several times in one request, and return the hits of each."""
+        lines = [line for body in bodies for line in ({}, body)]
+        answers = self.send("POST", "_msearch", lines, {"max_concurrent_searches": "8"}).get("responses", [])
+        if len(answers) != len(bodies):
+            raise self.wrong(f"{len(answers)} answers to {len(bodies)} searches")
+        for answer in answers:
+            if "error" in answer:
+                raise error_of(answer, answer.get("status", 500), self.name)
+            check_complete(answer, self.name)
+        return [answer["hits"]["hits"] for answer in answers]
+
+    def wrong(self, what: object) -> StoreError:
+        """Return the error for a response that has another form than the server promises."""
+        text = one_line(what)[:100] if isinstance(what, Exception) else str(what)
+        return StoreError(
+            f"{self.name} sent a response that cannot be read ({text}): check the address, and the proxies between "
+            "this program and the server"
+        )
+
+    def warn_once(self, about: str, message: str) -> None:
+        """Log a warning, unless there was one about the same."""
+        if about not in self._warned:
+            self._warned.add(about)
+            _log.warning("%s: %s", self.name, message)
+
+    def close(self) -> None:
+        """Close the client, if it is the store's own."""
+        if self._owned:
+            self.client.close()
+
+
+def _quoted(name: str) -> str:
+    """Return a name as a part of a path."""
+    from urllib.parse import quote
+
+    return quote(name, safe="")

@@ -1,0 +1,187 @@
+"""What a failure of the server means: which error of es_simhash it is, and whether the same request may work later.
+
+A failure is told by the HTTP status and by the types of the error and its causes, at any depth: the server wraps the
+failure of a node in that of a shard, and that one in the failure of a phase of the search.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.errors import AccessDenied, InputError, NotSetUp, SimhashError, StoreError, StoreUnavailable, set_up_by
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+BUSY = frozenset({429, 502, 503, 504})
+"""HTTP statuses of a server that is too busy or not ready."""
+PASSING = frozenset(
+    {
+        # A node has too much work.
+        "es_rejected_execution_exception",
+        "rejected_execution_exception",
+        "circuit_breaking_exception",
+        "process_cluster_event_timeout_exception",
+        "timeout_exception",
+        "cluster_manager_throttling_exception",
+        # A node ended, or the connection to it broke.
+        "node_closed_exception",
+        "node_disconnected_exception",
+        "node_not_connected_exception",
+        "connect_transport_exception",
+        "send_request_transport_exception",
+        "receive_timeout_transport_exception",
+        "no_node_available_exception",
+        "node_decommissioned_exception",
+        "node_health_check_failure_exception",
+        "node_weighed_away_exception",
+        # There is no elected master, or it is changing.
+        "master_not_discovered_exception",
+        "not_master_exception",
+        "cluster_manager_not_discovered_exception",
+        "not_cluster_manager_exception",
+        "failed_to_commit_cluster_state_exception",
+        "coordination_state_rejected_exception",
+        # A shard starts, stops or moves to another node.
+        "no_shard_available_action_exception",
+        "unavailable_shards_exception",
+        "shard_not_found_exception",
+        "shard_not_in_primary_mode_exception",
+        "no_longer_primary_shard_exception",
+        "primary_shard_closed_exception",
+        "retry_on_primary_exception",
+        "retry_on_replica_exception",
+        "illegal_index_shard_state_exception",
+        "index_shard_not_started_exception",
+        "index_shard_recovering_exception",
+        "index_shard_relocated_exception",
+        "index_shard_closed_exception",
+        "already_closed_exception",
+        "engine_closed_exception",
+        "task_cancelled_exception",
+    }
+)
+"""Types of failures that pass, whatever the HTTP status says."""
+LOST = frozenset({"search_context_missing_exception", "no_search_context_found_exception"})
+"""Types of the failure of a point in time that was lost with its node, or that expired."""
+_BLOCKED = "cluster_block_exception"
+_BAD_QUERY = frozenset({"parse_exception", "parsing_exception", "query_shard_exception", "x_content_parse_exception"})
+_POSITION = re.compile(r": \[\d+:\d+\] ")
+"""Line and column in the JSON of a document, as it was sent: not as the user wrote it."""
+
+
+class PointLost(StoreError):
+    """A point in time was lost with its node, or expired."""
+
+
+def types_of(body: Any) -> Iterator[str]:
+    """Yield the types of an error in a body, and of all its causes."""
+    errors: list[Any] = [body.get("error")] if isinstance(body, dict) else []
+    while errors:
+        error = errors.pop()
+        if isinstance(error, list):
+            errors += error
+        elif isinstance(error, dict):
+            if isinstance(kind := error.get("type"), str):
+                yield kind
+            errors += (error.get(key) for key in ("root_cause", "caused_by", "failed_shards", "reason"))
+
+
+def reason_of(body: Any) -> str:
+    """Return the reason that a body gives, as one line."""
+    error: Any = body if not isinstance(body, dict) else body.get("error") or body.get("message") or body.get("Message")
+    if not isinstance(error, dict):
+        return " ".join(str(error or "no reason given").split())
+    cause = (error.get("root_cause") or [error])[0]
+    text = f"{cause.get('type', 'error')}: {cause.get('reason', 'no reason given')}"
+    inner = error.get("caused_by", {}).get("reason")
+    return " ".join(_POSITION.sub(": ", f"{text} ({inner})" if inner else text).split())
+
+
+def passes(body: Any, status: int) -> bool:
+    """Return whether the same request may work later.
+
+    :param body: of a response; or an item of a bulk request or of a multi-search.
+    :param status: of the response, or of the item.
+    """
+    types = set(types_of(body))
+    return status in BUSY or (_BLOCKED not in types and not types.isdisjoint(PASSING))
+
+
+def error_of(body: Any, status: int, name: str, credentials: str = "the credentials") -> SimhashError:
+    """Return the error that a body reports. An item of a bulk request or of a multi-search has the same form.
+
+    :param status: HTTP status of the response, or of the item.
+    :param name: of the store.
+    :param credentials: what to check if the server does not take them.
+    """
+    types, why = set(types_of(body)), reason_of(body)
+    if status == 401:
+        return AccessDenied(f"{name} does not take these credentials: check {credentials}")
+    if (fault := index_fault(body, status, name)) is not None:
+        return fault
+    if status == 403:
+        return AccessDenied(f"{name} does not permit this to your user: {why}")
+    if types & LOST:
+        return PointLost(f"{name}: a search that was under way is lost ({why}): repeat the call")
+    if passes(body, status):
+        return StoreUnavailable(f"{name} is too busy or not ready (HTTP {status}, {why}): try again later")
+    if status == 413:
+        return StoreError(
+            f"{name} takes no request of this size (http.max_content_length): leave large fields out of the documents"
+        )
+    if status == 400 and types & _BAD_QUERY:
+        return InputError(f"{name} does not understand the query: {why}: check the filter")
+    return StoreError(f"{name} refused with HTTP {status}: {why}")
+
+
+def index_fault(body: Any, status: int, name: str) -> SimhashError | None:
+    """Return the error for a fault of the whole index; None for any other one.
+
+    It comes with each document of a bulk request, but it ends the request, and it is said once.
+    """
+    types, why = set(types_of(body)), reason_of(body)
+    index = name.rpartition("/")[2]
+    if _BLOCKED in types and status == 429:
+        return StoreUnavailable(
+            f"{name} takes no writes, because the disk of the server is full ({why}): make room on that disk; the "
+            "server removes the block then"
+        )
+    if _BLOCKED in types and status == 403:
+        return StoreError(
+            f"{name} is blocked ({why}): remove the block (PUT {index}/_settings "
+            '{"index.blocks.write": null, "index.blocks.read_only": null}), then repeat'
+        )
+    if "index_closed_exception" in types:
+        return StoreError(f"{name}: the index is closed ({why}): open it (POST {index}/_open), then repeat")
+    if "routing_missing_exception" in types:
+        return StoreError(f"{name}: the index requires routing, which es_simhash does not give: use another index")
+    if "security_exception" in types and status == 403:
+        return AccessDenied(
+            f"{name} does not permit this to your user ({why}): add the privilege; docs/operation.md lists those of "
+            "each command"
+        )
+    if "index_not_found_exception" in types:
+        return NotSetUp(f"{name}: there is no such index: correct the name, or {set_up_by(name)}")
+    return None
+
+
+def check_complete(body: Mapping[str, Any], name: str) -> None:
+    """Check that a search or a refresh reached all shards, and its end.
+
+    :raises StoreError: if not. ``retryable`` says whether to try again.
+    """
+    if body.get("timed_out"):
+        raise StoreUnavailable(f"{name}: the search timed out before it was complete: try again, or narrow the filter")
+    shards = body.get("_shards", {})
+    if shards.get("failed"):
+        failures = [{"error": failure.get("reason")} for failure in shards.get("failures", [])]
+        message = (
+            f"{name}: {shards['failed']} of {shards['total']} shards failed: {reason_of(next(iter(failures), {}))}"
+        )
+        if any(set(types_of(failure)) & LOST for failure in failures):
+            raise PointLost(message)
+        if not failures or any(passes(failure, 200) for failure in failures):
+            raise StoreUnavailable(message)
+        raise StoreError(message)

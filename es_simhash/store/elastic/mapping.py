@@ -1,0 +1,194 @@
+"""How an index is set up: the files in ``mappings/``, and what the ``_meta`` of the mapping keeps of a Description."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.errors import AccessDenied, InputError, NotSetUp, StoreError
+from es_simhash.store.description import extended, from_json, not_set_up, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from es_simhash.store.elastic.connection import Connection
+    from es_simhash.store.types import Description
+
+META = "es_simhash"
+"""Our key in the ``_meta`` of a mapping."""
+_NEAREST = 5
+
+
+def read_mappings(connection: Connection) -> dict[str, dict[str, Any]]:
+    """Return the mapping of the index, or of each index behind an alias, by name; empty if there is none."""
+    try:
+        body = connection.send("GET", "_mapping")
+    except NotSetUp:
+        return {}
+    try:
+        return {name: dict(index["mappings"]) for name, index in body.items()}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise connection.wrong(error) from error
+
+
+def describe(connection: Connection) -> Description:
+    """Return how the index was set up; of several behind an alias, all in the same way.
+
+    :raises NotSetUp: if it was not.
+    """
+    mappings = read_mappings(connection)
+    if not mappings:
+        raise not_set_up(connection.name, _others(connection))
+    kept = {name: kept_by(mapping, name, connection) for name, mapping in mappings.items()}
+    missing = sorted(name for name, description in kept.items() if description is None)
+    if missing:
+        raise not_set_up(connection.name, f"the index {missing[0]} has no fields of es_simhash")
+    first, *others = (description for description in kept.values() if description is not None)
+    if any(replace(other, instance=first.instance) != first for other in others):
+        raise StoreError(
+            f"{connection.name} is an alias of indices that were set up in different ways: name one of them"
+        )
+    return first
+
+
+def kept_by(mapping: Mapping[str, Any], index: str, connection: Connection) -> Description | None:
+    """Return the Description that a mapping keeps; None if there is none.
+
+    :raises StoreError: if its fields are not ours.
+    """
+    values = (mapping.get("_meta") or {}).get(META)
+    if not isinstance(values, dict):
+        if "simhash" in mapping.get("properties", {}):
+            raise StoreError(
+                f"the index {index} has a field `simhash` that es_simhash did not make, or its `_meta` was replaced: "
+                "use another index, or put the whole mapping again"
+            )
+        return None
+    description = from_json(values, connection.name)
+    for part in _parts(description):
+        present = mapping.get("properties", {}).get(part, {}).get("properties", {})
+        for name, field in _fields(part).items():
+            if _kind(present.get(name, {})) != _kind(field):
+                raise StoreError(
+                    f"the index {index} maps `{part}.{name}` as {json.dumps(present.get(name))}, es_simhash needs "
+                    f"{json.dumps(field)}: ingest it into an index that `es-simhash init` made"
+                )
+    return description
+
+
+def set_up(connection: Connection, wanted: Description) -> str:
+    """Make the index, or add what is missing to an index that exists."""
+    mappings = read_mappings(connection)
+    if not mappings:
+        made = extended(None, wanted, connection.name)
+        try:
+            connection.send("PUT", "", {"mappings": _mapping(made, connection)})
+        except StoreError:
+            if not read_mappings(connection):
+                raise
+            return set_up(connection, wanted)  # another program was faster
+        return "created"
+    [name] = one_index(connection, mappings)
+    check_usable(mappings[name], name)
+    stored = kept_by(mappings[name], name, connection)
+    changed = extended(stored, wanted, connection.name)
+    if changed == stored:
+        return "unchanged"
+    connection.send("PUT", "_mapping", _mapping(changed, connection, mappings[name].get("_meta")))
+    kept = kept_by(read_mappings(connection)[name], name, connection)
+    extended(kept, wanted, connection.name)  # another program may have set it up in another way meanwhile
+    return "added"
+
+
+def change(connection: Connection, description: Description) -> None:
+    """Keep another rule, id field and ``stale``."""
+    mappings = read_mappings(connection)
+    [name] = one_index(connection, mappings)
+    stored = kept_by(mappings[name], name, connection)
+    if stored is None:
+        raise not_set_up(connection.name, "the index has no fields of es_simhash")
+    kept = replace(stored, rule=description.rule, id_field=description.id_field, stale=description.stale)
+    connection.send("PUT", "_mapping", {"_meta": {**(mappings[name].get("_meta") or {}), META: to_json(kept)}})
+
+
+def one_index(connection: Connection, mappings: Mapping[str, Any]) -> list[str]:
+    """Return the name of the only index.
+
+    :raises InputError: if an alias has several.
+    """
+    if len(mappings) > 1:
+        names = ", ".join(sorted(mappings))
+        raise InputError(f"{connection.name} is an alias of several indices ({names}): name one of them to write")
+    return list(mappings)
+
+
+def check_usable(mapping: Mapping[str, Any], index: str) -> None:
+    """Check that documents of an index can be found by their id, and are read as they were written.
+
+    :raises InputError: if not.
+    """
+    if (mapping.get("_routing") or {}).get("required"):
+        raise InputError(f"the index {index} requires routing, which es_simhash does not give: use another index")
+    source = mapping.get("_source") or {}
+    if (
+        source.get("enabled") is False
+        or source.get("mode") == "disabled"
+        or source.get("includes")
+        or source.get("excludes")
+    ):
+        raise InputError(
+            f"the index {index} does not keep its whole documents (`_source`), and es_simhash compares their texts: "
+            "reindex it into an index with `_source`"
+        )
+
+
+def _mapping(description: Description, connection: Connection, meta: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return what a mapping gets: our fields, and its ``_meta``."""
+    properties = {part: _file(part)["properties"][part] for part in _parts(description)}
+    if "simhash" in properties and connection.product.has_equal_scores(connection):
+        fields = properties["simhash"]["properties"]
+        fields = {**fields, "keys": {**fields["keys"], "use_similarity": True}}
+        properties["simhash"] = {**properties["simhash"], "properties": fields}
+    return {"properties": properties, "_meta": {**(meta or {}), META: to_json(description)}}
+
+
+def _parts(description: Description) -> list[str]:
+    """Return the object fields that a Description needs."""
+    parts = [] if description.scheme is None else ["simhash"]
+    return parts if description.seen is None else [*parts, "seen"]
+
+
+@cache
+def _file(part: str) -> dict[str, Any]:
+    package = Path(__file__).parents[2]
+    # In a wheel the files are inside the package, in a checkout they are beside it.
+    folder = package / "mappings" if (package / "mappings").is_dir() else package.parent / "mappings"
+    name = "documents.json" if part == "simhash" else "users.json"
+    mappings: dict[str, Any] = json.loads((folder / name).read_text(encoding="utf-8"))["mappings"]
+    return mappings
+
+
+def _fields(part: str) -> dict[str, Any]:
+    fields: dict[str, Any] = _file(part)["properties"][part]["properties"]
+    return fields
+
+
+def _kind(field: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what must not differ in the mapping of a field."""
+    return field.get("type"), field.get("index", True), field.get("doc_values", True), field.get("enabled", True)
+
+
+def _others(connection: Connection) -> str:
+    """Return which indices there are, for a message: those like a mistyped name first."""
+    try:
+        body = connection.send("GET", "_cat/indices", None, {"format": "json", "h": "index"}, index=False)
+        names = sorted(index["index"] for index in body if not index["index"].startswith("."))
+    except (AccessDenied, KeyError, TypeError):
+        return "there is no such index"
+    near = get_close_matches(connection.index, names, _NEAREST)
+    shown = [*near, *(name for name in names if name not in near)][:_NEAREST]
+    return f"there is no such index; there are {', '.join(shown)}" if shown else "there is no index"

@@ -1,0 +1,110 @@
+"""Read all documents page by page, from one point in time, or count them.
+
+If a point in time is lost with its node, another one is opened. The documents that were returned are left out there.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.errors import StoreError
+from es_simhash.store.elastic.errors import PointLost
+from es_simhash.store.elastic.rows import hit_options, keys_of_hit, row_of_hit
+from es_simhash.store.types import Stored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from es_simhash.store.elastic.connection import Connection
+    from es_simhash.store.protocol import Filter
+    from es_simhash.store.types import Scan
+
+KEEP_ALIVE = "10m"
+"""How long a point in time lives after each page."""
+PAGE = 2_000
+ATTEMPTS = 5
+"""How often a scan goes on after its point in time was lost, before a page is read."""
+
+
+def scan(connection: Connection, scan: Scan) -> Iterator[list[Stored]]:
+    """Yield documents in pages."""
+    returned: set[int] = set()
+    lost = 0
+    while True:
+        try:
+            source = True if scan.fields is None else list(scan.fields) or False
+            options = {**hit_options(keys=scan.keys), "_source": source}
+            for hits in pages(connection, query_of(scan.filter, scan.missing, scan.since), _sort(scan), options):
+                lost = 0
+                new = [hit for hit in hits if hash(hit["_id"]) not in returned]
+                returned.update(hash(hit["_id"]) for hit in new)
+                rows = ((row_of_hit(hit, connection), hit) for hit in new)
+                yield [Stored(row, keys_of_hit(hit), _source(hit, scan)) for row, hit in rows if row is not None]
+            return
+        except PointLost:
+            lost += 1
+            if lost == ATTEMPTS:
+                raise
+
+
+def _source(hit: Mapping[str, Any], scan: Scan) -> dict[str, Any] | None:
+    if scan.fields is not None and not scan.fields:
+        return None
+    return {name: value for name, value in hit.get("_source", {}).items() if name != "simhash"}
+
+
+def pages(
+    connection: Connection, query: Mapping[str, Any], sort: Sequence[Any], options: Mapping[str, Any]
+) -> Iterator[list[dict[str, Any]]]:
+    """Yield the hits of a query in pages, from a new point in time.
+
+    :param sort: before the tie-breaker.
+    :param options: of the search.
+    """
+    product = connection.product
+    opened = connection.send(
+        "POST", product.point_in_time, None, {"keep_alive": KEEP_ALIVE, **product.point_parameters}
+    )
+    point = opened[product.point_key]
+    body = {"query": query, "sort": [*sort, {product.tie_breaker: "asc"}], "size": PAGE, **options}
+    try:
+        while True:
+            body["pit"] = {"id": point, "keep_alive": KEEP_ALIVE}
+            answer = connection.search(body, "_search", index=False)
+            point = answer.get("pit_id", point)
+            hits: list[dict[str, Any]] = answer["hits"]["hits"]
+            yield hits
+            if len(hits) < PAGE:
+                return
+            body["search_after"] = hits[-1]["sort"]
+    finally:
+        with suppress(StoreError):  # it was lost, or it expires
+            connection.send("DELETE", product.point_in_time, {product.point_key: point}, index=False)
+
+
+def _sort(scan: Scan) -> list[Any]:
+    if scan.by_order:
+        return [{"simhash.order": {"order": "asc", "missing": "_last", "unmapped_type": "long"}}]
+    if scan.by_field is not None:
+        return [{scan.by_field: {"order": "asc", "missing": "_last", "unmapped_type": "date"}}]
+    return []
+
+
+def count(connection: Connection, filter: Filter | None, *, missing: bool | None = None) -> int:
+    """Return how many documents match."""
+    answer = connection.send("POST", "_count", {"query": query_of(filter, missing, None)})
+    number: int = answer["count"]
+    return number
+
+
+def query_of(filter: Filter | None, missing: bool | None, since: int | None) -> dict[str, Any]:
+    """Return the query for the documents of a scan."""
+    fingerprinted = {"exists": {"field": "simhash.digest"}}
+    filters: list[Mapping[str, Any]] = [] if filter is None else [filter]
+    excluded: Sequence[Mapping[str, Any]] = [fingerprinted] if missing else []
+    if missing is False:
+        filters.append(fingerprinted)
+    if since is not None:
+        filters.append({"range": {"simhash.written": {"gte": since}}})
+    return {"bool": {"filter": filters, "must_not": excluded}}

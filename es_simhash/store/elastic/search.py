@@ -1,0 +1,210 @@
+"""What may be near: by digest, by keys, and by fingerprint.
+
+A program often looks for many documents at once. Equal texts of a whole batch are found by one search. Keys are looked
+for by one search a document, in one request, because the server ranks them. Fingerprints of a batch are looked for
+together: almost no other document fulfils the query plan.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.fingerprinting.encoding import to_array
+from es_simhash.search.candidates import candidates_clause
+from es_simhash.search.encoding import encoded
+from es_simhash.search.hamming import near_of_all
+from es_simhash.store.elastic.rows import hit_options, row_of_hit
+from es_simhash.store.types import Hits, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from es_simhash.search.keys import KeyQuery
+    from es_simhash.store.elastic.connection import Connection
+    from es_simhash.store.protocol import Filter
+    from es_simhash.store.types import Probe
+
+TOGETHER = 100
+"""Fingerprints in one query, and searches in one request."""
+PAGE = 10_000
+MOST_READ = 200_000
+"""Documents near the fingerprints of one query that are read."""
+_FIRST = {"simhash.order": "asc"}
+_IN_ORDER = [_FIRST, {"simhash.digest": "asc"}]
+"""It tells documents apart, so that the next page begins where one ended."""
+_IS_COPY = {"exists": {"field": "simhash.duplicate_of"}}
+
+
+def search(connection: Connection, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
+    """Return what may be near each Probe."""
+    same = _same(connection, probes, filter, heads=heads)
+    rows: list[list[Row]] = [[] for _ in probes]
+    left_out = [0] * len(probes)
+    by_keys = [number for number, probe in enumerate(probes) if probe.queries]
+    for start in range(0, len(by_keys), TOGETHER):
+        part = by_keys[start : start + TOGETHER]
+        bodies = [_body_by_keys(probes[number], filter, heads=heads) for number in part]
+        for number, hits in zip(part, connection.search_many(bodies), strict=True):
+            rows[number] += _rows(hits, connection)
+    by_fingerprint = [number for number, probe in enumerate(probes) if probe.fingerprint is not None]
+    by_fingerprint.sort(key=lambda number: (probes[number].distance, probes[number].times or ()))
+    for _, group in groupby(by_fingerprint, lambda number: (probes[number].distance, probes[number].times)):
+        numbers = list(group)
+        for start in range(0, len(numbers), TOGETHER):
+            part = numbers[start : start + TOGETHER]
+            _near(connection, part, probes, filter, rows, left_out, heads=heads)
+    results = []
+    for number, probe in enumerate(probes):
+        unique = list({row.id: row for row in rows[number]}.values())
+        more = len(unique) > probe.most
+        results.append(Hits(same[number], unique[: probe.most], max(left_out[number], int(more))))
+    return results
+
+
+def _same(connection: Connection, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[list[Row]]:
+    """Return the documents with the digest of each Probe, the smallest order first."""
+    same: list[list[Row]] = [[] for _ in probes]
+    together = [number for number, probe in enumerate(probes) if probe.digest and heads and probe.times is None]
+    for start in range(0, len(together), PAGE):
+        part = together[start : start + PAGE]
+        digests = sorted({probes[number].digest or "" for number in part})
+        body = {
+            "query": _query([{"terms": {"simhash.digest": digests}}], filter),
+            "collapse": {"field": "simhash.digest"},
+            "sort": [_FIRST],
+            "size": len(digests),
+            **hit_options(),
+        }
+        first = {row.digest: row for row in _rows(connection.search(body)["hits"]["hits"], connection)}
+        for number in part:
+            if (row := first.get(probes[number].digest or "")) is not None:
+                same[number] = [row]
+    alone = [number for number, probe in enumerate(probes) if probe.digest and number not in set(together)]
+    for start in range(0, len(alone), TOGETHER):
+        part = alone[start : start + TOGETHER]
+        bodies = [
+            {
+                "query": _query([{"term": {"simhash.digest": probes[number].digest}}, *_times(probes[number])], filter),
+                "sort": [_FIRST],
+                "size": 1 if heads else probes[number].most,
+                **hit_options(),
+            }
+            for number in part
+        ]
+        for number, hits in zip(part, connection.search_many(bodies), strict=True):
+            same[number] = _rows(hits, connection)
+    return same
+
+
+def _body_by_keys(probe: Probe, filter: Filter | None, *, heads: bool) -> dict[str, Any]:
+    """Return the search for the documents that fulfil a query of a Probe, most and rarest shared keys first.
+
+    It returns one hit too many, if there is one: so it is known that documents were left out.
+    """
+    sharing = {"dis_max": {"queries": [clause_of(query) for query in probe.queries]}}
+    return {
+        "query": _query(_times(probe), filter, heads=heads, must=[sharing]),
+        "sort": ["_score", _FIRST],
+        "size": probe.most + 1,
+        **hit_options(),
+    }
+
+
+def clause_of(query: KeyQuery) -> dict[str, Any]:
+    """Return the clause for the documents that fulfil a query.
+
+    In query context the score of a document is that of BM25: the sum of the rarities of the shared keys.
+    """
+    keys = [{"term": {"simhash.keys": key}} for key in encoded(query.keys)]
+    clause: dict[str, Any] = {"should": keys, "minimum_should_match": max(1, query.minimum)}
+    if query.lengths is not None:
+        clause["filter"] = [{"range": {"simhash.length": {"gte": query.lengths[0], "lte": query.lengths[1]}}}]
+    return {"bool": clause}
+
+
+def _near(
+    connection: Connection,
+    part: Sequence[int],
+    probes: Sequence[Probe],
+    filter: Filter | None,
+    rows: list[list[Row]],
+    left_out: list[int],
+    *,
+    heads: bool,
+) -> None:
+    """Find the documents near the fingerprints of some Probes of one distance, and put them into ``rows``."""
+    first = probes[part[0]]
+    values = [probes[number].fingerprint or 0 for number in part]
+    clause = candidates_clause(sorted(set(values)), first.distance)
+    body: dict[str, Any] = {
+        "query": _query([clause, *_times(first)], filter, heads=heads),
+        "sort": _IN_ORDER,
+        "size": PAGE,
+        **hit_options(),
+    }
+    own = to_array(values, 64)
+    count = 0
+    while True:
+        hits = connection.search(body)["hits"]["hits"]
+        read = [row for row in _rows(hits, connection) if row.fingerprint is not None]
+        others = to_array([row.fingerprint or 0 for row in read], 64)
+        for ones, positions, _ in near_of_all(own, others, first.distance):
+            for one, position in zip(ones.tolist(), positions.tolist(), strict=True):
+                rows[part[one]].append(read[position])
+        count += len(hits)
+        if len(hits) < PAGE:
+            return
+        if count >= MOST_READ:
+            for number in part:
+                left_out[number] = 1
+            return
+        body["search_after"] = hits[-1]["sort"]
+
+
+def members(connection: Connection, heads: Sequence[str]) -> list[Row]:
+    """Return the documents that are copies of one of these heads."""
+    found: dict[str, Row] = {}
+    for start in range(0, len(heads), PAGE):
+        body: dict[str, Any] = {
+            "query": _query([{"terms": {"simhash.duplicate_of": list(heads[start : start + PAGE])}}], None),
+            "sort": _IN_ORDER,
+            "size": PAGE,
+            **hit_options(),
+        }
+        while True:
+            hits = connection.search(body)["hits"]["hits"]
+            found |= {row.id: row for row in _rows(hits, connection)}
+            if len(hits) < PAGE:
+                break
+            body["search_after"] = hits[-1]["sort"]
+    return list(found.values())
+
+
+def _query(
+    filters: Sequence[Mapping[str, Any]],
+    filter: Filter | None,
+    *,
+    heads: bool = False,
+    must: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """Return a query by filters, and by the filter of the caller."""
+    clause: dict[str, Any] = {"filter": [*filters, *([] if filter is None else [filter])]}
+    if must:
+        clause["must"] = list(must)
+    if heads:
+        clause["must_not"] = [_IS_COPY]
+    return {"bool": clause}
+
+
+def _times(probe: Probe) -> list[dict[str, Any]]:
+    """Return the filter for the times of a Probe."""
+    if probe.times is None:
+        return []
+    return [{"range": {"simhash.time": {"gte": probe.times[0], "lte": probe.times[1]}}}]
+
+
+def _rows(hits: Iterable[Mapping[str, Any]], connection: Connection) -> list[Row]:
+    """Return the Rows of hits. Those that another program wrote are left out."""
+    rows = (row_of_hit(hit, connection) for hit in hits)
+    return [row for row in rows if row is not None and row.digest]
