@@ -1,7 +1,7 @@
 """Near-duplicate content in Elasticsearch, found by Simhash; and items that a user never sees twice.
 
-Everything in ``__all__`` is public, and so is the module :mod:`es_simhash.contract` (what a store does), and what
-docs/ shows of :mod:`es_simhash.tools`. All other modules are internal: they may change.
+Everything in ``__all__`` is public, and so is what docs/ shows of :mod:`es_simhash.tools`. All other modules are
+internal: they may change.
 
 A name is imported from its module at its first use. So the command starts to handle signals before it loads anything.
 """
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from es_simhash.bloom import BloomFilter
     from es_simhash.client import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
+    from es_simhash.client.distinct import distinct, pairs
     from es_simhash.client.group_search import GroupSearch, group_search
     from es_simhash.client.near_query import NearQuery, near_query
-    from es_simhash.contract import Row
-    from es_simhash.deciding.duplicates import Duplicate
-    from es_simhash.deciding.group import GroupReport
-    from es_simhash.deciding.outcome import Outcome
-    from es_simhash.deciding.similar import Match
+    from es_simhash.decide.group import GroupReport
+    from es_simhash.decide.outcome import Outcome
+    from es_simhash.decide.remove import Duplicate
+    from es_simhash.decide.similar import Match
     from es_simhash.errors import (
         AccessDenied,
         ConflictError,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from es_simhash.seen.page import Page
     from es_simhash.similarity.compare import Comparison, compare
     from es_simhash.similarity.rule import DuplicateRule
-    from es_simhash.tools.dedupe.copies import distinct, pairs
+    from es_simhash.store.types import Row
 
 __version__ = "0.1.0"
 
@@ -98,11 +98,11 @@ _MODULES = {
     "client": ["AsyncDocuments", "AsyncSeenItems", "Documents", "SeenItems"],
     "client.group_search": ["GroupSearch", "group_search"],
     "client.near_query": ["NearQuery", "near_query"],
-    "contract": ["Row"],
-    "deciding.duplicates": ["Duplicate"],
-    "deciding.group": ["GroupReport"],
-    "deciding.outcome": ["Outcome"],
-    "deciding.similar": ["Match"],
+    "store.types": ["Row"],
+    "decide.remove": ["Duplicate"],
+    "decide.group": ["GroupReport"],
+    "decide.outcome": ["Outcome"],
+    "decide.similar": ["Match"],
     "errors": [
         "AccessDenied",
         "ConflictError",
@@ -126,7 +126,7 @@ _MODULES = {
     "seen.page": ["Page"],
     "similarity.compare": ["Comparison", "compare"],
     "similarity.rule": ["DuplicateRule"],
-    "tools.dedupe.copies": ["distinct", "pairs"],
+    "client.distinct": ["distinct", "pairs"],
 }
 """The public names that each module defines."""
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

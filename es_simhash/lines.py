@@ -37,7 +37,7 @@ class Line:
     :param size: number of bytes in the line.
     :param raw: the bytes of the line in UTF-8, not parsed yet. ``parsed`` turns them into the document.
     :param encoding: that the file is read in, for messages.
-    :param version: of a stored document that is read again; None for other input.
+    :param stored: what is known of a stored document that is read again; None for other input.
     :param id: of a document that does not hold its id.
     """
 
@@ -47,7 +47,7 @@ class Line:
     size: int = 0
     raw: bytes | None = None
     encoding: str = UTF_8
-    version: Any = None
+    stored: Any = None
     id: str | None = None
 
 

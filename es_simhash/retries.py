@@ -86,12 +86,6 @@ def check_not_cancelled() -> None:
         raise Cancelled
 
 
-def check_not_cancelled() -> None:
-    """Raise Cancelled if the running call was cancelled. It is called before each request."""
-    if (call := _running.get()) is not None:
-        call.check()
-
-
 def pause(seconds: float) -> None:
     """Wait for some seconds.
 

@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING, Any
 import click
 from tqdm import tqdm
 
-from es_simhash.cli.options import filter_option, json_option, open_documents, quiet_option, store_options
+from es_simhash.cli.options import (
+    duration,
+    filter_option,
+    json_option,
+    open_documents,
+    parsed_by,
+    quiet_option,
+    store_options,
+)
 from es_simhash.cli.output import count_of, echo, not_compared, print_json
-from es_simhash.cli.progress import show_stages
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from typing_extensions import Unpack
 
     from es_simhash.cli.options import StoreOptions
@@ -20,25 +29,38 @@ if TYPE_CHECKING:
 
 @click.command()
 @filter_option("Group only documents that match this query clause.")
+@click.option(
+    "--since",
+    metavar="DURATION",
+    callback=parsed_by(duration),
+    help="Decide only what was written in this time, such as 2h or 1d, and what is linked to it.",
+)
 @json_option
 @quiet_option
 @store_options
-def group(filter: dict[str, Any] | None, as_json: bool, quiet: bool, **store: Unpack[StoreOptions]) -> None:
-    """Recompute the groups of all documents. Write each document's group and its original.
+def group(
+    filter: dict[str, Any] | None, since: timedelta | None, as_json: bool, quiet: bool, **store: Unpack[StoreOptions]
+) -> None:
+    """Decide all documents again, in their order, and write the links that differ.
 
-    An ingest also assigns groups. But it can miss duplicates that another ingest stores at the same time. This command
-    finds them, by the rule of the store. Only changes are written. You can run it again, interrupt it, and run it
-    during an ingest.
+    An ingest links each new document to its head. But it can miss duplicates that another program stores at the same
+    time. This command finds them, by the rule of the store. You can run it again, interrupt it, and run it during an
+    ingest.
 
     \b
     es-simhash group --store http://localhost:9200/news
-    es-simhash group --json
+    es-simhash group --since 2h
     """
     with (
         open_documents(**store) as documents,
         tqdm(unit=" documents", disable=True if quiet else None, leave=False) as bar,
     ):
-        report = documents.group(filter=filter, progress=show_stages(bar))
+
+        def progress(decided: int, total: int) -> None:
+            bar.total = total
+            bar.update(decided - bar.n)
+
+        report = documents.group(filter=filter, since=since, progress=progress)
     if quiet:
         return
     if as_json:
@@ -46,7 +68,7 @@ def group(filter: dict[str, Any] | None, as_json: bool, quiet: bool, **store: Un
         return
     read = count_of(report.documents, "document")
     echo(f"{read}, {count_of(report.groups, 'group')} with {count_of(report.members, 'member')}")
-    echo(f"updated the group or the original of {count_of(report.changed, 'document')}")
+    echo(f"updated the link of {count_of(report.changed, 'document')}")
     if report.conflicts:
         conflicts = count_of(report.conflicts, "document")
         echo(f"skipped {conflicts} that another program changed in the meantime: run the command again")

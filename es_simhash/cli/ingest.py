@@ -32,8 +32,8 @@ from es_simhash.cli.options import (
 from es_simhash.cli.outcomes import OutcomePrinter, print_outcomes
 from es_simhash.cli.output import echo
 from es_simhash.cli.stored import StoredInput, is_store, open_beside
-from es_simhash.deciding.ingest import ON_DUPLICATE
-from es_simhash.stores.address import sqlite_file
+from es_simhash.decide.run import ON_DUPLICATE
+from es_simhash.store.address import sqlite_file
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -22,7 +22,7 @@ from es_simhash.search.times import LONGEST
 from es_simhash.seen.changes import SEEN_DEADLINE
 from es_simhash.similarity.rule import RULES
 from es_simhash.similarity.text_fields import field_names
-from es_simhash.stores.address import default_address
+from es_simhash.store.address import default_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,16 +1,13 @@
-"""The progress of a command: of one that reads files, and of one whose work has stages."""
+"""The progress of a command that reads files."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tqdm import tqdm
 
 from es_simhash.cli.output import echo
-
-if TYPE_CHECKING:
-    from es_simhash.deciding.group import Progress as ShowStage
 
 _WITH_TOTAL = "{percentage:3.0f}%|{bar}| {done}, {rate_of_done} a second, {remaining} left"
 _WITHOUT_TOTAL = "{done}, {rate_of_done} a second, {elapsed}"
@@ -59,18 +56,3 @@ class Progress(tqdm):  # type: ignore[type-arg]
         values = super().format_dict
         elapsed = values["elapsed"] or 1
         return {**values, "done": f"{self._done:,} {self._noun}", "rate_of_done": f"{self._done / elapsed:,.0f}"}
-
-
-def show_stages(bar: tqdm[Any]) -> ShowStage:
-    """Return a function that moves a progress bar. The bar starts again at 0 with each stage."""
-    current = ""
-
-    def progress(stage: str, count: int) -> None:
-        nonlocal current
-        if stage != current:
-            current = stage
-            bar.reset()
-            bar.set_description(stage)
-        bar.update(count)
-
-    return progress

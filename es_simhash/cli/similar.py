@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from es_simhash.cli.options import StoreOptions
-    from es_simhash.deciding.similar import Matches
+    from es_simhash.decide.similar import Matches
     from es_simhash.similarity.rule import Rule
 
 
@@ -70,7 +70,7 @@ def similar(
         else:
             query = read_text(file) if file is not None else text or ""
             matches = documents.similar(query, time=time, filter=filter, rule=chosen)
-            if not matches.by_keys and documents.info().fingerprinter.fingerprint(query).value is None:
+            if not documents.info().keys and documents.info().fingerprinter.fingerprint(query).value is None:
                 echo("the text is too short for a fingerprint: only exact duplicates of it can be found", err=True)
     if as_json:
         for match in matches:

@@ -10,7 +10,7 @@ from es_simhash import Line
 from es_simhash.cli.input import checked_start
 from es_simhash.cli.options import open_documents
 from es_simhash.cli.progress import Progress
-from es_simhash.stores.address import sqlite_file
+from es_simhash.store.address import sqlite_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,35 +18,36 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, ove
 
 from es_simhash.client.documents import Documents, never
 from es_simhash.client.seen import ROUNDS, SeenItems
-from es_simhash.deciding.group import no_progress
 from es_simhash.errors import InputError
 from es_simhash.retries import DEADLINE, Call, check_not_cancelled
 from es_simhash.seen.changes import SEEN_DEADLINE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+    from datetime import datetime, timedelta
 
     from elasticsearch import Elasticsearch
     from opensearchpy import OpenSearch
     from typing_extensions import Self
 
     from es_simhash.bloom import Item
-    from es_simhash.client.adding import RefreshOption
     from es_simhash.client.arguments import Time
+    from es_simhash.client.documents import RefreshOption
     from es_simhash.client.near_query import NearQuery
     from es_simhash.client.seen import ByUser
     from es_simhash.client.store_info import StoreInfo
-    from es_simhash.contract import Row, Store
-    from es_simhash.deciding.duplicates import Duplicate
-    from es_simhash.deciding.group import GroupReport, Progress
-    from es_simhash.deciding.ingest import OnDuplicate
-    from es_simhash.deciding.outcome import Outcome
-    from es_simhash.deciding.similar import Matches
+    from es_simhash.decide.group import GroupReport, Progress
+    from es_simhash.decide.outcome import Outcome
+    from es_simhash.decide.remove import Duplicate
+    from es_simhash.decide.run import OnDuplicate
+    from es_simhash.decide.similar import Matches
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.seen.changes import SeenReport, SeenStats
     from es_simhash.seen.page import Page
     from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.store.protocol import Store
+    from es_simhash.store.types import Row
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -320,11 +321,12 @@ class AsyncDocuments(_InThreads[Documents]):
         self,
         *,
         filter: Mapping[str, Any] | None = None,
-        progress: Progress = no_progress,
+        since: datetime | timedelta | None = None,
+        progress: Progress | None = None,
         rule: str | DuplicateRule | None = None,
     ) -> GroupReport:
         """:meth:`es_simhash.Documents.group`. A thread calls ``progress``."""
-        return await self._run(self._client.group, filter=filter, progress=progress, rule=rule)
+        return await self._run(self._client.group, filter=filter, since=since, progress=progress, rule=rule)
 
     def duplicates(
         self, *, filter: Mapping[str, Any] | None = None, rule: str | DuplicateRule | None = None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import reprlib
+import time
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
@@ -13,7 +15,6 @@ from es_simhash.search.times import checked_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime
     from typing import TypeAlias
 
     from es_simhash.similarity.rule import DuplicateRule
@@ -97,6 +98,21 @@ def checked_times(times: Iterable[Time] | None, texts: Sequence[str], rule: Dupl
     if len(checked) != len(texts):
         raise InputError(f"{len(texts)} texts have {len(checked)} times: give one time for each text")
     return checked
+
+
+def checked_since(since: object) -> int | None:
+    """Return a time in microseconds since 1970.
+
+    :param since: a datetime; without a time zone it is UTC. Or a timedelta before now.
+    :raises InputError: if it is something else.
+    """
+    if since is None:
+        return None
+    if isinstance(since, timedelta):
+        return time.time_ns() // 1000 - since // timedelta(microseconds=1)
+    if isinstance(since, datetime):
+        return checked_time(since) * 1000
+    raise InputError(f"since is {since!r}: use a datetime, or a timedelta such as timedelta(hours=2)")
 
 
 def check_filter(filter: object, name: str = "filter") -> None:

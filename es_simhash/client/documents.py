@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, closing
+import threading
+import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from es_simhash.client.adding import Adding, AddRequest, raise_for_duplicate
 from es_simhash.client.arguments import (
     check_filter,
     check_ingest_filter,
@@ -13,52 +14,66 @@ from es_simhash.client.arguments import (
     checked_deadline,
     checked_fields,
     checked_ids,
+    checked_since,
     checked_texts,
     checked_times,
 )
 from es_simhash.client.near_query import check_near, checked_fingerprint, near_query
-from es_simhash.client.run_check import RunCheck
-from es_simhash.client.runs import Runs
-from es_simhash.client.store_info import StoreReader, new_store_has_keys
-from es_simhash.contract import KeysState, Scan, pages
-from es_simhash.deciding.duplicates import duplicates_of_heads, remove_duplicates
-from es_simhash.deciding.group import group, no_progress
-from es_simhash.deciding.remove import remove, remove_matching
-from es_simhash.deciding.saved import Saved
-from es_simhash.deciding.similar import similar, similar_to_fingerprint, similar_to_stored
-from es_simhash.errors import InputError, StoreError, count_of, saying_what_is_done, unfinished
-from es_simhash.free_memory import free_memory
-from es_simhash.ingest.batches import BATCH, Source, line_of
+from es_simhash.client.saved import Saved
+from es_simhash.client.store_info import RunCheck, StoreReader, has_keys
+from es_simhash.decide.decider import Decider
+from es_simhash.decide.group import group
+from es_simhash.decide.outcome import Document
+from es_simhash.decide.remove import (
+    check_some_stay,
+    checked_duplicates,
+    copies,
+    remove,
+    remove_duplicates,
+    remove_matching,
+)
+from es_simhash.decide.run import ON_DUPLICATE, Options, Run
+from es_simhash.decide.similar import similar, similar_to_fingerprint, similar_to_stored
+from es_simhash.errors import DuplicateFound, InputError, StoreError, count_of, saying_what_is_done, unfinished
+from es_simhash.ingest.batches import Source, line_of, parts_by_id
+from es_simhash.ingest.reader import Reader
 from es_simhash.ingest.run import RunOptions, backfill, ingest
-from es_simhash.retries import DEADLINE, Patience
+from es_simhash.retries import DEADLINE, pause
 from es_simhash.similarity.rule import DuplicateRule, rule_of
 from es_simhash.similarity.text_fields import text_or_none
-from es_simhash.stores.address import open_store
+from es_simhash.store.address import open_store
+from es_simhash.store.types import Description, Row, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime, timedelta
 
     from elasticsearch import Elasticsearch
     from opensearchpy import OpenSearch
     from typing_extensions import Self
 
-    from es_simhash.client.adding import RefreshOption
     from es_simhash.client.arguments import Time
     from es_simhash.client.near_query import NearQuery
     from es_simhash.client.store_info import StoreInfo
-    from es_simhash.contract import Row, ScanPage, Store
-    from es_simhash.deciding.duplicates import Duplicate
-    from es_simhash.deciding.group import GroupReport, Progress
-    from es_simhash.deciding.ingest import OnDuplicate
-    from es_simhash.deciding.outcome import Outcome
-    from es_simhash.deciding.similar import Matches
+    from es_simhash.decide.group import GroupReport, Progress
+    from es_simhash.decide.outcome import Outcome
+    from es_simhash.decide.remove import Duplicate
+    from es_simhash.decide.rule import ResolvedRule
+    from es_simhash.decide.run import OnDuplicate
+    from es_simhash.decide.similar import Matches
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.fingerprinting.scheme import Scheme
+    from es_simhash.lines import Line
+    from es_simhash.store.protocol import Store
+    from es_simhash.store.types import Stored
 
+RefreshOption = Literal[False, True, "wait_for"]
+POLL = 0.1
+"""Seconds between two questions whether search finds a document."""
 T = TypeVar("T")
 
-_MEMBERS = 1_000
-"""Members of groups that are compared with their heads at once."""
+_MEMBERS = 500
+"""Copies that are compared with their heads at once."""
 
 
 def never() -> bool:
@@ -100,12 +115,11 @@ class Documents:
         deadline: float = DEADLINE,
         **client_options: Any,
     ) -> None:
-        self._patience = Patience(checked_deadline(deadline))
-        self._store = open_store(store, index, patience=self._patience, **client_options)
+        self._deadline = checked_deadline(deadline)
+        self._store = open_store(store, index, deadline=self._deadline, **client_options)
         self._reader = StoreReader(self._store, scheme, segmenter, fingerprinter)
-        self._adding = Adding(self._store, self._reader, self._patience.deadline)
-        self._runs = Runs(self._store, self._adding)
-        self._batch = BATCH
+        self._lock = threading.Lock()
+        self._decider: Decider | None = None
 
     @property
     def name(self) -> str:
@@ -150,11 +164,11 @@ class Documents:
         :returns: ``created``, ``added`` (the fields), ``changed`` (the rule, or names of fields) or ``unchanged``.
         :raises SchemeMismatch: if the store was set up with another Scheme.
         """
-        gets_keys = new_store_has_keys(rule_of(rule)) if keys is None else keys
-        fingerprinter = self._reader.fingerprinter(self._store.describe())
-        made = self._store.set_up(fingerprinter.scheme, gets_keys)
-        changed = self._reader.change(rule, id_field)
+        gets_keys = has_keys(rule_of(rule)) if keys is None else keys
+        scheme = self._reader.given_scheme() or self._reader.info().fingerprinter.scheme
+        made = self._store.set_up(Description(scheme=scheme, keys=gets_keys))
         self._reader.forget()
+        changed = self._reader.change(rule, id_field)
         return "changed" if changed and made == "unchanged" else made
 
     def info(self) -> StoreInfo:
@@ -197,10 +211,8 @@ class Documents:
         :raises NotSetUp: if the index has no fingerprint fields.
         :raises StoreError: if the store fails for longer than the deadline. Add the document again then.
         """
-        request = self._add_request(rule, id_field, on_duplicate, filter, refresh)
-        [outcome] = self._adding.add([line_of(document, "the document")], request)
-        if on_duplicate == "fail":
-            raise_for_duplicate(outcome)
+        add = self._adder(rule, id_field, on_duplicate, filter, refresh)
+        [outcome] = add([line_of(document, "the document")])
         return outcome
 
     def add_many(
@@ -224,11 +236,11 @@ class Documents:
         if on_duplicate not in ("index", "skip"):
             raise InputError(f"on_duplicate is {on_duplicate!r}: use 'index' or 'skip', or add(), which takes 'fail'")
         source = Source(documents)
-        request = self._add_request(rule, id_field, on_duplicate, filter, refresh)
+        add = self._adder(rule, id_field, on_duplicate, filter, refresh)
         outcomes: list[Outcome] = []
         with saying_what_is_done(lambda: f"the first {len(outcomes):,} documents are done: add the others again"):
             while lines := source.take():
-                outcomes += self._adding.add(lines, request)
+                outcomes += add(lines)
         if source.error is not None:
             raise source.error
         return outcomes
@@ -282,19 +294,30 @@ class Documents:
         self._reader.checked(rule)
         options = RunOptions(on_duplicate=on_duplicate, filter=filter, workers=workers, checkpoint=checkpoint)
         check_ingest_filter(filter)
-        source = Source(documents, self._batch)
+        source = Source(documents)
+        return _items(self._ingest(source, options, rule, id_field))
 
-        def batches() -> Iterator[Sequence[Outcome]]:
-            if checkpoint is not None:  # a run that is resumed knows its address
-                self._patience.answered = True
-            chosen, name = self._reader.rule_to_write(rule), self._reader.id_field(id_field)
-            resolved = self._reader.resolve(chosen, makes_file=True)
-            check = RunCheck(self._reader, resolved, name, self.name)
-            yield from ingest(
-                self._store, source, resolved, name, options, deadline=self._patience.deadline, check=check
-            )
+    def _ingest(
+        self, source: Source, options: RunOptions, rule: str | DuplicateRule | None, id_field: str | None
+    ) -> Iterator[Sequence[Outcome]]:
+        resolved, name = self._reader.for_writing(rule, id_field)
+        check = RunCheck(self._reader, self.name)
+        decider = self._decider_of(resolved)
 
-        return _items(self._runs.results(batches()))
+        def check_batch(writes: bool) -> None:
+            check()
+            if writes:
+                self._reader.keep(resolved.chosen, name)
+
+        decider.forget(now=True)
+        yield from ingest(decider, source, name, options, check_batch)
+
+    def _decider_of(self, rule: ResolvedRule) -> Decider:
+        """Return the one Decider for a rule: what it has decided, all calls of this object know."""
+        with self._lock:
+            if self._decider is None or self._decider.rule is not rule:
+                self._decider = Decider(self._store, rule)
+            return self._decider
 
     def backfill(
         self,
@@ -321,26 +344,35 @@ class Documents:
         :raises NotSetUp: if there is no such index.
         """
         self._reader.checked(rule)
-        options = RunOptions(filter=filter, batch_size=self._batch, workers=workers)
+        RunOptions(filter=filter, workers=workers)
         check_optional_filter(filter)
+        return _items(self._backfill(filter, again, workers, stop, rule))
 
-        def batches() -> Iterator[Sequence[Outcome]]:
-            if rule_of(rule).text_field is None and self._reader.read().kept.text_field is None:
-                raise InputError(
-                    f"{self.name} does not know the field with the text: name it (rule=DuplicateRule(text_field=…))"
-                )
-            resolved = self._reader.resolve_for_backfill(self._reader.rule_to_write(rule))
-            yield from backfill(
-                self._store,
-                resolved,
-                options,
-                deadline=self._patience.deadline,
-                check=RunCheck(self._reader, resolved, None, self.name),
-                again=again,
-                stop=stop,
+    def _backfill(
+        self,
+        filter: Mapping[str, Any] | None,
+        again: bool,
+        workers: int,
+        stop: Callable[[], bool],
+        rule: str | DuplicateRule | None,
+    ) -> Iterator[Sequence[Outcome]]:
+        resolved = self._reader.for_backfill(rule)
+        if rule_of(rule).text_field is None and self._reader.read().rule is None:
+            raise InputError(
+                f"{self.name} does not know the field with the text: name it (rule=DuplicateRule(text_field=…))"
             )
+        check = RunCheck(self._reader, self.name)
+        decider = self._decider_of(resolved)
 
-        return _items(self._runs.results(batches()))
+        def check_batch(writes: bool) -> None:
+            check()
+            if writes:
+                self._reader.keep(resolved.chosen, None)
+
+        decider.forget(now=True)
+        yield from backfill(decider, filter, workers, check_batch, again=again, stop=stop)
+        if again and filter is None and not stop():
+            self._reader.end_stale()
 
     def remove(
         self,
@@ -368,46 +400,47 @@ class Documents:
         checked = [] if ids is None else checked_ids(ids)
         if matching is not None:
             check_filter(matching, "matching")
-        resolved = self._reader.resolve(self._reader.rule_to_write(rule))
-        with ExitStack() as stack:
-            saved = self._saved(save, stack)
-            stack.enter_context(self._runs.change())
+        decider, id_field = self._changing(rule)
+        if matching is not None and not everything:
+            check_some_stay(self._store, matching)
+        with nullcontext() if save is None else Saved(save, id_field) as saved:
+            put = None if saved is None else saved.put
+            decider.forget(now=True)
             if matching is None:
-                return remove(self._store, checked, resolved, filter, saved=saved)
-            return remove_matching(self._store, matching, resolved, filter, everything=everything, saved=saved)
+                return remove(decider, checked, put, filter)
+            return remove_matching(decider, matching, put, filter)
 
-    def _saved(self, path: str | None, stack: ExitStack) -> Saved | None:
-        if path is None:
-            return None
-        return stack.enter_context(closing(Saved(self._store, path, self._reader.id_field(None))))
+    def _changing(self, rule: str | DuplicateRule | None) -> tuple[Decider, str]:
+        """Return the Decider of a call that changes stored documents, and the id field."""
+        resolved, id_field = self._reader.for_writing(rule, None)
+        return self._decider_of(resolved), id_field
 
     def group(
         self,
         *,
         filter: Mapping[str, Any] | None = None,
-        progress: Progress = no_progress,
+        since: datetime | timedelta | None = None,
+        progress: Progress | None = None,
         rule: str | DuplicateRule | None = None,
     ) -> GroupReport:
-        """Recompute the groups of all documents, and the original of each.
+        """Decide all documents again, in the order in which they count, as if each came after all that are earlier.
 
-        Documents that are duplicates of each other, directly or by a chain, get the id of one of them in
-        ``simhash.group``.
+        A group is a head and its copies: ``simhash.group`` of each is the id of the head. An ingest does the same for
+        new documents. This also finds what several programs added at the same moment. It writes only what changes, and
+        nothing that another program changed meanwhile. Where a quarter of the free memory is enough (1 KB a document),
+        what is near is looked up in memory; else the store is searched.
 
-        An ingest gives each new document the group of its original. This also finds what several ingests added at the
-        same moment, and what lies between two groups. It writes only what changes, and nothing that another writer
-        changed in the meantime. Memory: some 200 bytes a document, up to 300 with long ids; with ``confirm`` up to 450
-        more for each near pair. A warning says before the reading if 300 bytes a document, without the pairs, are
-        more than is free.
-
-        :param filter: only documents that match this filter are grouped, as if there were no others.
-        :param progress: is called with ``read``, ``compared`` (texts that were fetched) or ``written``, and how many.
-        :param rule: as for :meth:`ingest`: each member of a group is a duplicate of at least one other. With
-            ``confirm``, a near-duplicate without a text in the store is an error, and nothing is written.
+        :param filter: only documents that match this filter are decided, as if there were no others.
+        :param since: only documents whose text was written at this time or later, and what is linked to them: a
+            datetime (without a time zone it is UTC), or a timedelta before now.
+        :param progress: is called with the number of documents that were decided, and of all.
+        :param rule: as for :meth:`ingest`.
         """
         check_optional_filter(filter)
-        resolved = self._reader.resolve(self._reader.rule_to_write(rule))
-        with self._runs.change():
-            return group(self._store, resolved, filter, "earliest", progress, free_memory())
+        start = checked_since(since)
+        decider, _ = self._changing(rule)
+        decider.forget(now=True)
+        return group(self._store, decider.rule, filter, start, progress)
 
     def remove_duplicates(
         self,
@@ -428,11 +461,10 @@ class Documents:
         :returns: how many documents were removed.
         """
         check_optional_filter(filter)
-        resolved = self._reader.resolve(self._reader.rule_to_write(rule))
-        with ExitStack() as stack:
-            saved = self._saved(save, stack)
-            stack.enter_context(self._runs.change())
-            return remove_duplicates(self._store, duplicates, resolved, filter, saved)
+        decider, id_field = self._changing(rule)
+        with nullcontext() if save is None else Saved(save, id_field) as saved:
+            decider.forget(now=True)
+            return remove_duplicates(decider, duplicates, None if saved is None else saved.put, filter)
 
     # --- find documents ----------------------------------------------------------------------------------------------
 
@@ -471,8 +503,9 @@ class Documents:
         chosen = self._reader.rule(rule, text=False)
         checked = checked_times(times, [""], chosen)
         resolved = self._reader.resolve(chosen)
-        value, digest = checked_fingerprint(fingerprint, resolved.bits)
-        return similar_to_fingerprint(self._store, value, digest, resolved, filter, checked[0] if checked else None)
+        value, digest = checked_fingerprint(fingerprint, resolved.fingerprinter.scheme.bits)
+        row = Row("", value, digest or "", time=checked[0] if checked else None)
+        return similar_to_fingerprint(self._store, row, resolved, filter)
 
     def similar_many(
         self,
@@ -516,31 +549,32 @@ class Documents:
         chosen = self._reader.rule(rule, text=text)
         check_near(near, chosen)
         resolved = self._reader.resolve(chosen)
-        keys = resolved.stored_keys is not KeysState.NONE
-        return near_query(near, fingerprinter=resolved.fingerprinter, keys=keys, rule=chosen)
+        return near_query(near, fingerprinter=resolved.fingerprinter, keys=resolved.keys, rule=chosen)
 
     def duplicates(
         self, *, filter: Mapping[str, Any] | None = None, rule: str | DuplicateRule | None = None
     ) -> Generator[Duplicate, None, None]:
-        """Return the members of groups that are duplicates of the head of their group, in no particular order.
+        """Return the copies in the store that are copies of the head of their group as both are stored now.
 
-        These are the documents that :meth:`remove_duplicates` removes. A member that only a chain of other documents
-        connects with the head is not among them.
+        These are the documents that :meth:`remove_duplicates` removes. Texts are compared, those of exact copies too.
 
-        :param filter: only members that match this filter.
-        :param rule: as for :meth:`ingest`: use the rule that made the groups.
+        :param filter: only copies that match this filter.
+        :param rule: as for :meth:`ingest`.
         """
         check_optional_filter(filter)
         self._reader.checked(rule)
+        return _items(self._duplicates(filter, rule))
 
-        def batches() -> Generator[Sequence[Duplicate], None, None]:
-            resolved = self._reader.resolve(self._reader.rule(rule))
-            for page in self._pages(Scan(filter=filter)):
-                members = [row for row in page.rows if row.group != row.id]
-                for start in range(0, len(members), _MEMBERS):
-                    yield duplicates_of_heads(self._store, members[start : start + _MEMBERS], resolved)
-
-        return _items(batches())
+    def _duplicates(
+        self, filter: Mapping[str, Any] | None, rule: str | DuplicateRule | None
+    ) -> Iterator[Sequence[Duplicate]]:
+        decider, _ = self._changing(rule)
+        decider.forget(now=True)
+        self._store.refresh()
+        for rows in copies(self._store, filter):
+            for start in range(0, len(rows), _MEMBERS):
+                checked = checked_duplicates(decider, rows[start : start + _MEMBERS])
+                yield [duplicate for _, duplicate in checked]
 
     # --- read documents ----------------------------------------------------------------------------------------------
 
@@ -561,10 +595,10 @@ class Documents:
             an object. ``"*"`` for the whole documents, as they were written.
         """
         checked, names = tuple(dict.fromkeys(checked_ids(ids))), checked_fields(fields)
-        self._reader.check()
+        self._reader.read()
         if fields is None:
-            return self._store.fetch(checked)
-        return self._store.fetch_fields(checked, names)
+            return {id: stored.row for id, stored in self._store.read(checked).items() if stored.row.digest}
+        return {id: stored.source or {} for id, stored in self._store.read(checked, names).items()}
 
     @overload
     def export(
@@ -586,44 +620,88 @@ class Documents:
             has none.
         """
         check_optional_filter(filter)
-        return _items(self._texts(filter)) if text else _items(page.rows for page in self._pages(Scan(filter=filter)))
+        return _items(self._texts(filter)) if text else _items(self._rows(filter))
+
+    def _rows(self, filter: Mapping[str, Any] | None) -> Iterator[Sequence[Row]]:
+        for page in self._pages(Scan(filter=filter)):
+            yield [stored.row for stored in page]
 
     def _texts(self, filter: Mapping[str, Any] | None) -> Iterator[Sequence[tuple[Row, str | None]]]:
         fields = self._reader.rule(None).text_fields
         for page in self._pages(Scan(filter=filter, fields=fields)):
-            both = zip(page.rows, page.sources, strict=True)
-            # A page with fields also has the documents that were never fingerprinted.
-            yield [(row, text_or_none(source, fields)) for row, source in both if row.digest]
+            yield [(stored.row, text_or_none(stored.source or {}, fields)) for stored in page]
 
-    def _pages(self, scan: Scan) -> Iterator[ScanPage]:
+    def _pages(self, scan: Scan) -> Iterator[list[Stored]]:
         """Yield the pages of a Scan of everything that was written."""
-        self._reader.check()
+        self._reader.read()
         self._store.refresh()
         count = 0
         try:
-            for page in pages(self._store, scan):
+            for page in self._store.scan(scan):
                 yield page
-                count += len(page.rows)
+                count += len(page)
         except StoreError as error:
             report = f"{count_of(count, 'document')} exported, others are missing: export again"
             raise unfinished(error, report) from error
 
-    def _add_request(
+    # --- add ---------------------------------------------------------------------------------------------------------
+
+    def _adder(
         self,
         rule: str | DuplicateRule | None,
         id_field: str | None,
         on_duplicate: OnDuplicate,
         filter: Mapping[str, Any] | None,
         refresh: RefreshOption,
-    ) -> AddRequest:
+    ) -> Callable[[Sequence[Line]], list[Outcome]]:
+        """Return a function that adds documents in order, and returns their outcomes. Arguments are checked."""
         check_ingest_filter(filter)
-        return AddRequest(
-            rule=self._reader.rule_to_write(rule),
-            id_field=self._reader.id_field(id_field),
-            on_duplicate=on_duplicate,
-            filter=filter,
-            refresh=refresh,
-        )
+        if on_duplicate not in ON_DUPLICATE:
+            raise InputError(f"on_duplicate is {on_duplicate!r}: use one of {', '.join(ON_DUPLICATE)}")
+        if refresh is not False and refresh is not True and refresh != "wait_for":
+            raise InputError(f"refresh is {refresh!r}: use False, True or 'wait_for'")
+        resolved, name = self._reader.for_writing(rule, id_field)
+        decider = self._decider_of(resolved)
+        reader = Reader(resolved, name)
+        options = Options("index" if on_duplicate == "index" else "skip", filter)
+
+        def add(lines: Sequence[Line]) -> list[Outcome]:
+            outcomes: list[Outcome] = []
+            for part in parts_by_id(reader.read_all(lines)):
+                documents = [item for item in part if isinstance(item, Document)]
+                if documents:
+                    self._reader.keep(resolved.chosen, name)
+                run = Run(decider, options)
+                taken = {outcome.id: outcome for outcome in run.take(run.look_up(documents))}
+                outcomes += [taken[item.id] if isinstance(item, Document) else item for item in part]
+            self._show([outcome.id for outcome in outcomes if outcome.stored and outcome.id is not None], refresh)
+            for outcome in outcomes if on_duplicate == "fail" else ():
+                if outcome.duplicate_of is not None and not outcome.stored:
+                    raise DuplicateFound(
+                        f"{outcome.id!r} is a duplicate of {outcome.duplicate_of!r}: it is not stored (on_duplicate is "
+                        "'fail')"
+                    )
+            return outcomes
+
+        return add
+
+    def _show(self, ids: Sequence[str], refresh: RefreshOption) -> None:
+        """Refresh, or wait until search finds documents: a document that another program removes is not waited for.
+
+        :raises StoreError: if search does not find them until the deadline.
+        """
+        if refresh is True:
+            self._store.refresh()
+        if refresh != "wait_for":
+            return
+        end = time.monotonic() + self._deadline
+        while ids and self._store.count({"ids": {"values": list(ids)}}) < len(self._store.read(ids)):
+            if time.monotonic() >= end:
+                raise StoreError(
+                    f"{count_of(len(ids), 'document')} stored, but search does not find them after "
+                    f"{self._deadline:g} s: the index may not refresh by itself (refresh_interval); use refresh=True"
+                )
+            pause(POLL)
 
 
 def _items(batches: Iterator[Sequence[T]]) -> Generator[T, None, None]:

@@ -13,7 +13,7 @@ from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
-from es_simhash.stores.elasticsearch.failures import check_complete, error_from_body
+from es_simhash.store.elastic.errors import check_complete, error_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -153,6 +153,6 @@ def _responses(answer: Any) -> list[Any]:
     responses: list[Any] = answer["responses"]
     for each in responses:
         if "error" in each:
-            raise error_from_body(each, each.get("status", 500), "the search")
+            raise error_of(each, each.get("status", 500), "the search")
         check_complete(each, "the search")
     return responses

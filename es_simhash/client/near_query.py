@@ -6,29 +6,31 @@ reads the hits.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import KeysState
-from es_simhash.deciding.rule import resolve
-from es_simhash.deciding.similar import Match, rank
+from es_simhash.decide.rule import ResolvedRule
+from es_simhash.decide.similar import Match
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
 from es_simhash.fingerprinting.normalisation import check_surrogates
 from es_simhash.search.candidates import candidates_clause
 from es_simhash.search.hamming import hamming_distance
+from es_simhash.search.keys import text_keys
+from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.rule import rule_of, rule_without_text
-from es_simhash.stores.elasticsearch.keys import sharing_clause
-from es_simhash.stores.elasticsearch.rows import ROW_FIELDS, simhash_values
-from es_simhash.stores.stored_row import stored_row, without_damaged
+from es_simhash.similarity.text_fields import text_of
+from es_simhash.store.elastic.rows import FIELDS, row_of
+from es_simhash.store.elastic.search import clause_of
+from es_simhash.store.types import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from es_simhash.contract import Row
-    from es_simhash.deciding.rule import ResolvedRule
-    from es_simhash.similarity.confirm import TextFeatures
     from es_simhash.similarity.rule import DuplicateRule
+
+_log = logging.getLogger("es_simhash")
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,7 @@ class NearQuery:
     clause: dict[str, Any]
     fields: list[dict[str, str]]
     _rule: ResolvedRule = field(repr=False)
-    _value: int | None = field(repr=False)
-    _digest: str | None = field(repr=False)
+    _row: Row = field(repr=False)
     _own: TextFeatures | None = field(repr=False)
 
     def matches(self, hits: Iterable[Mapping[str, Any]]) -> list[Match]:
@@ -59,29 +60,51 @@ class NearQuery:
         :raises InputError: if the hits come without the fields; with ``confirm``, naming a hit without a text.
         """
         given = list(hits)
-        values = [simhash_values(hit) for hit in given]
+        values = [_simhash_of(hit) for hit in given]
         if given and not any(values):
             raise InputError(
                 "none of the hits has a fingerprint: put query.clause into the query, and search with "
                 "docvalue_fields=query.fields"
             )
-        read = [stored_row(hit["_id"], each, None) for hit, each in zip(given, values, strict=True)]
-        hit_of = {hit["_id"]: hit for hit in given}
-        found = [self._match(row, hit_of[row.id]) for row in without_damaged(read) if row.digest]
-        return sorted((match for match in found if match is not None), key=rank)
+        rows = [row_of(hit, simhash, _warn) for hit, simhash in zip(given, values, strict=True)]
+        matches = (
+            self._match(row, hit) for row, hit in zip(rows, given, strict=True) if row is not None and row.digest
+        )
+        return sorted((match for match in matches if match is not None), key=_rank)
 
     def _match(self, row: Row, hit: Mapping[str, Any]) -> Match | None:
-        if row.digest == self._digest:
-            return Match(row.id, 0, True, None if self._rule.texts is None else 1.0)
-        distance = hamming_distance(self._value, row.fingerprint)
-        far = distance is None or distance > self._rule.max_distance
-        if far and (not self._rule.keys or self._rule.limited):
+        confirm = self._rule.confirm
+        if row.digest == self._row.digest:
+            return Match(row.id, 0, True, None if confirm is None else 1.0)
+        if not self._rule.allows(self._row, row):
             return None
-        texts = self._rule.texts
-        if texts is None or self._own is None:
+        distance = hamming_distance(self._row.fingerprint, row.fingerprint)
+        if confirm is None or self._own is None:
             return Match(row.id, distance, False)
-        similarity = texts.similarity(self._own, texts.of_hit(row.id, hit.get("_source", {})))
-        return Match(row.id, distance, False, similarity) if texts.is_enough(similarity) else None
+        try:
+            text = text_of(hit.get("_source", {}), self._rule.text_fields)
+        except InputError as error:
+            raise InputError(f"hit {row.id!r}: {error}; the hits must come with their text in _source") from error
+        similarity = confirm.similarity(self._own, TextFeatures(text, self._rule.fingerprinter))
+        return Match(row.id, distance, False, similarity) if similarity >= confirm.least else None
+
+
+def _simhash_of(hit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return our fields of a hit of any search; empty if it came without them."""
+    fields = hit.get("fields", {})
+    if "simhash.digest" in fields:
+        return {name: fields.get(f"simhash.{name}", [None])[0] for name in FIELDS}
+    simhash = (hit.get("_source") or {}).get("simhash")
+    return simhash if isinstance(simhash, dict) else {}
+
+
+def _warn(about: str, message: str) -> None:
+    _log.warning(message)
+
+
+def _rank(match: Match) -> tuple[bool, int, bool, str]:
+    """Return the key by which Matches are sorted: the nearest first, exact duplicates before others, then by id."""
+    return match.distance is None, match.distance or 0, not match.exact, match.id
 
 
 def near_query(
@@ -107,16 +130,14 @@ def near_query(
     chosen = rule_of(rule) if isinstance(near, str) else rule_without_text(rule)
     check_near(near, chosen)
     fingerprinter = fingerprinter or Fingerprinter()
-    resolved = resolve(chosen, fingerprinter, KeysState.COMPLETE if keys else KeysState.NONE)
-    own: TextFeatures | None = None
+    resolved = ResolvedRule(chosen, fingerprinter, keys)
+    own = TextFeatures(near, fingerprinter) if isinstance(near, str) else None
     if isinstance(near, str):
-        if resolved.texts is not None:
-            own = resolved.texts.confirm.features(near)
         near = fingerprinter.fingerprint(near)
     value, digest = checked_fingerprint(near, fingerprinter.scheme.bits)
-    return NearQuery(
-        _clause(resolved, value, digest, own), [{"field": name} for name in ROW_FIELDS], resolved, value, digest, own
-    )
+    row = Row("", value, digest or "")
+    fields = [{"field": f"simhash.{name}"} for name in FIELDS]
+    return NearQuery(_clause(resolved, row, own), fields, resolved, row, own)
 
 
 def check_near(near: object, rule: DuplicateRule) -> None:
@@ -148,15 +169,13 @@ def checked_fingerprint(near: object, bits: int) -> tuple[int | None, str | None
     )
 
 
-def _clause(rule: ResolvedRule, value: int | None, digest: str | None, own: TextFeatures | None) -> dict[str, Any]:
+def _clause(rule: ResolvedRule, row: Row, own: TextFeatures | None) -> dict[str, Any]:
+    probe = rule.probe(row, text_keys(own.normalised) if own is not None and rule.by == "keys" else None)
     should: list[dict[str, Any]] = []
-    if rule.keys:
-        queries = [
-            query for query in rule.queries(own.keys if own else None) if len(query.keys) >= max(1, query.minimum)
-        ]
-        should += [sharing_clause(queries)] if queries else []
-    elif value is not None and rule.max_distance >= 0:
-        should.append(candidates_clause(value, rule.max_distance, bits=rule.bits))
-    if digest is not None:
-        should.append({"term": {"simhash.digest": digest}})
+    if probe.queries:
+        should.append({"dis_max": {"queries": [clause_of(query) for query in probe.queries]}})
+    elif probe.fingerprint is not None:
+        should.append(candidates_clause(probe.fingerprint, probe.distance))
+    if probe.digest is not None:
+        should.append({"term": {"simhash.digest": probe.digest}})
     return {"bool": {"should": should, "minimum_should_match": 1}} if should else {"match_none": {}}

@@ -11,11 +11,10 @@ from es_simhash.bloom.seen import SeenConfig, user_id
 from es_simhash.client.arguments import checked_deadline
 from es_simhash.client.search_hits import hit_group, hit_id, hits_of
 from es_simhash.errors import InputError
-from es_simhash.retries import Patience
 from es_simhash.seen import changes
 from es_simhash.seen.changes import SEEN_DEADLINE
 from es_simhash.seen.page import unseen_page
-from es_simhash.stores.address import USERS_INDEX, open_store
+from es_simhash.store.address import USERS_INDEX, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
 
     from es_simhash.bloom import Item
     from es_simhash.bloom.seen import Seen
-    from es_simhash.contract import Store
     from es_simhash.seen.changes import Change, SeenReport, SeenStats
     from es_simhash.seen.page import Page
+    from es_simhash.store.protocol import Store
 
     ByUser = Mapping[str, Iterable[Item]] | Mapping[int, Iterable[Item]] | Mapping[str | int, Iterable[Item]]
 
@@ -81,8 +80,7 @@ class SeenItems:
         self._chosen = {key: getattr(checked, key) for key in chosen}
         self._deadline = checked_deadline(deadline)
         self._stored: SeenConfig | None = None
-        patience = Patience(self._deadline)
-        self._store = open_store(store, index, patience=patience, default_index=USERS_INDEX, **client_options)
+        self._store = open_store(store, index, deadline=self._deadline, default_index=USERS_INDEX, **client_options)
 
     @property
     def name(self) -> str:
@@ -137,7 +135,7 @@ class SeenItems:
                 seen.clear()
             return seen.add(checked[user], now)
 
-        return self._change(checked, add, makes_file=True)
+        return self._change(checked, add)
 
     def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:
         """Return the items that a user has certainly not seen, in their order. Call it with a page of candidates."""
@@ -147,7 +145,7 @@ class SeenItems:
     def unseen_many(self, items: ByUser) -> dict[str, list[Item]]:
         """:meth:`unseen` for many users, by one read."""
         checked = _by_user(items)
-        found = changes.might_have_seen(self._store, self._config(makes_file=True), checked)
+        found = changes.might_have_seen(self._store, self._config(), checked)
         return {
             user: [item for item, is_seen in zip(theirs, found[user], strict=True) if not is_seen]
             for user, theirs in checked.items()
@@ -204,18 +202,14 @@ class SeenItems:
         self._config()
         return bool(changes.remove(self._store, [checked]))
 
-    def _config(self, *, makes_file: bool = False) -> SeenConfig:
-        """Return the store's configuration.
-
-        :param makes_file: the first call of a program may be ``unseen`` or ``add``, so they make the file of an
-            embedded store. The other methods do not: the name of the file may be mistyped.
-        """
+    def _config(self) -> SeenConfig:
+        """Return the store's configuration. A file that does not exist is made."""
         if self._stored is None:
-            self._stored = changes.check(self._store, self._chosen, self.name, makes_file=makes_file)
+            self._stored = changes.check(self._store, self._chosen, self.name)
         return self._stored
 
-    def _change(self, users: Iterable[str], change: Change, *, makes_file: bool = False) -> SeenReport:
-        return changes.change(self._store, self._config(makes_file=makes_file), users, change, self._deadline)
+    def _change(self, users: Iterable[str], change: Change) -> SeenReport:
+        return changes.change(self._store, self._config(), users, change, self._deadline)
 
     def page(
         self,
@@ -254,9 +248,7 @@ class SeenItems:
         def has_seen(items: list[Item]) -> list[bool]:
             if user is None:
                 return [False] * len(items)
-            [seen] = changes.might_have_seen(
-                self._store, self._config(makes_file=True), _by_user({user: items})
-            ).values()
+            [seen] = changes.might_have_seen(self._store, self._config(), _by_user({user: items})).values()
             return seen
 
         if item is not None:

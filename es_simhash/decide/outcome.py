@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from es_simhash.values import value
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from es_simhash.fingerprinting.fingerprinter import Fingerprint
     from es_simhash.search.keys import TextKeys
     from es_simhash.store.types import Row
@@ -93,3 +96,35 @@ def failed(document: Document, reason: str) -> Outcome:
         place=document.place,
         document=None if document.source is None else json.loads(document.source),
     )
+
+
+class Counts:
+    """The number of documents with each outcome.
+
+    :param counts: counts to continue from, as :meth:`to_dict` returns them.
+    """
+
+    def __init__(self, counts: Mapping[str, int] | None = None) -> None:
+        counts = counts or {}
+        self.outcomes: Counter[str] = Counter({name: counts[name] for name in OUTCOMES if name in counts})
+        self.without_fingerprint = counts.get("without_fingerprint", 0)
+
+    def add(self, outcome: Outcome) -> None:
+        """Count one outcome."""
+        self.outcomes[outcome.outcome] += 1
+        self.without_fingerprint += outcome.stored and not outcome.fingerprinted
+
+    @property
+    def total(self) -> int:
+        """The number of all documents."""
+        return self.outcomes.total()
+
+    @property
+    def not_taken(self) -> int:
+        """The number of rejected and failed documents."""
+        return self.outcomes["rejected"] + self.outcomes["failed"]
+
+    def to_dict(self) -> dict[str, int]:
+        """Return ``total``, a count for each of OUTCOMES, and ``without_fingerprint`` (stored, but text too short)."""
+        counts: dict[str, int] = {name: self.outcomes[name] for name in OUTCOMES}
+        return {"total": self.total, **counts, "without_fingerprint": self.without_fingerprint}

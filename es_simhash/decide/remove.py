@@ -61,35 +61,36 @@ def remove(decider: Decider, ids: Sequence[str], save: Save | None = None, filte
     return removed
 
 
-def remove_matching(decider: Decider, matching: Filter, save: Save | None = None, filter: Filter | None = None) -> int:
+def remove_matching(
+    decider: Decider, matching: Filter, save: Save | None = None, filter: Filter | None = None
+) -> set[str]:
     """Remove all documents that match a filter, with or without a fingerprint.
 
-    :returns: how many documents were removed.
+    :returns: the ids that were removed.
     :raises ConflictError: if other programs change documents that match, again and again.
     """
-    count = 0
+    removed: set[str] = set()
 
     def report() -> str:
-        return f"{count_of(count, 'document')} removed so far: remove the others again"
+        return f"{count_of(len(removed), 'document')} removed so far: remove the others again"
 
     with saying_what_is_done(report):
         for _ in range(ATTEMPTS):
             decider.forget(now=True)
             decider.store.refresh()
-            tried = done = 0
-            for page in decider.store.scan(
-                Scan(filter=matching, fields=None if save is not None else (), missing=None)
-            ):
+            stayed = 0
+            scan = Scan(filter=matching, fields=None if save is not None else (), missing=None)
+            for page in decider.store.scan(scan):
                 for start in range(0, len(page), AT_ONCE):
                     stored = {document.row.id: document for document in page[start : start + AT_ONCE]}
-                    tried += len(stored)
-                    done += len(_remove(decider, stored, save, filter))
-            count += done
-            if done == tried:
-                return count
+                    gone = _remove(decider, stored, save, filter)
+                    removed |= gone
+                    stayed += len(stored) - len(gone)
+            if not stayed:
+                return removed
     raise ConflictError(
-        f"{count_of(count, 'document')} removed so far, but other programs keep changing others that match: wait until "
-        "they are done, and remove the others again"
+        f"{count_of(len(removed), 'document')} removed so far, but other programs keep changing others that match: "
+        "wait until they are done, and remove the others again"
     )
 
 
@@ -114,7 +115,7 @@ def _remove(decider: Decider, stored: Mapping[str, Stored], save: Save | None, f
     return removed
 
 
-def duplicates(store: Store, filter: Filter | None) -> Iterator[list[Row]]:
+def copies(store: Store, filter: Filter | None) -> Iterator[list[Row]]:
     """Yield the copies in the store."""
     for page in store.scan(Scan(filter=filter)):
         yield [stored.row for stored in page if stored.row.duplicate_of is not None]

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.deciding.outcome import Document
+from es_simhash.decide.outcome import Document
 from es_simhash.errors import InputError
 from es_simhash.input import rows_of
 from es_simhash.lines import Line
@@ -15,7 +15,7 @@ from es_simhash.lines import Line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from es_simhash.deciding.outcome import Outcome
+    from es_simhash.decide.outcome import Outcome
 
 BATCH = 500
 BATCH_SIZE = 4_000_000

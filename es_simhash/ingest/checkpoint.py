@@ -10,8 +10,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Scan
-from es_simhash.deciding.outcome import Counts
+from es_simhash.decide.outcome import Counts
 from es_simhash.errors import InputError, StoreError, one_line
 from es_simhash.files import open_for_owner
 from es_simhash.ingest.batches import mark
@@ -19,9 +18,9 @@ from es_simhash.ingest.batches import mark
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from es_simhash.contract import Store
-    from es_simhash.deciding.outcome import Outcome
+    from es_simhash.decide.outcome import Outcome
     from es_simhash.ingest.batches import Source
+    from es_simhash.store.protocol import Store
 
 FORMAT = "es-simhash checkpoint 2"
 _NAMES = ("format", "run", "lines", "mark", "counts")
@@ -67,7 +66,7 @@ class Checkpoint:
             )
         if self._lines:
             store.refresh()  # what the stopped run wrote may not be searchable yet
-        if self._counts.total > self._counts.not_taken and not store.count(Scan()):
+        if self._counts.total > self._counts.not_taken and not store.count(None):
             raise InputError(
                 f"{store.name} has no documents, and the checkpoint {self._path!r} has some as done: ingest "
                 "everything again, with another checkpoint"

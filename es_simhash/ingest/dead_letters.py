@@ -17,7 +17,7 @@ from es_simhash.exact_json import dumps
 from es_simhash.lines import Line, parsed
 
 if TYPE_CHECKING:
-    from es_simhash.deciding.outcome import Outcome
+    from es_simhash.decide.outcome import Outcome
 
 VERSION = 1
 _ABOUT = frozenset({"dead_letter", "outcome", "reason", "place", "id"})

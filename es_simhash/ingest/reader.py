@@ -8,12 +8,11 @@ from dataclasses import is_dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import KeysState
-from es_simhash.deciding.content import content_of
-from es_simhash.deciding.outcome import Document, Outcome
+from es_simhash.decide.content import content_of
+from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.errors import InputError
 from es_simhash.exact_json import dumps, has_written_floats
-from es_simhash.fingerprinting.normalisation import MAX_TEXT, check_surrogates
+from es_simhash.fingerprinting.normalisation import check_surrogates
 from es_simhash.ingest.dead_letters import carried_line
 from es_simhash.lines import parsed
 from es_simhash.search.keys import keys_of_texts
@@ -24,10 +23,8 @@ from es_simhash.values import value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from typing_extensions import Self
-
-    from es_simhash.deciding.rule import ResolvedRule
-    from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
+    from es_simhash.decide.rule import ResolvedRule
+    from es_simhash.fingerprinting.fingerprinter import Fingerprint
     from es_simhash.lines import Line
     from es_simhash.search.keys import TextKeys
 
@@ -44,8 +41,8 @@ _to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 SIMHASH_FIELDS = frozenset(
     {
-        *(f"s{segment}" for segment in range(8)),
-        *("fp", "fp1", "digest", "group", "duplicate_of", "written", "keys", "length", "content"),
+        *(f"s{segment}" for segment in range(4)),
+        *("fp", "digest", "group", "duplicate_of", "order", "written", "time", "keys", "length", "content"),
     }
 )
 """Our fields in the object ``simhash``."""
@@ -56,7 +53,6 @@ class _Checked:
     """A document that can be used, and is not fingerprinted yet.
 
     :param normalised: its text.
-    :param content: None if it makes no difference.
     """
 
     line: Line
@@ -64,53 +60,30 @@ class _Checked:
     source: str
     normalised: str
     time: int | None
-    content: int | None
 
 
 def _document(checked: _Checked, fingerprint: Fingerprint, keys: TextKeys | None) -> Document:
-    line, time, content = checked.line, checked.time, checked.content
-    return Document(checked.id, fingerprint, checked.source, line.place, keys, time, content, line.version)
+    """Return a document. Of a stored one only our fields are written."""
+    line, source = checked.line, None if checked.line.stored is not None else checked.source
+    content = None if source is None else content_of(source)
+    return Document(
+        checked.id, fingerprint, checked.normalised, source, line.place, keys, checked.time, content, line.stored
+    )
 
 
 class Reader:
     """Checks and fingerprints the documents of one run.
 
+    :param rule: names the text fields and the field with the time, and says whether documents get keys.
     :param id_field: name of the field with the id, a string or a whole number. A dot leads into an object.
-    :param text_fields: names of the fields with the text. Several are joined; missing ones are left out.
-    :param keys: documents get keyword keys.
-    :param time_field: name of the field with the time; None if times do not count.
-    :param whole: the lines hold whole documents. False for a backfill, which reads the fields with the text alone.
     """
 
-    def __init__(
-        self,
-        fingerprinter: Fingerprinter,
-        id_field: str,
-        text_fields: tuple[str, ...],
-        *,
-        keys: bool = False,
-        time_field: str | None = None,
-        whole: bool = True,
-    ) -> None:
-        self._fingerprinter = fingerprinter
+    def __init__(self, rule: ResolvedRule, id_field: str) -> None:
+        self._fingerprinter = rule.fingerprinter
         self._id_field = id_field
-        self._text_fields = text_fields
-        self._keys = keys
-        self._time_field = time_field
-        self._whole = whole
-
-    @classmethod
-    def of(cls, rule: ResolvedRule, id_field: str, *, whole: bool = True) -> Self:
-        """Return the Reader of a run by this rule."""
-        chosen = rule.chosen
-        return cls(
-            rule.fingerprinter,
-            id_field,
-            chosen.text_fields,
-            keys=rule.stored_keys is not KeysState.NONE,
-            time_field=chosen.time_field,
-            whole=whole,
-        )
+        self._text_fields = rule.text_fields
+        self._keys = rule.keys
+        self._time_field = rule.chosen.time_field
 
     def read_all(self, lines: Sequence[Line]) -> list[Document | Outcome]:
         """Return for each line, in order, its Document or a rejected Outcome."""
@@ -143,11 +116,9 @@ class Reader:
             raise InputError(f"a document must be a JSON object, this is {kind_of(document)}{_fix(document)}")
         id = self._id(document, line.id)
         text = text_of(document, self._text_fields)
-        normalised = self._fingerprinter.scheme.normalise(text, MAX_TEXT)
+        normalised = self._fingerprinter.scheme.normalise(text)
         time = None if self._time_field is None else time_of(document, self._time_field)
-        source = self._source(document)
-        content = content_of(source) if self._whole else None
-        return _Checked(line, id, source, normalised, time, content)
+        return _Checked(line, id, self._source(document), normalised, time)
 
     def _id_if_any(self, line: Line) -> str | None:
         try:

@@ -9,34 +9,29 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import KeysState, Scan
-from es_simhash.deciding.ingest import ON_DUPLICATE, Ingest
-from es_simhash.deciding.limits import LIMITS, Limits
-from es_simhash.deciding.outcome import Document
+from es_simhash.decide.outcome import Document, Outcome
+from es_simhash.decide.run import ON_DUPLICATE, Options, Run
 from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.files import is_same_file
-from es_simhash.ingest.batches import BATCH, Source, mark, parts_by_id
+from es_simhash.ingest.batches import Source, mark, parts_by_id
 from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.ingest.reader import Reader
-from es_simhash.ingest.stored_documents import next_pass, stored_lines
+from es_simhash.ingest.stored_documents import stored_lines
 from es_simhash.retries import Call, running_call
+from es_simhash.store.types import Scan
 from es_simhash.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from es_simhash.contract import Store
-    from es_simhash.deciding.candidates import LookedUp
-    from es_simhash.deciding.ingest import OnDuplicate
-    from es_simhash.deciding.outcome import Outcome
-    from es_simhash.deciding.rule import ResolvedRule
+    from es_simhash.decide.decider import Decider
+    from es_simhash.decide.run import LookedUp, OnDuplicate
     from es_simhash.lines import Line
-
-    Items = list[Document | Outcome]
 
 _log = logging.getLogger("es_simhash")
 FIRST = 100
@@ -52,7 +47,6 @@ class RunOptions:
 
     on_duplicate: OnDuplicate = "index"
     filter: Mapping[str, Any] | None = None
-    batch_size: int = BATCH
     workers: int = 0
     checkpoint: str | None = None
 
@@ -69,102 +63,88 @@ class RunOptions:
 class _Batch:
     """A batch that was read.
 
+    :param items: Documents, and the Outcomes of those that were rejected.
     :param lines: how many documents were read for it.
     :param mark: a short digest of the last one.
     """
 
-    items: Items
+    items: Sequence[Document | Outcome]
     lines: int
     mark: str
 
     @property
-    def ids(self) -> set[str]:
-        """The ids of its documents, each of which occurs once."""
-        return {item.id for item in self.items if isinstance(item, Document)}
-
-
-def read_ahead(workers: int) -> int:
-    """Return how many batches are read ahead: enough that no worker waits for its next batch."""
-    return workers + 1 if workers else 0
+    def documents(self) -> list[Document]:
+        """Its documents, with different ids."""
+        return [item for item in self.items if isinstance(item, Document)]
 
 
 def ingest(
-    store: Store,
-    source: Source,
-    rule: ResolvedRule,
-    id_field: str,
-    options: RunOptions,
-    *,
-    deadline: float,
-    check: Callable[[bool], object],
-    limits: Limits = LIMITS,
-    ahead: int | None = None,
+    decider: Decider, source: Source, id_field: str, options: RunOptions, check: Callable[[bool], object]
 ) -> Iterator[Sequence[Outcome]]:
     """Ingest documents, and yield the outcomes of each batch.
 
     If the input ends in an error, everything before it is done. Then the error is raised.
 
     :param id_field: name of the field with the id.
-    :param deadline: seconds for which single documents are sent again while the store is too busy for them.
-    :param check: is called before each batch is written, with whether documents are written. It raises if the store is
-        not what it was at the start.
-    :param limits: of what is held in memory.
-    :param ahead: how many batches are read ahead; by default enough that no worker waits for its next batch.
+    :param check: is called before each batch is written, with whether it has documents. It raises if the store is not
+        what it was at the start.
     """
-    _log.info("%s: Scheme %s", store.name, rule.fingerprinter.scheme.version)
-    core = Ingest(store, rule, options.on_duplicate, options.filter, deadline, limits=limits)
-    reader = Reader.of(rule, id_field)
-    run = _Run(core, source, reader, options.workers, check, ahead)
+    _log.info("%s: Scheme %s", decider.store.name, decider.rule.fingerprinter.scheme.version)
+    run = Run(decider, Options(options.on_duplicate, options.filter), is_load=True)
+    stages = _Stages(run, source, Reader(decider.rule, id_field), options.workers, check)
     if options.checkpoint is not None:
-        run.checkpoint = _checkpoint(options.checkpoint, store, rule, id_field, options)
-        run.checkpoint.skip_done(source, store)
+        stages.checkpoint = _checkpoint(options.checkpoint, decider, id_field, options)
+        stages.checkpoint.skip_done(source, decider.store)
     try:
-        yield from run.outcomes()
+        yield from stages.outcomes()
     except StoreError as error:
-        raise unfinished(error, run.left()) from error
+        raise unfinished(error, stages.left()) from error
+    finally:
+        run.close()
+    decider.forget(now=True)
+    decider.store.refresh()
+    if source.error is not None:
+        raise source.error
+    if run.stopped is not None:
+        raise run.stopped
 
 
 def backfill(
-    store: Store,
-    rule: ResolvedRule,
-    options: RunOptions,
-    *,
-    deadline: float,
+    decider: Decider,
+    filter: Mapping[str, Any] | None,
+    workers: int,
     check: Callable[[bool], object],
+    *,
     again: bool,
     stop: Callable[[], bool],
 ) -> Iterator[Sequence[Outcome]]:
     """Backfill stored documents, and yield the outcomes of each batch.
 
-    It passes over the documents again while other writers change some of them.
+    Where the rule has a time field, the documents are read in the order of their times, so the first published is the
+    head.
 
-    :param deadline: this and ``check`` as for :func:`ingest`.
     :param again: include documents that have a fingerprint.
     :param stop: is asked before each page: once it is true, no more is read.
     :raises InputError: if none of the first 100 documents can be used.
     """
-    reader = Reader.of(rule, "_id", whole=False)
-    time_fields = () if rule.time_field is None else (rule.time_field,)
-    fields = (*rule.chosen.text_fields, *time_fields)
-    scan: Scan | None = Scan(None, options.filter, fields, not again, None, options.batch_size)
+    store, chosen = decider.store, decider.rule.chosen
+    time_fields = () if chosen.time_field is None else (chosen.time_field,)
+    fields = (*chosen.text_fields, *time_fields)
+    scan = Scan(filter=filter, fields=fields, missing=None if again else True, by_field=chosen.time_field)
+    store.refresh()
+    source = Source(stored_lines(store, scan, stop))
+    run = Run(decider, Options("index", filter))
     usable = False
-
     try:
-        while scan is not None:
-            store.refresh()
-            core = Ingest(store, rule, "index", options.filter, deadline, stored=True)
-            run = _Run(
-                core, Source(stored_lines(store, scan, stop), options.batch_size), reader, options.workers, check
-            )
-            for outcomes in run.outcomes():
-                usable = usable or _check_usable(outcomes)
-                yield outcomes
-            scan = None if stop() else next_pass(scan, options.filter, core.conflicts)
-        everything = again and options.filter is None and not stop()
-        if everything and rule.stored_keys is KeysState.INCOMPLETE:
-            store.complete_keys()
+        for outcomes in _Stages(run, source, Reader(decider.rule, "_id"), workers, check).outcomes():
+            usable = usable or _check_usable(outcomes)
+            yield outcomes
+        decider.forget(now=True)
+        store.refresh()
     except StoreError as error:
         raise unfinished(error, "backfill again, for the documents that are left") from error
+    if source.error is not None:
+        raise source.error
 
 
 def _check_usable(outcomes: Sequence[Outcome]) -> bool:
@@ -181,72 +161,64 @@ def _check_usable(outcomes: Sequence[Outcome]) -> bool:
     return len(rejected) < len(outcomes)
 
 
-class _Run:
-    """A run over one input.
-
-    :param ahead: how many batches are read ahead. With 0 the outcomes of a batch are yielded before the next is read.
-    """
+class _Stages:
+    """The stages of a run over one input."""
 
     checkpoint: Checkpoint | None = None
 
-    def __init__(
-        self,
-        core: Ingest,
-        source: Source,
-        reader: Reader,
-        workers: int,
-        check: Callable[[bool], object],
-        ahead: int | None = None,
-    ) -> None:
-        self._core = core
+    def __init__(self, run: Run, source: Source, reader: Reader, workers: int, check: Callable[[bool], object]) -> None:
+        self._run = run
         self._source = source
         self._reader = reader
         self._workers = workers
         self._check = check
-        self._ahead = read_ahead(workers) if ahead is None else ahead
+        self._ahead = workers + 1 if workers else 0
+        self._outcomes: list[Outcome] = []
         self._read = 0
         """Documents that were read, and whose outcomes were not yielded."""
 
     def outcomes(self) -> Iterator[Sequence[Outcome]]:
         """Yield the outcomes of each batch, in the order of the input.
 
-        When the caller asks for the next batch, the outcomes of the last one count as taken.
-
-        :raises DuplicateFound: after the outcome of a duplicate under ``fail``.
+        When the caller asks for the next batch, the outcomes of the last one count as taken. After a duplicate under
+        ``fail`` no more is read.
         """
-        look_ups = (running_call() or Call()).part()
+        call = running_call()
+        look_ups = Call() if call is None else call.part()
         with (
             Workers(self._reader, self._workers) as workers,
             ThreadPoolExecutor(1, "es-simhash-look-up") as thread,
         ):
-            try:
-                yield from self._overlapping(self._batches(workers), thread, look_ups)
-            finally:
-                look_ups.cancel()  # the thread may be waiting to retry a request
-        self._core.finish()
-        if self._source.error is not None:
-            raise self._source.error
+            yield from self._overlapping(self._batches(workers), thread, look_ups)
 
     def _overlapping(
         self, batches: Iterator[_Batch], thread: ThreadPoolExecutor, look_ups: Call
     ) -> Iterator[Sequence[Outcome]]:
         """Look each batch up while the one before it is decided and written, if batches are read ahead."""
-        before: tuple[_Batch, Callable[[], LookedUp]] | None = None
-        for batch in batches:
-            if before is not None and before[0].ids & batch.ids:
-                yield from self._finished(*before)  # its look-up is to find what the one before wrote
-                before = None
-            unwritten = None if before is None else before[1]()
-            look_up = self._core.prepare_look_up(batch.items, unwritten)
-            if not self._ahead:
-                yield from self._finished(batch, look_up)
-                continue
-            looked_up = thread.submit(look_ups.do, look_up).result
+        before: tuple[_Batch, Future[LookedUp]] | None = None
+        try:
+            for batch in batches:
+                if not self._ahead:
+                    yield self._finished(batch, self._run.look_up(batch.documents))
+                    self._taken(batch)
+                else:
+                    looked_up = thread.submit(look_ups.do, partial(self._run.look_up, batch.documents))
+                    done, before = before, (batch, looked_up)
+                    if done is not None:
+                        yield self._finished(done[0], done[1].result())
+                        self._taken(done[0])
+                if self._run.stopped is not None:
+                    return
             if before is not None:
-                yield from self._finished(*before)
-            before = batch, looked_up
-        if before is not None:
-            yield from self._finished(*before)
+                done, before = before, None
+                yield self._finished(done[0], done[1].result())
+                self._taken(done[0])
+        finally:
+            if before is not None:
+                look_ups.cancel()  # the thread may be waiting to repeat a request
+                wait([before[1]])
+                if before[1].exception() is None:
+                    before[1].result().ticket.close()
 
     def left(self) -> str:
         """Return what is left to do after an error of the store."""
@@ -273,29 +245,39 @@ class _Run:
                     start += len(part)
                     yield _Batch(part, len(part), "" if self.checkpoint is None else mark(lines[start - 1]))
 
-    def _finished(self, batch: _Batch, looked_up: Callable[[], LookedUp]) -> Iterator[Sequence[Outcome]]:
-        """Decide and write a batch, and yield its outcomes."""
-        found = looked_up()
-        decisions = self._core.decide(found)
-        self._check(bool(decisions))
-        outcomes = self._core.write(found, decisions)
+    def _finished(self, batch: _Batch, looked: LookedUp) -> list[Outcome]:
+        """Decide and write a batch, and return its outcomes in the order of the input."""
+        try:
+            self._check(bool(looked.documents))
+        except BaseException:
+            looked.ticket.close()
+            raise
+        taken = {outcome.id: outcome for outcome in self._run.take(looked)}
+        outcomes: list[Outcome] = []
+        for item in batch.items:
+            outcome = item if isinstance(item, Outcome) else taken.get(item.id)
+            if outcome is None and self._run.stopped is not None:
+                break
+            outcomes += [outcome] if outcome is not None else []
         _log.info("written: a batch of %s", batch.lines)
         self._read -= batch.lines
-        yield outcomes
-        if self._core.stopped:
-            self._core.finish()
-            raise self._core.stopped
+        self._outcomes = outcomes
+        return outcomes
+
+    def _taken(self, batch: _Batch) -> None:
+        """Note that the caller has taken the outcomes of a batch."""
         if self.checkpoint is not None:
-            self.checkpoint.done(batch.lines, batch.mark, outcomes)
+            self.checkpoint.done(batch.lines, batch.mark, self._outcomes)
 
 
-def _checkpoint(path: str, store: Store, rule: ResolvedRule, id_field: str, options: RunOptions) -> Checkpoint:
-    if is_same_file(path, store.name.removeprefix("sqlite:///")):
+def _checkpoint(path: str, decider: Decider, id_field: str, options: RunOptions) -> Checkpoint:
+    name = decider.store.name
+    if is_same_file(path, name.removeprefix("sqlite:///")):
         raise InputError(f"the checkpoint {path!r} is the file of the store: name another file")
     about = {
-        "store": store.name,
-        "scheme": rule.fingerprinter.scheme.version,
-        "rule": str(rule.chosen),
+        "store": name,
+        "scheme": decider.rule.fingerprinter.scheme.version,
+        "rule": str(decider.rule.chosen),
         "id_field": id_field,
         "on_duplicate": options.on_duplicate,
         "filter": options.filter,

@@ -13,12 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.bloom.seen import Generation, Seen, SeenConfig
-from es_simhash.contract import (
-    Changed,
-    UserState,
-    does_not_exist,
-    seen_mismatch,
-)
 from es_simhash.errors import (
     ConflictError,
     FilterFormatError,
@@ -33,12 +27,13 @@ from es_simhash.errors import (
     set_up_by,
 )
 from es_simhash.retries import Waits
+from es_simhash.store.types import Description, UserState, Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from es_simhash.bloom import Item
-    from es_simhash.contract import Store
+    from es_simhash.store.protocol import Store
 
 SEEN_DEADLINE = 30.0
 """Seconds for which a change is tried after version conflicts."""
@@ -89,36 +84,46 @@ def set_up(store: Store, config: Mapping[str, Any], name: str) -> str:
     :returns: ``created``, ``added`` or ``unchanged``.
     :raises SchemeMismatch: if the store was set up with another configuration.
     """
-    stored = store.describe_seen()
-    return store.set_up_seen(_agreed(stored, config, name))
+    return store.set_up(Description(seen=_agreed(_stored(store), config, name)))
 
 
-def check(store: Store, config: Mapping[str, Any], name: str, *, makes_file: bool) -> SeenConfig:
+def check(store: Store, config: Mapping[str, Any], name: str) -> SeenConfig:
     """Return the store's configuration. An embedded store that was not set up is set up now.
 
     :param config: some numbers that it must have.
-    :param makes_file: also if the file of the embedded store does not exist.
     :raises NotSetUp: if it was not set up.
     :raises SchemeMismatch: if the store was set up with another configuration.
     """
-    stored = store.describe_seen()
-    if stored is None and not (store.embedded and makes_file):
-        location = store.locate()
-        if not location.exists:
-            raise does_not_exist(location, name, "seen init")
-        if not store.embedded:
-            raise NotSetUp(f"{name} is not set up for seen items: {set_up_by(name, 'seen init')}")
+    try:
+        stored = store.describe().seen
+    except NotSetUp:
+        if store.lags:
+            raise
+        stored = None
     agreed = _agreed(stored, config, name)
     if stored is None:
-        store.set_up_seen(agreed)
+        if store.lags:
+            raise NotSetUp(f"{name} is not set up for seen items: {set_up_by(name, 'seen init')}")
+        store.set_up(Description(seen=agreed))
     return agreed
+
+
+def _stored(store: Store) -> SeenConfig | None:
+    """Return the configuration of a store; None if it has none."""
+    try:
+        return store.describe().seen
+    except NotSetUp:
+        return None
 
 
 def _agreed(stored: SeenConfig | None, config: Mapping[str, Any], name: str) -> SeenConfig:
     if stored is None:
         return SeenConfig(**config)
     if config.items() - stored.to_dict().items():
-        raise seen_mismatch(stored, config, name)
+        raise SchemeMismatch(
+            f"the seen items of {name} were set up with {stored.to_dict()}, not with {dict(config)}: leave the "
+            "configuration out to use the store's own, or use another index"
+        )
     return stored
 
 
@@ -132,7 +137,7 @@ def might_have_seen(store: Store, config: SeenConfig, items: Mapping[str, Sequen
     """
     found = {}
     for users in _chunks(items):
-        states = store.fetch_users(users)
+        states = store.read_users(users)
         for user in users:
             found[user] = _read(config, states.get(user), user).might_contain(items[user]).tolist()
     return found
@@ -140,7 +145,7 @@ def might_have_seen(store: Store, config: SeenConfig, items: Mapping[str, Sequen
 
 def stats(store: Store, config: SeenConfig, user: str) -> SeenStats:
     """Return figures of one user."""
-    state = store.fetch_users((user,)).get(user)
+    state = store.read_users([user]).get(user)
     seen = _read(config, state, user)
     return SeenStats(user, state is not None and bool(state.filters), seen.generations(), len(seen.forgotten))
 
@@ -207,19 +212,15 @@ def rotate(
     def done() -> str:
         return f"{count_of(len(total.results), 'user')} rotated so far: rotate the others with before={limit}"
 
-    left: set[str] = set()  # failed or not rotated: the store would list these users again and again
     with saying_what_is_done(done):
-        while True:
-            store.refresh()
-            some = store.list_users(limit, without=tuple(sorted(left)))
-            if not (some := [user for user in some if user not in left]):
-                return total
-            report = change(store, config, some, start, deadline)
+        store.refresh()
+        for listed in store.list_users(limit):
+            report = change(store, config, listed, start, deadline)
             total.results.update(report.results)
             total.failed.update(report.failed)
             if any(isinstance(error, StoreUnavailable) for error in report.failed.values()):
-                return total
-            left |= {user for user in some if not report.results.get(user)}
+                break
+    return total
 
 
 def remove(store: Store, users: Sequence[str]) -> set[str]:
@@ -227,25 +228,17 @@ def remove(store: Store, users: Sequence[str]) -> set[str]:
 
     :returns: the users that had seen items.
     """
-    had = _with_items(store, users)
-    removed = store.remove_users(tuple(users))
-    # If the response gets lost, the request is sent again. Then the store finds the seen items no more.
-    if lost := had - removed:
-        removed |= lost - (_with_items(store, sorted(lost)))
-    return removed
-
-
-def _with_items(store: Store, users: Sequence[str]) -> set[str]:
-    """Return the users that have seen items."""
-    states = store.fetch_users(tuple(users))
-    return {user for user, state in states.items() if state.filters or state.newest or state.damaged}
+    states = store.read_users(users)
+    had = {user for user, state in states.items() if state.filters or state.newest or state.damaged}
+    store.remove_users(users)
+    return had
 
 
 def _attempt(
     store: Store, config: SeenConfig, users: tuple[str, ...], change: Change, report: SeenReport
 ) -> tuple[str, ...]:
     """Read, change and write once. Results go into the report. Returns the users with a conflict."""
-    current = store.fetch_users(users)
+    current = store.read_users(users)
     states: dict[str, UserState] = {}
     counts: dict[str, int] = {}
     for user in users:
@@ -262,7 +255,7 @@ def _attempt(
         if seen.changed:
             version = state.version if state else None
             states[user] = UserState(seen.values(), seen.newest, seen.forgotten, version)
-    answer = store.change_users(states) if states else Changed(frozenset(), {})
+    answer = store.write_users(states) if states else Written({}, frozenset(), {})
     for user, reason in answer.refused.items():
         report.failed[user] = StoreError(f"the seen items of user {user!r} were not stored: {reason}")
     not_stored = answer.conflicts | answer.refused.keys()

@@ -48,7 +48,7 @@ def read(connection: Connection, ids: Sequence[str], fields: Sequence[str] | Non
     names = None if fields is None else ["simhash", *fields]
     stored = {}
     for document in get_documents(connection, ids, names):
-        row = row_of_document(document, connection)
+        row = row_of_document(document, connection.warn_once)
         source = {name: value for name, value in document["_source"].items() if name != "simhash"}
         stored[row.id] = Stored(row, (), source if fields is None or fields else None)
     return stored

@@ -11,19 +11,21 @@ from es_simhash.search.encoding import decoded, encoded
 from es_simhash.store.types import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from es_simhash.store.elastic.connection import Connection
     from es_simhash.store.types import Entry
 
-_FIELDS = ("fp", "digest", "length", "duplicate_of", "order", "written", "time")
-_UPDATED = ("s0", "s1", "s2", "s3", *_FIELDS, "keys", "content", "group")
+    Warn = Callable[[str, str], None]
+    """Takes what a warning is about, and the warning."""
+
+FIELDS = ("fp", "digest", "length", "duplicate_of", "order", "written", "time")
+_UPDATED = ("s0", "s1", "s2", "s3", *FIELDS, "keys", "content", "group")
 """All fields of ours: an update names each, because the server merges objects."""
 
 
 def hit_options(*, keys: bool = False) -> dict[str, Any]:
     """Return the options of a search whose hits become Rows."""
-    names = (*_FIELDS, "keys") if keys else _FIELDS
+    names = (*FIELDS, "keys") if keys else FIELDS
     return {
         "docvalue_fields": [f"simhash.{name}" for name in names],
         "seq_no_primary_term": True,
@@ -32,11 +34,11 @@ def hit_options(*, keys: bool = False) -> dict[str, Any]:
     }
 
 
-def row_of_hit(hit: Mapping[str, Any], connection: Connection) -> Row | None:
+def row_of_hit(hit: Mapping[str, Any], warn: Warn) -> Row | None:
     """Return the Row of a hit; None, with a warning, if another program wrote our fields."""
     fields = hit.get("fields", {})
-    values = {name: fields.get(f"simhash.{name}", [None])[0] for name in _FIELDS}
-    return _row(hit, values, connection)
+    values = {name: fields.get(f"simhash.{name}", [None])[0] for name in FIELDS}
+    return row_of(hit, values, warn)
 
 
 def keys_of_hit(hit: Mapping[str, Any]) -> tuple[int, ...]:
@@ -44,16 +46,17 @@ def keys_of_hit(hit: Mapping[str, Any]) -> tuple[int, ...]:
     return decoded(hit.get("fields", {}).get("simhash.keys", ())) or ()
 
 
-def row_of_document(document: Mapping[str, Any], connection: Connection) -> Row:
+def row_of_document(document: Mapping[str, Any], warn: Warn) -> Row:
     """Return the Row of a document that was read by its id. One that cannot be read has no digest."""
     values = document["_source"].get("simhash")
     if not isinstance(values, dict):
         return Row(document["_id"], None, "", version=version_of(document))
-    row = _row(document, {**values, "keys": None}, connection)
+    row = row_of(document, values, warn)
     return row or Row(document["_id"], None, "", version=version_of(document))
 
 
-def _row(hit: Mapping[str, Any], values: Mapping[str, Any], connection: Connection) -> Row | None:
+def row_of(hit: Mapping[str, Any], values: Mapping[str, Any], warn: Warn) -> Row | None:
+    """Return the Row that our fields of a document say; None, with a warning, if another program wrote them."""
     fp, digest, length, duplicate_of = (values.get(name) for name in ("fp", "digest", "length", "duplicate_of"))
     order: Any = values.get("order")
     written: Any = values.get("written")
@@ -67,9 +70,7 @@ def _row(hit: Mapping[str, Any], values: Mapping[str, Any], connection: Connecti
         and all(type(number) is int for number in numbers)
         and isinstance(duplicate_of, str | None)
     ):
-        connection.warn_once(
-            f"row {hit['_id']}", f"document {hit['_id']!r} is left out: its field `simhash` is not ours"
-        )
+        warn(f"row {hit['_id']}", f"document {hit['_id']!r} is left out: its field `simhash` is not ours")
         return None
     fingerprint = None if fp is None else fp % (1 << 64)
     version = version_of(hit)
@@ -78,7 +79,7 @@ def _row(hit: Mapping[str, Any], values: Mapping[str, Any], connection: Connecti
 
 def version_of(hit: Mapping[str, Any]) -> tuple[int, int]:
     """Return the version of a document: its sequence number and its primary term."""
-    return hit["_seq_no"], hit["_primary_term"]
+    return hit.get("_seq_no", 0), hit.get("_primary_term", 0)
 
 
 def if_version(version: Any) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def scan(connection: Connection, scan: Scan) -> Iterator[list[Stored]]:
                 lost = 0
                 new = [hit for hit in hits if hash(hit["_id"]) not in returned]
                 returned.update(hash(hit["_id"]) for hit in new)
-                rows = ((row_of_hit(hit, connection), hit) for hit in new)
+                rows = ((row_of_hit(hit, connection.warn_once), hit) for hit in new)
                 yield [Stored(row, keys_of_hit(hit), _source(hit, scan)) for row, hit in rows if row is not None]
             return
         except PointLost:

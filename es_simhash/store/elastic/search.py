@@ -206,5 +206,5 @@ def _times(probe: Probe) -> list[dict[str, Any]]:
 
 def _rows(hits: Iterable[Mapping[str, Any]], connection: Connection) -> list[Row]:
     """Return the Rows of hits. Those that another program wrote are left out."""
-    rows = (row_of_hit(hit, connection) for hit in hits)
+    rows = (row_of_hit(hit, connection.warn_once) for hit in hits)
     return [row for row in rows if row is not None and row.digest]

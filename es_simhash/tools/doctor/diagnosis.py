@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import KeysState
 from es_simhash.errors import NotSetUp, SimhashError
 from es_simhash.tools.doctor.checks import Check
 from es_simhash.tools.doctor.file import look_at_file
@@ -52,7 +51,6 @@ def _set_up(documents: Documents) -> list[Check]:
     try:
         documents.fetch([])  # raises if the store is not set up
         info = documents.info()
-        complete = documents.store.describe_keys() is not KeysState.INCOMPLETE
     except SimhashError as error:
         is_made = isinstance(error, NotSetUp) and documents.name.startswith("sqlite:")  # by the first ingest
         return [Check("set-up", "advice" if is_made else "problem", str(error))]
@@ -61,7 +59,9 @@ def _set_up(documents: Documents) -> list[Check]:
         Check("set-up", "ok", f"Scheme {scheme}, {keys}, the id is in {info.id_field!r}"),
         Check("rule", "ok", str(info.rule)),
     ]
-    if not complete:
+    if info.stale:
         again = f"es-simhash backfill --again --store {documents.name}"
-        checks.append(Check("keys", "problem", f"documents lack theirs, so duplicates are missed: run `{again}`"))
+        fields = ", ".join(info.rule.text_fields)
+        text = f"they are not those of the text fields {fields}, and nothing is decided by them: run `{again}`"
+        checks.append(Check("fingerprints", "problem", text))
     return checks

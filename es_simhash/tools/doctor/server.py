@@ -26,7 +26,7 @@ def look_at_server(documents: Documents, is_set_up: bool) -> list[Check]:
     :param is_set_up: it has the fields of documents.
     """
     store: Any = documents.store  # of a server
-    client, index = store.client, store.index
+    client, index = store.connection.client, store.connection.index
     server = _attempt("server", lambda: _server(client))
     if server[0].status == "problem":
         return server

@@ -83,7 +83,7 @@ def serve(
     connection = client_options(options)
     documents = Documents(options["store"], **connection)
     seen = None if seen_store is None else SeenItems(seen_store, **connection)
-    if documents.store.embedded:
+    if not documents.store.lags:
         documents.setup()
     service = Service(documents, seen, Scope(filter, not no_client_filter), token, at_once)
     fingerprint("市气象台发布暴雨预警")  # loads the dictionary before the first request

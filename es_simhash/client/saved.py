@@ -11,12 +11,11 @@ from es_simhash.files import open_for_owner
 from es_simhash.similarity.text_fields import field_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
-    from es_simhash.contract import Store
+    from typing_extensions import Self
 
-BATCH = 100
-"""Whole documents that are read in one request."""
+    from es_simhash.store.types import Stored
 
 
 class Saved:
@@ -27,42 +26,34 @@ class Saved:
     :raises InputError: if the file exists, or cannot be made.
     """
 
-    def __init__(self, store: Store, path: str, id_field: str) -> None:
-        self._store = store
-        self._path = path
-        self._id_field = id_field
+    def __init__(self, path: str, id_field: str) -> None:
+        self._path, self._id_field = path, id_field
         try:
-            self._file: IO[bytes] = open(path, "xb", opener=open_for_owner)  # noqa: SIM115  close() closes it
+            self._file: IO[bytes] = open(path, "xb", opener=open_for_owner)  # noqa: SIM115  __exit__ closes it
         except FileExistsError as error:
             raise InputError(f"{path} exists: name a new file (save)") from error
         except OSError as error:
             raise InputError(f"cannot write {path}: {error.strerror}") from error
 
-    def put(self, ids: Iterable[str]) -> None:
+    def put(self, documents: Sequence[Stored]) -> None:
         """Write documents that are removed next, and wait until the disk has them.
 
         :raises StoreError: if they cannot be written. They must not be removed then.
         """
-        names = sorted(ids)
-        for start in range(0, len(names), BATCH):
-            found = self._store.fetch_fields(tuple(names[start : start + BATCH]), None)
-            self._write(
-                document if self._holds_id(document, id) else {"_id": id, **document} for id, document in found.items()
-            )
-
-    def _holds_id(self, document: dict[str, Any], id: str) -> bool:
-        field = self._id_field
-        value = document[field] if field in document else field_value(document, field)
-        return value is not None and str(value) == id
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    def _write(self, documents: Iterable[dict[str, Any]]) -> None:
         try:
-            self._file.writelines(dumps(document).encode() + b"\n" for document in documents)
+            self._file.writelines(dumps(self._with_id(stored)).encode() + b"\n" for stored in documents)
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
             raise StoreError(f"cannot write {self._path}: {error.strerror or error}") from error
+
+    def _with_id(self, stored: Stored) -> dict[str, Any]:
+        document, id, field = stored.source or {}, stored.row.id, self._id_field
+        value = document[field] if field in document else field_value(document, field)
+        return document if value is not None and str(value) == id else {"_id": id, **document}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._file.close()

@@ -1,0 +1,149 @@
+"""Which items are no copy of an earlier one? They are ingested into a store in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from es_simhash.client.documents import Documents
+from es_simhash.errors import InputError
+from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+from es_simhash.fingerprinting.scheme import DEFAULT
+from es_simhash.input import rows_of
+from es_simhash.lines import Line
+from es_simhash.similarity.rule import rule_of
+from es_simhash.similarity.text_fields import field_names, field_value, kind_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from es_simhash.decide.outcome import Outcome
+    from es_simhash.fingerprinting.scheme import Scheme
+    from es_simhash.similarity.rule import DuplicateRule
+
+    Text = str | Sequence[str] | Callable[[Any], str]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An item that is a copy, and the item that it is a copy of.
+
+    :param position: of the copy among the items, from 0.
+    :param original: the position of the item that is kept.
+    :param exact: the normalised texts are equal.
+    :param similarity: of the texts; 1 if they are equal, None if the rule compares no texts.
+    :param distance: of the fingerprints in bits; None if one of the texts is too short for a fingerprint.
+    """
+
+    position: int
+    original: int
+    exact: bool
+    similarity: float | None
+    distance: int | None
+
+
+def distinct(
+    items: Iterable[T],
+    *,
+    text: Text = "text",
+    scheme: Scheme | None = None,
+    rule: str | DuplicateRule | None = None,
+) -> Iterator[T]:
+    """Yield the items that are no copies of an earlier one, in their order.
+
+    Every item that is left out is a copy of one that was yielded. Items are read in batches, so some are read ahead.
+    Of each item that is yielded the text and its keys are kept: some 1 KB and the text.
+
+    >>> list(distinct(["今日天气晴，最高气温二十度。", "今日天气晴,最高气温二十度", "明日有雨。"]))
+    ['今日天气晴，最高气温二十度。', '明日有雨。']
+
+    :param items: strings; mappings; any objects, if ``text`` is a function; or a data frame, whose rows are dicts.
+    :param text: the field with the text, or several fields, which are joined; or a function of an item. A string is its
+        own text.
+    :param scheme: how texts are normalised, such as ``Scheme(markup="html")``.
+    :param rule: as for :meth:`es_simhash.Documents.ingest`.
+    :raises InputError: for an item without a text. The items before it are yielded first.
+    """
+    waiting: dict[int, T] = {}
+    for position, outcome in _outcomes(items, waiting, text, scheme, rule):
+        item = waiting.pop(position)
+        if outcome.duplicate_of is None:
+            yield item
+
+
+def pairs(
+    items: Iterable[T],
+    *,
+    text: Text = "text",
+    scheme: Scheme | None = None,
+    rule: str | DuplicateRule | None = None,
+) -> Iterator[Pair]:
+    """Yield a Pair for each item that :func:`distinct` leaves out. The parameters are the same.
+
+    >>> [(pair.position, pair.original) for pair in pairs(["一二三四五六", "天地玄黄", "一二三四五六。"])]
+    [(2, 0)]
+    """
+    for position, outcome in _outcomes(items, {}, text, scheme, rule):
+        if outcome.duplicate_of is not None:
+            exact = outcome.outcome == "exact_duplicate"
+            yield Pair(position, int(outcome.duplicate_of), exact, outcome.similarity, outcome.distance)
+
+
+def _outcomes(
+    items: Iterable[T],
+    waiting: dict[int, T],
+    text: Text,
+    scheme: Scheme | None,
+    rule: str | DuplicateRule | None,
+) -> Iterator[tuple[int, Outcome]]:
+    """Yield the position and the outcome of each item.
+
+    :param waiting: gets the items that are read and have no outcome yet, by position.
+    """
+    chosen = replace(rule_of(rule), text_field="text")
+    read = text if callable(text) else _field_reader(field_names(text))
+    documents = Documents("memory://", fingerprinter=Fingerprinter(scheme or DEFAULT))
+
+    def lines() -> Iterator[Line]:
+        for position, item in enumerate(rows_of(items)):
+            document = _document(position, item, read, chosen)
+            waiting[position] = item
+            yield Line(f"item {position}", document)
+
+    for position, outcome in enumerate(documents.ingest(lines(), on_duplicate="skip", rule=chosen)):
+        if outcome.outcome == "rejected":
+            raise InputError(outcome.reason)
+        yield position, outcome
+
+
+def _field_reader(fields: tuple[str, ...]) -> Callable[[Any], str]:
+    def read(item: Any) -> str:
+        if isinstance(item, str):
+            return item
+        if not isinstance(item, Mapping):
+            raise InputError(f"it is of type {type(item).__name__}: pass text=…, a function that returns its text")
+        return text_of(item, fields)
+
+    return read
+
+
+def _document(position: int, item: Any, read: Callable[[Any], str], rule: DuplicateRule) -> dict[str, Any]:
+    """Return an item as a document.
+
+    :raises InputError: if it has no text, or no time where times count.
+    """
+    try:
+        text = read(item)
+        if not isinstance(text, str):
+            raise InputError(f"its text is {kind_of(text)}: use a string")
+        document: dict[str, Any] = {"id": position, "text": text}
+        if rule.time_field is not None:
+            if not isinstance(item, Mapping):
+                raise InputError("within compares times: pass a mapping with the time_field")
+            document[rule.time_field] = field_value(item, rule.time_field)
+        return document
+    except InputError as error:
+        raise InputError(f"item {position}: {error}") from error

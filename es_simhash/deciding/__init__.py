@@ -1,1 +1,0 @@
-"""Is a document new, or a copy of which other one? And what happens to the links of the others."""

@@ -1,1 +1,0 @@
-"""Which documents belong together?"""

@@ -1,1 +1,0 @@
-"""How do SQLite, Elasticsearch and OpenSearch do it?"""
