@@ -32,6 +32,13 @@ _KEY_BYTES = 5
 """Bytes of a key in the row of a document, the lowest first."""
 
 
+_DOCUMENTS = "SELECT document FROM keys WHERE key BETWEEN ? AND ? LIMIT ?"
+FEW_ENTRIES = 32
+"""So many entries of each key of a query are read first. A key with more of them is common."""
+ENOUGH = 3
+"""If a document must have so many of the rare keys, the common ones are not read."""
+
+
 class KeysOf(NamedTuple):
     """The keys of one document.
 
@@ -90,12 +97,12 @@ class Scored(NamedTuple):
 
     :param positions: of the documents.
     :param scores: the sum of the rarities of the shared keys that were read.
-    :param cut: not all entries of the keys were read. Then some of the documents do not fulfil the query.
+    :param exact: they fulfil it. Else some of them do not, and where very many texts share the keys, some are missing.
     """
 
     positions: Integers
     scores: NDArray[np.float64]
-    cut: bool
+    exact: bool
 
 
 class KeySearch:
@@ -107,56 +114,53 @@ class KeySearch:
     def __init__(self, connection: Connection, *, heads: bool) -> None:
         self._connection = connection
         self._parts = (0,) if heads else (0, _COPY)
-        self._read: dict[Range, list[int]] = {}
+        self._read: dict[Range, tuple[int, list[int]]] = {}
         sql = "SELECT max(position) FROM documents"
         self._total: int = connection.execute(sql).fetchone()[0] or 0
 
     def near(self, queries: Iterable[KeyQuery]) -> Scored:
-        """Return the documents that fulfil one of some queries, each with its largest score."""
+        """Return the documents that may fulfil one of some queries, each with its largest score."""
         scored = [self._near(query) for query in queries]
         positions = np.concatenate([one.positions for one in scored])
         scores = np.concatenate([one.scores for one in scored])
         order = np.lexsort((-scores, positions))
         positions, first = np.unique(positions[order], return_index=True)
-        return Scored(positions, scores[order][first], any(one.cut for one in scored))
+        return Scored(positions, scores[order][first], all(one.exact for one in scored))
 
     def _near(self, query: KeyQuery) -> Scored:
-        looked_up, needed = query.rarest()
-        entries = [(entry_range, self._first(entry_range)) for entry_range in _ranges(query)]
-        entries = sorted(entries, key=lambda pair: len(pair[1]))[: max(0, looked_up)]
-        cut = sum(len(documents) > ENTRIES_OF_KEY for _, documents in entries)
-        lists = [documents for _, documents in entries]
-        if cut and needed > 1:
-            # The rarest keys are whole. The others share what may be read for one query.
-            whole = sum(map(len, lists[:-cut]))
-            most = max(ENTRIES_OF_KEY, (ENTRIES_OF_QUERY - whole) // cut)
-            lists[-cut:] = [self._documents(entry_range, most + 1) for entry_range, _ in entries[-cut:]]
-            cut = sum(len(documents) > most for documents in lists)
-        counts = [len(documents) for documents in lists]
-        every = np.fromiter(chain.from_iterable(lists), np.int64, sum(counts))
+        """Return the documents that may fulfil a query.
+
+        A document that has T of n keys has T - c of those that are left without the c most common ones. So these need
+        not be read whole, if T - c is large enough (the prefix filter, :meth:`KeyQuery.rarest`).
+        """
+        minimum = max(1, query.minimum)
+        ranges = list(_ranges(query))
+        for most in (FEW_ENTRIES, ENTRIES_OF_KEY, ENTRIES_OF_QUERY // max(1, len(ranges))):
+            lists = [self._documents(entry_range, most) for entry_range in ranges]
+            whole = [documents for documents in lists if len(documents) <= most]
+            needed = minimum - (len(lists) - len(whole))
+            if needed >= min(minimum, ENOUGH):
+                break
+        read = whole if needed > 0 else lists
+        counts = [len(documents) for documents in read]
+        every = np.fromiter(chain.from_iterable(read), np.int64, sum(counts))
         rarities = np.repeat(np.array([rarity(count, self._total) for count in counts], dtype=np.float64), counts)
         positions, of_entry, shared = np.unique(every, return_inverse=True, return_counts=True)
         scores = np.bincount(of_entry, rarities, len(positions)).astype(np.float64).round(ROUNDED_TO)
-        fulfils = shared >= max(1, needed - cut)
-        return Scored(positions[fulfils], scores[fulfils], bool(cut))
-
-    def _first(self, entry_range: Range) -> list[int]:
-        """Return the first documents of a key: one more than ENTRIES_OF_KEY if it has more."""
-        if (documents := self._read.get(entry_range)) is None:
-            documents = self._read[entry_range] = self._documents(entry_range, ENTRIES_OF_KEY + 1)
-        return documents
+        fulfils = shared >= max(1, needed)
+        return Scored(positions[fulfils], scores[fulfils], len(whole) == len(lists))
 
     def _documents(self, entry_range: Range, most: int) -> list[int]:
-        """Return up to ``most`` documents of a key, heads first."""
-        lowest, highest = entry_range
-        documents: list[int] = []
-        for part in self._parts:
-            found = self._connection.execute(
-                "SELECT document FROM keys WHERE key BETWEEN ? AND ? LIMIT ?",
-                [lowest + part, highest + part, most - len(documents)],
-            )
-            documents += [document for (document,) in found]
-        return documents
+        """Return the documents of a key, heads first: one more than ``most`` if it has more."""
+        read, documents = self._read.get(entry_range, (-1, []))
+        if read < most and len(documents) > read:
+            lowest, highest = entry_range
+            documents = []
+            for part in self._parts:
+                parameters = [lowest + part, highest + part, most + 1 - len(documents)]
+                documents += [document for (document,) in self._connection.execute(_DOCUMENTS, parameters)]
+            self._read[entry_range] = most, documents
+        return documents[: most + 1]
 
 
 def _ranges(query: KeyQuery) -> Iterable[Range]:

@@ -73,7 +73,7 @@ def _ranked(connection: Connection, by_keys: keys.KeySearch, probe: Probe, *, he
         return _Ranked([], {})
     ranked = scored.positions[np.lexsort((scored.positions, -scored.scores))].tolist()
     scores = dict(zip(scored.positions.tolist(), scored.scores.tolist(), strict=True))
-    return _Ranked(ranked, scores, probe.queries if scored.cut else ())
+    return _Ranked(ranked, scores, () if scored.exact else probe.queries)
 
 
 def _near(connection: Connection, fingerprint: int, distance: int, *, heads: bool) -> dict[int, int]:
