@@ -97,12 +97,12 @@ class Scored(NamedTuple):
 
     :param positions: of the documents.
     :param scores: the sum of the rarities of the shared keys that were read.
-    :param exact: they fulfil it. Else some of them do not, and where very many texts share the keys, some are missing.
+    :param unsure: some of them do not fulfil it, because the common keys were not read.
     """
 
     positions: Integers
     scores: NDArray[np.float64]
-    exact: bool
+    unsure: bool
 
 
 class KeySearch:
@@ -125,17 +125,18 @@ class KeySearch:
         scores = np.concatenate([one.scores for one in scored])
         order = np.lexsort((-scores, positions))
         positions, first = np.unique(positions[order], return_index=True)
-        return Scored(positions, scores[order][first], all(one.exact for one in scored))
+        return Scored(positions, scores[order][first], any(one.unsure for one in scored))
 
     def _near(self, query: KeyQuery) -> Scored:
         """Return the documents that may fulfil a query.
 
         A document that has T of n keys has T - c of those that are left without the c most common ones. So these need
-        not be read whole, if T - c is large enough (the prefix filter, :meth:`KeyQuery.rarest`).
+        not be read whole, if T - c is large enough (the prefix filter, :meth:`KeyQuery.rarest`). If nearly all keys are
+        common, very many texts share them. Then those are returned that share the most of what was read.
         """
         minimum = max(1, query.minimum)
         ranges = list(_ranges(query))
-        for most in (FEW_ENTRIES, ENTRIES_OF_KEY, ENTRIES_OF_QUERY // max(1, len(ranges))):
+        for most in (FEW_ENTRIES, ENTRIES_OF_KEY, max(ENTRIES_OF_KEY, ENTRIES_OF_QUERY // max(1, len(ranges)))):
             lists = [self._documents(entry_range, most) for entry_range in ranges]
             whole = [documents for documents in lists if len(documents) <= most]
             needed = minimum - (len(lists) - len(whole))
@@ -148,7 +149,7 @@ class KeySearch:
         positions, of_entry, shared = np.unique(every, return_inverse=True, return_counts=True)
         scores = np.bincount(of_entry, rarities, len(positions)).astype(np.float64).round(ROUNDED_TO)
         fulfils = shared >= max(1, needed)
-        return Scored(positions[fulfils], scores[fulfils], len(whole) == len(lists))
+        return Scored(positions[fulfils], scores[fulfils], len(whole) < len(lists) and needed > 0)
 
     def _documents(self, entry_range: Range, most: int) -> list[int]:
         """Return the documents of a key, heads first: one more than ``most`` if it has more."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _CHUNK = 2
 """Rows are read in chunks of so many times what is wanted, because a filter may leave some out."""
+EXAMINED = 5_000
+"""Rows whose keys are compared with a query at most."""
 _BITS = (1 << 64) - 1
 
 
@@ -73,7 +76,7 @@ def _ranked(connection: Connection, by_keys: keys.KeySearch, probe: Probe, *, he
         return _Ranked([], {})
     ranked = scored.positions[np.lexsort((scored.positions, -scored.scores))].tolist()
     scores = dict(zip(scored.positions.tolist(), scored.scores.tolist(), strict=True))
-    return _Ranked(ranked, scores, () if scored.exact else probe.queries)
+    return _Ranked(ranked, scores, probe.queries if scored.unsure else ())
 
 
 def _near(connection: Connection, fingerprint: int, distance: int, *, heads: bool) -> dict[int, int]:
@@ -82,15 +85,19 @@ def _near(connection: Connection, fingerprint: int, distance: int, *, heads: boo
     Of two fingerprints within 3 bits one of the four segments is equal, and within 7 bits one differs in at most one
     bit, by the pigeonhole principle. The index of a segment holds the fingerprint and the order, so no row is read.
     """
-    signed = to_signed(fingerprint)
-    within = ball(distance // 4).tolist()
+    signed, masks = to_signed(fingerprint), ball(distance // 4).tolist()
+    within = [[segment ^ mask for mask in masks] for segment in split(fingerprint, 64)]
+    values = f"({', '.join('?' * len(masks))})"
     orders: dict[int, int] = {}
-    for number, segment in enumerate(split(fingerprint, 64)):
-        sql = (
+    for number in range(len(within)):
+        # What an earlier segment has found is left out: near-equal fingerprints have several segments in common.
+        earlier = [f"fingerprint >> {48 - 16 * one} & 65535 NOT IN {values}" for one in range(number)]
+        where = [f"s{number} IN {values}", f"is_copy IN ({'0' if heads else '0, 1'})", *earlier]
+        found = connection.execute(
             f'SELECT position, "order", fingerprint FROM documents INDEXED BY segments{number} '
-            f"WHERE s{number} IN ({', '.join('?' * len(within))}) AND is_copy IN ({'0' if heads else '0, 1'})"
+            f"WHERE {' AND '.join(where)}",
+            [*within[number], *chain.from_iterable(within[:number])],
         )
-        found = connection.execute(sql, [segment ^ mask for mask in within])
         orders |= {
             position: order for position, order, other in found if ((other ^ signed) & _BITS).bit_count() <= distance
         }
@@ -105,8 +112,9 @@ def _rows(connection: Connection, ranked: _Ranked, where: tuple[str, list[Any]],
     )
     rows: list[Row] = []
     chunk = _CHUNK * most
-    for start in range(0, len(ranked.positions), chunk):
-        positions = ranked.positions[start : start + chunk]
+    candidates = ranked.positions[:EXAMINED] if ranked.queries else ranked.positions
+    for start in range(0, len(candidates), chunk):
+        positions = candidates[start : start + chunk]
         found = [
             (-ranked.scores.get(position, 0), row.order, row.id, row)
             for *values, position, stored in connection.execute(sql, [json_list(positions), *where[1]])
