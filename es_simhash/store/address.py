@@ -141,7 +141,7 @@ def sqlite_file(address: str | None) -> str | None:
     """
     address = address or default_address()
     path = address.removeprefix("sqlite:///")
-    return path if path not in (address, ":memory:") else None
+    return path if path != address else None
 
 
 def _sqlite_path(address: str, index: str | None, options: dict[str, Any]) -> str | None:
@@ -153,6 +153,8 @@ def _sqlite_path(address: str, index: str | None, options: dict[str, Any]) -> st
         raise InputError(
             f"{_without_secrets(address)!r} names no file: use sqlite:///path/to.db (sqlite:////path from the root)"
         )
+    if path == ":memory:":
+        raise InputError(f"{address!r} names no file: use memory:// for a store in memory")
     if names := ", ".join([*(["index"] if index is not None else []), *options]):
         raise InputError(
             f"{names} given with {_without_secrets(address)!r}: use these with Elasticsearch or OpenSearch only"

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from es_simhash.store.protocol import Store
     from tests.store.conftest import Stores
 
-many_stores = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+many_stores = settings(
+    max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 def find(store: Store, probe: Probe, filter: dict[str, Any] | None = None, *, heads: bool = False) -> Hits:
