@@ -64,8 +64,8 @@ class Scope:
         if self.filter is None:
             return
         path = documents.info().id_field.split(".")
-        named = [(str(_value(document, path)), document) for document in new]
-        stored = documents.fetch([*map(str, ids), *(id for id, _ in named if id)], fields="*")
+        named = [(str(id), document) for document in new if (id := _value(document, path)) is not None]
+        stored = documents.fetch([*map(str, ids), *(id for id, _ in named)], fields="*")
         for id, document in [*stored.items(), *named]:
             if not matches(document, id, self.filter):
                 raise InputError(f"document {id!r} is outside of the filter of this server (--filter): use another id")
