@@ -170,21 +170,14 @@ def group_frame(documents: DataFrame, grouping: Grouping, order: str | None = No
     :param order: name of the column by which documents are earlier or later, such as a time; None for their ids.
     :raises InputError: if a column is missing, if a document has no id, order or text, or if two have one id.
     """
-    from pyspark import StorageLevel
     from pyspark.sql import functions as f
     from pyspark.sql import window
 
     placed = _placed(documents, grouping.rule.text_fields, order)
-    made = (
-        placed.select("position", "text")
-        .mapInPandas(grouping.fingerprints, _MADE)
-        .localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
-    )
+    made = _on_disk(placed.select("position", "text").mapInPandas(grouping.fingerprints, _MADE))
     first = window.Window.partitionBy("digest").orderBy("position")
     with_text = made.where("digest <> ''").withColumn("first", f.min("position").over(first))
-    firsts = (
-        with_text.where("position = first").drop("first", "digest").localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
-    )
+    firsts = _on_disk(with_text.where("position = first").drop("first", "digest"))
     links = placed.sparkSession.createDataFrame(
         list(_links(_copies(firsts, grouping).collect()).items()), "first long, head long"
     )
@@ -197,7 +190,6 @@ def group_frame(documents: DataFrame, grouping: Grouping, order: str | None = No
 
 def _placed(documents: DataFrame, text_fields: Sequence[str], order: str | None) -> DataFrame:
     """Return position, id and text of the documents, in their order."""
-    from pyspark import StorageLevel
     from pyspark.sql import functions as f
 
     if missing := {"id", *text_fields, *([order] if order else [])} - set(documents.columns):
@@ -212,27 +204,25 @@ def _placed(documents: DataFrame, text_fields: Sequence[str], order: str | None)
     if twice is not None:
         raise InputError(f"{twice['count']:,} documents have the id {twice['id']!r}: give each an id of its own")
     placed = columns.orderBy("place", "id").withColumn("position", f.monotonically_increasing_id())
-    return placed.drop("place").localCheckpoint(
-        storageLevel=StorageLevel.DISK_ONLY
-    )  # so that nothing computes other positions
+    return _on_disk(placed.drop("place"))
+
+
+def _on_disk(frame: DataFrame) -> DataFrame:
+    """Compute a DataFrame once: nothing computes other positions then."""
+    from pyspark import StorageLevel
+
+    return frame.localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
 
 
 def _copies(firsts: DataFrame, grouping: Grouping) -> DataFrame:
     """Return the pairs of different texts that are copies: later, earlier and distance."""
-    from pyspark import StorageLevel
     from pyspark.sql import functions as f
     from pyspark.sql import window
 
     if grouping.rule.rule == "exact":
         return firsts.sparkSession.createDataFrame([], _PAIRS)
-    stored = (
-        firsts.mapInPandas(grouping.stored_keys, _KEYS)
-        .select("position", "key")
-        .localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
-    )
-    counts = (
-        stored.groupBy("key").agg(f.count("*").alias("documents")).localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
-    )
+    stored = _on_disk(firsts.mapInPandas(grouping.stored_keys, _KEYS).select("position", "key"))
+    counts = _on_disk(stored.groupBy("key").agg(f.count("*").alias("documents")))
     if hot := counts.where(f.col("documents") > MOST_SHARED).count():
         _log.warning("%s keys that more than %s documents have are left out", f"{hot:,}", f"{MOST_SHARED:,}")
     asked = firsts.mapInPandas(grouping.asked_keys, _KEYS).join(counts, "key", "left")
