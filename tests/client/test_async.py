@@ -130,8 +130,8 @@ def test_every_method_of_seen_items_returns_what_the_sync_one_returns(new_addres
                 (await seen.page("ann", hits, 5, item=str)).hits,
                 await seen.forget("ann", ["a"]),
                 await seen.forget_many({"bob": ["a"]}),
-                (await seen.rotate(["ann"])).failed,
                 (await seen.stats("ann")).count,
+                (await seen.rotate(["ann"])).failed,
                 await seen.clear("bob"),
                 await seen.remove("ann"),
             ]
@@ -147,8 +147,8 @@ def test_every_method_of_seen_items_returns_what_the_sync_one_returns(new_addres
                 seen.page("ann", lambda start, size: ["a", "b", "c", "d"][start : start + size], 5, item=str).hits,
                 seen.forget("ann", ["a"]),
                 seen.forget_many({"bob": ["a"]}),
-                seen.rotate(["ann"]).failed,
                 seen.stats("ann").count,
+                seen.rotate(["ann"]).failed,
                 seen.clear("bob"),
                 seen.remove("ann"),
             ]
