@@ -290,7 +290,7 @@ def test_a_damaged_meta_is_refused_with_the_reason(
         stored_documents(documents)
     meta = json.loads(json.dumps(METAS[kind]))
     if isinstance(scheme := (meta.get("es_simhash") or {}), dict) and isinstance(scheme.get("scheme"), dict):
-        scheme["scheme"] = {**Documents(address).fingerprinter().scheme.to_dict(), **scheme["scheme"]}
+        scheme["scheme"] = {**Documents(address).info().fingerprinter.scheme.to_dict(), **scheme["scheme"]}
         if kind == "the Scheme is empty":
             scheme["scheme"] = {}
     client.indices.put_mapping(index=index_name, meta=meta)
