@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.deciding.limits import LIMITS, Limits
 from es_simhash.deciding.rule import resolve
+
 from es_simhash.ingest import run
 from es_simhash.ingest.batches import BATCH, Source
 from tests.rules import keywords_of
@@ -14,9 +15,10 @@ from tests.rules import keywords_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from es_simhash import Documents, Outcome
     from es_simhash.deciding.ingest import OnDuplicate
     from es_simhash.deciding.rule import ResolvedRule
+
+    from es_simhash import Documents, Outcome
 
 
 def limit_reading(store: Any, **limits: int) -> None:

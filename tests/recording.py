@@ -18,11 +18,11 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from elastic_transport import ApiResponseMeta, BaseNode, HttpHeaders
 from elastic_transport._node import NodeApiResponse  # it is not exported
 from elasticsearch import Elasticsearch
+from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, SEEN
 from opensearchpy import Connection, OpenSearch
 
 from es_simhash import Scheme, fingerprint
 from es_simhash.bloom.seen import SeenConfig
-from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, SEEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -220,7 +220,7 @@ def test_the_environment_names_the_store_and_the_credentials_and_options_overrid
 
 
 def test_for_seen_items_an_address_without_an_index_means_the_index_of_users(tmp_path: Path) -> None:
-    with listening() as (port, requests):
+    with listening() as (port, _requests):
         url = f"http://127.0.0.1:{port}"
         done = es_simhash("seen", "show", "--user", "ann", cwd=tmp_path, env={"ELASTICSEARCH_URL": url})
     assert f"{url}/es-simhash-users does not exist: correct the name, or run `es-simhash seen init" in complaint(done)

@@ -7,9 +7,9 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from elasticsearch import Elasticsearch
+from es_simhash.contract import UserState
 
 from es_simhash import SeenItems
-from es_simhash.contract import UserState
 from tests.contract.watched import Meanwhile, StoreCall
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
+    from es_simhash.contract import Store
 
     from es_simhash import AsyncSeenItems
-    from es_simhash.contract import Store
 
 # False positives so rare that each answer is the only right one.
 CONFIG: dict[str, Any] = {"capacity": 100, "error_rate": 1e-6, "generations": 3}

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
+from es_simhash.stores.address import open_store
 
 from es_simhash import Documents, DuplicateRule, fingerprint
 from es_simhash.retries import Patience
-from es_simhash.stores.address import open_store
 from tests.contract.watched import StoreCall, WatchedStore
 from tests.limited import in_batches
 from tests.rules import keywords_of

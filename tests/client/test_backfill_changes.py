@@ -10,14 +10,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from es_simhash.contract import Entry, Row, Scan, Written
+from es_simhash.stores.address import open_store
 
 from es_simhash import Documents, DuplicateRule
-from es_simhash.contract import Entry, Row, Scan, Written
 from es_simhash.errors import NotSetUp
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.ingest.stored_documents import next_pass
 from es_simhash.retries import Patience
-from es_simhash.stores.address import open_store
 from tests.client.test_backfill import article
 from tests.contract import LinearStore
 from tests.contract.documents import entry, put, write

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from elasticsearch import Elasticsearch
+from es_simhash.stores import stored_row
 
 from es_simhash import Documents, DuplicateRule, SeenItems
 from es_simhash.errors import InputError, SimhashError, StoreError
-from es_simhash.stores import stored_row
 from tests.rules import keywords_of
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from es_simhash.contract import UserState
+from es_simhash.stores.elasticsearch.mapping import SEEN
 
 from es_simhash import AsyncSeenItems, BloomFilter, SeenItems
 from es_simhash.bloom.seen import MAX_FORGOTTEN, SeenConfig
-from es_simhash.contract import UserState
 from es_simhash.errors import (
     FilterFormatError,
     InputError,
@@ -19,12 +20,10 @@ from es_simhash.errors import (
     SchemeMismatch,
     StoreError,
 )
-from es_simhash.stores.elasticsearch.mapping import SEEN
 from tests.client import CONFIG, PROFILE, Clock, Watched, source, spoil, state_of
 
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
-
     from es_simhash.contract import Store
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from elasticsearch import Elasticsearch
+from es_simhash.contract import UserState
 
 from es_simhash import BloomFilter, SeenItems
-from es_simhash.contract import UserState
 from es_simhash.errors import (
     FilterFormatError,
     InputError,

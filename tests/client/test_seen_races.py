@@ -14,10 +14,10 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from es_simhash.contract import Changed
 
 from es_simhash import SeenItems, retries
 from es_simhash.bloom.seen import SeenConfig
-from es_simhash.contract import Changed
 from es_simhash.errors import (
     ConflictError,
 )
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from es_simhash.contract import Store
+
     from es_simhash.seen.changes import SeenReport
 
 pytestmark = pytest.mark.slow

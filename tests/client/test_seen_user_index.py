@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from es_simhash.stores.address import open_store
 
 from es_simhash import SeenItems
 from es_simhash.errors import (
     StoreError,
 )
 from es_simhash.retries import Patience
-from es_simhash.stores.address import open_store
 from tests.client import CONFIG, PROFILE, Clock, Watched, source
 
 if TYPE_CHECKING:

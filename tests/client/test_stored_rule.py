@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from es_simhash.contract import StoredRule
 
 from es_simhash import Documents, DuplicateRule, InputError, StoreError
 from es_simhash.client.store_info import StoreReader
-from es_simhash.contract import StoredRule
 from es_simhash.fingerprinting.scheme import DEFAULT
 from tests.contract import LinearStore
 from tests.rules import keywords_of

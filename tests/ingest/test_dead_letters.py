@@ -7,11 +7,11 @@ import math
 from typing import Any
 
 import pytest
+from es_simhash.deciding.outcome import Document
 from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash import Documents, Outcome
-from es_simhash.deciding.outcome import Document
 from es_simhash.ingest.dead_letters import dead_letter
 from es_simhash.lines import Line
 from tests.ingest import VALUES, reader

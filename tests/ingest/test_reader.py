@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from es_simhash.deciding.outcome import Document, Outcome
 
 from es_simhash import Documents, Fingerprinter
-from es_simhash.deciding.outcome import Document, Outcome
 from es_simhash.lines import Line
 from tests.cli import STORM
 from tests.ingest import reader

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from elasticsearch import Elasticsearch
+from es_simhash.contract import Scan
+from es_simhash.stores.address import open_store
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from es_simhash import Documents
-from es_simhash.contract import Scan
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.search.filters import matches
-from es_simhash.stores.address import open_store
 from tests.contract.documents import entry, scan, write
 
 if TYPE_CHECKING:
