@@ -1,29 +1,17 @@
-"""How long a request is retried, how long to wait between two attempts, and how a call is cancelled.
-
-A store wraps its methods with :func:`retried`. So there is one rule for all requests: an error that may pass is retried
-until the deadline.
-"""
+"""How long to wait between two attempts of a request, and how a call is cancelled."""
 
 from __future__ import annotations
 
-import logging
 import random
 import threading
 import time
 from contextvars import ContextVar
-from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
-
-from es_simhash.errors import SimhashError, StoreUnreachable
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-P = ParamSpec("P")
 T = TypeVar("T")
-S = TypeVar("S", bound="Retrying")
-
-_log = logging.getLogger("es_simhash")
 
 DEADLINE = 300.0
 """Seconds for which a request is retried while the store is busy or away."""
@@ -133,63 +121,3 @@ class Waits:
         pause(min(random.uniform(0, self._maximum), left))
         self._maximum = min(2 * self._maximum, self._longest)
         return True
-
-
-class Patience:
-    """For how long the requests of a store are retried.
-
-    Until the store has answered once, a host that does not answer is an error at once: the address may be mistyped.
-
-    :param deadline: seconds for which one request is retried; 0 if every error is raised at once.
-    """
-
-    def __init__(self, deadline: float = DEADLINE) -> None:
-        self.deadline = deadline
-        self.answered = False
-
-    def allows(self, error: SimhashError) -> bool:
-        """Return whether a request may be retried after an error."""
-        self.answered |= not isinstance(error, StoreUnreachable)
-        return error.retryable and self.answered
-
-
-class Retrying:
-    """A store whose methods retry their requests.
-
-    :param patience: for how long.
-    """
-
-    def __init__(self, patience: Patience | None = None) -> None:
-        self.patience = patience or Patience()
-
-
-def retried(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """Retry a method of a store while it raises an error that may pass, until the deadline of the store's Patience.
-
-    :raises SimhashError: the last error, at the deadline.
-    :raises Cancelled: when the running call is cancelled.
-    """
-
-    @wraps(method)
-    def attempts(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        waits: Waits | None = None
-        while True:
-            check_not_cancelled()
-            try:
-                result = method(self, *args, **kwargs)
-            except SimhashError as error:
-                if not self.patience.allows(error):
-                    raise
-                if waits is None:
-                    waits = Waits(self.patience.deadline)
-                    if self.patience.deadline:
-                        _log.warning("%s; retrying for up to %g s", error, self.patience.deadline)
-                if not waits.wait():
-                    raise
-            else:
-                self.patience.answered = True
-                if waits is not None:
-                    _log.warning("the store answers again")
-                return result
-
-    return attempts

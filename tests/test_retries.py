@@ -10,15 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_simhash import retries
-from es_simhash.errors import StoreError, StoreUnavailable, StoreUnreachable
 from es_simhash.retries import (
     Call,
     Cancelled,
-    Patience,
-    Retrying,
     Waits,
     pause,
-    retried,
     running_call,
 )
 
@@ -89,88 +85,6 @@ def test_there_is_no_wait_without_time(kind: Callable[[float], Waits], deadline:
 # --- retries -----------------------------------------------------------------------------------------------
 
 
-class Away(Retrying):
-    """Answers after some failures."""
-
-    def __init__(
-        self, failures: int, error: type[StoreError] = StoreUnavailable, patience: Patience | None = None
-    ) -> None:
-        super().__init__(patience or Patience(LONG))
-        self.asked = 0
-        self.error = error
-        self._failures = failures
-
-    @retried
-    def answer(self, request: str, *, suffix: str = "") -> str:
-        """Answer."""
-        self.asked += 1
-        if self.asked <= self._failures:
-            raise self.error("it is away")
-        return request.upper() + suffix
-
-
-@pytest.mark.usefixtures("clock")
-def test_a_request_is_retried_until_it_is_answered() -> None:
-    away = Away(3)
-    assert away.answer("a", suffix="!") == "A!"
-    assert away.asked == 4
-
-
-def test_a_method_that_is_retried_keeps_its_name_and_its_documentation() -> None:
-    assert (Away.answer.__name__, Away.answer.__doc__) == ("answer", "Answer.")
-
-
-def test_the_last_error_is_raised_at_the_deadline(clock: Clock) -> None:
-    away = Away(1_000_000)
-    with pytest.raises(StoreUnavailable, match="it is away"):
-        away.answer("a")
-    assert sum(clock.waits) == pytest.approx(LONG)
-    assert away.asked == len(clock.waits) + 1
-
-
-def test_an_error_that_does_not_pass_is_raised_at_once(clock: Clock) -> None:
-    away = Away(1, StoreError)
-    with pytest.raises(StoreError):
-        away.answer("a")
-    assert (away.asked, clock.waits) == (1, [])
-
-
-def test_a_warning_says_what_is_retried_and_another_that_it_is_over(
-    clock: Clock, caplog: pytest.LogCaptureFixture
-) -> None:
-    Away(3).answer("a")
-    assert caplog.messages == [
-        "it is away; retrying for up to 60 s",
-        "the store answers again",
-    ]
-
-
-def test_a_store_that_never_answered_is_not_asked_again() -> None:
-    away = Away(1, StoreUnreachable)
-    with pytest.raises(StoreUnreachable):
-        away.answer("a")
-    assert away.asked == 1
-
-
-@pytest.mark.usefixtures("clock")
-@pytest.mark.parametrize("first", [0, 1], ids=["an answer", "an error that the server sent"])
-def test_a_store_that_answered_once_is_asked_again_when_it_is_gone(first: int) -> None:
-    patience = Patience(LONG)
-    assert Away(first, patience=patience).answer("a") == "A"
-    away = Away(3, StoreUnreachable, patience)
-    assert away.answer("a") == "A"
-    assert away.asked == 4
-
-
-def test_without_a_deadline_nothing_is_asked_again() -> None:
-    patience = Patience(0)
-    patience.answered = True
-    away = Away(1, patience=patience)
-    with pytest.raises(StoreUnavailable):
-        away.answer("a")
-    assert away.asked == 1
-
-
 # --- calls -------------------------------------------------------------------------------------------------
 
 
@@ -179,19 +93,6 @@ def test_code_belongs_to_the_call_that_does_it() -> None:
     assert running_call() is None
     assert outer.do(lambda: (running_call(), inner.do(running_call), running_call())) == (outer, inner, outer)
     assert running_call() is None
-
-
-def test_a_store_is_not_asked_for_a_call_that_was_cancelled_meanwhile() -> None:
-    call, away = Call(), Away(0)
-
-    def work() -> None:
-        away.answer("a")
-        call.cancel()
-        away.answer("b")
-
-    with pytest.raises(Cancelled):
-        call.do(work)
-    assert away.asked == 1
 
 
 def test_a_wait_ends_when_its_call_is_cancelled() -> None:
@@ -222,13 +123,3 @@ def test_a_cancelled_call_does_nothing_more_and_neither_does_a_part_of_it() -> N
         with pytest.raises(Cancelled):
             each.do(lambda: done.append(1))
     assert done == []
-
-
-def test_nothing_is_retried_once_nobody_waits_for_the_result() -> None:
-    call, away = Call(), Away(1_000)
-    thread = threading.Timer(0.2, call.cancel)
-    thread.start()
-    with pytest.raises(Cancelled):
-        call.do(lambda: away.answer("a"))
-    asked = away.asked
-    assert 1 <= asked < 1_000

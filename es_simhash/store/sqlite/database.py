@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from es_simhash.errors import InputError, StoreError, StoreUnavailable, one_line
 from es_simhash.files import create_for_owner
+from es_simhash.retries import check_not_cancelled
 from es_simhash.store.description import not_set_up
 from es_simhash.store.sqlite.functions import add_functions
 
@@ -59,6 +60,7 @@ class Database:
         :raises NotSetUp: if there is no file.
         :raises StoreError: for every error of SQLite.
         """
+        check_not_cancelled()
         with self._lock, self._errors(), _transaction(self._current(create), write=write) as connection:
             yield connection
 

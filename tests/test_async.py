@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, DuplicateRule, SeenItems, StoreUnavailable
+from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, DuplicateRule, SeenItems
 from es_simhash.errors import InputError
-from tests.contract import LinearStore
-from tests.contract.watched import StoreCall, WatchedStore
-from tests.limited import in_batches
+from es_simhash.retries import check_not_cancelled
+from es_simhash.store.memory_store import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -35,25 +34,27 @@ def new_address(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], 
     return lambda: f"{url}/{make_index()}"
 
 
-class Slow(WatchedStore):
-    """A store of which each method takes a while; it counts what it was asked.
+class Slow(MemoryStore):
+    """A store that counts what it is asked, and takes a while for each question."""
 
-    :param away: it fails in a way that may pass, so requests are retried.
-    """
-
-    def __init__(self, seconds: float = 0.3, *, away: bool = False) -> None:
-        super().__init__(LinearStore())
-        self._seconds, self._away = seconds, away
+    def __init__(self) -> None:
+        super().__init__()
         self.began = threading.Event()
         self.calls = 0
 
-    def perform(self, call: StoreCall) -> Any:
+    def read(self, ids: Any, fields: Any = ()) -> Any:
+        check_not_cancelled()
         self.calls += 1
         self.began.set()
-        time.sleep(self._seconds)
-        if self._away:
-            raise StoreUnavailable("it is away")
-        return super().perform(call)
+        time.sleep(0.3)
+        return super().read(ids, fields)
+
+    def search(self, *arguments: Any, **options: Any) -> Any:
+        check_not_cancelled()
+        self.calls += 1
+        self.began.set()
+        time.sleep(0.3)
+        return super().search(*arguments, **options)
 
 
 async def every(results: AsyncIterator[Any]) -> list[Any]:
@@ -72,7 +73,7 @@ def test_every_method_of_documents_returns_what_the_sync_one_returns(
         with Documents(new_address()) as documents:
             return [
                 documents.setup(rule, id_field="id"),
-                list(in_batches(documents, 7).ingest(GIVEN)),
+                list(documents.ingest(GIVEN)),
                 documents.add({"id": "x", "text": TEXT}, refresh=True),
                 documents.add_many([{"id": "y", "text": TEXT}], refresh=True),
                 documents.info().rule,
@@ -94,7 +95,7 @@ def test_every_method_of_documents_returns_what_the_sync_one_returns(
         async with AsyncDocuments(new_address()) as documents:
             return [
                 await documents.setup(rule, id_field="id"),
-                await every(in_batches(documents, 7).ingest(GIVEN)),
+                await every(documents.ingest(GIVEN)),
                 await documents.add({"id": "x", "text": TEXT}, refresh=True),
                 await documents.add_many([{"id": "y", "text": TEXT}], refresh=True),
                 (await documents.info()).rule,
@@ -156,11 +157,10 @@ def test_every_method_of_seen_items_returns_what_the_sync_one_returns(new_addres
     assert asyncio.run(asynchronous()) == sync()
 
 
-@pytest.mark.parametrize("away", [False, True], ids=["slow", "away"])
 @pytest.mark.parametrize("verb", ["similar", "ingest"])
-def test_a_cancelled_call_returns_at_once_and_sends_nothing_further(verb: str, away: bool) -> None:
-    store = Slow(away=away)
-    store.watched.set_up(Documents("sqlite:///:memory:").info().fingerprinter.scheme)
+def test_a_cancelled_call_returns_at_once_and_sends_nothing_further(verb: str) -> None:
+    store = Slow()
+    Documents(store).setup()
 
     async def main() -> tuple[float, int]:
         documents = AsyncDocuments(store)
@@ -187,7 +187,7 @@ def test_an_ingest_that_is_left_ends_its_thread_and_one_that_waits_for_its_input
         await asyncio.sleep(1_000)
 
     async def main() -> None:
-        documents = in_batches(AsyncDocuments("sqlite:///:memory:"), 10)
+        documents = AsyncDocuments("memory://")
         left = documents.ingest(GIVEN)
         await anext(left)
         await left.aclose()
@@ -207,7 +207,7 @@ def test_what_was_decided_before_an_error_of_the_input_comes_first() -> None:
         raise OSError("the file has a bad block")
 
     async def main() -> None:
-        async with AsyncDocuments("sqlite:///:memory:") as documents:
+        async with AsyncDocuments("memory://") as documents:
             outcomes = documents.ingest(broken())
             assert (await anext(outcomes)).outcome == "new"
             with pytest.raises(OSError, match="bad block"):
@@ -220,13 +220,13 @@ def test_context_variables_of_the_caller_reach_the_thread() -> None:
     name = contextvars.ContextVar("name", default="nobody")
     found: list[str] = []
 
-    class Asked(WatchedStore):
-        def perform(self, call: StoreCall) -> Any:
+    class Asked(MemoryStore):
+        def read(self, ids: Any, fields: Any = ()) -> Any:
             found.append(name.get())
-            return super().perform(call)
+            return super().read(ids, fields)
 
     async def main() -> None:
-        async with AsyncDocuments(Asked(LinearStore())) as documents:
+        async with AsyncDocuments(Asked()) as documents:
             name.set("ann")
             await documents.setup()
             await every(documents.ingest(GIVEN))
@@ -263,7 +263,7 @@ def test_other_tasks_go_on_while_a_call_computes() -> None:
 
         task = asyncio.create_task(tick())
         text = "，".join(f"第{n}条新闻" for n in range(200))
-        async with AsyncDocuments("sqlite:///:memory:") as documents:
+        async with AsyncDocuments("memory://") as documents:
             await every(documents.ingest([{"id": n, "text": f"{text}{n}"} for n in range(300)]))
         task.cancel()
         return ticks
@@ -274,4 +274,4 @@ def test_other_tasks_go_on_while_a_call_computes() -> None:
 @pytest.mark.parametrize("threads", [0, -1, 1.0, True, "4"])
 def test_a_number_of_threads_that_is_none_is_refused(threads: Any) -> None:
     with pytest.raises(InputError, match=f"threads is {threads!r}: use a whole number from 1"):
-        AsyncDocuments("sqlite:///:memory:", threads=threads)
+        AsyncDocuments("memory://", threads=threads)
