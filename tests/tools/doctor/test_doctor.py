@@ -22,12 +22,19 @@ if TYPE_CHECKING:
 NEWS = [{"id": "a", "text": STORM}, {"id": "b", "text": STORM_NEAR}, {"id": "c", "text": HARVEST}]
 
 
-def mapping(**more: Any) -> dict[str, Any]:
-    return {**DOCUMENTS.mapping(Scheme()), **more}
+def mapping(client: Elasticsearch, index: str, **more: Any) -> dict[str, Any]:
+    """The mapping that a set-up makes, and more. No index is left."""
+    Documents(client, index=index).setup()
+    made = client.indices.get_mapping(index=index)[index]["mappings"]
+    client.indices.delete(index=index)
+    return {**made, **more}
 
 
 def with_mapping(**more: Any) -> Callable[[Elasticsearch, str], None]:
-    return lambda client, index: client.indices.create(index=index, mappings=mapping(**more)) and None
+    def made(client: Elasticsearch, index: str) -> None:
+        client.indices.create(index=index, mappings=mapping(client, index, **more))
+
+    return made
 
 
 def mistyped(client: Elasticsearch, index: str) -> None:
@@ -40,34 +47,35 @@ def without_fields(client: Elasticsearch, index: str) -> None:
 
 def block(kind: str) -> Callable[[Elasticsearch, str], None]:
     def blocked(client: Elasticsearch, index: str) -> None:
-        client.indices.create(index=index, mappings=mapping())
+        client.indices.create(index=index, mappings=mapping(client, index))
         client.indices.put_settings(index=index, settings={f"index.blocks.{kind}": True})
 
     return blocked
 
 
 def other_type(client: Elasticsearch, index: str) -> None:
-    ours = mapping()
+    ours = mapping(client, index)
     ours["properties"]["simhash"]["properties"]["fp"] = {"type": "keyword"}
     client.indices.create(index=index, mappings=ours)
 
 
 def alias_of_two(client: Elasticsearch, index: str) -> None:
+    ours = mapping(client, index)
     for name in ("a", "b"):
-        client.indices.create(index=f"{index}-{name}", mappings=mapping())
+        client.indices.create(index=f"{index}-{name}", mappings=ours)
         client.indices.put_alias(index=f"{index}-{name}", name=index)
 
 
 def not_ours(client: Elasticsearch, index: str) -> None:
-    client.indices.create(index=index, mappings=mapping())
+    client.indices.create(index=index, mappings=mapping(client, index))
     for number in range(3):
         client.index(index=index, id=str(number), document={"text": STORM}, refresh=True)
 
 
 # What is broken: how it is made, the line that finds it, and what the line says.
 BROKEN: dict[str, tuple[Callable[[Elasticsearch, str], None], str, str, str]] = {
-    "mistyped name": (mistyped, "set-up", "problem", "(there are: {index}s"),
-    "not set up": (without_fields, "set-up", "problem", "es-simhash backfill"),
+    "mistyped name": (mistyped, "set-up", "problem", "there is no such index; there are"),
+    "not set up": (without_fields, "set-up", "problem", "has no fields of es_simhash"),
     "no _source": (with_mapping(_source={"enabled": False}), "_source", "problem", "keep whole documents"),
     "partial _source": (with_mapping(_source={"excludes": ["a"]}), "_source", "problem", "keep whole documents"),
     "required routing": (with_mapping(_routing={"required": True}), "routing", "problem", "requires routing"),
@@ -117,7 +125,7 @@ def test_doctor_counts_what_an_index_and_a_file_hold_and_finds_no_problem(
             assert Scheme().version in lines["set-up"]
             assert int(lines["bytes"].split()[0].replace(",", "")) > 1_000
             if address.startswith("opensearch"):
-                documents.store.client.indices.delete(index=index_name)
+                documents.store.connection.client.indices.delete(index=index_name)
 
 
 def test_a_server_that_cannot_be_reached_is_a_problem_and_the_command_exits_with_1(tmp_path: Path) -> None:
@@ -157,7 +165,7 @@ def damaged(path: Path) -> None:
 
 
 FILES: dict[str, tuple[Callable[[Path], object], str, str, str]] = {
-    "mistyped name": (lambda path: ready(path.with_name("new.db")), "set-up", "advice", "(there are: new.db)"),
+    "mistyped name": (lambda path: ready(path.with_name("new.db")), "set-up", "advice", "there is no such file"),
     "a folder": (lambda path: path.mkdir(), "set-up", "problem", "check the path"),
     "no database": (lambda path: path.write_bytes(b"a text" * 500), "set-up", "problem", "not an SQLite database"),
     "of another program": (other_program, "set-up", "problem", "is the database of another program"),

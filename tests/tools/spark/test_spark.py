@@ -176,7 +176,7 @@ def test_the_command_writes_a_file_and_write_links_writes_it_into_an_index(
     with Documents(f"{elasticsearch_url}/{index_name}") as documents:
         documents.setup(rule="exact")
         documents.add_many(news, refresh=True)
-        client: Any = documents.store.client  # type: ignore[attr-defined]
+        client: Any = documents.store.connection.client  # type: ignore[attr-defined]
         gone = {"id": "gone", "group": "gone", "duplicate_of": None}
         assert write_links(client, index_name, [*links, gone]) == 3
         client.indices.refresh(index=index_name)
