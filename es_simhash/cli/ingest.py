@@ -31,7 +31,7 @@ from es_simhash.cli.options import (
 )
 from es_simhash.cli.outcomes import OutcomePrinter, print_outcomes
 from es_simhash.cli.output import echo
-from es_simhash.cli.stored import StoredInput, is_store, open_beside
+from es_simhash.cli.stored import StoredInput, is_store
 from es_simhash.decide.run import ON_DUPLICATE
 from es_simhash.store.address import sqlite_file
 
@@ -97,15 +97,13 @@ def ingest(
         if len(files) > 1 or id_field is not None or resume is not None:
             raise click.UsageError("a store is read alone, without --id-field and --resume")
         source, id_field = StoredInput(files[0], store), "_id"
-        opened = open_beside(store["store"], store)
     else:
         source = Input(input_paths(files), format, encoding)
-        opened = open_documents(**store)
     named = {"--store": sqlite_file(store["store"]), "--resume": resume, "--dead-letter": dead_letter}
     check_different_files(named, source.paths)
     stopped: DuplicateFound | None = None
     with ExitStack() as stack:
-        documents = stack.enter_context(opened)  # before any file is created
+        documents = stack.enter_context(open_documents(**store))  # before any file is created
         letters = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter)))
         progress = stack.enter_context(source.progress(quiet=quiet))
         interruptible = stack.enter_context(Interruptible())

@@ -90,13 +90,16 @@ def store_options(command: F) -> F:
 def client_options(options: StoreOptions) -> dict[str, Any]:
     """Return what is given of the options of the connection, as keywords of Documents and SeenItems.
 
-    :raises InputError: if an option is for servers, and the store is an SQLite file.
+    A command with two stores has one ``--api-key`` for both. A file needs none, and credentials in an address come
+    first.
     """
-    given = {name: value for name, value in options.items() if value is not None and name != "store"}
     address = options["store"] or default_address()
-    if address.startswith("sqlite:") and given.keys() & {"api_key", "ca_certs"}:
-        raise InputError("--api-key and --ca-certs are for Elasticsearch and OpenSearch, not for an SQLite file")
-    return given
+    unused = {"store"}
+    if address.startswith("sqlite:"):
+        unused |= {"api_key", "ca_certs"}
+    elif "@" in address:
+        unused.add("api_key")
+    return {name: value for name, value in options.items() if value is not None and name not in unused}
 
 
 def open_documents(fingerprinter: Fingerprinter | None = None, **options: Unpack[StoreOptions]) -> Documents:

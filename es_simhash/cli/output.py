@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 import click
-from wcwidth import iter_graphemes, wcswidth
+from wcwidth import wcswidth
 
 from es_simhash.errors import count_of as count_of
 
@@ -76,19 +76,6 @@ def width_of(text: str) -> int:
 def padded(text: str, width: int) -> str:
     """Return the text with spaces behind it, up to a number of columns."""
     return text + " " * max(0, width - width_of(text))
-
-
-def cut(text: str, width: int) -> str:
-    """Return the beginning of a text that fits into a number of columns."""
-    if width_of(text) <= width:
-        return text
-    kept, used = "", 0
-    for character in iter_graphemes(text):
-        used += width_of(character)
-        if used >= width:
-            break
-        kept += character
-    return kept + "…"
 
 
 # --- log lines ---------------------------------------------------------------------------------------------

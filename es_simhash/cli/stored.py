@@ -29,21 +29,6 @@ def is_store(argument: str) -> bool:
     return argument.startswith(_STORES)
 
 
-def open_beside(address: str | None, options: StoreOptions) -> Documents:
-    """Open one of two stores. They share the options; credentials in an address are for that store.
-
-    :param address: in place of ``--store``.
-    :raises InputError: if the address cannot be used.
-    """
-    own = options.copy()
-    own["store"] = address
-    if address is not None and "@" in address:
-        own["api_key"] = None
-    if sqlite_file(address) is not None:
-        own["api_key"] = own["ca_certs"] = None
-    return open_documents(**own)
-
-
 @dataclass(frozen=True)
 class StoredInput:
     """The documents of another store, as the input of an ingest. It has the methods of Input.
@@ -64,7 +49,7 @@ class StoredInput:
     @property
     def names(self) -> str:
         """The name of the store, for messages."""
-        with open_beside(self.address, self.options) as source:
+        with self._open() as source:
             return source.name
 
     def progress(self, *, quiet: bool) -> Progress:
@@ -76,8 +61,13 @@ class StoredInput:
 
         :param check: as for Input.
         """
-        with open_beside(self.address, self.options) as source:
+        with self._open() as source:
             yield from checked_start(_stored_lines(source), check, source.name)
+
+    def _open(self) -> Documents:
+        options = self.options.copy()
+        options["store"] = self.address
+        return open_documents(**options)
 
 
 def _stored_lines(source: Documents) -> Iterator[Line]:

@@ -26,6 +26,7 @@ from es_simhash.cli.options import (
     encoding_option,
     format_option,
     id_field_option,
+    open_documents,
     quiet_option,
     read_fingerprinter,
     rule_option,
@@ -35,7 +36,7 @@ from es_simhash.cli.options import (
 )
 from es_simhash.cli.outcomes import echo_counts
 from es_simhash.cli.output import display, echo, not_compared
-from es_simhash.cli.stored import is_store, open_beside
+from es_simhash.cli.stored import is_store
 from es_simhash.files import open_for_owner
 from es_simhash.similarity.text_fields import field_value, text_of
 from es_simhash.values import value
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from es_simhash import Match, Outcome
-    from es_simhash.cli.options import StoreOptions
     from es_simhash.cli.progress import Progress
     from es_simhash.similarity.rule import Rule
 
@@ -139,8 +139,11 @@ def dedupe(
     check_different_files({"the output": _OUTPUT, "--duplicates": duplicates}, inputs)
     fingerprinter = read_fingerprinter(scheme, html) or Fingerprinter()
     with ExitStack() as stack:
-        options: StoreOptions = {"store": None, "api_key": api_key, "ca_certs": ca_certs, "deadline": None}
-        archives = [stack.enter_context(open_beside(name, options)) for name in against if is_store(name)]
+        archives = [
+            stack.enter_context(open_documents(store=name, api_key=api_key, ca_certs=ca_certs, deadline=None))
+            for name in against
+            if is_store(name)
+        ]
         decisions = Decisions(fingerprinter, chosen, archives, workers)
         progress = stack.enter_context(Input(inputs).progress(quiet=quiet))
         copies = None if duplicates is None else stack.enter_context(_opened(duplicates))

@@ -341,7 +341,6 @@ def test_ca_certs_decides_whether_a_certificate_is_trusted(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("init --api-key x", "--api-key and --ca-certs are for Elasticsearch and OpenSearch, not for an SQLite file"),
         ("init --deadline nan", "deadline"),
         ("ingest none.jsonl --resume x --dead-letter y", "cannot read none.jsonl"),
         ("ingest - --store ftp://h/news --resume x --dead-letter y", "no store is known"),

@@ -195,7 +195,7 @@ def basic(user: str, password: str) -> str:
         ({"ELASTICSEARCH_URL": "http://{host}"}, [], "es-simhash", None),
         ({"ELASTIC_API_KEY": "a2V5\n"}, ["--store", "http://{host}/other"], "other", "ApiKey a2V5"),
         ({"ELASTIC_API_KEY": "a2V5"}, ["--api-key", "b3RoZXI="], "news", "ApiKey b3RoZXI="),
-        ({"ELASTIC_API_KEY": "a2V5", "ELASTICSEARCH_URL": "http://desk:s@{host}/news"}, [], "news", basic("desk", "s")),
+        ({"ELASTICSEARCH_URL": "http://desk:s@{host}/news"}, ["--api-key", "a2V5"], "news", basic("desk", "s")),
         ({"ELASTICSEARCH_URL": "http://desk:%E5%AF%86%2F%20@{host}/a%40b"}, [], "a@b", basic("desk", "密/ ")),
         ({"ELASTICSEARCH_URL": "http://编辑:密码@{host}/news"}, [], "news", basic("编辑", "密码")),
     ],

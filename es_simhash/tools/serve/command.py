@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash import Documents, InputError, SeenItems, fingerprint
-from es_simhash.cli.options import client_options, filter_option, store_options
+from es_simhash import InputError, fingerprint
+from es_simhash.cli.options import filter_option, open_documents, open_seen, store_options
 from es_simhash.cli.output import echo
 from es_simhash.search.filters import parse_filter
 
@@ -80,9 +80,10 @@ def serve(
     if filter is not None:
         parse_filter(filter)
     options["deadline"] = SECONDS if options["deadline"] is None else min(options["deadline"], SECONDS)
-    connection = client_options(options)
-    documents = Documents(options["store"], **connection)
-    seen = None if seen_store is None else SeenItems(seen_store, **connection)
+    documents = open_documents(**options)
+    seen_options = options.copy()
+    seen_options["store"] = seen_store
+    seen = None if seen_store is None else open_seen(**seen_options)
     if not documents.store.lags:
         documents.setup()
     service = Service(documents, seen, Scope(filter, not no_client_filter), token, at_once)
