@@ -1,27 +1,13 @@
-"""``es-simhash group`` and its progress bar."""
+"""``es-simhash group``: decide again what is a duplicate of what."""
 
 from __future__ import annotations
 
-from io import StringIO
 from typing import TYPE_CHECKING
 
-from tqdm import tqdm
-
-from es_simhash.cli.progress import show_stages
 from tests.cli import HARVEST, STORM, STORM_NEAR, es_simhash, line
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def test_the_progress_bar_starts_again_at_zero_with_each_stage() -> None:
-    with tqdm(file=StringIO(), disable=False) as bar:
-        progress = show_stages(bar)
-        shown = []
-        for stage, count in (("read", 1_000), ("read", 500), ("compared", 20), ("written", 7), ("written", 3)):
-            progress(stage, count)
-            shown.append((bar.desc, bar.n))
-    assert shown == [("read: ", 1_000), ("read: ", 1_500), ("compared: ", 20), ("written: ", 7), ("written: ", 10)]
 
 
 def test_it_says_how_many_groups_there_are_and_what_it_changed(tmp_path: Path) -> None:
