@@ -1,14 +1,13 @@
-"""What all tests share: the real Elasticsearch, and readable failures of the store contract."""
+"""What all tests share: the real Elasticsearch, and how hypothesis draws examples."""
 
 from __future__ import annotations
 
 import os
 
-import pytest
+import pytest  # noqa: TC002
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.es_node.fixtures"]
-pytest.register_assert_rewrite("tests.contract")
 
 # A test's first example may load a dictionary or open a connection: no law here is about time. Where CI is set, the
 # examples are the same in each run, so what fails there fails here too; elsewhere each run draws others.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.encoding import hex_segments, segment_columns, to_longs, to_signed
+from es_simhash.fingerprinting.encoding import hex_segments, segment_columns
 from es_simhash.search.query_plan import ball, query_plan, sphere
 
 if TYPE_CHECKING:
@@ -67,38 +67,6 @@ def candidates_clause(
         one_partner = {"bool": {"should": partners, "minimum_should_match": 1}}
         should.append({"bool": {"filter": [terms(clause.segment, sphere(clause.distance)), one_partner]}})
     return {"bool": {"should": should, "minimum_should_match": 1}}
-
-
-def narrow_clause(fingerprint: int, max_distance: int = 3, field: str = "simhash", bits: int = 64) -> dict[str, Any]:
-    """Return a clause for every document within ``max_distance`` of a fingerprint, and fewer others among near-equal
-    documents.
-
-    There the values of a segment are frequent, so many documents pass :func:`candidates_clause`. This one counts with a
-    second radius, too: at least n - floor(k / (r + 1)) of n segments are within r bits
-    (:mod:`es_simhash.search.query_plan`). Among a million near-equal documents it finds a quarter as many.
-    """
-    plan = query_plan(max_distance, bits // 16)
-    radius = plan.radius + 1
-    columns = segment_columns([fingerprint], bits)
-    terms = [_terms(f"{field}.s{segment}", column, ball(radius)) for segment, column in enumerate(columns)]
-    minimum = len(terms) - max_distance // (radius + 1)
-    within = {"bool": {"should": terms, "minimum_should_match": minimum}}
-    return {"bool": {"filter": [candidates_clause(fingerprint, max_distance, field, bits), within]}}
-
-
-def same_clause(fingerprints: Sequence[int], bits: int = 64, field: str = "simhash") -> dict[str, Any]:
-    """Return a clause for every document with one of these fingerprints, and no other.
-
-    :param fingerprints: unsigned.
-    :param bits: the fingerprint width, 64 or 128.
-    :param field: the object field that holds the segments.
-    """
-    if bits == 64:
-        return {"terms": {f"{field}.fp": [to_signed(value) for value in fingerprints]}}
-    names = [f"{field}.fp", f"{field}.fp1"]
-    pairs = [zip(names, to_longs(value, bits), strict=True) for value in fingerprints]
-    same = [{"bool": {"filter": [{"term": {name: long}} for name, long in pair]}} for pair in pairs]
-    return {"bool": {"should": same, "minimum_should_match": 1}}
 
 
 def _terms(name: str, segments: NDArray[np.uint16], masks: NDArray[np.uint16]) -> dict[str, Any]:

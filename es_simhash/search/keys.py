@@ -21,14 +21,10 @@ Two similar texts may stand on two sides of a boundary. So the longer one has th
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 from math import log
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from es_simhash.fingerprinting.normalisation import compared_characters_of_texts
 from es_simhash.search import minhash, qgrams
@@ -36,9 +32,8 @@ from es_simhash.search.encoding import LONGER, PAIRS
 from es_simhash.search.number_keys import NO_NUMBERS, NumberKeys, number_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
-    from numpy.typing import NDArray
 
 SHORT = 60
 """Word characters of the longest short text. A longer one has more q-grams than bands."""
@@ -53,8 +48,6 @@ ROUNDED_TO = 6
 """Decimals of a score. Without the errors of the sum, equal scores compare equal."""
 COMMON = 14
 """How many of the rarest keys of a query must be common (:meth:`KeyQuery.rarest`)."""
-FEW_ENTRIES = 250
-"""Up to so many pairs (key, document) are added up in a loop. For more of them arrays are faster."""
 
 
 @dataclass(frozen=True)
@@ -162,110 +155,6 @@ def key_queries(keys: TextKeys, similarity: float, *, numbers: bool = False) -> 
             grams = keys.shingles[: keys.length + 1]  # they stand before the bands
             queries.append(KeyQuery(grams, max(1, query.least), (query.shortest, query.longest), asked))
     return tuple(queries)
-
-
-class KeyIndex:
-    """The documents that have each key, in memory.
-
-    :param keys: of each document.
-    :param lengths: of each document, in word characters; None for a document without keys.
-    :param queries: the only ones that will be asked; for each document that looks, its queries.
-    """
-
-    def __init__(
-        self,
-        keys: Sequence[Sequence[int]],
-        lengths: Sequence[int | None],
-        queries: Iterable[Sequence[KeyQuery]],
-    ) -> None:
-        asked: set[int] = set()
-        for query in chain.from_iterable(queries):
-            asked.update(query.keys, query.numbers)
-        entries: defaultdict[int, list[int]] = defaultdict(list)
-        for index, theirs in enumerate(keys):
-            for key in asked.intersection(theirs):
-                entries[key].append(index)
-        self._entries = dict(entries)
-        self._arrays: dict[int, NDArray[np.intp]] = {}
-        self._count = len(keys)
-        self._with_keys = sum(1 for theirs in keys if theirs)
-        self._lengths = np.array([-1 if length is None else length for length in lengths], dtype=np.int64)
-
-    def sharing(self, queries: Sequence[KeyQuery]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Return the documents that fulfil one of the queries: their indices, ascending, and their scores.
-
-        The score is the sum of the rarities of the shared keys: the largest one over the queries that it fulfils.
-        """
-        found = [[key for key in query.keys if key in self._entries] for query in queries]
-        if sum(len(self._entries[key]) for keys in found for key in keys) <= FEW_ENTRIES:
-            return self._sharing_few(queries, found)
-        best = np.full(self._count, -1.0)
-        for query, keys in zip(queries, found, strict=True):
-            if not keys:
-                continue
-            entries = [self._documents(key) for key in keys]
-            every = np.concatenate(entries)
-            fulfils = np.bincount(every, minlength=self._count) >= max(1, query.minimum)
-            if query.lengths is not None:
-                shortest, longest = query.lengths
-                fulfils &= (shortest <= self._lengths) & (self._lengths <= longest)
-            if query.numbers:
-                with_numbers = np.zeros(self._count, dtype=np.bool_)
-                for key in query.numbers:
-                    with_numbers[self._documents(key)] = True
-                fulfils &= with_numbers
-            rarities = [rarity(len(documents), self._with_keys) for documents in entries]
-            scores = np.bincount(every, np.repeat(rarities, [len(documents) for documents in entries]), self._count)
-            best = np.where(fulfils, np.maximum(best, scores.round(ROUNDED_TO)), best)
-        indices = np.flatnonzero(best >= 0)
-        return indices, best[indices]
-
-    def fulfilling(self, queries: Sequence[KeyQuery]) -> list[int]:
-        """Return the documents that fulfil one of the queries: their indices, ascending. Few documents share keys."""
-        entries = self._entries
-        fulfilled: set[int] = set()
-        for query in queries:
-            shared = Counter(chain.from_iterable([entries[key] for key in query.keys if key in entries]))
-            found = {index for index, common in shared.items() if common >= query.minimum}
-            if query.lengths is not None:
-                shortest, longest = query.lengths
-                found = {index for index in found if shortest <= self._lengths[index] <= longest}
-            if query.numbers:
-                found.intersection_update(chain.from_iterable(entries.get(key, ()) for key in query.numbers))
-            fulfilled |= found
-        return sorted(fulfilled)
-
-    def _sharing_few(
-        self, queries: Sequence[KeyQuery], found: Sequence[Sequence[int]]
-    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """:meth:`sharing` where few documents share keys: arrays for all documents would take most of the time.
-
-        :param found: for each query those of its keys that a document has.
-        """
-        best: dict[int, float] = {}
-        for query, keys in zip(queries, found, strict=True):
-            shared: dict[int, int] = {}
-            scores: dict[int, float] = {}
-            for key in keys:
-                theirs = self._entries[key]
-                rare = rarity(len(theirs), self._with_keys)
-                for index in theirs:
-                    shared[index] = shared.get(index, 0) + 1
-                    scores[index] = scores.get(index, 0.0) + rare
-            with_numbers = {index for key in query.numbers for index in self._entries.get(key, ())}
-            for index, common in shared.items():
-                if common < query.minimum or (query.numbers and index not in with_numbers):
-                    continue
-                if query.lengths is not None and not query.lengths[0] <= self._lengths[index] <= query.lengths[1]:
-                    continue
-                best[index] = max(best.get(index, -1.0), round(scores[index], ROUNDED_TO))
-        indices = sorted(best)
-        return np.array(indices, dtype=np.intp), np.array([best[index] for index in indices], dtype=np.float64)
-
-    def _documents(self, key: int) -> NDArray[np.intp]:
-        if (array := self._arrays.get(key)) is None:
-            array = self._arrays[key] = np.array(self._entries.get(key, ()), dtype=np.intp)
-        return array
 
 
 @lru_cache(maxsize=4096)  # most keys of a text have the same few numbers of documents
