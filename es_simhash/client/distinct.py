@@ -68,10 +68,9 @@ def distinct(
     :raises InputError: for an item without a text. The items before it are yielded first.
     """
     waiting: dict[int, T] = {}
-    for position, outcome in _outcomes(items, waiting, text, scheme, rule):
-        item = waiting.pop(position)
-        if outcome.duplicate_of is None:
-            yield item
+    outcomes = _outcomes(items, waiting, text, scheme, rule)
+    decided = ((waiting.pop(position), outcome) for position, outcome in enumerate(outcomes))
+    return (item for item, outcome in decided if outcome.duplicate_of is None)
 
 
 def pairs(
@@ -86,10 +85,14 @@ def pairs(
     >>> [(pair.position, pair.original) for pair in pairs(["一二三四五六", "天地玄黄", "一二三四五六。"])]
     [(2, 0)]
     """
-    for position, outcome in _outcomes(items, {}, text, scheme, rule):
-        if outcome.duplicate_of is not None:
-            exact = outcome.outcome == "exact_duplicate"
-            yield Pair(position, int(outcome.duplicate_of), exact, outcome.similarity, outcome.distance)
+    waiting: dict[int, T] = {}
+    outcomes = enumerate(_outcomes(items, waiting, text, scheme, rule))
+    return (_pair(position, outcome) for position, outcome in outcomes if outcome.duplicate_of is not None)
+
+
+def _pair(position: int, outcome: Outcome) -> Pair:
+    exact = outcome.outcome == "exact_duplicate"
+    return Pair(position, int(outcome.duplicate_of or 0), exact, outcome.similarity, outcome.distance)
 
 
 def _outcomes(
@@ -98,25 +101,29 @@ def _outcomes(
     text: Text,
     scheme: Scheme | None,
     rule: str | DuplicateRule | None,
-) -> Iterator[tuple[int, Outcome]]:
-    """Yield the position and the outcome of each item.
+) -> Iterator[Outcome]:
+    """Return the outcome of each item. Invalid arguments raise at once.
 
-    :param waiting: gets the items that are read and have no outcome yet, by position.
+    :param waiting: gets the items that are read, by position.
     """
     chosen = replace(rule_of(rule), text_field="text")
     read = text if callable(text) else _field_reader(field_names(text))
     documents = Documents("memory://", fingerprinter=Fingerprinter(scheme or DEFAULT))
+    rows = rows_of(items)
 
     def lines() -> Iterator[Line]:
-        for position, item in enumerate(rows_of(items)):
+        for position, item in enumerate(rows):
             document = _document(position, item, read, chosen)
             waiting[position] = item
             yield Line(f"item {position}", document)
 
-    for position, outcome in enumerate(documents.ingest(lines(), on_duplicate="skip", rule=chosen)):
-        if outcome.outcome == "rejected":
-            raise InputError(outcome.reason)
-        yield position, outcome
+    return map(_checked, documents.ingest(lines(), on_duplicate="skip", rule=chosen))
+
+
+def _checked(outcome: Outcome) -> Outcome:
+    if outcome.outcome == "rejected":
+        raise InputError(outcome.reason)
+    return outcome
 
 
 def _field_reader(fields: tuple[str, ...]) -> Callable[[Any], str]:

@@ -58,7 +58,7 @@ class StoreReader:
     :param segmenter: of the Fingerprinter.
     :param fingerprinter: in place of both.
     :raises InputError: for a segmenter that is unknown or not installed; for a fingerprinter together with a Scheme or
-        a segmenter.
+        a segmenter; for a Scheme of 128 bits.
     """
 
     def __init__(
@@ -73,6 +73,10 @@ class StoreReader:
         self._store = store
         self._segmenter = segmenter
         self._fingerprinter = fingerprinter or Fingerprinter(scheme or DEFAULT, segmenter)
+        if self._fingerprinter.scheme.bits != 64:
+            raise InputError(
+                "a store holds fingerprints of 64 bits: use a Scheme of 64 bits; fingerprint() takes others"
+            )
         self._is_given = fingerprinter is not None or scheme is not None
         self._known: Description | None = None
         self._until = 0.0

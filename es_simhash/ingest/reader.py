@@ -12,7 +12,7 @@ from es_simhash.decide.content import content_of
 from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.errors import InputError
 from es_simhash.exact_json import dumps, has_written_floats
-from es_simhash.fingerprinting.normalisation import check_surrogates
+from es_simhash.fingerprinting.normalisation import MAX_TEXT, check_surrogates
 from es_simhash.ingest.dead_letters import carried_line
 from es_simhash.lines import parsed
 from es_simhash.search.keys import keys_of_texts
@@ -116,7 +116,7 @@ class Reader:
             raise InputError(f"a document must be a JSON object, this is {kind_of(document)}{_fix(document)}")
         id = self._id(document, line.id)
         text = text_of(document, self._text_fields)
-        normalised = self._fingerprinter.scheme.normalise(text)
+        normalised = self._fingerprinter.scheme.normalise(text, MAX_TEXT)
         time = None if self._time_field is None else time_of(document, self._time_field)
         return _Checked(line, id, self._source(document), normalised, time)
 

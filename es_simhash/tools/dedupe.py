@@ -9,7 +9,7 @@ from collections import Counter, deque
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -261,8 +261,7 @@ class Decisions:
 
     def _lines(self, items: Iterable[Item]) -> Iterator[Line]:
         """Yield the documents that are no copies of one in an archive."""
-        iterator = iter(items)
-        while batch := list(islice(iterator, _TEXTS if self._archives else 1)):
+        for batch in batches(items, _TEXTS if self._archives else 1):
             known = self._in_archives([item for item in batch if item.text is not None])
             for item in batch:
                 copy = known.get(id(item))
@@ -282,6 +281,21 @@ class Decisions:
                 if matches:
                     known[id(item)] = _copy_in(archive.name, matches[0])
         return known
+
+
+def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Yield the items in lists. If they end in an error, those before it are yielded first."""
+    batch: list[Item] = []
+    try:
+        for item in items:
+            batch.append(item)
+            if len(batch) == size:
+                yield batch
+                batch = []
+    except SimhashError:
+        yield batch
+        raise
+    yield batch
 
 
 def _copy_in(store: str, nearest: Match) -> Copy:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 import subprocess
+from functools import partial
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 from hypothesis import strategies as st
 
 from es_simhash import Documents, Fingerprinter
+from es_simhash.decide.rule import ResolvedRule
+from es_simhash.ingest.batches import Source
 from es_simhash.ingest.reader import Reader
-from tests.contract import LinearStore
+from es_simhash.similarity.rule import DuplicateRule
+from es_simhash.store.memory_store import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from es_simhash import Outcome
 
 VALUES = st.recursive(
     st.none()
@@ -38,14 +45,50 @@ class Endless:
             yield {"id": self.read, "text": f"第{self.read}条"}
 
 
-def reader(id_field: str = "id", *text_fields: str, **options: Any) -> Reader:
-    return Reader(Fingerprinter(), id_field, text_fields or ("text",), **options)
+def reader(id_field: str = "id", *text_fields: str) -> Reader:
+    rule = DuplicateRule("fingerprint", text_field=text_fields or "text")
+    return Reader(ResolvedRule(rule, Fingerprinter(), keys=False), id_field)
 
 
 def new(store: Any = None) -> Documents:
-    documents = Documents(LinearStore() if store is None else store)
+    documents = Documents(MemoryStore() if store is None else store)
     documents.setup(keys=False)
     return documents
+
+
+def ingested(documents: Documents, items: Any, *, size: int = 500, **options: Any) -> Iterator[Outcome]:
+    """Ingest in batches of a size."""
+    with patch("es_simhash.client.documents.Source", partial(Source, size=size)):
+        return documents.ingest(items, **options)
+
+
+class FailingStore(MemoryStore):
+    """A method of it fails once.
+
+    :param number: the call that fails, from 1 on.
+    """
+
+    def __init__(self, method: str, number: int, error: Exception) -> None:
+        super().__init__()
+        self._method, self._left, self._error = method, number, error
+
+    def _may_fail(self, method: str) -> None:
+        if method == self._method:
+            self._left -= 1
+            if self._left == 0:
+                raise self._error
+
+    def read(self, *arguments: Any, **options: Any) -> Any:
+        self._may_fail("read")
+        return super().read(*arguments, **options)
+
+    def search(self, *arguments: Any, **options: Any) -> Any:
+        self._may_fail("search")
+        return super().search(*arguments, **options)
+
+    def write(self, *arguments: Any, **options: Any) -> Any:
+        self._may_fail("write")
+        return super().write(*arguments, **options)
 
 
 def contents(documents: Documents) -> list[Any]:

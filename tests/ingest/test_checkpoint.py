@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash.errors import InputError, StoreError
-from tests.contract import LinearStore
-from tests.contract.watched import Failing
-from tests.ingest import contents, new
-from tests.limited import ingested
+from tests.ingest import FailingStore, contents, ingested, new
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,24 +36,21 @@ def whole() -> list[Any]:
 
 def ingest(documents: Any, path: Path | None, items: Any = INPUT, **options: Any) -> list[Outcome]:
     checkpoint = None if path is None else str(path)
-    return list(
-        ingested(documents, items, **{"batch_size": 3, "checkpoint": checkpoint, "rule": "fingerprint"} | options)
-    )
+    return list(ingested(documents, items, **{"size": 3, "checkpoint": checkpoint, "rule": "fingerprint"} | options))
 
 
 def names(outcomes: list[Outcome]) -> list[str]:
     return [outcome.outcome for outcome in outcomes]
 
 
-@pytest.mark.parametrize("ahead", [0, 2])
 @pytest.mark.parametrize("number", [1, 2, 4])
 def test_what_a_store_that_failed_did_not_do_is_done_by_the_next_call(
-    path: Path, whole: list[Any], number: int, ahead: int
+    path: Path, whole: list[Any], number: int
 ) -> None:
-    documents = new(Failing(LinearStore(), "write", number, StoreError("it died")))
+    documents = new(FailingStore("write", number, StoreError("it died")))
     outcomes: list[Outcome] = []
     with pytest.raises(StoreError, match="it died; the same call continues from its checkpoint"):
-        outcomes.extend(ingested(documents, INPUT, batch_size=3, checkpoint=str(path), ahead=ahead, rule="fingerprint"))
+        outcomes.extend(ingested(documents, INPUT, size=3, checkpoint=str(path), rule="fingerprint"))
     outcomes += ingest(documents, path)
     assert names(outcomes) == OUTCOMES
     assert contents(documents) == whole
@@ -65,7 +59,7 @@ def test_what_a_store_that_failed_did_not_do_is_done_by_the_next_call(
 @pytest.mark.parametrize("taken", range(1, 11))
 def test_what_was_written_and_not_taken_is_unchanged_the_next_time(path: Path, whole: list[Any], taken: int) -> None:
     documents = new()
-    outcomes: Any = ingested(documents, INPUT, batch_size=3, checkpoint=str(path), rule="fingerprint")
+    outcomes: Any = ingested(documents, INPUT, size=3, checkpoint=str(path), rule="fingerprint")
     for _ in range(taken):
         next(outcomes)
     outcomes.close()
@@ -97,7 +91,6 @@ def test_another_input_is_an_error(path: Path, items: list[Any]) -> None:
     [
         ({"on_duplicate": "skip"}, "created with on_duplicate 'index', not 'skip'"),
         ({"filter": {"term": {"lang": "zh"}}}, "created with filter None, not {'term': {'lang': 'zh'}}"),
-        ({"rule": "exact"}, "created with rule "),
         ({"on_duplicate": "fail"}, "use 'index' or 'skip'"),
     ],
 )

@@ -7,11 +7,11 @@ import math
 from typing import Any
 
 import pytest
-from es_simhash.deciding.outcome import Document
 from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash import Documents, Outcome
+from es_simhash.decide.outcome import Document
 from es_simhash.ingest.dead_letters import dead_letter
 from es_simhash.lines import Line
 from tests.ingest import VALUES, reader
@@ -92,7 +92,7 @@ def test_an_id_from_outside_of_the_document_is_kept() -> None:
     [line] = [Line("http://es/news document 'n7'", {"body": "暴雨"}, id="n7")]
     letter = json.loads(dead_letter(rejected(line)))
     letter["document"]["text"] = "暴雨橙色预警"
-    [outcome] = Documents("sqlite:///:memory:").ingest([letter], rule="fingerprint")
+    [outcome] = Documents("memory://").ingest([letter], rule="fingerprint")
     assert (outcome.id, outcome.outcome) == ("n7", "new")
 
 
@@ -101,7 +101,7 @@ def test_a_corrected_letter_or_line_is_ingested() -> None:
     by_document["document"]["text"] = "暴雨橙色预警"
     by_line = json.loads(dead_letter(rejected(Line("a:1", raw='{"id": 8, "text": "暴雨"\n'.encode()))))
     by_line["line"] = by_line["line"].rstrip() + "}"
-    with Documents("sqlite:///:memory:") as documents:
+    with Documents("memory://") as documents:
         outcomes = list(documents.ingest([by_document, by_line], rule="fingerprint"))
         assert documents.fetch(["8"], fields="*") == {"8": {"id": 8, "text": "暴雨"}}
     assert [(outcome.id, outcome.outcome) for outcome in outcomes] == [("7", "new"), ("8", "new")]

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from es_simhash.deciding.outcome import Document, Outcome
 
 from es_simhash import Documents, Fingerprinter
+from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.lines import Line
 from tests.cli import STORM
 from tests.ingest import reader
@@ -24,15 +24,15 @@ def line(document: Any) -> Line:
     return Line("document 1", document)
 
 
-def refusal(document: Any, *fields: str, **options: Any) -> str:
-    [item] = reader(*fields, **options).read_all([line(document)])
+def refusal(document: Any, *fields: str) -> str:
+    [item] = reader(*fields).read_all([line(document)])
     assert isinstance(item, Outcome)
     assert item.reason is not None
     return item.reason.removeprefix(f"{item.place}: ")
 
 
-def read(document: dict[str, Any], *fields: str, **options: Any) -> Document:
-    [item] = reader(*fields, **options).read_all([line(document)])
+def read(document: dict[str, Any], *fields: str) -> Document:
+    [item] = reader(*fields).read_all([line(document)])
     assert isinstance(item, Document)
     return item
 
@@ -159,9 +159,9 @@ def test_every_mapping_is_a_document(as_mapping: Callable[[dict[str, Any]], Any]
     def page(id: int) -> Any:
         return as_mapping({"id": id, "text": STORM})
 
-    with Documents("sqlite:///:memory:") as documents:
+    with Documents("memory://") as documents:
         outcomes = [*documents.ingest([page(1)]), *documents.add_many([page(2)])]
-    with Documents("sqlite:///:memory:") as documents:
+    with Documents("memory://") as documents:
         documents.setup()
         outcomes.append(documents.add(page(3)))
     assert [(each.id, each.stored, each.reason) for each in outcomes] == [(str(id), True, None) for id in (1, 2, 3)]
@@ -186,7 +186,7 @@ def test_a_field_simhash_of_the_user_s_own_is_refused(theirs: Any) -> None:
 
 
 def test_a_zero_byte_in_an_id_is_refused() -> None:
-    with Documents("sqlite:///:memory:") as documents:
+    with Documents("memory://") as documents:
         (outcome,) = documents.ingest([{"id": "a\0b", "text": "…"}], rule="fingerprint")
     assert (outcome.outcome, outcome.stored) == ("rejected", False)
     assert "zero byte" in (outcome.reason or "")
@@ -194,7 +194,7 @@ def test_a_zero_byte_in_an_id_is_refused() -> None:
 
 @pytest.mark.parametrize("field", ["simhash.digest", "simhash.s0"])
 def test_a_field_that_would_become_part_of_ours_is_refused(field: str) -> None:
-    with Documents("sqlite:///:memory:") as documents:
+    with Documents("memory://") as documents:
         (outcome,) = documents.ingest([{"id": "a", "text": "…", field: "x"}], rule="fingerprint")
     assert outcome.outcome == "rejected"
     assert field in (outcome.reason or "")

@@ -12,10 +12,8 @@ from elasticsearch.helpers import bulk
 from es_simhash import Documents, DuplicateRule
 from es_simhash.errors import DuplicateFound, InputError, StoreError
 from es_simhash.ingest.batches import Source
-from tests.contract import LinearStore
-from tests.contract.watched import Failing
-from tests.ingest import Endless, new
-from tests.limited import ingested
+from tests.decide.lagging import LaggingStore
+from tests.ingest import Endless, FailingStore, ingested, new
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,13 +54,12 @@ def test_a_document_that_holds_itself_or_is_very_deep_is_rejected() -> None:
     assert [outcome.outcome for outcome in new().ingest(given)] == ["rejected"] * 3 + ["new"]
 
 
-@pytest.mark.parametrize("ahead", [0, 3])
 @pytest.mark.parametrize("batch_size", [1, 2, 3, 500])
-def test_the_later_document_with_an_id_replaces_the_earlier_one(ahead: int, batch_size: int) -> None:
+def test_the_later_document_with_an_id_replaces_the_earlier_one(batch_size: int) -> None:
     texts = [("a", STORM), ("b", "乙" * 9), ("a", "丙" * 9), ("c", STORM), ("a", STORM), ("a", STORM), ("b", "丁" * 9)]
     given = [{"id": id, "text": text} for id, text in texts]
     documents = new()
-    outcomes = list(ingested(documents, given, ahead=ahead, batch_size=batch_size, rule="fingerprint"))
+    outcomes = list(ingested(documents, given, size=batch_size, rule="fingerprint"))
     assert [(outcome.outcome, outcome.duplicate_of) for outcome in outcomes] == [
         ("new", None),
         ("new", None),
@@ -75,15 +72,12 @@ def test_the_later_document_with_an_id_replaces_the_earlier_one(ahead: int, batc
     assert {id: source["text"] for id, source in documents.fetch(["a", "b", "c"], fields="*").items()} == dict(texts)
 
 
-@pytest.mark.parametrize("workers", [0, 1])
-def test_no_more_is_read_than_so_many_batches_while_nobody_takes_outcomes(workers: int) -> None:
-    # The one whose outcomes are given, the one that is looked up, and one more than there are workers.
-    most = workers + 3 if workers else 1
+def test_no_more_is_read_than_so_many_batches_while_nobody_takes_outcomes() -> None:
     source = Endless()
-    outcomes: Any = ingested(new(), source, ahead=workers + 1 if workers else 0, batch_size=BATCH)
+    outcomes: Any = ingested(new(), source, size=BATCH)
     for taken in range(1, 8 * BATCH + 1):
         next(outcomes)
-        assert source.read <= ((taken - 1) // BATCH + most) * BATCH
+        assert source.read <= ((taken - 1) // BATCH + 1) * BATCH
     outcomes.close()
 
 
@@ -91,9 +85,8 @@ def test_no_more_is_read_than_so_many_batches_while_nobody_takes_outcomes(worker
 
 
 @pytest.mark.parametrize("count", [0, 1, 12, 20])
-@pytest.mark.parametrize("ahead", [0, 1, 3])
 @pytest.mark.parametrize("error", [ZeroDivisionError, InputError, StoreError])
-def test_what_was_read_before_an_error_of_the_input_is_done(ahead: int, error: type[Exception], count: int) -> None:
+def test_what_was_read_before_an_error_of_the_input_is_done(error: type[Exception], count: int) -> None:
     def source() -> Iterator[Any]:
         yield from ({"id": number, "text": "x"} for number in range(count))
         raise error("gone")
@@ -101,21 +94,18 @@ def test_what_was_read_before_an_error_of_the_input_is_done(ahead: int, error: t
     threads = threading.active_count()
     outcomes: list[Outcome] = []
     with pytest.raises(error, match="gone"):
-        outcomes.extend(ingested(new(), source(), ahead=ahead, batch_size=BATCH, rule="fingerprint"))
+        outcomes.extend(ingested(new(), source(), size=BATCH, rule="fingerprint"))
     assert [(outcome.id, outcome.stored) for outcome in outcomes] == [(str(number), True) for number in range(count)]
     assert threading.active_count() == threads
 
 
-@pytest.mark.parametrize("ahead", [0, 1, 3])
-@pytest.mark.parametrize("method", ["fetch", "candidates", "write"])
+@pytest.mark.parametrize("method", ["read", "search", "write"])
 @pytest.mark.parametrize("number", [1, 2, 4])
-def test_an_error_of_the_store_says_how_many_documents_were_read_and_are_not_stored(
-    ahead: int, method: str, number: int
-) -> None:
-    store, source = Failing(LinearStore(), method, number, StoreError("it broke")), Endless()
+def test_an_error_of_the_store_says_how_many_documents_were_read_and_are_not_stored(method: str, number: int) -> None:
+    store, source = FailingStore(method, number, StoreError("it broke")), Endless()
     outcomes: list[Outcome] = []
     with pytest.raises(StoreError, match="it broke") as error:
-        outcomes.extend(ingested(new(store), source, ahead=ahead, batch_size=BATCH, rule="fingerprint"))
+        outcomes.extend(ingested(new(store), source, size=BATCH, rule="fingerprint"))
     assert f"; {source.read - len(outcomes)} documents that were read are not stored" in str(error.value)
     assert [(outcome.id, outcome.stored) for outcome in outcomes] == [
         (str(id), True) for id in range(1, len(outcomes) + 1)
@@ -123,7 +113,8 @@ def test_an_error_of_the_store_says_how_many_documents_were_read_and_are_not_sto
 
 
 def test_after_a_stop_at_a_duplicate_the_next_run_finds_what_was_written() -> None:
-    store = LinearStore(lagging=True)
+    store = LaggingStore()
+    Documents(store).setup()
     given = [{"id": id, "text": text} for id, text in (("a", "甲"), ("b", "乙"), ("copy", "甲"))]
     with pytest.raises(DuplicateFound):
         list(Documents(store).ingest(given, on_duplicate="fail", rule="fingerprint"))

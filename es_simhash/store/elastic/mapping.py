@@ -46,7 +46,8 @@ def describe(connection: Connection) -> Description:
     kept = {name: kept_by(mapping, name, connection) for name, mapping in mappings.items()}
     missing = sorted(name for name, description in kept.items() if description is None)
     if missing:
-        raise not_set_up(connection.name, f"the index {missing[0]} has no fields of es_simhash")
+        how = "to give its documents fingerprints, run `es-simhash backfill --text-field FIELD`; for new ones alone"
+        raise not_set_up(connection.name, f"the index {missing[0]} has no fields of es_simhash: {how}")
     first, *others = (description for description in kept.values() if description is not None)
     if any(replace(other, instance=first.instance) != first for other in others):
         raise StoreError(

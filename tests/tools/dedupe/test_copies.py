@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pandas
 import pytest
 
-from es_simhash import Documents, DuplicateRule, InputError, Scheme
-from es_simhash.tools.dedupe import copies, distinct, pairs
+import es_simhash.client.distinct
+from es_simhash import Documents, DuplicateRule, InputError, Scheme, distinct, pairs
 from tests.cli import HARVEST, STORM, STORM_FARTHEST, STORM_NEAR
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ TEXTS = [STORM, HARVEST, STORM_NEAR, STORM + "。", HARVEST[:30], STORM_FARTHEST
 
 
 def test_the_docstrings_show_what_is_returned() -> None:
-    assert doctest.testmod(copies).failed == 0
+    assert doctest.testmod(es_simhash.client.distinct).failed == 0
 
 
 def test_an_item_is_left_out_if_and_only_if_an_ingest_that_skips_copies_says_so(tmp_path: Path) -> None:
