@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from elasticsearch import Elasticsearch
-from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 
 from es_simhash import Documents, Scheme
 from es_simhash.tools.doctor import doctor
