@@ -18,11 +18,14 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from elastic_transport import ApiResponseMeta, BaseNode, HttpHeaders
 from elastic_transport._node import NodeApiResponse  # it is not exported
 from elasticsearch import Elasticsearch
-from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, SEEN
 from opensearchpy import Connection, OpenSearch
 
-from es_simhash import Scheme, fingerprint
+from es_simhash import fingerprint
 from es_simhash.bloom.seen import SeenConfig
+from es_simhash.fingerprinting.scheme import DEFAULT
+from es_simhash.store.description import to_json
+from es_simhash.store.elastic.mapping import _file
+from es_simhash.store.types import Description
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -82,11 +85,9 @@ class Wire:
         self.writes = 0
         self.hits: list[dict[str, Any]] = []
         """What searches find by a digest or by an id."""
-        documents, seen = DOCUMENTS.mapping(Scheme()), SEEN.mapping(SeenConfig())
-        self.mapping: dict[str, Any] = {
-            "properties": {**documents["properties"], **seen["properties"]},
-            "_meta": {"es_simhash": {**documents["_meta"]["es_simhash"], **seen["_meta"]["es_simhash"]}},
-        }
+        properties = {part: _file(part)["properties"][part] for part in ("simhash", "seen")}
+        description = Description(scheme=DEFAULT, keys=True, seen=SeenConfig(), instance="one")
+        self.mapping: dict[str, Any] = {"properties": properties, "_meta": {"es_simhash": to_json(description)}}
         self._lock = threading.Lock()
 
     def put(self, id: str, source: dict[str, Any], routing: str | None = None) -> None:
@@ -196,7 +197,8 @@ class Wire:
             if kind == "delete" and stored is None:
                 result = "not_found"
             status = 404 if result == "not_found" else 200
-            items.append({kind: {"_index": INDEX, "_id": id, "status": status, "result": result}})
+            now = {"_seq_no": self.writes - 1, "_primary_term": 3}
+            items.append({kind: {"_index": INDEX, "_id": id, "status": status, "result": result, **now}})
         return items
 
 

@@ -97,8 +97,10 @@ def operation(entry: Entry) -> tuple[Any, Any]:
             del simhash["content"]  # it stays
         return {"update": target}, {"doc": {"simhash": simhash}}
     # The source is JSON already: our object is put in front of its first field.
-    comma = "" if entry.source.strip() == "{}" else ","
-    document = f'{{"simhash":{_simhash(row, entry.keys)}{comma}{entry.source.lstrip()[1:]}'
+    # A line break, which would end the line, can only stand between two values there.
+    rest = entry.source.strip()[1:].lstrip().replace("\n", " ").replace("\r", " ")
+    comma = "" if rest == "}" else ","
+    document = f'{{"simhash":{_simhash(row, entry.keys)}{comma}{rest}'
     return {"create" if row.version is None else "index": target}, document
 
 

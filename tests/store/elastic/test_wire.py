@@ -1,0 +1,221 @@
+"""What goes over the wire for each method of the store, and what a response means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash.errors import AccessDenied, InputError, NotSetUp, StoreError, StoreUnavailable
+from es_simhash.store.address import open_store
+from es_simhash.store.types import Entry, Link, Probe, Row
+from tests.recording import INDEX, SHARDS, Wire
+from tests.store.documents import DOCUMENTS, entry, keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from es_simhash.store.protocol import Store
+    from tests.recording import Sent
+
+Answer = Any
+
+
+@pytest.fixture(params=["elasticsearch", "opensearch"])
+def wire(request: pytest.FixtureRequest) -> Wire:
+    """Return a server that records what it gets."""
+    return Wire(request.param)
+
+
+def opened(wire: Wire, deadline: float = 5) -> Store:
+    """Return the store on a recording client."""
+    return open_store(wire.client(), INDEX, deadline=deadline)
+
+
+def first(wire: Wire, action: str, *answers: Answer) -> None:
+    """Answer the first requests of a kind, such as ``POST _bulk``, in this way, and all others as usual.
+
+    :param answers: each a status and a body; None for the usual answer.
+    """
+    left = list(answers)
+    wire.answer = lambda sent: left.pop(0) if sent.action == action and left else None
+
+
+def error(kind: str, reason: str = "why") -> dict[str, Any]:
+    """Return the body of an error."""
+    return {"error": {"type": kind, "reason": reason, "root_cause": [{"type": kind, "reason": reason}]}}
+
+
+def item(kind: str, id: str, status: int, **more: Any) -> dict[str, Any]:
+    """Return the response to a bulk request with one operation."""
+    return {"items": [{kind: {"_id": id, "status": status, "_seq_no": 0, "_primary_term": 3, **more}}]}
+
+
+# --- requests --------------------------------------------------------------------------------------------------------
+
+
+def test_one_get_describes_the_store(wire: Wire) -> None:
+    store = opened(wire)
+    assert store.describe().scheme == DOCUMENTS.scheme
+    assert [sent.action for sent in wire.sent] == ["GET _mapping"]
+
+
+def test_documents_are_written_in_one_request(wire: Wire) -> None:
+    store = opened(wire)
+    new = Entry(Row("a", 1, "d", 9, order=4, written=5), keys("p1"), '\n{"n": 1,\n"m": 1.50}\n')
+    replaced = Entry(Row("b", None, "", duplicate_of="a", version=(8, 3)), (), "{}")
+    changed = Entry(Row("c", 2, "e", version=(9, 3)), ())
+    store.write([new, replaced, changed])
+    sent = wire.sent[0]
+    create, document, index, short, update, doc = sent.json
+    assert create == {"create": {"_id": "a"}}
+    assert document.pop("simhash") == {
+        "group": "a", "order": 4, "written": 5, "digest": "d", "length": 9, "fp": 1,
+        "s0": "0000", "s1": "0000", "s2": "0000", "s3": "0001", "keys": document_keys("p1"),
+    }  # fmt: skip
+    assert document == {"n": 1, "m": 1.5}
+    assert index == {"index": {"_id": "b", "if_seq_no": 8, "if_primary_term": 3}}
+    assert short == {"simhash": {"group": "a", "order": 0, "written": 0, "duplicate_of": "a"}}
+    assert update == {"update": {"_id": "c", "if_seq_no": 9, "if_primary_term": 3}}
+    assert doc["doc"]["simhash"].items() >= {"keys": None, "duplicate_of": None, "fp": 2, "time": None}.items()
+
+
+def document_keys(*names: str) -> list[str]:
+    """Return keys as a document has them."""
+    from es_simhash.search.encoding import encoded
+
+    return encoded(keys(*names))
+
+
+def test_a_link_changes_two_fields(wire: Wire) -> None:
+    opened(wire).write_links({"b": Link("a", (8, 3)), "c": Link(None, (9, 3))})
+    assert wire.sent[0].json == [
+        {"update": {"_id": "b", "if_seq_no": 8, "if_primary_term": 3}},
+        {"doc": {"simhash": {"duplicate_of": "a", "group": "a"}}},
+        {"update": {"_id": "c", "if_seq_no": 9, "if_primary_term": 3}},
+        {"doc": {"simhash": {"duplicate_of": None, "group": "c"}}},
+    ]
+
+
+def test_documents_are_read_without_a_search(wire: Wire) -> None:
+    wire.put("a", {"n": 1, "simhash": {"fp": -1, "digest": "d", "order": 1, "written": 1}})
+    stored = opened(wire).read(["a", "b"], ["n"])["a"]
+    assert (stored.row.fingerprint, stored.row.version, stored.source) == ((1 << 64) - 1, (0, 3), {"n": 1})
+    [sent] = wire.sent
+    assert (sent.action, sent.json) == ("POST _mget", {"ids": ["a", "b"]})
+    assert sent.parameters["_source_includes"] == "simhash,n"
+
+
+# --- responses -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(429, {}), (502, {}), (503, error("unavailable_shards_exception")), (500, error("node_closed_exception"))],
+)
+def test_a_request_is_repeated_while_the_server_is_busy(wire: Wire, status: int, body: Any) -> None:
+    first(wire, "POST _mget", (status, body), (status, body))
+    assert opened(wire).read(["a"]) == {}
+    assert len(wire.sent) == 3
+
+
+def test_a_server_that_stays_busy_is_an_error_at_the_deadline(wire: Wire) -> None:
+    wire.answer = lambda _: (503, {})
+    with pytest.raises(StoreUnavailable):
+        opened(wire, deadline=0.2).read(["a"])
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "expected", "words"),
+    [
+        (401, "security_exception", AccessDenied, "credentials"),
+        (403, "security_exception", AccessDenied, "add the privilege"),
+        (403, "cluster_block_exception", StoreError, "remove the block"),
+        (400, "index_closed_exception", StoreError, "_open"),
+        (400, "routing_missing_exception", StoreError, "requires routing"),
+        (404, "index_not_found_exception", NotSetUp, "init"),
+        (400, "parsing_exception", InputError, "check the filter"),
+        (400, "unknown_exception", StoreError, "refused with HTTP 400"),
+    ],
+)
+def test_an_error_says_what_to_do(wire: Wire, status: int, kind: str, expected: type[Exception], words: str) -> None:
+    wire.answer = lambda _: (status, error(kind))
+    with pytest.raises(expected, match=words) as raised:
+        opened(wire).count(None)
+    assert len(wire.sent) == 1
+    assert type(raised.value) is expected
+    assert "\n" not in str(raised.value)
+
+
+def test_documents_that_were_too_much_are_sent_again_alone(wire: Wire) -> None:
+    busy = {"_id": "b", "status": 429, **error("es_rejected_execution_exception")}
+    done = {"_id": "a", "status": 201, "result": "created", "_seq_no": 0, "_primary_term": 3}
+    first(wire, "POST _bulk", {"items": [{"create": done}, {"create": busy}]})
+    written = opened(wire).write([entry("a"), entry("b")])
+    assert written.versions.keys() == {"a", "b"}
+    assert wire.sent[1].json[0] == {"create": {"_id": "b"}}
+    assert len(wire.sent[1].json) == 2
+
+
+def test_a_refused_document_has_the_reason_of_the_server(wire: Wire) -> None:
+    first(wire, "POST _bulk", item("create", "a", 400, **error("mapper_parsing_exception", "no date")))
+    assert "no date" in opened(wire).write([entry("a")]).refused["a"]
+
+
+def test_a_document_that_a_pipeline_drops_is_refused(wire: Wire) -> None:
+    first(wire, "POST _bulk", item("create", "a", 200, result="noop"))
+    assert opened(wire).write([entry("a")]).refused == {"a": "an ingest pipeline of the server dropped it"}
+
+
+def test_a_fault_of_the_index_is_an_error_of_the_request(wire: Wire) -> None:
+    first(wire, "POST _bulk", item("create", "a", 403, **error("cluster_block_exception")))
+    with pytest.raises(StoreError, match="remove the block"):
+        opened(wire).write([entry("a")])
+
+
+def lost_answer(wire: Wire) -> Callable[[Sent], Any]:
+    """Return an answer by which the first bulk request is done, but its response is lost."""
+    lost = []
+
+    def answer(sent: Sent) -> Any:
+        if sent.action == "POST _bulk" and not lost:
+            lost.append(wire._usual(sent))
+            return 502, {}
+        return None
+
+    return answer
+
+
+def test_a_write_whose_answer_was_lost_does_not_conflict_with_itself(wire: Wire) -> None:
+    wire.put("b", {"simhash": {"digest": "d", "fp": 1}})
+    wire.put("c", {"simhash": {"digest": "x", "fp": 1}})
+    store = opened(wire)
+    wire.answer = lost_answer(wire)
+    written = store.write([entry("a"), entry("b", 2, version=(0, 3)), entry("c", version=(9, 3))])
+    assert written.conflicts == {"c"}
+    assert written.versions.keys() == {"a", "b"}
+    wire.answer = lost_answer(wire)
+    links = store.write_links({"b": Link("a", written.versions["b"]), "c": Link("a", (9, 3))})
+    assert links.conflicts == {"c"}
+
+
+@pytest.mark.parametrize(
+    "incomplete",
+    [
+        {"timed_out": True},
+        {"_shards": {**SHARDS, "failed": 1, "failures": [{"reason": {"type": "node_closed_exception"}}]}},
+    ],
+)
+def test_an_incomplete_answer_is_an_error(wire: Wire, incomplete: dict[str, Any]) -> None:
+    hits = {"hits": {"hits": []}, "timed_out": False, "_shards": SHARDS, **incomplete}
+    wire.answer = lambda sent: {"responses": [hits]} if sent.action == "POST _msearch" else hits
+    for probe in (Probe(1), Probe(digest="d")):
+        with pytest.raises(StoreUnavailable):
+            opened(wire, deadline=0.1).search([probe], None, heads=True)
+
+
+def test_a_damaged_row_is_left_out_and_named(wire: Wire, caplog: pytest.LogCaptureFixture) -> None:
+    wire.put(f"bad {wire.product}", {"simhash": {"digest": "d", "fp": "no number"}})
+    [stored] = opened(wire).read([f"bad {wire.product}"]).values()
+    assert (stored.row.digest, stored.row.fingerprint) == ("", None)
+    assert f"bad {wire.product}" in caplog.text
