@@ -75,7 +75,14 @@ class StoreError(SimhashError):
 
 
 class NotSetUp(StoreError):
-    """The index, the file or the fields that the store needs do not exist: run ``init``."""
+    """The index, the file or the fields that the store needs do not exist: run ``init``.
+
+    :ivar reason: what is at the address, if it is known.
+    """
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class StoreUnavailable(StoreError):
@@ -127,11 +134,6 @@ def set_up_by(name: str, command: str = "init") -> str:
     :param command: the command that does it.
     """
     return f"run `es-simhash {command} --store {name}`, or call setup() in code"
-
-
-def not_set_up(name: str) -> NotSetUp:
-    """Return the error for a store that was not set up."""
-    return NotSetUp(f"{name} is not set up: {set_up_by(name)}")
 
 
 # --- errors of seen items --------------------------------------------------------------------------------------------

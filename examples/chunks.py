@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import BaseDocumentTransformer, Document
 
-from es_simhash.tools.dedupe import distinct
+from es_simhash import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

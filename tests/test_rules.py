@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, DuplicateRule, InputError, NotSetUp, fingerprint
+from es_simhash import Documents, DuplicateRule, InputError, fingerprint
 from tests.rules import keywords_of
 
 if TYPE_CHECKING:
@@ -94,7 +94,6 @@ def test_a_fingerprint_is_looked_up_by_the_rule_fingerprint(documents: Documents
     stored(documents, [text])
     matches = documents.similar(fingerprint=fingerprint(text))
     assert [match.id for match in matches] == ["0"]
-    assert not matches.by_keys
     with pytest.raises(InputError, match="the rule 'copy' compares texts"):
         documents.similar(fingerprint=fingerprint(text), rule="copy")
 
@@ -103,13 +102,6 @@ def test_a_fingerprint_is_looked_up_by_the_rule_fingerprint(documents: Documents
 def test_a_text_without_word_characters_has_exact_duplicates_alone(documents: Documents, text: str) -> None:
     outcomes = stored(documents, [text, f" {text}", "。" + text, text_of(80)])
     assert outcomes == (["new"] * 4 if not text else ["new", "exact_duplicate", "new", "new"])
-
-
-def test_the_error_names_the_rule_for_a_store_without_texts(documents: Documents) -> None:
-    stored(documents, [text_of(100)])
-    with pytest.raises(InputError, match="use the rule 'fingerprint'"):
-        documents.similar(edited(text_of(100), 0.02), rule=DuplicateRule(text_field="body"))
-    assert documents.similar(text_of(100), rule=DuplicateRule("fingerprint", text_field="body"))
 
 
 def test_setup_gives_keys_unless_told_otherwise(tmp_path: Path) -> None:
@@ -127,14 +119,6 @@ def test_every_duplicate_has_its_distance_and_its_similarity(documents: Document
     [match] = documents.similar(edited(text, 0.1))
     assert match.distance is not None
     assert match.similarity == 0.9
-
-
-def test_incomplete_keys_name_the_rule_that_needs_none(documents: Documents) -> None:
-    stored(documents, [text_of(100)], rule="fingerprint")
-    documents.setup(keys=True)
-    with pytest.raises(NotSetUp, match="use the rule 'fingerprint'"):
-        documents.similar(text_of(100), rule="copy")
-    assert documents.similar(text_of(100), rule="fingerprint")
 
 
 def test_short_texts_that_are_many_are_all_compared(documents: Documents) -> None:

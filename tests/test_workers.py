@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, Fingerprinter, Outcome
+from es_simhash import Documents, DuplicateRule, Fingerprinter, Outcome
+from es_simhash.decide.rule import ResolvedRule
 from es_simhash.ingest.reader import Reader
 from es_simhash.lines import Line
 from es_simhash.workers import Workers
@@ -45,12 +46,14 @@ def lines(count: int) -> list[Line]:
 
 @pytest.fixture
 def workers() -> Iterator[Workers[Line, Any]]:
-    with Workers(Reader(Fingerprinter(), "id", ("text",)), 1) as workers:
+    with Workers(
+        Reader(ResolvedRule(DuplicateRule("fingerprint", text_field="text"), Fingerprinter(), keys=False), "id"), 1
+    ) as workers:
         yield workers
 
 
 def played(workers: int, *, kill: bool = False) -> tuple[list[Outcome], list[Any]]:
-    with Documents("sqlite:///:memory:") as documents:
+    with Documents("memory://") as documents:
         outcomes: list[Outcome] = []
         for outcome in documents.ingest(corpus(3_000), workers=workers, rule="fingerprint"):
             outcomes.append(outcome)
@@ -99,7 +102,7 @@ import time
 from es_simhash import Documents
 print("printed by the script", flush=True)
 documents = ({"id": n, "text": "x"} for n in range(100_000))
-outcomes = Documents("sqlite:///:memory:").ingest(documents, workers=2)
+outcomes = Documents("memory://").ingest(documents, workers=2)
 for _ in range(1_100):
     next(outcomes)
 print("started", flush=True)

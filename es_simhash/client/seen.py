@@ -135,7 +135,7 @@ class SeenItems:
                 seen.clear()
             return seen.add(checked[user], now)
 
-        return self._change(checked, add)
+        return self._change(checked, add, sets_up=True)
 
     def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:
         """Return the items that a user has certainly not seen, in their order. Call it with a page of candidates."""
@@ -145,7 +145,7 @@ class SeenItems:
     def unseen_many(self, items: ByUser) -> dict[str, list[Item]]:
         """:meth:`unseen` for many users, by one read."""
         checked = _by_user(items)
-        found = changes.might_have_seen(self._store, self._config(), checked)
+        found = changes.might_have_seen(self._store, self._config(sets_up=True), checked)
         return {
             user: [item for item, is_seen in zip(theirs, found[user], strict=True) if not is_seen]
             for user, theirs in checked.items()
@@ -202,14 +202,17 @@ class SeenItems:
         self._config()
         return bool(changes.remove(self._store, [checked]))
 
-    def _config(self) -> SeenConfig:
-        """Return the store's configuration. A file that does not exist is made."""
+    def _config(self, *, sets_up: bool = False) -> SeenConfig:
+        """Return the store's configuration.
+
+        :param sets_up: make a file that does not exist.
+        """
         if self._stored is None:
-            self._stored = changes.check(self._store, self._chosen, self.name)
+            self._stored = changes.check(self._store, self._chosen, self.name, sets_up=sets_up)
         return self._stored
 
-    def _change(self, users: Iterable[str], change: Change) -> SeenReport:
-        return changes.change(self._store, self._config(), users, change, self._deadline)
+    def _change(self, users: Iterable[str], change: Change, *, sets_up: bool = False) -> SeenReport:
+        return changes.change(self._store, self._config(sets_up=sets_up), users, change, self._deadline)
 
     def page(
         self,
@@ -248,7 +251,7 @@ class SeenItems:
         def has_seen(items: list[Item]) -> list[bool]:
             if user is None:
                 return [False] * len(items)
-            [seen] = changes.might_have_seen(self._store, self._config(), _by_user({user: items})).values()
+            [seen] = changes.might_have_seen(self._store, self._config(sets_up=True), _by_user({user: items})).values()
             return seen
 
         if item is not None:

@@ -164,8 +164,14 @@ class StoreReader:
         """
         chosen = None if rule is None else self.checked(rule, text=text)
         described = self.read()
+        kept = described.rule or DuplicateRule()
+        if chosen is not None and chosen.time_field not in (None, kept.time_field):
+            raise InputError(
+                f"{self._store.name} keeps no times of the field {chosen.time_field!r}: let its rule name the field by "
+                "setup(rule=…) or `es-simhash init`, then run `es-simhash backfill --again`"
+            )
         if chosen is None:
-            chosen = described.rule or DuplicateRule()
+            chosen = kept
             if not text and chosen.confirm is not None:
                 chosen = self.checked("fingerprint", text=False)
         return self._whole(chosen, described)
@@ -277,8 +283,13 @@ class StoreReader:
         if rule is not None:
             wanted = self._whole(self.checked(rule), described)
         kept = replace(described, rule=wanted, id_field=id_field or described.id_field)
-        former = ("text",) if described.rule is None else described.rule.text_fields
-        if wanted is not None and wanted.text_fields != former and self._store.count(None, missing=False):
+        former = described.rule or DuplicateRule(text_field="text")
+        fields = (former.text_fields, former.time_field)
+        if (
+            wanted is not None
+            and (wanted.text_fields, wanted.time_field or former.time_field) != fields
+            and self._store.count(None, missing=False)
+        ):
             kept = replace(kept, stale=True)
         if kept == described:
             return False

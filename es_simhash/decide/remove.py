@@ -52,12 +52,14 @@ def remove(decider: Decider, ids: Sequence[str], save: Save | None = None, filte
     removed: set[str] = set()
 
     def report() -> str:
-        return f"{len(removed):,} of {count_of(len(ids), 'document')} removed so far: remove all of them again"
+        done = f"{len(removed):,} of {count_of(len(ids), 'document')} removed so far"
+        return f"{done}: remove all of them again, then run group"
 
     with saying_what_is_done(report):
         for start in range(0, len(ids), AT_ONCE):
-            stored = decider.store.read(ids[start : start + AT_ONCE], None if save is not None else ())
-            removed |= _remove(decider, stored, save, filter)
+            part = ids[start : start + AT_ONCE]
+            stored = decider.store.read(part, None if save is not None else ())
+            removed |= _remove(decider, part, stored, save, filter)
     return removed
 
 
@@ -83,7 +85,7 @@ def remove_matching(
             for page in decider.store.scan(scan):
                 for start in range(0, len(page), AT_ONCE):
                     stored = {document.row.id: document for document in page[start : start + AT_ONCE]}
-                    gone = _remove(decider, stored, save, filter)
+                    gone = _remove(decider, list(stored), stored, save, filter)
                     removed |= gone
                     stayed += len(stored) - len(gone)
             if not stayed:
@@ -94,17 +96,20 @@ def remove_matching(
     )
 
 
-def _remove(decider: Decider, stored: Mapping[str, Stored], save: Save | None, filter: Filter | None) -> set[str]:
-    """Remove documents as they were read. One that another program has changed stays."""
-    if not stored:
-        return set()
+def _remove(
+    decider: Decider, ids: Sequence[str], stored: Mapping[str, Stored], save: Save | None, filter: Filter | None
+) -> set[str]:
+    """Remove documents as they were read. One that another program has changed stays.
+
+    :param ids: of the documents, and of those that are gone: a call that broke off may have left links to them.
+    """
     if save is not None:
         save(list(stored.values()))
     with decider.lock:
-        for id in stored:
+        for id in ids:
             decider.pending.remove(id)
     # Links are changed first: after an interruption the documents still exist, and can be removed again.
-    decider.again(list(stored), filter)
+    decider.again(ids, filter)
     written = decider.store.remove({id: document.row.version for id, document in stored.items()})
     with decider.lock:
         for id in written.conflicts | written.refused.keys():
@@ -170,7 +175,7 @@ def remove_duplicates(
         for start in range(0, len(ids), AT_ONCE):
             rows = [stored.row for stored in decider.store.read(ids[start : start + AT_ONCE]).values()]
             checked = {document.row.id: document for document, _ in checked_duplicates(decider, rows)}
-            count += len(_remove(decider, checked, save, filter))
+            count += len(_remove(decider, list(checked), checked, save, filter))
     return count
 
 

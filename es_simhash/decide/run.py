@@ -37,6 +37,7 @@ SHARE = 20
 BYTES_OF_ROW = 1_000
 """Memory for a row with its keys, about."""
 CHANGED = f"another program wrote it each of the {ATTEMPTS} times that it was decided: ingest it again"
+MOVED = "another program changed or removed it meanwhile: run the backfill again"
 
 OnDuplicate = Literal["index", "skip", "fail"]
 ON_DUPLICATE: tuple[OnDuplicate, ...] = ("index", "skip", "fail")
@@ -168,7 +169,7 @@ class Run:
         """Decide and write a batch that was looked up, and return an Outcome for each document, in their order.
 
         After a duplicate under ``fail`` the rest of the batch is left out, and ``stopped`` holds the error. A document
-        of a backfill that another program changes meanwhile is left out.
+        of a backfill that another program changes meanwhile is an Outcome ``failed``.
         """
         outcomes: dict[str, Outcome] = {}
         attempts: Counter[str] = Counter()
@@ -306,6 +307,8 @@ class Run:
             same = document.stored is not None and former.digest == row.digest
             name = "unchanged" if same and former.duplicate_of == row.duplicate_of else "updated"
         outcome = self._outcome(document, name, row.duplicate_of, choice)
+        if former is not None and former == replace(row, written=former.written, content=former.content):
+            return _Decision(document, outcome)
         entry = Entry(row, choice.asker.key_values, document.source)
         replaces_text = is_update and former is not None and former.digest != row.digest
         return _Decision(document, outcome, entry, replaces_text, is_pending=True)
@@ -350,7 +353,7 @@ class Run:
                     outcomes[id] = failed(decision.document, written.refused[id])
                     replaced.append(id)
                 elif decision.document.stored is not None:
-                    del outcomes[id]  # another program changed it: the next backfill takes it
+                    outcomes[id] = failed(decision.document, MOVED)
                 else:
                     late.append(decision.document)
                     replaced.append(id)

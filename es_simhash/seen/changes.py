@@ -24,9 +24,9 @@ from es_simhash.errors import (
     StoreUnavailable,
     count_of,
     saying_what_is_done,
-    set_up_by,
 )
 from es_simhash.retries import Waits
+from es_simhash.store.description import not_set_up
 from es_simhash.store.types import Description, UserState, Written
 
 if TYPE_CHECKING:
@@ -84,36 +84,32 @@ def set_up(store: Store, config: Mapping[str, Any], name: str) -> str:
     :returns: ``created``, ``added`` or ``unchanged``.
     :raises SchemeMismatch: if the store was set up with another configuration.
     """
-    return store.set_up(Description(seen=_agreed(_stored(store), config, name)))
-
-
-def check(store: Store, config: Mapping[str, Any], name: str) -> SeenConfig:
-    """Return the store's configuration. An embedded store that was not set up is set up now.
-
-    :param config: some numbers that it must have.
-    :raises NotSetUp: if it was not set up.
-    :raises SchemeMismatch: if the store was set up with another configuration.
-    """
     try:
         stored = store.describe().seen
     except NotSetUp:
-        if store.lags:
-            raise
         stored = None
+    return store.set_up(Description(seen=_agreed(stored, config, name)))
+
+
+def check(store: Store, config: Mapping[str, Any], name: str, *, sets_up: bool) -> SeenConfig:
+    """Return the store's configuration.
+
+    :param config: some numbers that it must have.
+    :param sets_up: set up an embedded store that was not.
+    :raises NotSetUp: if it was not set up.
+    :raises SchemeMismatch: if the store was set up with another configuration.
+    """
+    reason = "it holds documents alone"
+    try:
+        stored = store.describe().seen
+    except NotSetUp as error:
+        stored, reason = None, error.reason
+    if stored is None and (store.lags or not sets_up):
+        raise not_set_up(name, reason, "seen init")
     agreed = _agreed(stored, config, name)
     if stored is None:
-        if store.lags:
-            raise NotSetUp(f"{name} is not set up for seen items: {set_up_by(name, 'seen init')}")
         store.set_up(Description(seen=agreed))
     return agreed
-
-
-def _stored(store: Store) -> SeenConfig | None:
-    """Return the configuration of a store; None if it has none."""
-    try:
-        return store.describe().seen
-    except NotSetUp:
-        return None
 
 
 def _agreed(stored: SeenConfig | None, config: Mapping[str, Any], name: str) -> SeenConfig:

@@ -85,9 +85,10 @@ def extended(stored: Description | None, wanted: Description, name: str) -> Desc
     return replace(documents, instance=stored.instance, seen=stored.seen or wanted.seen)
 
 
-def not_set_up(name: str, reason: str) -> NotSetUp:
+def not_set_up(name: str, reason: str, command: str = "init") -> NotSetUp:
     """Return the error for a store that was not set up.
 
     :param reason: what is at its address.
+    :param command: the command that sets it up.
     """
-    return NotSetUp(f"{name} is not set up ({reason}): {set_up_by(name)}")
+    return NotSetUp(f"{name} is not set up ({reason}): {set_up_by(name, command)}", reason)

@@ -58,7 +58,7 @@ def test_an_error_says_what_to_do(
     client: Elasticsearch, elasticsearch_url: str, index_name: str, tmp_path: Path
 ) -> None:
     words = f"backfill --store {elasticsearch_url}/{index_name}"
-    assert "does not exist" in complaint(es_simhash(f"{words} --text-field title", cwd=tmp_path))
+    assert "there is no such index" in complaint(es_simhash(f"{words} --text-field title", cwd=tmp_path))
     assert not client.indices.exists(index=index_name)
     client.indices.create(index=index_name)
     assert "does not know the field with the text: name it" in complaint(es_simhash(words, cwd=tmp_path))

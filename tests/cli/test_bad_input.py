@@ -261,7 +261,7 @@ BAD_ADDRESSES = {
         "http://desk:hunter2@{denying}/news",
         "does not take these credentials: check user and password",
     ),
-    "a server too busy": ("http://desk:hunter2@{busy}/news", "is too busy or not ready (HTTP 503): try again later"),
+    "a server too busy": ("http://desk:hunter2@{busy}/news", "is too busy or not ready (HTTP 503"),
     "a certificate that nobody signed": ("https://desk:hunter2@{tls}/news", "ca_certs"),
     "TLS where there is none": ("https://desk:hunter2@{json}/news", "http:// if the server has no TLS"),
     "a folder that is not there": ("sqlite:///no/such/news.db", "there is no folder 'no/such' for the store"),

@@ -17,7 +17,7 @@ def test_it_says_how_many_groups_there_are_and_what_it_changed(tmp_path: Path) -
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines() == [
         "4 documents, 1 group with 3 members",
-        "updated the group or the original of 0 documents",
+        "updated the link of 0 documents",
     ]
     [report] = es_simhash("group", "--json", "--filter", '{"term": {"lang": "zh"}}', cwd=tmp_path).json
     assert (report["documents"], report["groups"], report["members"]) == (2, 1, 2)

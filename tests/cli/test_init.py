@@ -97,7 +97,7 @@ def test_a_scheme_is_read_from_a_file_with_tables_beside_it(tmp_path: Path) -> N
     (tmp_path / "conf" / "stop.txt").write_text("的\n", encoding="utf-8")
     assert es_simhash("init --scheme conf/scheme.json", cwd=tmp_path).code == 0
     with Documents(f"sqlite:///{tmp_path}/es-simhash.db") as documents:
-        stored = documents.store.describe()
+        stored = documents.store.describe().scheme
     assert stored is not None
     assert (stored.weights, stored.idf == "jieba", stored.stop_words == "1") == ("tf_idf", False, False)
 
@@ -105,7 +105,7 @@ def test_a_scheme_is_read_from_a_file_with_tables_beside_it(tmp_path: Path) -> N
 def test_html_is_a_scheme_of_its_own_and_another_one_is_refused(tmp_path: Path) -> None:
     assert es_simhash("init --html", cwd=tmp_path).code == 0
     with Documents(f"sqlite:///{tmp_path}/es-simhash.db") as documents:
-        stored = documents.store.describe()
+        stored = documents.store.describe().scheme
     assert stored is not None
     assert stored.markup == "html"
     scheme(tmp_path, weights="tf")
@@ -214,7 +214,7 @@ def test_the_environment_names_the_store_and_the_credentials_and_options_overrid
             cwd=tmp_path,
             env={name: value.format(host=host) for name, value in named.items()},
         )
-    assert f"http://{host}/{index} does not exist: correct the name, or run `es-simhash init --store" in complaint(done)
+    assert f"http://{host}/{index}: there is no such index: correct the name, or run `es-simhash" in complaint(done)
     assert {given for _, given in requests} == {authorization}
     assert f"/{index}/_mapping" in {unquote(path) for path, _ in requests}
 
@@ -223,4 +223,6 @@ def test_for_seen_items_an_address_without_an_index_means_the_index_of_users(tmp
     with listening() as (port, _requests):
         url = f"http://127.0.0.1:{port}"
         done = es_simhash("seen", "show", "--user", "ann", cwd=tmp_path, env={"ELASTICSEARCH_URL": url})
-    assert f"{url}/es-simhash-users does not exist: correct the name, or run `es-simhash seen init" in complaint(done)
+    assert f"{url}/es-simhash-users is not set up (there is no such index): run `es-simhash seen init" in complaint(
+        done
+    )

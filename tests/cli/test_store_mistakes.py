@@ -23,9 +23,9 @@ REMOVE = ["remove", "--matching", EVERYTHING]
 
 # The file that is named, what is done to it, and what the line says. {store} is the address.
 IN_SQLITE: dict[str, tuple[str, list[str], str]] = {
-    "a mistyped name": ("new.db", SIMILAR, "{store} does not exist (there are: news.db, users.db): correct the name"),
-    "a mistyped name in backfill": ("new.db", BACKFILL, "{store} does not exist (there are: news.db, users.db): "),
-    "a file of users": ("users.db", SIMILAR, "not set up for fingerprints: run `es-simhash init --store {store}`"),
+    "a mistyped name": ("new.db", SIMILAR, "{store} is not set up (there is no such file)"),
+    "a mistyped name in backfill": ("new.db", BACKFILL, "there is no such file"),
+    "a file of users": ("users.db", SIMILAR, "{store} holds only seen items: use another store"),
     "a folder": ("folder", SIMILAR, "can't be written or opened: check the path and its permissions"),
     "removal of everything": (
         "news.db",
@@ -89,23 +89,33 @@ def opened(client: Elasticsearch, index: str, *rest: Any) -> None:
     client.indices.open(index=index, wait_for_active_shards=1)
 
 
-NOT_SET_UP = "{store} is not set up for fingerprints, and has 1 document: to give them fingerprints, run `es-simhash "
+NOT_SET_UP = "to give its documents fingerprints, run `es-simhash backfill --text-field FIELD`"
 # One index goes through these states, one after the other: what happens to it, the command, and what the line says.
 IN_ELASTICSEARCH: list[tuple[str, Callable[..., None], list[str], str]] = [
-    ("no index", nothing, ["ingest"], "{store} does not exist"),
-    ("no index of users", nothing, ["seen", "add"], "or run `es-simhash seen init --store {store}` to make it"),
-    ("empty", empty, SIMILAR, "{store} is not set up for fingerprints: run `es-simhash init --store {store}`"),
-    ("no users", nothing, ["seen", "add"], "is not set up for seen items: run `es-simhash seen init --store {store}`"),
+    ("no index", nothing, ["ingest"], "{store} is not set up (there is no"),
+    ("no index of users", nothing, ["seen", "add"], "run `es-simhash seen init --store {store}`"),
+    ("empty", empty, SIMILAR, "run `es-simhash init --store {store}`"),
+    (
+        "no users",
+        nothing,
+        ["seen", "add"],
+        "run `es-simhash seen init --store {store}`",
+    ),
     ("not set up", with_documents, ["ingest"], NOT_SET_UP),
     ("not set up, search", nothing, SIMILAR, NOT_SET_UP),
-    ("mistyped", nothing, [*BACKFILL, "--store", "{store}x"], "{store}x does not exist (there are: {index}"),
-    ("mistyped, search", nothing, [*SIMILAR, "--store", "{store}x"], "{store}x does not exist (there are: {index}"),
-    ("closed", closed, SIMILAR, "the index is closed (index_closed_exception: closed): open it (POST {index}/_open)"),
+    ("mistyped", nothing, [*BACKFILL, "--store", "{store}x"], "{store}x: there is no such index: correct the name"),
+    (
+        "mistyped, search",
+        nothing,
+        [*SIMILAR, "--store", "{store}x"],
+        "{store}x is not set up (there is no such index;",
+    ),
+    ("closed", closed, SIMILAR, "run `es-simhash init --store {store}`"),
     ("closed, backfill", nothing, BACKFILL, "open it (POST {index}/_open)"),
-    ("write block", blocked("write"), BACKFILL, 'PUT {index}/_settings {{"index.blocks.write": null}}'),
-    ("read block", blocked("read"), SIMILAR, 'PUT {index}/_settings {{"index.blocks.read": null}}'),
-    ("metadata block", blocked("metadata"), ["init"], 'PUT {index}/_settings {{"index.blocks.metadata": null}}'),
-    ("read-only", blocked("read_only"), BACKFILL, 'PUT {index}/_settings {{"index.blocks.read_only": null}}'),
+    ("write block", blocked("write"), BACKFILL, "remove the block (PUT {index}/_settings"),
+    ("read block", blocked("read"), SIMILAR, "remove the block (PUT {index}/_settings"),
+    ("metadata block", blocked("metadata"), ["init"], "remove the block (PUT {index}/_settings"),
+    ("read-only", blocked("read_only"), BACKFILL, "remove the block (PUT {index}/_settings"),
     (
         "removal of everything",
         nothing,

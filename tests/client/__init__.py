@@ -1,100 +1,31 @@
-"""What the tests of the classes share: stores to open them on, and stores on which something happens in between."""
+"""What the tests of the classes share."""
 
 from __future__ import annotations
 
-import asyncio
-import uuid
 from typing import TYPE_CHECKING, Any
 
-from elasticsearch import Elasticsearch
-from es_simhash.contract import UserState
-
 from es_simhash import SeenItems
-from tests.contract.watched import Meanwhile, StoreCall
+from es_simhash.store.types import UserState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
-    import pytest
-    from es_simhash.contract import Store
+    from elasticsearch import Elasticsearch
 
-    from es_simhash import AsyncSeenItems
+    from es_simhash.store.protocol import Store
 
 # False positives so rare that each answer is the only right one.
 CONFIG: dict[str, Any] = {"capacity": 100, "error_rate": 1e-6, "generations": 3}
 PROFILE = {"name": "安妮", "tags": ["a", "b"], "visits": 3, "deep": {"er": [1, None]}, "seen_at": "2024-01-01"}
-
-
-class Called:
-    """An AsyncSeenItems that is used by calls: each awaits on one event loop."""
-
-    def __init__(self, seen: AsyncSeenItems, loop: asyncio.AbstractEventLoop) -> None:
-        self._seen = seen
-        self._loop = loop
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._seen, name)
-        return lambda *args, **options: self._loop.run_until_complete(method(*args, **options))
-
-    def page(self, user: Any, fetch: Callable[[int, int], Any], size: int, **options: Any) -> Any:
-        async def afetch(offset: int, size: int) -> Any:
-            await asyncio.sleep(0)
-            return fetch(offset, size)
-
-        return self._loop.run_until_complete(self._seen.page(user, afetch, size, **options))
-
-
-class Stores:
-    """One store of each kind, set up with CONFIG, that the tests of this module share: each has users of its own."""
-
-    def __init__(self, request: pytest.FixtureRequest, folder: Path) -> None:
-        self._request = request
-        self._folder = folder
-        self._addresses: dict[str, str] = {}
-
-    def address(self, kind: str) -> str:
-        kind = kind.removeprefix("async ")
-        if kind not in self._addresses:
-            self._addresses[kind] = self._new(kind)
-            with SeenItems(self._addresses[kind], **CONFIG) as seen:
-                seen.setup()
-        return self._addresses[kind]
-
-    def _new(self, kind: str) -> str:
-        if kind == "sqlite":
-            return f"sqlite:///{self._folder / 'users.db'}"
-        return f"{self._request.getfixturevalue('elasticsearch_url')}/test-{uuid.uuid4().hex[:16]}"
-
-    def remove(self) -> None:
-        if made := self._addresses.get("elasticsearch"):
-            url, _, index = made.rpartition("/")
-            with Elasticsearch(url) as client:
-                client.indices.delete(index=index)
+STORM = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
+METRO = "地铁三号线今日开通试运营，线路全长三十一公里，设车站二十四座，全程运行时间约四十六分钟。"
+HARVEST = "今年夏粮再获丰收，全国小麦单产创下新高，农业部门表示将继续落实补贴政策，稳定农民种粮收益。"
 
 
 class Clock:
     """What time it is for the classes, in seconds since 1970."""
 
     now = 1_000
-
-
-class Watched(Meanwhile):
-    """A store on which something happens between a read of users and the write that follows."""
-
-    def __init__(self, store: Store, happens: Callable[[], Any] = lambda: None, times: int = 1) -> None:
-        super().__init__(store, "change_users", happens, times)
-
-    def perform(self, call: StoreCall) -> Any:
-        assert self.times_asked("list_users") < 50, "users are listed for ever"
-        return super().perform(call)
-
-    def close(self) -> None: ...
-
-
-def state_of(store: Store, user: str) -> UserState | None:
-    """What the store holds of a user, its version too."""
-    return store.fetch_users((user,)).get(user)
 
 
 class Source:
@@ -109,6 +40,34 @@ class Source:
         return self.hits[offset : offset + size]
 
 
+def before(store: Store, method: str, happens: Callable[[], Any] = lambda: None, times: int = 1) -> list[Any]:
+    """Let something happen just before the next calls of a method of a store.
+
+    :param times: how often it happens; -1 for always.
+    :returns: a list that gets the first argument of each call.
+    """
+    perform, calls = getattr(store, method), list[Any]()
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        calls.append(args[0] if args else None)
+        if times < 0 or len(calls) <= times:
+            happens()
+        return perform(*args, **keywords)
+
+    setattr(store, method, call)
+    return calls
+
+
+def links(documents: Any) -> dict[str, str | None]:
+    """Return what each stored document is a copy of."""
+    return {row.id: row.duplicate_of for row in documents.export()}
+
+
+def state_of(store: Store, user: str) -> UserState | None:
+    """What the store holds of a user."""
+    return store.read_users([user]).get(user)
+
+
 def source(client: Elasticsearch, index: str, user: str = "ann") -> dict[str, Any]:
     """A user's document."""
     document: dict[str, Any] = client.get(index=index, id=user)["_source"]
@@ -119,10 +78,10 @@ def spoil(store: Store, user: str) -> None:
     """Put bytes that are no filter in the place of a user's."""
     state = state_of(store, user)
     assert state is not None
-    store.change_users({user: UserState((b"what is this",), state.newest, {}, state.version)})
+    store.write_users({user: UserState((b"what is this",), state.newest, {}, state.version)})
 
 
 def memory(added: set[int]) -> SeenItems:
-    seen = SeenItems("sqlite:///:memory:", **CONFIG)
+    seen = SeenItems("memory://", **CONFIG)
     seen.add("ann", added)
     return seen

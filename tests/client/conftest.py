@@ -1,56 +1,73 @@
-"""The classes for seen items on each store, used by calls."""
+"""Stores of each kind: addresses at which nothing is, and one store of seen items that the tests of a module share."""
 
 from __future__ import annotations
 
-import asyncio
+import itertools
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import AsyncSeenItems, SeenItems
-from es_simhash.retries import Patience
-from es_simhash.stores.address import open_store
-from tests.client import PROFILE, Called, Clock, Stores
+from es_simhash import SeenItems
+from es_simhash.store.address import open_store
+from tests.client import CONFIG, PROFILE, Clock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
-    from es_simhash.contract import Store
+    from es_simhash.store.protocol import Store
 
 SQLITE = "sqlite"
 ELASTICSEARCH = pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)
-ASYNC_ELASTICSEARCH = pytest.param("async elasticsearch", marks=pytest.mark.elasticsearch)
+OPENSEARCH = pytest.param("opensearch", marks=pytest.mark.opensearch)
 
 
-@pytest.fixture(scope="module")
-def loop() -> Iterator[asyncio.AbstractEventLoop]:
-    loop = asyncio.new_event_loop()
-    yield loop
-    loop.close()
+@pytest.fixture(params=[SQLITE, ELASTICSEARCH, OPENSEARCH])
+def new_address(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
+    """Returns addresses at which nothing is yet."""
+    if request.param == SQLITE:
+        numbers = itertools.count()
+        return lambda: f"sqlite:///{tmp_path}/{next(numbers)}.db"
+    url = request.getfixturevalue(f"{request.param}_url")
+    name = "make_index" if request.param == "elasticsearch" else "make_opensearch_index"
+    make_index = request.getfixturevalue(name)
+    prefix = "" if request.param == "elasticsearch" else "opensearch+"
+    return lambda: f"{prefix}{url}/{make_index()}"
 
 
-@pytest.fixture(scope="module")
-def stores(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
-    stores = Stores(request, tmp_path_factory.mktemp("stores"))
-    yield stores
-    stores.remove()
+@pytest.fixture
+def address(new_address: Callable[[], str]) -> str:
+    return new_address()
 
 
-@pytest.fixture(params=[SQLITE, f"async {SQLITE}", ELASTICSEARCH, ASYNC_ELASTICSEARCH])
-def seen(request: pytest.FixtureRequest, stores: Stores, loop: asyncio.AbstractEventLoop) -> Iterator[Any]:
-    """Each class, used by calls."""
-    address = stores.address(request.param)
-    documents: Any = Called(AsyncSeenItems(address), loop) if "async" in request.param else SeenItems(address)
-    yield documents
-    documents.close()
+@pytest.fixture(scope="module", params=[SQLITE, ELASTICSEARCH])
+def users_address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A store of seen items, set up with CONFIG. Each test has users of its own."""
+    if request.param == SQLITE:
+        address = f"sqlite:///{tmp_path_factory.mktemp('users')}/users.db"
+    else:
+        address = f"{request.getfixturevalue('elasticsearch_url')}/test-{uuid.uuid4().hex[:16]}"
+    with SeenItems(address, **CONFIG) as seen:
+        seen.setup()
+    yield address
+    if request.param != SQLITE:
+        url, _, index = address.rpartition("/")
+        with Elasticsearch(url) as client:
+            client.indices.delete(index=index)
 
 
-@pytest.fixture(params=[SQLITE, ELASTICSEARCH])
-def store(request: pytest.FixtureRequest, stores: Stores) -> Iterator[Store]:
-    """Each store, for tests that put something between it and the documents."""
-    store = open_store(stores.address(request.param), patience=Patience())
+@pytest.fixture
+def seen(users_address: str) -> Iterator[SeenItems]:
+    with SeenItems(users_address) as seen:
+        yield seen
+
+
+@pytest.fixture
+def store(users_address: str) -> Iterator[Store]:
+    """The store of ``seen``, for tests that put something between it and the class."""
+    store = open_store(users_address, deadline=30)
     yield store
     store.close()
 
@@ -76,7 +93,7 @@ def client(elasticsearch_url: str) -> Iterator[Elasticsearch]:
 
 @pytest.fixture
 def users(client: Elasticsearch, index_name: str) -> str:
-    """An index of users that takes no field it doesn't know, with one of them in it: ann."""
+    """An index of users that takes no field it does not know, with one of them in it: ann."""
     properties = {
         "name": {"type": "keyword"},
         "tags": {"type": "keyword"},

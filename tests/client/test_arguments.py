@@ -5,24 +5,23 @@ from __future__ import annotations
 import asyncio
 import inspect
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from es_simhash import AsyncDocuments, Documents, DuplicateRule, Scheme
 from es_simhash.errors import InputError
-from tests.contract import LinearStore
-from tests.contract.watched import StoreCall, WatchedStore
+from es_simhash.store.memory_store import MemoryStore
+
+if TYPE_CHECKING:
+    from es_simhash.store.description import Description
 
 
-class Unused(WatchedStore):
-    """A store that must not be asked."""
+class Unused(MemoryStore):
+    """A store that must not be asked: each verb begins with a look at its description."""
 
-    def __init__(self) -> None:
-        super().__init__(LinearStore())
-
-    def perform(self, call: StoreCall) -> Any:
-        raise AssertionError(f"the store was asked: {call}")
+    def describe(self) -> Description:
+        raise AssertionError("the store was asked")
 
 
 def both_classes(**options: Any) -> list[Any]:
@@ -135,7 +134,7 @@ def test_a_distance_that_a_known_scheme_does_not_allow_raises_when_a_verb_is_cal
 
 @pytest.mark.parametrize("verb", WITH_RULE)
 def test_a_distance_that_the_stores_scheme_does_not_allow_raises_at_the_first_request(verb: str) -> None:
-    with Documents("sqlite:///:memory:") as documents:
+    with Documents("memory://") as documents:
         documents.setup(keys=False)
 
         def first() -> None:

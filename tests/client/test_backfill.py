@@ -9,18 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
-from es_simhash.stores.address import open_store
 
 from es_simhash import Documents, DuplicateRule, fingerprint
-from es_simhash.retries import Patience
-from tests.contract.watched import StoreCall, WatchedStore
-from tests.limited import in_batches
+from tests.client import before
 from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from es_simhash.contract import Store
 
 pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 
@@ -118,7 +113,7 @@ def index(new_index: Callable[[], Index]) -> Index:
 
 def ingested(documents: dict[str, dict[str, Any]]) -> dict[str, tuple[str, str | None]]:
     """The links that an ingest of the same texts in the same order gives."""
-    with Documents("sqlite:///:memory:") as library:
+    with Documents("memory://") as library:
         items = [{"_id": id, **document} for id, document in documents.items() if id not in NO_TEXT]
         list(library.ingest(items, id_field="_id", rule=DuplicateRule("fingerprint", text_field=FIELDS)))
         library.group(rule="fingerprint")
@@ -190,64 +185,44 @@ def test_again_looks_at_changed_texts_and_writes_no_others(index: Index) -> None
     assert {o.outcome for o in index.backfill(again=True, rule="fingerprint")} == {"unchanged", "rejected"}
 
 
-class Interfering(WatchedStore):
-    """Somebody else does something just before a write, so many times."""
-
-    def __init__(self, store: Store, happens: Callable[[Any], None], times: int = 1) -> None:
-        super().__init__(store)
-        self._happens, self._times = happens, times
-        self.written: list[str] = []
-
-    def perform(self, op: StoreCall) -> Any:
-        if op.method in ("annotate", "relink") and self._times:
-            self._times -= 1
-            self._happens(op)
-        reply = super().perform(op)
-        if op.method == "annotate":
-            self.written += [row.id for row in op.rows if row.id not in reply.conflicts]
-        return reply
-
-
-def test_what_others_change_meanwhile_is_kept_and_gets_its_fingerprint_in_the_next_pass(index: Index) -> None:
+def test_what_others_change_meanwhile_is_kept_and_gets_its_fingerprint_in_the_next_backfill(index: Index) -> None:
     documents = corpus(100)
     index.fill(documents)
     body = documents["doc-00020"]["content"]["body"]
     theirs: dict[str, Any] = {"title": "别人", "content": {"body": body}, "lang": "fr"}
 
-    def happens(op: Any) -> None:
+    def happens() -> None:
         index.client.index(index=index.name, id="doc-00030", document=theirs)
         index.client.delete(index=index.name, id="doc-00031")
 
-    store = Interfering(open_store(index.address, patience=Patience()), happens)
-    outcomes = list(Documents(store).backfill(rule=DuplicateRule("fingerprint", text_field=FIELDS)))
-    assert [outcome.id for outcome in outcomes].count("doc-00030") == 1
-    assert "doc-00031" not in {outcome.id for outcome in outcomes}
+    documents_of_index = Documents(index.address)
+    before(documents_of_index._store, "write", happens)
+    outcomes = list(documents_of_index.backfill(rule=DuplicateRule("fingerprint", text_field=FIELDS)))
+    assert [outcome.id for outcome in outcomes if outcome.outcome == "failed"] == ["doc-00030", "doc-00031"]
+    assert index.sources()["doc-00030"] == theirs
+    index.backfill(rule="fingerprint")
     source = index.sources()["doc-00030"]
     assert source.pop("simhash")["digest"] == fingerprint("\n".join([theirs["title"], body])).digest
     assert source == theirs
     assert "doc-00031" not in index.sources()
-    assert sorted(store.written) == sorted(set(store.written))
-    store.close()
+    documents_of_index.close()
 
 
 def test_after_an_interruption_it_goes_on_and_does_nothing_twice(new_index: Callable[[], Index]) -> None:
-    documents = corpus(120)
+    documents = corpus(1_200)
     uninterrupted = new_index().fill(documents)
-    in_batches(uninterrupted, 30).backfill(rule="fingerprint")
+    uninterrupted.backfill(rule="fingerprint")
     index = new_index().fill(documents)
-    written: list[str] = []
-    passes = 0
-    while index.links().keys() != documents.keys() - NO_TEXT:
-        passes += 1
-        store = Interfering(open_store(index.address, patience=Patience()), lambda op: None, 0)
-        taken = iter(in_batches(Documents(store), 30).backfill(rule=DuplicateRule("fingerprint", text_field=FIELDS)))
-        for _ in range(35):  # into the second batch
-            next(taken, None)
-        taken.close()  # type: ignore[attr-defined]
-        written += store.written
-        store.close()
-    assert passes == 3
-    assert sorted(written) == sorted(documents.keys() - NO_TEXT)
+    with Documents(index.address) as library:
+        outcomes = library.backfill(rule=DuplicateRule("fingerprint", text_field=FIELDS))
+        stored = [next(outcomes) for _ in range(600)]  # into the second batch
+        outcomes.close()  # type: ignore[attr-defined]
+    done = index.links().keys()
+    assert {outcome.id for outcome in stored if outcome.outcome != "rejected"} <= done < documents.keys() - NO_TEXT
+    versions = index.versions()
+    index.backfill(rule="fingerprint")
+    again = {id for id, version in index.versions().items() if id in done and version != versions[id]}
+    assert again <= {id for id, (group, _) in index.links().items() if group != id}
     assert index.links() == uninterrupted.links()
 
 

@@ -10,10 +10,10 @@ import pytest
 from es_simhash import AsyncDocuments, Documents, DuplicateRule, Fingerprinter, Scheme, fingerprint
 from es_simhash.errors import InputError, NotSetUp, SchemeMismatch
 from es_simhash.fingerprinting.tables import StopWords
+from es_simhash.store.description import Description
+from es_simhash.store.memory_store import MemoryStore
 from tests.cli import HARVEST, STORM, STORM_FARTHER
-from tests.client import Watched
-from tests.contract import LinearStore
-from tests.contract.watched import Meanwhile
+from tests.client import before
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,12 +31,12 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('make_index')()}"
 
 
-def linear(scheme: Scheme | None = None) -> Any:
-    """A store that keeps what it was asked."""
-    store = LinearStore()
+def in_memory(scheme: Scheme | None = None) -> MemoryStore:
+    """A store in memory, set up with a Scheme or not at all."""
+    store = MemoryStore()
     if scheme is not None:
-        store.set_up(scheme)
-    return Watched(store)
+        store.set_up(Description(scheme=scheme, keys=False))
+    return store
 
 
 # --- the Scheme of the store -------------------------------------------------------------------------------
@@ -75,35 +75,35 @@ def test_a_new_store_gets_the_default() -> None:
         lambda documents: documents.setup(keys=False),
         lambda documents: list(documents.ingest(DOCUMENTS, rule="fingerprint")),
     ):
-        store = linear()
+        store = in_memory()
         verb(Documents(store))
-        assert store.describe() == Scheme()
+        assert store.describe().scheme == Scheme()
 
 
 def test_a_store_that_is_set_up_later_is_followed_then() -> None:
-    store = linear()
+    store = in_memory()
     documents = Documents(store)
     assert documents.info().fingerprinter.scheme == Scheme()
     with pytest.raises(NotSetUp):
         documents.similar(STORM, rule="fingerprint")
-    store.set_up(LONG)
+    store.set_up(Description(scheme=LONG, keys=False))
     assert documents.similar(STORM, rule=DuplicateRule("fingerprint", max_distance=7)) == []
     assert documents.info().fingerprinter.scheme == LONG
 
 
 def test_a_scheme_that_is_set_up_between_the_call_and_the_first_outcome_is_used() -> None:
-    store = linear()
+    store = in_memory()
     outcomes = Documents(store).ingest(DOCUMENTS, rule="fingerprint")
-    store.set_up(LONG)
+    store.set_up(Description(scheme=LONG, keys=False))
     assert all(outcome.stored for outcome in outcomes)
     expected = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
     assert {row.id: row.fingerprint for row in Documents(store).export()} == expected
 
 
 def test_a_scheme_that_is_chosen_is_not_written_to_a_store_that_was_set_up_with_another_after_the_call() -> None:
-    store = linear()
+    store = in_memory()
     outcomes = Documents(store, scheme=Scheme()).ingest(DOCUMENTS, rule="fingerprint")
-    store.set_up(LONG)
+    store.set_up(Description(scheme=LONG, keys=False))
     with pytest.raises(SchemeMismatch):
         next(outcomes)
     assert list(Documents(store).export()) == []
@@ -112,10 +112,11 @@ def test_a_scheme_that_is_chosen_is_not_written_to_a_store_that_was_set_up_with_
 # --- what is given -----------------------------------------------------------------------------------------
 
 
-def raced() -> Meanwhile:
+def raced() -> MemoryStore:
     """Another program sets the store up at the same moment, and is faster."""
-    store = LinearStore()
-    return Meanwhile(store, "set_up", lambda: store.set_up(LONG))
+    store = MemoryStore()
+    before(store, "set_up", lambda: store.set_up(Description(scheme=LONG, keys=False)))
+    return store
 
 
 def test_of_two_programs_that_set_up_a_store_with_two_schemes_the_second_gets_an_error() -> None:
@@ -150,13 +151,13 @@ def test_a_fingerprinter_is_given_alone(documents: Any, beside: Any) -> None:
     with pytest.raises(
         InputError, match="a fingerprinter has its own scheme and segmenter: leave scheme and segmenter out"
     ):
-        documents("sqlite:///:memory:", fingerprinter=Fingerprinter(), **beside)
+        documents("memory://", fingerprinter=Fingerprinter(), **beside)
 
 
 def test_a_segmenter_is_kept_with_the_scheme_of_the_store() -> None:
     with pytest.raises(InputError, match="segmenter"):
-        Documents(linear(), segmenter="none")
-    assert Documents(linear(LONG), segmenter="jieba").info().fingerprinter._segmenter == "jieba"
+        Documents(in_memory(), segmenter="none")
+    assert Documents(in_memory(LONG), segmenter="jieba").info().fingerprinter._segmenter == "jieba"
 
 
 def test_a_table_that_the_scheme_of_the_store_names_must_be_given(address: str) -> None:
@@ -175,15 +176,15 @@ def test_a_table_that_the_scheme_of_the_store_names_must_be_given(address: str) 
 
 
 def test_the_store_is_asked_once_and_not_before_it_is_needed() -> None:
-    store = linear(LONG)
+    store = in_memory(LONG)
+    descriptions = before(store, "describe")
     documents = Documents(store)
-    assert store.asked == []
     outcomes = documents.ingest(DOCUMENTS, rule=DuplicateRule("fingerprint", max_distance=7))
-    assert store.asked == []
+    assert descriptions == []
     list(outcomes)
     documents.similar(STORM, rule="fingerprint")
     assert documents.info().fingerprinter.scheme == LONG
-    assert store.times_asked("describe") <= 2  # again after the store got its rule
+    assert len(descriptions) <= 3  # again after the store got its rule
 
 
 def test_what_can_not_be_used_is_said_before_anything_is_made(tmp_path: Path) -> None:

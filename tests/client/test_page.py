@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from es_simhash import AsyncSeenItems
 from es_simhash.errors import InputError, StoreUnavailable
+from es_simhash.store.memory_store import MemoryStore
 from tests.client import CONFIG, Source, memory
-from tests.contract import LinearStore
 
 
 def test_a_page_is_full_of_unseen_hits_in_their_order(seen: Any, ann: str) -> None:
@@ -39,7 +39,7 @@ def test_an_error_of_the_fetch_function_is_raised_unchanged(seen: Any, ann: str)
 
 def test_the_fetch_function_of_an_async_page_may_await_other_calls_of_the_same_object() -> None:
     async def page_of() -> list[int]:
-        async with AsyncSeenItems(LinearStore(), **CONFIG, threads=1) as seen:
+        async with AsyncSeenItems(MemoryStore(), **CONFIG, threads=1) as seen:
             await seen.add("ann", [1])
 
             async def fetch(offset: int, size: int) -> list[int]:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def test_a_repr_names_the_store_without_credentials_and_what_was_chosen(tmp_path: Path) -> None:
-    with Documents("http://desk:hunter2@127.0.0.1:1/news", scheme=Scheme(bits=128)) as documents:
-        assert repr(documents) == f"Documents('http://127.0.0.1:1/news', scheme={Scheme(bits=128).version!r})"
+    with Documents("http://desk:hunter2@127.0.0.1:1/news", scheme=Scheme(weights="tf")) as documents:
+        assert repr(documents) == f"Documents('http://127.0.0.1:1/news', scheme={Scheme(weights='tf').version!r})"
     with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
         assert repr(documents) == f"Documents('sqlite:///{tmp_path / 'news.db'}')"
     with SeenItems(f"sqlite:///{tmp_path / 'users.db'}", error_rate=0.01) as seen:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import uuid
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from es_simhash.contract import UserState
-from es_simhash.stores.elasticsearch.mapping import SEEN
 
 from es_simhash import AsyncSeenItems, BloomFilter, SeenItems
-from es_simhash.bloom.seen import MAX_FORGOTTEN, SeenConfig
+from es_simhash.bloom.seen import MAX_FORGOTTEN
 from es_simhash.errors import (
     FilterFormatError,
     InputError,
@@ -20,14 +16,15 @@ from es_simhash.errors import (
     SchemeMismatch,
     StoreError,
 )
-from tests.client import CONFIG, PROFILE, Clock, Watched, source, spoil, state_of
+from es_simhash.store.types import UserState
+from tests.client import CONFIG, PROFILE, Clock, before, source, spoil, state_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from elasticsearch import Elasticsearch
-    from es_simhash.contract import Store
 
-
-SHIPPED = Path(__file__).parents[2] / "mappings" / "users.json"
+    from es_simhash.store.protocol import Store
 
 
 # --- adding and asking -------------------------------------------------------------------------------------
@@ -81,24 +78,22 @@ def test_many_users_get_answers_of_their_own_in_one_call(seen: Any, ann: str) ->
 
 
 def test_some_hundred_users_are_one_read_and_one_write(store: Store, ann: str) -> None:
-    watched = Watched(store)
-    SeenItems(watched).add_many({f"{ann}-{n}": ["a"] for n in range(1_101)})
-    assert (watched.times_asked("fetch_users"), watched.times_asked("change_users")) == (3, 3)
+    reads, writes = before(store, "read_users"), before(store, "write_users")
+    SeenItems(store).add_many({f"{ann}-{n}": ["a"] for n in range(1_101)})
+    assert (len(reads), len(writes)) == (3, 3)
 
 
 # --- what is not written -----------------------------------------------------------------------------------
 
 
 def test_an_add_that_changes_nothing_writes_nothing(store: Store, ann: str) -> None:
-    watched = Watched(store)
-    seen = SeenItems(watched)
+    seen = SeenItems(store)
     seen.add(ann, ["a", "b"])
-    before = state_of(store, ann)
-    assert before is not None
-    watched.asked.clear()
+    former = state_of(store, ann)
+    assert former is not None
+    writes = before(store, "write_users")
     assert seen.add_many({ann: ["b", "a"]}).results == {ann: 0}
-    assert watched.times_asked("change_users") == 0
-    assert state_of(store, ann) == before
+    assert (writes, state_of(store, ann)) == ([], former)
 
 
 @pytest.mark.parametrize("verb", ["add", "forget", "clear", "rotate", "remove"])
@@ -192,11 +187,10 @@ def test_a_rotation_that_is_repeated_with_the_same_time_does_only_what_is_left(
 
 def test_a_user_who_can_t_be_rotated_is_named_and_the_others_are(store: Store, ann: str, clock: Clock) -> None:
     users = [ann, f"{ann}-2", f"{ann}-3"]
-    watched = Watched(store)
-    seen = SeenItems(watched)
+    seen = SeenItems(store)
     seen.add_many({user: ["a"] for user in users[:2]})
     # The last one is listed, by its time, and has no generation; that is to end, too.
-    store.change_users({users[2]: UserState((), clock.now)})
+    store.write_users({users[2]: UserState((), clock.now)})
     spoil(store, ann)
     clock.now += 1
     report = seen.rotate()
@@ -269,7 +263,7 @@ def test_another_configuration_is_refused_by_every_method(store: Store, ann: str
 
 def put_filter(store: Store, user: str, filter: BloomFilter) -> None:
     filter.add("a")
-    store.change_users({user: UserState((filter.to_bytes(),), filter.generation)})
+    store.write_users({user: UserState((filter.to_bytes(),), filter.generation)})
 
 
 def test_a_filter_of_another_configuration_is_named_and_the_other_users_are_stored(store: Store, ann: str) -> None:
@@ -300,9 +294,11 @@ def test_a_field_seen_of_somebody_elses_is_left_alone(client: Elasticsearch, ind
     mappings = {"properties": {"seen": {"properties": {"count": {"type": "long"}}}}}
     client.indices.create(index=index_name, mappings=mappings)
     seen = SeenItems(client, index=index_name)
-    for method in (seen.setup, lambda: seen.add("ann", ["a"])):
-        with pytest.raises(NotSetUp, match="another program uses the field"):
-            method()
+    with pytest.raises(StoreError, match="has a field `seen` that es_simhash did not make"):
+        seen.setup()
+    with pytest.raises(NotSetUp, match="run `es-simhash seen init"):
+        seen.add("ann", ["a"])
+    assert client.indices.get_mapping(index=index_name)[index_name]["mappings"] == mappings
 
 
 @pytest.mark.elasticsearch
@@ -311,17 +307,6 @@ def test_a_field_seen_of_another_type_is_an_error(client: Elasticsearch, index_n
     with pytest.raises(StoreError, match="seen"):
         SeenItems(client, index=index_name).setup()
     assert client.indices.get_mapping(index=index_name)[index_name]["mappings"].get("_meta") is None
-
-
-@pytest.mark.elasticsearch
-def test_the_mapping_file_applied_by_hand_is_what_the_package_makes(client: Elasticsearch, index_name: str) -> None:
-    client.indices.create(index=index_name, body=json.loads(SHIPPED.read_text(encoding="utf-8")))
-    seen = SeenItems(client, index=index_name)
-    assert (seen.setup(), seen.add("ann", ["a"])) == ("unchanged", 1)
-
-
-def test_the_mapping_file_is_of_the_default_configuration() -> None:
-    assert json.loads(SHIPPED.read_text(encoding="utf-8"))["mappings"] == SEEN.mapping(SeenConfig())
 
 
 @pytest.mark.elasticsearch

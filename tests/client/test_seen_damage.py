@@ -5,24 +5,22 @@ from __future__ import annotations
 import json
 import sqlite3
 from base64 import b64encode
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import Elasticsearch
-from es_simhash.contract import UserState
 
 from es_simhash import BloomFilter, SeenItems
-from es_simhash.errors import (
-    FilterFormatError,
-    InputError,
-    SchemeMismatch,
-)
-from tests.client import CONFIG, Source, Stores, memory, state_of
+from es_simhash.errors import FilterFormatError, InputError
+from es_simhash.store.types import UserState
+from tests.client import CONFIG, Source, memory, state_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from es_simhash.contract import Store
+    from elasticsearch import Elasticsearch
+
+    from es_simhash.store.protocol import Store
 
 
 # --- bad input ---------------------------------------------------------------------------------------------
@@ -108,7 +106,7 @@ def test_a_filter_with_a_flipped_bit_is_named_and_never_answers(store: Store, an
     filter.add("a")
     value = bytearray(filter.to_bytes())
     value[bit] ^= 1
-    store.change_users({ann: UserState((bytes(value),), 5)})
+    store.write_users({ann: UserState((bytes(value),), 5)})
     assert_unreadable(SeenItems(store), ann)
 
 
@@ -135,12 +133,13 @@ GOOD = b64encode(BloomFilter(100, CONFIG["error_rate"] / 3, generation=5).to_byt
     ],
     ids=lambda damage: json.dumps(damage).replace(GOOD, "…"),
 )
-def test_a_field_that_holds_something_else_is_named_and_never_answers(stores: Stores, ann: str, damage: Any) -> None:
-    address = stores.address("elasticsearch")
-    url, _, index = address.rpartition("/")
-    with Elasticsearch(url) as client, SeenItems(address) as seen:
-        client.index(index=index, id=ann, document={"seen": damage})
-        assert_unreadable(seen, ann)
+def test_a_field_that_holds_something_else_is_named_and_never_answers(
+    client: Elasticsearch, users: str, damage: Any
+) -> None:
+    seen = SeenItems(client, index=users, **CONFIG)
+    seen.setup()
+    client.index(index=users, id="ann", document={"seen": damage})
+    assert_unreadable(seen, "ann")
 
 
 @pytest.mark.parametrize(
@@ -156,24 +155,9 @@ def test_a_field_that_holds_something_else_is_named_and_never_answers(stores: St
         "UPDATE users SET newest = 'text' WHERE user = ?",
     ],
 )
-def test_a_row_that_holds_something_else_is_named_and_never_answers(stores: Stores, ann: str, damage: str) -> None:
-    with SeenItems(stores.address("sqlite")) as seen:
-        seen.add(ann, ["a"])
-        connection = sqlite3.connect(stores.address("sqlite").removeprefix("sqlite:///"))
-        with connection:
-            assert connection.execute(damage, [ann]).rowcount == 1
-        connection.close()
-        assert_unreadable(seen, ann)
-
-
-def test_a_configuration_that_can_t_be_read_is_an_error_of_ours(tmp_path: Path) -> None:
-    path = tmp_path / "users.db"
-    with SeenItems(f"sqlite:///{path}") as seen:
-        seen.setup()
-    for written in ({"capacity": 5, "colour": "blue"}, {"capacity": -5}, [5]):
-        connection = sqlite3.connect(path)
-        with connection:
-            connection.execute("UPDATE meta SET value = ? WHERE key = 'seen'", [json.dumps(written)])
-        connection.close()
-        with SeenItems(f"sqlite:///{path}") as seen, pytest.raises(SchemeMismatch, match="configuration of seen items"):
-            seen.unseen("ann", ["a"])
+def test_a_row_that_holds_something_else_is_named_and_never_answers(tmp_path: Path, damage: str) -> None:
+    with SeenItems(f"sqlite:///{tmp_path}/users.db", **CONFIG) as seen:
+        seen.add("ann", ["a"])
+        with closing(sqlite3.connect(tmp_path / "users.db")) as connection, connection:
+            assert connection.execute(damage, ["ann"]).rowcount == 1
+        assert_unreadable(seen, "ann")

@@ -26,7 +26,7 @@ WORDS = re.findall(
 MAX_DISTANCE = 7
 RULE = DuplicateRule(rule="fingerprint", max_distance=MAX_DISTANCE)
 BATCH = 5
-VERBS = ["_bulk", "_msearch", "_mget", "_refresh"]
+VERBS = ["_bulk", "_search", "_mget", "_refresh"]
 
 
 def story(rng: random.Random) -> list[str]:
@@ -84,7 +84,7 @@ def contents_of(client: Documents) -> dict[str, tuple[Any, ...]]:
 def unharmed(*runs: list[dict[str, Any]], **options: Any) -> tuple[list[Outcome], dict[str, tuple[Any, ...]]]:
     """The outcomes of some runs, and the contents after them, where nothing goes wrong."""
     outcomes: list[Outcome] = []
-    with Documents("sqlite:///:memory:") as client:
+    with Documents("memory://") as client:
         for documents in runs:
             outcomes += client.ingest(documents, rule=RULE, **keywords_of(options))
         return outcomes, contents_of(client)

@@ -157,7 +157,7 @@ def group(nodes: list[Node], killer: NodeKiller) -> Figures:
     """Group by one rule and by another, again and again."""
     figures = Figures()
     documents = news(120, seed=3)
-    with new_index(nodes) as address, opened(address, documents) as client, opened("sqlite:///:memory:") as reference:
+    with new_index(nodes) as address, opened(address, documents) as client, opened("memory://") as reference:
         reference.add_many(documents)
         while not killer.done:
             for each in (client, reference):
@@ -193,7 +193,7 @@ def remove(nodes: list[Node], killer: NodeKiller) -> Figures:
         with (
             new_index(nodes) as address,
             opened(address, documents) as client,
-            opened("sqlite:///:memory:") as reference,
+            opened("memory://") as reference,
         ):
             reference.add_many(documents)
             for each in (client, reference):

@@ -74,7 +74,7 @@ def test_backfill(mortal_node: Node) -> None:
 
 
 def test_group(mortal_node: Node, direct: str) -> None:
-    with Documents("sqlite:///:memory:") as reference, Documents(direct) as documents:
+    with Documents("memory://") as reference, Documents(direct) as documents:
         for client in (reference, documents):
             client.setup(rule="exact", keys=False)
             client.add_many(NEWS)
@@ -87,7 +87,7 @@ def test_group(mortal_node: Node, direct: str) -> None:
 
 
 def test_remove(mortal_node: Node, direct: str) -> None:
-    with Documents("sqlite:///:memory:") as reference:
+    with Documents("memory://") as reference:
         list(reference.ingest(NEWS, rule=RULE))
         reference.remove(GONE)
         expected = contents_of(reference)

@@ -62,7 +62,7 @@ _LETTER = ["dead_letter", "outcome", "reason", "place", "document", "line", "lin
 
 @cache
 def _stored() -> Documents:
-    documents = Documents("sqlite:///:memory:", scheme=SCHEME)
+    documents = Documents("memory://", scheme=SCHEME)
     more = [{"id": "b", "text": OTHER, "n": 10**310, "x": "a\0b", 'x"y': [1, None]}, {"id": "c", "text": "short"}]
     assert all(outcome.stored for outcome in documents.ingest([DOCUMENT, *more]))
     return documents
@@ -277,7 +277,7 @@ def _interrupted(folder: Path) -> bytes:
     """Return the bytes of the checkpoint of a run that was broken off."""
     path = folder / "input.jsonl"
     path.write_text("".join(json.dumps(each) + "\n" for each in _INPUT * 200))
-    outcomes = Documents("sqlite:///:memory:", scheme=SCHEME).ingest(read_file(path), checkpoint=str(folder / "whole"))
+    outcomes = Documents("memory://", scheme=SCHEME).ingest(read_file(path), checkpoint=str(folder / "whole"))
     for _ in range(600):
         next(outcomes)
     outcomes.close()

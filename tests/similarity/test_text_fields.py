@@ -22,7 +22,7 @@ def test_no_name_may_be_missing(given: Any) -> None:
 
 
 def test_the_text_of_two_fields_is_stored() -> None:
-    with Documents("sqlite:///:memory:") as documents:
+    with Documents("memory://") as documents:
         [outcome] = documents.ingest(
             [{"id": 1, "title": "暴雨", "body": "橙色预警"}], rule=DuplicateRule(text_field="title,body")
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import StoreUnavailable
+from es_simhash.errors import StoreUnavailable, TooLarge
 from es_simhash.retries import Waits
 from es_simhash.store.elastic.errors import error_of, index_fault, passes, reason_of
 from es_simhash.store.elastic.rows import if_version, operation, row_of_document, version_of
@@ -97,9 +97,18 @@ def bulk(connection: Connection, operations: Mapping[str, tuple[Any, ...]]) -> W
     left = dict(operations)
     while left:
         busy: dict[str, Any] = {}
-        for part in _parts(left):
+        parts = _parts(left)
+        while parts:
+            part = parts.pop(0)
             lines = [line for id in part for line in left[id]]
-            items = connection.send("POST", "_bulk", lines).get("items", [])
+            try:
+                items = connection.send("POST", "_bulk", lines).get("items", [])
+            except TooLarge as error:
+                if len(part) == 1:
+                    refused[part[0]] = str(error)
+                else:
+                    parts[:0] = part[: len(part) // 2], part[len(part) // 2 :]
+                continue
             if len(items) != len(part):
                 raise connection.wrong(f"{len(items)} results of {len(part)} operations")
             for id, item in zip(part, items, strict=True):

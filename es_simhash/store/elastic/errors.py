@@ -9,7 +9,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import AccessDenied, InputError, NotSetUp, SimhashError, StoreError, StoreUnavailable, set_up_by
+from es_simhash.errors import (
+    AccessDenied,
+    InputError,
+    NotSetUp,
+    SimhashError,
+    StoreError,
+    StoreUnavailable,
+    TooLarge,
+    set_up_by,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -128,7 +137,7 @@ def error_of(body: Any, status: int, name: str, credentials: str = "the credenti
     if passes(body, status):
         return StoreUnavailable(f"{name} is too busy or not ready (HTTP {status}, {why}): try again later")
     if status == 413:
-        return StoreError(
+        return TooLarge(
             f"{name} takes no request of this size (http.max_content_length): leave large fields out of the documents"
         )
     if status == 400 and types & _BAD_QUERY:
@@ -150,8 +159,8 @@ def index_fault(body: Any, status: int, name: str) -> SimhashError | None:
         )
     if _BLOCKED in types and status == 403:
         return StoreError(
-            f"{name} is blocked ({why}): remove the block (PUT {index}/_settings "
-            '{"index.blocks.write": null, "index.blocks.read_only": null}), then repeat'
+            f"{name} is blocked ({why}): remove the block (PUT {index}/_settings with null for each block that GET "
+            f"{index}/_settings shows), then repeat"
         )
     if "index_closed_exception" in types:
         return StoreError(f"{name}: the index is closed ({why}): open it (POST {index}/_open), then repeat")
@@ -163,7 +172,9 @@ def index_fault(body: Any, status: int, name: str) -> SimhashError | None:
             "each command"
         )
     if "index_not_found_exception" in types:
-        return NotSetUp(f"{name}: there is no such index: correct the name, or {set_up_by(name)}")
+        return NotSetUp(
+            f"{name}: there is no such index: correct the name, or {set_up_by(name)}", "there is no such index"
+        )
     return None
 
 

@@ -64,10 +64,7 @@ def kept_by(mapping: Mapping[str, Any], index: str, connection: Connection) -> D
     values = (mapping.get("_meta") or {}).get(META)
     if not isinstance(values, dict):
         if "simhash" in mapping.get("properties", {}):
-            raise StoreError(
-                f"the index {index} has a field `simhash` that es_simhash did not make, or its `_meta` was replaced: "
-                "use another index, or put the whole mapping again"
-            )
+            raise _foreign("simhash", index)
         return None
     description = from_json(values, connection.name)
     for part in _parts(description):
@@ -79,6 +76,14 @@ def kept_by(mapping: Mapping[str, Any], index: str, connection: Connection) -> D
                     f"{json.dumps(field)}: ingest it into an index that `es-simhash init` made"
                 )
     return description
+
+
+def _foreign(part: str, index: str) -> StoreError:
+    """Return the error for a field with our name that is not ours."""
+    return StoreError(
+        f"the index {index} has a field `{part}` that es_simhash did not make, or its `_meta` was replaced: use "
+        "another index, or put the whole mapping again"
+    )
 
 
 def set_up(connection: Connection, wanted: Description) -> str:
@@ -99,6 +104,9 @@ def set_up(connection: Connection, wanted: Description) -> str:
     changed = extended(stored, wanted, connection.name)
     if changed == stored:
         return "unchanged"
+    for part in set(_parts(changed)) - set(_parts(stored) if stored is not None else ()):
+        if part in mappings[name].get("properties", {}):
+            raise _foreign(part, name)
     connection.send("PUT", "_mapping", _mapping(changed, connection, mappings[name].get("_meta")))
     kept = kept_by(read_mappings(connection)[name], name, connection)
     extended(kept, wanted, connection.name)  # another program may have set it up in another way meanwhile

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from es_simhash.errors import InputError, StoreError, StoreUnavailable, one_line
+from es_simhash.errors import InputError, SimhashError, StoreError, StoreUnavailable, one_line
 from es_simhash.files import create_for_owner
 from es_simhash.retries import check_not_cancelled
 from es_simhash.store.description import not_set_up
@@ -144,6 +144,12 @@ class Database:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as error:  # a message of SQLite may quote damaged bytes
             raise self._store_error(one_line(error)) from error
+        except SimhashError:
+            raise
+        except (ValueError, TypeError, AttributeError, KeyError, OverflowError) as error:
+            raise StoreError(
+                f"{self.name} holds what es_simhash did not write ({one_line(error)}): restore the file from a copy"
+            ) from error
 
     def _store_error(self, reason: str) -> StoreError:
         if "locked" in reason or "busy" in reason:
