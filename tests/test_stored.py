@@ -23,7 +23,6 @@ from elasticsearch import Elasticsearch
 
 from es_simhash import BloomFilter, Documents, Fingerprinter, Scheme
 from es_simhash.fingerprinting.normalisation import compared_characters
-from es_simhash.fingerprinting.numbers import numbers_of_normalised, numbers_of_words
 from es_simhash.fingerprinting.scheme import CONFIRMED
 from es_simhash.fingerprinting.tokens import tokenize
 from es_simhash.fingerprinting.weights import weigh
@@ -75,9 +74,6 @@ def line_of(text: str, scheme: Scheme) -> dict[str, Any]:
         "fingerprint": fingerprint.hex,
         "digest": fingerprint.digest,
         "length": keys.length,
-        "numbers": [
-            sorted(found.elements()) for found in (numbers_of_normalised(normalised), numbers_of_words(normalised))
-        ],
         "keys": encoded(keys.values),
     }
 

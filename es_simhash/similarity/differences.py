@@ -1,0 +1,350 @@
+"""What stands in one text in the place of something else in another: contradictions.
+
+Two similar texts are aligned token by token. Where they differ, it counts what contradicts:
+
+- a number in the place of another number (``fingerprinting/numbers.py`` reads them);
+- a sign, a single letter or a letter's sign in the place of another one: ``<`` and ``>``, M and L, C++ and C#;
+- a negation that one of them has;
+- terms that exclude each other (``OPPOSITES``): 上 and 下, on and off, Monday and Tuesday.
+
+What only one of the texts has is no contradiction: a date line, a caption, numbers of a list. Counters and clocks change
+by themselves. In texts of ``LONG_ENOUGH`` word characters they are left out.
+
+A short text may have no contradiction. A longer one may have been revised (:meth:`Differences.contradict`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from es_simhash.fingerprinting.normalisation import without_links
+from es_simhash.fingerprinting.numbers import CHINESE, DATE, RAISED, WORDS, arabic_values, chinese_value, raised_value
+from es_simhash.similarity.edits import EXACT, pieces
+
+LONG_ENOUGH = 60
+"""Word characters of the shortest text in which counters and clocks do not count."""
+SHORT = 150
+"""Word characters of the longest text that may have no contradiction."""
+_SHARE = 0.2
+"""The most contradictions of a longer text, as a share of the numbers that stand in equal places."""
+_CHARACTERS = 400
+"""Word characters for each contradiction of a longer text."""
+_NARROW = 4
+"""Tokens of the longest difference in which a term contradicts another one. A longer one is another sentence."""
+
+NEGATIONS = frozenset("不没无未非勿 not no never without cannot nor nicht kein keine pas jamais sans не нет без".split()) | set("不没无未非勿")
+_NO_NEGATIONS = "不[仅但过断论管久少错同]|非常|非洲|无论|无锡|未来|未必"
+OPPOSITES: tuple[tuple[str, ...], ...] = tuple(
+    tuple(terms.split())
+    for terms in (
+        "上 下", "涨 跌", "升 降", "增 减", "多 少", "高 低", "大 小", "买 卖", "胜 负 平", "赢 输", "开 关 停", "进 出", "入 出",
+        "东 西 南 北 中", "左 右", "前 后", "男 女", "黑 白 红 蓝 绿 黄 灰 紫 粉 橙", "甲 乙 丙 丁 戊 己 庚 辛", "早 晚 午", "新 旧",
+        "冷 热", "正 负 反", "真 假", "春 夏 秋 冬", "父 母", "好 坏 差", "快 慢", "收 付 支", "内 外", "长 短", "强 弱", "轻 重", "远 近",
+        "有 无", "是 否", "阴 阳", "盈 亏", "优 劣", "加 减", "同 异", "先 后", "宽 窄", "厚 薄", "软 硬", "干 湿", "松 紧", "初 高",
+        "成功 失败", "允许 禁止", "同意 拒绝", "支持 反对", "赞成 反对", "批准 驳回", "通过 否决", "开始 结束", "启动 停止", "提前 推迟",
+        "扩大 缩小", "拉升 跳水", "合格 违规", "有效 失效", "打开 关闭", "月曜 火曜 水曜 木曜 金曜 土曜 日曜",
+        "월요일 화요일 수요일 목요일 금요일 토요일 일요일",
+        "monday tuesday wednesday thursday friday saturday sunday", "mon tue wed thu fri sat sun",
+        "january february march april may june july august september october november december",
+        "jan feb mar apr may jun jul aug sep oct nov dec", "first second third fourth fifth last", "am pm",
+        "montag dienstag mittwoch donnerstag freitag samstag sonntag", "lundi mardi mercredi jeudi vendredi samedi dimanche",
+        "lunes martes miércoles jueves viernes sábado domingo",
+        "понедельник вторник среда среду четверг пятница пятницу суббота субботу воскресенье",
+        "on off", "up down", "in out", "left right", "north south east west", "open closed", "opens closes", "true false",
+        "yes no", "increase decrease", "increased decreased", "rise fall", "rises falls", "rose fell", "higher lower",
+        "more less fewer", "buy sell", "win lose", "wins loses", "won lost", "before after", "with without", "enable disable",
+        "enabled disabled", "allowed forbidden", "accept reject", "accepted rejected", "all none", "always never", "minimum maximum",
+        "min max", "hot cold", "old new", "male female", "men women", "black white red blue green yellow grey gray pink",
+        "pro plus max mini ultra lite air se", "north south", "above below", "include exclude", "includes excludes",
+    )
+)  # fmt: skip
+_GROUPS: dict[str, set[int]] = {}
+for _number, _terms in enumerate(OPPOSITES):
+    for _term in _terms:
+        _GROUPS.setdefault(_term, set()).add(_number)
+
+_COUNTED = "阅读|浏览|点击|评论|点赞|转发|分享|收藏|播放|访问|围观|人气|热度|views?|reads?|comments?|likes?|shares?"
+_SIZE = r"[0-9][0-9,.]*[万亿kw]?\+?"
+_CHANGES = re.compile(
+    rf"(?:{_COUNTED})(?:量|数|次数)?[ :(]*{_SIZE}(?![0-9.,]|[个本部页篇章遍年月日天分小秒项种位名人户家套份万千百余多元%‰])[次)]*"
+    rf"|(?<![0-9]){_SIZE} ?(?:次|人)?(?:{_COUNTED})(?![a-z])(?:量|数)?"
+    r"|[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
+)
+_LATIN = "a-z\u00df-\u024f\u0370-\u03ff\u0400-\u052f\u0590-\u08ff\u0900-\u0965\u0970-\u0dff"
+_TOKEN = re.compile(
+    rf"(?P<sign>(?<![0-9{_LATIN})])[+\-\u2212\u2013])?(?P<digits>\d{{1,3}}(?:[ ,]\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:[.,:/-]\d+)*)"
+    rf"(?P<raised>[{RAISED}]*)(?P<sizes>[百千万亿]*) ?(?P<percent>[%‰]?)"
+    rf"|(?P<alone>[{RAISED}\u2460-\u2473\u2776-\u277f])"
+    rf"|(?:(?P<parts>[{CHINESE}]+)分之)(?P<share>[{CHINESE}]+)"
+    rf"|(?P<chinese>[{CHINESE}]+)(?:点(?P<decimals>[{CHINESE}]+))?"
+    rf"|(?P<weekday>(?:周|星期|礼拜)[日天])"
+    rf"|(?P<word>[{_LATIN}]+(?:'[{_LATIN}]+)*(?:[+#]+|-(?![\w \n]|$)|-(?=[\u3400-\u9fff]))?|{_NO_NEGATIONS}|[月火水木金土日]曜|[월화수목금토일]요일)"
+    r"|(?P<symbol>[<>\u2264\u2265=\u2260]=?|[+*\u00d7\u00f7\u00b1\u221a\u2713\u2714\u2717\u2718\u25cb]|(?<=\()-(?=\))|(?<= )-(?= ))"
+    r"|(?P<character>\w)"
+)
+
+
+_UNITS_OF_DATES = frozenset("年月日号")
+
+
+class Token(NamedTuple):
+    """A token of a text.
+
+    :param kind: n for a number, w for a word, s for a sign, c for a character.
+    :param value: what is compared.
+    :param written: as it stands in the text.
+    :param date: it is a number of a date.
+    """
+
+    kind: str
+    value: str
+    written: str
+    date: bool = False
+
+
+class Reading:
+    """A normalised text as its tokens.
+
+    :param length: its word characters.
+    """
+
+    def __init__(self, normalised: str, length: int) -> None:
+        self.length = length
+        self._normalised = normalised
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """The tokens, in order."""
+        text = without_links(self._normalised)
+        if self.length >= LONG_ENOUGH:
+            text = _CHANGES.sub(" ", text)
+        found: list[Token] = []
+        for match in _TOKEN.finditer(text):
+            found += _tokens(match)
+        return found
+
+
+def _tokens(match: re.Match[str]) -> list[Token]:
+    kind, written = match.lastgroup or "", match[0]
+    date = match.string[match.end() : match.end() + 1] in _UNITS_OF_DATES
+    if kind in ("character", "symbol"):
+        return [Token(kind[0], written, written)]
+    if kind == "word":
+        number = WORDS.get(written)
+        return [Token("w", written, written) if number is None else Token("n", number, written)]
+    if kind == "weekday":
+        return [Token("n", "7", written, True)]
+    if match["digits"]:
+        values = arabic_values(*match.group("sign", "digits", "raised", "sizes", "percent"))
+        if len(values) == 1:
+            return [Token("n", values[0], written, date)]
+        return [Token("n", value, value, date or DATE.fullmatch(match["digits"]) is not None) for value in values]
+    if kind == "alone":
+        return [Token("n", raised_value(written), written)]
+    value = chinese_value(match["parts"] or match["chinese"], match["share"] or "", match["decimals"] or "")
+    if value is not None:
+        return [Token("n", value, written, date)]
+    run = match["chinese"]
+    if match["decimals"] and (value := chinese_value(run)) is not None:  # 三点五十
+        rest = written[len(run) + 1 :]
+        return [Token("n", value, run), Token("c", "点", "点"), Token("n", chinese_value(rest) or rest, rest)]
+    return [Token("c", character, character) for character in written]
+
+
+class Difference(NamedTuple):
+    """What differs at one place: what each text has there, perhaps nothing."""
+
+    a: str
+    b: str
+
+
+@dataclass(frozen=True)
+class Differences:
+    """The differences of two texts.
+
+    :param contradictions: what stands in the place of something else, in order.
+    :param others: what only one of the texts has, or has in other words.
+    :param numbers: how many of the contradictions are of numbers.
+    :param equal_numbers: how many equal numbers stand in equal places.
+    :param dates: one of the contradictions is of a date.
+    :param length: word characters of the shorter text.
+    """
+
+    contradictions: tuple[Difference, ...]
+    others: tuple[Difference, ...]
+    numbers: int
+    equal_numbers: int
+    dates: bool
+    length: int
+
+    @property
+    def contradict(self) -> bool:
+        """The texts say too much that contradicts for copies.
+
+        In a text of up to ``SHORT`` word characters that is one contradiction. A longer one may have some: a fifth of the
+        numbers in equal places, or one for each 400 characters. None if nothing but contradictions differs, and a date
+        is one of them: the notice of the next day.
+        """
+        count = len(self.contradictions)
+        if not count:
+            return False
+        if self.length <= SHORT or (self.dates and not self.others):
+            return True
+        by_length = self.length // _CHARACTERS
+        allowed = max(int(_SHARE * (self.equal_numbers + self.numbers)), min(by_length, self.equal_numbers))
+        return self.numbers > allowed or count - self.numbers > by_length
+
+
+def differences(a: Reading, b: Reading) -> Differences:
+    """Return the differences of two texts. Which of them comes first makes no difference but for the sides."""
+    first, second = a.tokens, b.tokens
+    if swapped := first > second:
+        first, second = second, first
+    contradictions: list[Difference] = []
+    others: list[Difference] = []
+    numbers, equal, dates = 0, 0, False
+    at = 0
+    for start, end, other_start, other_end in _places(first, second):
+        equal += sum(token.kind == "n" for token in first[at:start])
+        at = end
+        ours, theirs = first[start:end], second[other_start:other_end]
+        differing, count = _contradictions(ours, theirs)
+        numbers += count
+        for one, other in differing:
+            contradictions.append(Difference(one, other))
+        if count:
+            dates = dates or any(token.date for token in (*ours, *theirs))
+        if not differing or max(len(ours), len(theirs)) > len(differing):
+            others.append(Difference(_written(ours), _written(theirs)))
+    equal += sum(token.kind == "n" for token in first[at:])
+    if swapped:
+        contradictions = [Difference(b, a) for a, b in contradictions]
+        others = [Difference(b, a) for a, b in others]
+    return Differences(
+        tuple(contradictions), tuple(others), numbers, equal, dates, min(a.length, b.length)
+    )
+
+
+def _places(a: Sequence[Token], b: Sequence[Token]) -> list[tuple[int, int, int, int]]:
+    """Return where the texts differ: from and to in each of them."""
+    from rapidfuzz.distance import Levenshtein
+
+    codes: dict[str, str] = {}
+    one, other = (
+        "".join([codes.setdefault(t.value, chr(0x10000 + len(codes) % 0x100000)) for t in tokens]) for tokens in (a, b)
+    )
+    head = _common(one, other)
+    tail = _common(one[head:][::-1], other[head:][::-1])
+    places: list[tuple[int, int, int, int]] = []
+    start = other_start = head
+    for piece, counterpart in _windows(one[head : len(one) - tail], other[head : len(other) - tail]):
+        for tag, first, last, other_first, other_last in Levenshtein.opcodes(piece, counterpart):
+            if tag == "equal":
+                continue
+            place = (start + first, start + last, other_start + other_first, other_start + other_last)
+            if places and places[-1][1] == place[0] and places[-1][3] == place[2]:
+                place = (places[-1][0], place[1], places[-1][2], place[3])
+                places.pop()
+            places.append(place)
+        start, other_start = start + len(piece), other_start + len(counterpart)
+    return places
+
+
+def _common(a: str, b: str) -> int:
+    """Return how many characters at the beginning are equal."""
+    if a == b:
+        return len(a)
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if a[low:middle] == b[low:middle] else (low, middle - 1)
+    return low
+
+
+def _windows(a: str, b: str) -> list[tuple[str, str]]:
+    """Return the pieces that are aligned: whole up to ``EXACT`` tokens, and none is longer."""
+    if max(len(a), len(b)) <= EXACT:
+        return [(a, b)]
+    return [
+        (piece[start : start + EXACT], other[start : start + EXACT])
+        for piece, other in pieces(a, b)
+        for start in range(0, max(len(piece), len(other), 1), EXACT)
+    ]
+
+
+def _contradictions(a: Sequence[Token], b: Sequence[Token]) -> tuple[list[tuple[str, str]], int]:
+    """Return what contradicts at one place, and how many of that are numbers."""
+    if min(len(a), len(b)) == 1 and _joined(a) == _joined(b):  # a space or a line break inside a number
+        return [], 0
+    numbers = _numbers(a, b)
+    if numbers:
+        return numbers, len(numbers)
+    if max(len(a), len(b)) > _NARROW:
+        return [], 0
+    found = [
+        (one.written, other.written)
+        for one, other in zip(a, b, strict=False)
+        if one.kind != "n" and other.kind != "n" and _exclude(one.value, other.value, one.kind + other.kind)
+    ]
+    if not found and _opposite(_joined(a), _joined(b), a, b):
+        found = [(_written(a), _written(b))]
+    negated, other_negated = (sum(_is_negation(token) for token in tokens) for tokens in (a, b))
+    if not found and negated != other_negated:
+        found = [(_written(a), _written(b))]
+    return found, 0
+
+
+def _numbers(a: Sequence[Token], b: Sequence[Token]) -> list[tuple[str, str]]:
+    """Return the numbers in the place of other numbers."""
+    if max(len(a), len(b)) <= _NARROW:
+        a, b = ([token for token in tokens if token.kind == "n"] for tokens in (a, b))
+    return [
+        (one.written, other.written)
+        for one, other in zip(a, b, strict=False)
+        if one.kind == other.kind == "n" and one.value != other.value
+    ]
+
+
+def _exclude(a: str, b: str, kinds: str) -> bool:
+    """Return whether one token excludes another one in its place."""
+    if a == b:
+        return False
+    if kinds == "ss":
+        return True
+    if _SIZED.fullmatch(a) and _SIZED.fullmatch(b):
+        return {a, b} != {"a", "i"}
+    if kinds == "ww" and a.rstrip("+#-") == b.rstrip("+#-"):
+        return True
+    return bool(_GROUPS.get(a, frozenset()) & _GROUPS.get(b, frozenset()))
+
+
+_SIZED = re.compile("[a-z]|x+[sml]")
+
+
+def _opposite(joined: str, other_joined: str, a: Sequence[Token], b: Sequence[Token]) -> bool:
+    """Return whether terms of several characters exclude each other."""
+    return any(
+        other != term and other in other_joined
+        for term, groups in _GROUPS.items()
+        if len(term) > 1 and not term.isascii() and term in joined
+        for group in groups
+        for other in OPPOSITES[group]
+    )
+
+
+def _is_negation(token: Token) -> bool:
+    return token.value in NEGATIONS or token.value.endswith("n't")
+
+
+def _joined(tokens: Sequence[Token]) -> str:
+    return "".join([token.written for token in tokens])
+
+
+def _written(tokens: Sequence[Token]) -> str:
+    """Return what the tokens say, for people."""
+    words = [token.written for token in tokens]
+    return "".join(f" {word} " if word.isascii() and word.isalpha() else word for word in words).replace("  ", " ").strip()
