@@ -32,7 +32,7 @@ WORDS = {word: str(value) for value, word in enumerate(_NUMERALS.split(), start=
 """English numerals."""
 
 _THOUSANDS = re.compile(r"\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?")
-DATE = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})")
+_DATE = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})")
 
 
 def arabic_values(sign: str | None, digits: str, raised: str, sizes: str, percent: str) -> list[str]:
@@ -50,7 +50,7 @@ def arabic_values(sign: str | None, digits: str, raised: str, sizes: str, percen
         digits = "".join(str(unicodedata.decimal(character, character)) for character in digits)
     if _THOUSANDS.fullmatch(digits):
         digits = re.sub("[, ]", "", digits)
-    elif (date := DATE.fullmatch(digits)) is not None:
+    elif (date := _DATE.fullmatch(digits)) is not None:
         return [part.lstrip("0") or "0" for part in date.groups()]
     elif re.fullmatch("[0-9-]+", digits) and len(digits) - digits.count("-") >= _TELEPHONE:
         digits = digits.replace("-", "")

@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from es_simhash.fingerprinting.normalisation import without_links
-from es_simhash.fingerprinting.numbers import CHINESE, DATE, RAISED, WORDS, arabic_values, chinese_value, raised_value
+from es_simhash.fingerprinting.numbers import CHINESE, RAISED, WORDS, arabic_values, chinese_value, raised_value
 from es_simhash.similarity.edits import EXACT, pieces
 
 LONG_ENOUGH = 60
@@ -88,22 +88,17 @@ _TOKEN = re.compile(
 )
 
 
-_UNITS_OF_DATES = frozenset("年月日号")
-
-
 class Token(NamedTuple):
     """A token of a text.
 
     :param kind: n for a number, w for a word, s for a sign, c for a character.
     :param value: what is compared.
     :param written: as it stands in the text.
-    :param date: it is a number of a date.
     """
 
     kind: str
     value: str
     written: str
-    date: bool = False
 
 
 class Reading:
@@ -130,24 +125,23 @@ class Reading:
 
 def _tokens(match: re.Match[str]) -> list[Token]:
     kind, written = match.lastgroup or "", match[0]
-    date = match.string[match.end() : match.end() + 1] in _UNITS_OF_DATES
     if kind in ("character", "symbol"):
         return [Token(kind[0], written, written)]
     if kind == "word":
         number = WORDS.get(written)
         return [Token("w", written, written) if number is None else Token("n", number, written)]
     if kind == "weekday":
-        return [Token("n", "7", written, True)]
+        return [Token("n", "7", written)]
     if match["digits"]:
         values = arabic_values(*match.group("sign", "digits", "raised", "sizes", "percent"))
         if len(values) == 1:
-            return [Token("n", values[0], written, date)]
-        return [Token("n", value, value, date or DATE.fullmatch(match["digits"]) is not None) for value in values]
+            return [Token("n", values[0], written)]
+        return [Token("n", value, value) for value in values]
     if kind == "alone":
         return [Token("n", raised_value(written), written)]
     value = chinese_value(match["parts"] or match["chinese"], match["share"] or "", match["decimals"] or "")
     if value is not None:
-        return [Token("n", value, written, date)]
+        return [Token("n", value, written)]
     run = match["chinese"]
     if match["decimals"] and (value := chinese_value(run)) is not None:  # 三点五十
         rest = written[len(run) + 1 :]
@@ -170,7 +164,6 @@ class Differences:
     :param others: what only one of the texts has, or has in other words.
     :param numbers: how many of the contradictions are of numbers.
     :param equal_numbers: how many equal numbers stand in equal places.
-    :param dates: one of the contradictions is of a date.
     :param length: word characters of the shorter text.
     """
 
@@ -178,21 +171,20 @@ class Differences:
     others: tuple[Difference, ...]
     numbers: int
     equal_numbers: int
-    dates: bool
     length: int
 
     @property
     def contradict(self) -> bool:
         """The texts say too much that contradicts for copies.
 
-        In a text of up to ``SHORT`` word characters that is one contradiction. A longer one may have some: a fifth of the
-        numbers in equal places, or one for each 400 characters. None if nothing but contradictions differs, and a date
-        is one of them: the notice of the next day.
+        In a text of up to ``SHORT`` word characters that is one contradiction, and in any text if nothing else differs:
+        that is the notice of the next day. A longer one that was revised may have some: a fifth of the numbers in
+        equal places, or one for each 400 characters.
         """
         count = len(self.contradictions)
         if not count:
             return False
-        if self.length <= SHORT or (self.dates and not self.others):
+        if self.length <= SHORT or not self.others:
             return True
         by_length = self.length // _CHARACTERS
         allowed = max(int(_SHARE * (self.equal_numbers + self.numbers)), min(by_length, self.equal_numbers))
@@ -206,7 +198,7 @@ def differences(a: Reading, b: Reading) -> Differences:
         first, second = second, first
     contradictions: list[Difference] = []
     others: list[Difference] = []
-    numbers, equal, dates = 0, 0, False
+    numbers = equal = 0
     at = 0
     for start, end, other_start, other_end in _places(first, second):
         equal += sum(token.kind == "n" for token in first[at:start])
@@ -216,8 +208,6 @@ def differences(a: Reading, b: Reading) -> Differences:
         numbers += count
         for one, other in differing:
             contradictions.append(Difference(one, other))
-        if count:
-            dates = dates or any(token.date for token in (*ours, *theirs))
         if not differing or max(len(ours), len(theirs)) > len(differing):
             others.append(Difference(_written(ours), _written(theirs)))
     equal += sum(token.kind == "n" for token in first[at:])
@@ -225,7 +215,7 @@ def differences(a: Reading, b: Reading) -> Differences:
         contradictions = [Difference(b, a) for a, b in contradictions]
         others = [Difference(b, a) for a, b in others]
     return Differences(
-        tuple(contradictions), tuple(others), numbers, equal, dates, min(a.length, b.length)
+        tuple(contradictions), tuple(others), numbers, equal, min(a.length, b.length)
     )
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting import normalisation
-from es_simhash.fingerprinting.characters import SCRIPTS
+from es_simhash.fingerprinting.characters import SCRIPTS, radicals
 from es_simhash.fingerprinting.normalisation import (
     LONGEST_FOLDED,
     MARKS_IN_A_ROW,
@@ -52,10 +52,23 @@ INVISIBLE = [
         (0xFE00, 0xFE0F),  # variation selectors
         (0xFEFF, 0xFEFF),  # byte-order mark
         (0xFFF9, 0xFFFB),  # interlinear annotation
+        (0x115F, 0x1160),  # fillers of Hangul
+        (0x3164, 0x3164),
+        (0xFFA0, 0xFFA0),
+        (0x0334, 0x0336),  # lines through a character
+        (0x0640, 0x0640),  # tatweel
+        (0x064B, 0x0652),  # vowel signs of Arabic
+        (0x0670, 0x0670),
+        (0x0591, 0x05BD),  # points of Hebrew
+        (0x05BF, 0x05BF),
+        (0x05C1, 0x05C2),
+        (0x05C4, 0x05C5),
+        (0x05C7, 0x05C7),
         (0xE0100, 0xE01EF),  # ideographic variation selectors
     )
     for code in range(first, last + 1)
 ]
+AS_WRITTEN = "²³¹¼½¾⁰⁴-⁹₀-₉⅐-⅟↉①-⑳⓪㉑-㉟㊀-㊿\U0001f200-\U0001f2ff"
 SPACES = " \t\n\r\x0b\x0c\x1c\x85\u00a0\u2003\u2028\u3000"
 # Characters that NFKC, case folding or the full-width shortcut have something to do with, beside any others.
 AWKWARD = (
@@ -93,8 +106,10 @@ SIMPLIFIED = {
 def plain_normalise(text: str, script: str = "simplified") -> str:
     """Rule for rule and character for character, without shortcuts."""
     visible = "".join(character for character in text if character not in INVISIBLE)
-    compatible = unicodedata.normalize("NFKC", plain_cut(visible))
-    folded = plain_cut(unicodedata.normalize("NFKC", compatible.casefold()))
+    visible = re.sub("([0-9])\u20e3", lambda match: "⓪①②③④⑤⑥⑦⑧⑨"[int(match[1])], visible)
+    visible = re.sub("(?<=[mM])[²³]", lambda match: {"²": "2", "³": "3"}[match[0]], visible)
+    folded = plain_cut("".join(map(plain_folded, re.split(f"([{AS_WRITTEN}])", plain_cut(visible)))))
+    folded = "".join(radicals().get(ord(character), character) for character in folded)
     plain = "".join(
         {"‘": "'", "’": "'", "“": '"', "”": '"', "‐": "-"}.get(character, character) for character in folded
     )
@@ -104,6 +119,14 @@ def plain_normalise(text: str, script: str = "simplified") -> str:
     return "".join(
         character for place, character in enumerate(plain) if character != " " or plain_space_stays(plain, place)
     )
+
+
+def plain_folded(text: str) -> str:
+    if re.fullmatch(f"[{AS_WRITTEN}]", text):
+        return text
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    visible = "".join(character for character in folded if character not in INVISIBLE)
+    return folded if visible == folded else plain_folded(visible)
 
 
 def plain_cut(text: str) -> str:
