@@ -35,7 +35,7 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?")
 _DATE = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})")
 
 
-def arabic_values(sign: str | None, digits: str, raised: str, sizes: str, percent: str) -> list[str]:
+def arabic_values(sign: str | None, digits: str, raised: str, sizes: str, percent: str | None) -> list[str]:
     """Return the values of what is written in digits: more than one for a date, a time, a range or a list.
 
     >>> arabic_values("", "1,200.50", "", "", ""), arabic_values("-", "3.5", "", "亿", "")
@@ -60,7 +60,7 @@ def arabic_values(sign: str | None, digits: str, raised: str, sizes: str, percen
     parts = [first, *others]
     values = [_plain(part, "") for part in parts[:-1]] + [_plain(parts[-1], sizes)]
     values[0] = ("-" if sign and sign != "+" else "") + values[0]
-    values[-1] += raised + percent
+    values[-1] += raised + (percent or "")
     return values
 
 

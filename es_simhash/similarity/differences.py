@@ -16,14 +16,16 @@ A short text may have no contradiction. A longer one may have been revised (:met
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from es_simhash.fingerprinting.normalisation import without_links
 from es_simhash.fingerprinting.numbers import CHINESE, RAISED, WORDS, arabic_values, chinese_value, raised_value
 from es_simhash.similarity.edits import EXACT, pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LONG_ENOUGH = 60
 """Word characters of the shortest text in which counters and clocks do not count."""
@@ -36,7 +38,9 @@ _CHARACTERS = 400
 _NARROW = 4
 """Tokens of the longest difference in which a term contradicts another one. A longer one is another sentence."""
 
-NEGATIONS = frozenset("不没无未非勿 not no never without cannot nor nicht kein keine pas jamais sans не нет без".split()) | set("不没无未非勿")
+NEGATIONS = frozenset(
+    ["不没无未非勿", "not", "no", "never", "without", "cannot", "nor", "nicht", "kein", "keine", "pas", "jamais", "sans", "не", "нет", "без"]
+) | set("不没无未非勿")
 _NO_NEGATIONS = "不[仅但过断论管久少错同]|非常|非洲|无论|无锡|未来|未必"
 OPPOSITES: tuple[tuple[str, ...], ...] = tuple(
     tuple(terms.split())
@@ -77,7 +81,7 @@ _CHANGES = re.compile(
 _LATIN = "a-z\u00df-\u024f\u0370-\u03ff\u0400-\u052f\u0590-\u08ff\u0900-\u0965\u0970-\u0dff"
 _TOKEN = re.compile(
     rf"(?P<sign>(?<![0-9{_LATIN})])[+\-\u2212\u2013])?(?P<digits>\d{{1,3}}(?:[ ,]\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:[.,:/-]\d+)*)"
-    rf"(?P<raised>[{RAISED}]*)(?P<sizes>[百千万亿]*) ?(?P<percent>[%‰]?)"
+    rf"(?P<raised>[{RAISED}]*)(?P<sizes>[百千万亿]*)(?: ?(?P<percent>[%‰]))?"
     rf"|(?P<alone>[{RAISED}\u2460-\u2473\u2776-\u277f])"
     rf"|(?:(?P<parts>[{CHINESE}]+)分之)(?P<share>[{CHINESE}]+)"
     rf"|(?P<chinese>[{CHINESE}]+)(?:点(?P<decimals>[{CHINESE}]+))?"
@@ -214,9 +218,7 @@ def differences(a: Reading, b: Reading) -> Differences:
     if swapped:
         contradictions = [Difference(b, a) for a, b in contradictions]
         others = [Difference(b, a) for a, b in others]
-    return Differences(
-        tuple(contradictions), tuple(others), numbers, equal, min(a.length, b.length)
-    )
+    return Differences(tuple(contradictions), tuple(others), numbers, equal, min(a.length, b.length))
 
 
 def _places(a: Sequence[Token], b: Sequence[Token]) -> list[tuple[int, int, int, int]]:
@@ -280,7 +282,7 @@ def _contradictions(a: Sequence[Token], b: Sequence[Token]) -> tuple[list[tuple[
         for one, other in zip(a, b, strict=False)
         if one.kind != "n" and other.kind != "n" and _exclude(one.value, other.value, one.kind + other.kind)
     ]
-    if not found and _opposite(_joined(a), _joined(b), a, b):
+    if not found and _opposite(_joined(a), _joined(b)):
         found = [(_written(a), _written(b))]
     negated, other_negated = (sum(_is_negation(token) for token in tokens) for tokens in (a, b))
     if not found and negated != other_negated:
@@ -315,7 +317,7 @@ def _exclude(a: str, b: str, kinds: str) -> bool:
 _SIZED = re.compile("[a-z]|x+[sml]")
 
 
-def _opposite(joined: str, other_joined: str, a: Sequence[Token], b: Sequence[Token]) -> bool:
+def _opposite(joined: str, other_joined: str) -> bool:
     """Return whether terms of several characters exclude each other."""
     return any(
         other != term and other in other_joined
@@ -337,4 +339,6 @@ def _joined(tokens: Sequence[Token]) -> str:
 def _written(tokens: Sequence[Token]) -> str:
     """Return what the tokens say, for people."""
     words = [token.written for token in tokens]
-    return "".join(f" {word} " if word.isascii() and word.isalpha() else word for word in words).replace("  ", " ").strip()
+    return (
+        "".join(f" {word} " if word.isascii() and word.isalpha() else word for word in words).replace("  ", " ").strip()
+    )

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from elasticsearch import Elasticsearch
+from es_simhash.stores.address import open_store
 
 from es_simhash import AsyncSeenItems, SeenItems
 from es_simhash.retries import Patience
-from es_simhash.stores.address import open_store
 from tests.client import PROFILE, Called, Clock, Stores
 
 if TYPE_CHECKING:

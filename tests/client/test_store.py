@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from es_simhash.contract import Scan
 
 from es_simhash import Documents, StoreUnavailable
-from es_simhash.contract import Scan
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
 
