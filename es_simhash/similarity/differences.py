@@ -39,7 +39,24 @@ _NARROW = 4
 """Tokens of the longest difference in which a term contradicts another one. A longer one is another sentence."""
 
 NEGATIONS = frozenset(
-    ["不没无未非勿", "not", "no", "never", "without", "cannot", "nor", "nicht", "kein", "keine", "pas", "jamais", "sans", "не", "нет", "без"]
+    [
+        "不没无未非勿",
+        "not",
+        "no",
+        "never",
+        "without",
+        "cannot",
+        "nor",
+        "nicht",
+        "kein",
+        "keine",
+        "pas",
+        "jamais",
+        "sans",
+        "не",
+        "нет",
+        "без",
+    ]
 ) | set("不没无未非勿")
 _NO_NEGATIONS = "不[仅但过断论管久少错同]|非常|非洲|无论|无锡|未来|未必"
 OPPOSITES: tuple[tuple[str, ...], ...] = tuple(
@@ -78,9 +95,12 @@ _CHANGES = re.compile(
     rf"|(?<![0-9]){_SIZE} ?(?:次|人)?(?:{_COUNTED})(?![a-z])(?:量|数)?"
     r"|[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
 )
+_DIGIT = re.compile("[0-9]")
+_CLAUSE = re.compile("[^,。;!?]+[,。;!?]*|[,。;!?]+")
 _LATIN = "a-z\u00df-\u024f\u0370-\u03ff\u0400-\u052f\u0590-\u08ff\u0900-\u0965\u0970-\u0dff"
 _TOKEN = re.compile(
-    rf"(?P<sign>(?<![0-9{_LATIN})])[+\-\u2212\u2013])?(?P<digits>\d{{1,3}}(?:[ ,]\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:[.,:/-]\d+)*)"
+    rf"(?P<character>(?![{CHINESE}周星礼月火水木金土日不非无未])[\u3400-\u9fff])"  # most characters: seen at once
+    rf"|(?P<sign>(?<![0-9{_LATIN})])[+\-\u2212\u2013])?(?P<digits>\d{{1,3}}(?:[ ,]\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:[.,:/-]\d+)*)"
     rf"(?P<raised>[{RAISED}]*)(?P<sizes>[百千万亿]*)(?: ?(?P<percent>[%‰]))?"
     rf"|(?P<alone>[{RAISED}\u2460-\u2473\u2776-\u277f])"
     rf"|(?:(?P<parts>[{CHINESE}]+)分之)(?P<share>[{CHINESE}]+)"
@@ -88,7 +108,7 @@ _TOKEN = re.compile(
     rf"|(?P<weekday>(?:周|星期|礼拜)[日天])"
     rf"|(?P<word>[{_LATIN}]+(?:'[{_LATIN}]+)*(?:[+#]+|-(?![\w \n]|$)|-(?=[\u3400-\u9fff]))?|{_NO_NEGATIONS}|[月火水木金土日]曜|[월화수목금토일]요일)"
     r"|(?P<symbol>[<>\u2264\u2265=\u2260]=?|[+*\u00d7\u00f7\u00b1\u221a\u2713\u2714\u2717\u2718\u25cb]|(?<=\()-(?=\))|(?<= )-(?= ))"
-    r"|(?P<character>\w)"
+    r"|(?P<other>\w)"
 )
 
 
@@ -106,7 +126,7 @@ class Token(NamedTuple):
 
 
 class Reading:
-    """A normalised text as its tokens.
+    """A normalised text, cut into clauses.
 
     :param length: its word characters.
     """
@@ -116,10 +136,19 @@ class Reading:
         self._normalised = normalised
 
     @cached_property
+    def clauses(self) -> list[str]:
+        """The clauses, in order, without links."""
+        return _CLAUSE.findall(without_links(self._normalised))
+
+    @cached_property
     def tokens(self) -> list[Token]:
-        """The tokens, in order."""
-        text = without_links(self._normalised)
-        if self.length >= LONG_ENOUGH:
+        """The tokens of the whole text, in order."""
+        return self.read(0, len(self.clauses))
+
+    def read(self, start: int, end: int) -> list[Token]:
+        """Return the tokens of some clauses. In a long text they are without counters and clocks."""
+        text = "".join(self.clauses[start:end])
+        if self.length >= LONG_ENOUGH and _DIGIT.search(text):
             text = _CHANGES.sub(" ", text)
         found: list[Token] = []
         for match in _TOKEN.finditer(text):
@@ -129,8 +158,8 @@ class Reading:
 
 def _tokens(match: re.Match[str]) -> list[Token]:
     kind, written = match.lastgroup or "", match[0]
-    if kind in ("character", "symbol"):
-        return [Token(kind[0], written, written)]
+    if kind in ("character", "other", "symbol"):
+        return [Token("s" if kind == "symbol" else "c", written, written)]
     if kind == "word":
         number = WORDS.get(written)
         return [Token("w", written, written) if number is None else Token("n", number, written)]
@@ -167,7 +196,7 @@ class Differences:
     :param contradictions: what stands in the place of something else, in order.
     :param others: what only one of the texts has, or has in other words.
     :param numbers: how many of the contradictions are of numbers.
-    :param equal_numbers: how many equal numbers stand in equal places.
+    :param equal_numbers: how many other numbers the text has that has fewer; 0 if that decides nothing.
     :param length: word characters of the shorter text.
     """
 
@@ -196,38 +225,40 @@ class Differences:
 
 
 def differences(a: Reading, b: Reading) -> Differences:
-    """Return the differences of two texts. Which of them comes first makes no difference but for the sides."""
-    first, second = a.tokens, b.tokens
-    if swapped := first > second:
-        first, second = second, first
+    """Return the differences of two texts. Which of them comes first makes no difference but for the sides.
+
+    The clauses are aligned first. Only those that differ are read.
+    """
+    first, second = (b, a) if (swapped := a.clauses > b.clauses) else (a, b)
     contradictions: list[Difference] = []
     others: list[Difference] = []
-    numbers = equal = 0
-    at = 0
-    for start, end, other_start, other_end in _places(first, second):
-        equal += sum(token.kind == "n" for token in first[at:start])
-        at = end
-        ours, theirs = first[start:end], second[other_start:other_end]
-        differing, count = _contradictions(ours, theirs)
-        numbers += count
-        for one, other in differing:
-            contradictions.append(Difference(one, other))
-        if not differing or max(len(ours), len(theirs)) > len(differing):
-            others.append(Difference(_written(ours), _written(theirs)))
-    equal += sum(token.kind == "n" for token in first[at:])
+    numbers = 0
+    for start, end, other_start, other_end in _places(first.clauses, second.clauses):
+        ours, theirs = first.read(start, end), second.read(other_start, other_end)
+        for place in _places([token.value for token in ours], [token.value for token in theirs]):
+            one, other = ours[place[0] : place[1]], theirs[place[2] : place[3]]
+            differing, count = _contradictions(one, other)
+            numbers += count
+            contradictions += differing
+            if max(len(one), len(other)) > len(differing):
+                others.append(Difference(_written(one), _written(other)))
     if swapped:
         contradictions = [Difference(b, a) for a, b in contradictions]
         others = [Difference(b, a) for a, b in others]
-    return Differences(tuple(contradictions), tuple(others), numbers, equal, min(a.length, b.length))
+    shorter = min(a.length, b.length)
+    equal = 0
+    if numbers and others and shorter > SHORT:
+        equal = min(sum(token.kind == "n" for token in text.tokens) for text in (a, b)) - numbers
+    return Differences(tuple(contradictions), tuple(others), numbers, equal, shorter)
 
 
-def _places(a: Sequence[Token], b: Sequence[Token]) -> list[tuple[int, int, int, int]]:
-    """Return where the texts differ: from and to in each of them."""
+def _places(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int, int, int]]:
+    """Return where two series of clauses or tokens differ: from and to in each of them."""
     from rapidfuzz.distance import Levenshtein
 
     codes: dict[str, str] = {}
     one, other = (
-        "".join([codes.setdefault(t.value, chr(0x10000 + len(codes) % 0x100000)) for t in tokens]) for tokens in (a, b)
+        "".join([codes.setdefault(part, chr(0x10000 + len(codes) % 0x100000)) for part in parts]) for parts in (a, b)
     )
     head = _common(one, other)
     tail = _common(one[head:][::-1], other[head:][::-1])
@@ -268,7 +299,7 @@ def _windows(a: str, b: str) -> list[tuple[str, str]]:
     ]
 
 
-def _contradictions(a: Sequence[Token], b: Sequence[Token]) -> tuple[list[tuple[str, str]], int]:
+def _contradictions(a: Sequence[Token], b: Sequence[Token]) -> tuple[list[Difference], int]:
     """Return what contradicts at one place, and how many of that are numbers."""
     if min(len(a), len(b)) == 1 and _joined(a) == _joined(b):  # a space or a line break inside a number
         return [], 0
@@ -278,24 +309,24 @@ def _contradictions(a: Sequence[Token], b: Sequence[Token]) -> tuple[list[tuple[
     if max(len(a), len(b)) > _NARROW:
         return [], 0
     found = [
-        (one.written, other.written)
+        Difference(one.written, other.written)
         for one, other in zip(a, b, strict=False)
         if one.kind != "n" and other.kind != "n" and _exclude(one.value, other.value, one.kind + other.kind)
     ]
     if not found and _opposite(_joined(a), _joined(b)):
-        found = [(_written(a), _written(b))]
+        found = [Difference(_written(a), _written(b))]
     negated, other_negated = (sum(_is_negation(token) for token in tokens) for tokens in (a, b))
     if not found and negated != other_negated:
-        found = [(_written(a), _written(b))]
+        found = [Difference(_written(a), _written(b))]
     return found, 0
 
 
-def _numbers(a: Sequence[Token], b: Sequence[Token]) -> list[tuple[str, str]]:
+def _numbers(a: Sequence[Token], b: Sequence[Token]) -> list[Difference]:
     """Return the numbers in the place of other numbers."""
     if max(len(a), len(b)) <= _NARROW:
         a, b = ([token for token in tokens if token.kind == "n"] for tokens in (a, b))
     return [
-        (one.written, other.written)
+        Difference(one.written, other.written)
         for one, other in zip(a, b, strict=False)
         if one.kind == other.kind == "n" and one.value != other.value
     ]
