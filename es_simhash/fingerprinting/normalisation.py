@@ -3,16 +3,16 @@
 Normalisation takes away what a reader does not see, and what changes by accident on the way from one site to another:
 
 - width and compatibility forms (NFKC: ＡＢＣ１ becomes abc1) and case;
-- invisible characters, which crawled pages often have, and the kind of quotation marks; vowel signs of Arabic and points
-  of Hebrew, which texts have or have not; lines that strike a character through;
+- invisible characters, which crawled pages often have, and the kind of quotation marks;
+- vowel signs of Arabic and points of Hebrew, which a text may have or not; lines that strike a character through;
 - the amount of white space; and all white space beside Han characters (line breaks, spaces round Latin words);
 - CJK radicals, which PDF files have in the place of the characters that look like them;
 - the script: traditional and variant Han characters become simplified ones (``characters.py``), if the Scheme says so;
 - combining marks beyond 30 in a row.
 
-Some characters stay as they are written, because NFKC would make them something else: superscripts and subscripts (10⁵
-is not 105; but m² is m2), fractions and circled numbers, and emoji that would become Han characters (🈶). A digit with a
-keycap (1️⃣) becomes a circled number.
+Some characters stay as they are written, because NFKC would make them something else: superscripts and subscripts
+(10⁵ is not 105; but m² is m2), fractions and circled numbers, and emoji that would become Han characters (🈶). A digit
+with a keycap (1️⃣) becomes a circled number.
 
 Punctuation, symbols and emoji stay: a digest tells texts apart that differ in them. The tokens and the shingles of a
 text have none of them.

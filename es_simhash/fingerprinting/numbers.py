@@ -1,7 +1,7 @@
 """Numbers as people read them: one value, however it is written.
 
-``1,200``, ``1200.00``, ``1200``, ``一千二百`` and ``0.12万`` are one number; so are ``1/3`` and ``三分之一``, ``50%`` and
-``百分之五十``, ``10:00`` and ``10``, ``8``, ``八``, ``eight`` and the 8 of any script. A sign, a fraction and a percent
+``1,200``, ``1200.00``, ``一千二百`` and ``0.12万`` are one number; so are ``1/3`` and ``三分之一``,
+``50%`` and ``百分之五十``, ``10:00`` and ``10``, ``8``, ``八``, ``eight`` and the 8 of any script. A sign and a percent
 sign belong to the number: ``-5`` is not ``5``. A superscript does, too: 10⁵ is not 105.
 """
 
@@ -90,8 +90,9 @@ def _plain(digits: str, sizes: str) -> str:
 def chinese_value(run: str, share: str = "", decimals: str = "") -> str | None:
     """Return the value of Chinese numerals; None if they are none, such as 万一.
 
-    >>> chinese_value("一百二"), chinese_value("三", share="一"), chinese_value("三", decimals="五亿"), chinese_value("万一")
-    ('120', '1/3', '350000000', None)
+    >>> chinese_value("一百二"), chinese_value("三", share="一"), chinese_value("三", decimals="五亿")
+    ('120', '1/3', '350000000')
+    >>> chinese_value("万一")
 
     :param share: the numerals behind 分之.
     :param decimals: the numerals behind 点.

@@ -1,8 +1,9 @@
 """Keys of a text: documents with enough keys in common are candidates.
 
 They are MinHash bands (:mod:`es_simhash.search.minhash`), and q-grams (:mod:`es_simhash.search.qgrams`) for short
-texts. Each is an integer of 36 bits (:mod:`es_simhash.search.encoding`). A store keeps the keys of a document, in Elasticsearch in one multi-valued
-keyword field, and beside them the number of its word characters. That number decides which shingles are its keys:
+texts. Each is an integer of 36 bits (:mod:`es_simhash.search.encoding`). A store keeps the keys of a document, in
+Elasticsearch in one multi-valued keyword field, and beside them the number of its word characters. That number decides
+which shingles are its keys:
 
 | word characters | keys |
 |---|---|

@@ -7,8 +7,8 @@ Two similar texts are aligned token by token. Where they differ, it counts what 
 - a negation that one of them has;
 - terms that exclude each other (``OPPOSITES``): 上 and 下, on and off, Monday and Tuesday.
 
-What only one of the texts has is no contradiction: a date line, a caption, numbers of a list. Counters and clocks change
-by themselves. In texts of ``LONG_ENOUGH`` word characters they are left out.
+What only one of the texts has is no contradiction: a date line, a caption, numbers of a list. Counters and clocks
+change by themselves. In texts of ``LONG_ENOUGH`` word characters they are left out.
 
 A short text may have no contradiction. A longer one may have been revised (:meth:`Differences.contradict`).
 """
@@ -38,60 +38,42 @@ _CHARACTERS = 400
 _NARROW = 4
 """Tokens of the longest difference in which a term contradicts another one. A longer one is another sentence."""
 
-NEGATIONS = frozenset(
-    [
-        "不没无未非勿",
-        "not",
-        "no",
-        "never",
-        "without",
-        "cannot",
-        "nor",
-        "nicht",
-        "kein",
-        "keine",
-        "pas",
-        "jamais",
-        "sans",
-        "не",
-        "нет",
-        "без",
-    ]
-) | set("不没无未非勿")
+_NOT = "not no never without cannot nor nicht kein keine pas jamais sans не нет без"
+NEGATIONS = frozenset([*"不没无未非勿", *re.split(" ", _NOT)])
 _NO_NEGATIONS = "不[仅但过断论管久少错同]|非常|非洲|无论|无锡|未来|未必"
-OPPOSITES: tuple[tuple[str, ...], ...] = tuple(
-    tuple(terms.split())
-    for terms in (
-        "上 下", "涨 跌", "升 降", "增 减", "多 少", "高 低", "大 小", "买 卖", "胜 负 平", "赢 输", "开 关 停", "进 出", "入 出",
-        "东 西 南 北 中", "左 右", "前 后", "男 女", "黑 白 红 蓝 绿 黄 灰 紫 粉", "甲 乙 丙 丁 戊 己 庚 辛", "早 晚 午", "新 旧",
-        "冷 热", "正 负 反", "真 假", "春 夏 秋 冬", "父 母", "好 坏 差", "快 慢", "收 付 支", "内 外", "长 短", "强 弱", "轻 重", "远 近",
-        "有 无", "是 否", "阴 阳", "盈 亏", "优 劣", "加 减", "同 异", "先 后", "宽 窄", "厚 薄", "软 硬", "干 湿", "松 紧", "初 高",
-        "成功 失败", "允许 禁止", "同意 拒绝", "支持 反对", "赞成 反对", "批准 驳回", "通过 否决", "开始 结束", "启动 停止", "提前 推迟",
-        "扩大 缩小", "拉升 跳水", "合格 违规", "有效 失效", "打开 关闭", "月曜 火曜 水曜 木曜 金曜 土曜 日曜",
-        "월요일 화요일 수요일 목요일 금요일 토요일 일요일",
-        "monday tuesday wednesday thursday friday saturday sunday", "mon tue wed thu fri sat sun",
-        "january february march april may june july august september october november december",
-        "jan feb mar apr may jun jul aug sep oct nov dec", "first second third fourth fifth last", "am pm",
-        "montag dienstag mittwoch donnerstag freitag samstag sonntag", "lundi mardi mercredi jeudi vendredi samedi dimanche",
-        "lunes martes miércoles jueves viernes sábado domingo",
-        "понедельник вторник среда среду четверг пятница пятницу суббота субботу воскресенье",
-        "on off", "up down", "in out", "left right", "north south east west", "open closed", "opens closes", "true false",
-        "yes no", "increase decrease", "increased decreased", "rise fall", "rises falls", "rose fell", "higher lower",
-        "more less fewer", "buy sell", "win lose", "wins loses", "won lost", "before after", "with without", "enable disable",
-        "enabled disabled", "allowed forbidden", "accept reject", "accepted rejected", "all none", "always never", "minimum maximum",
-        "min max", "hot cold", "old new", "male female", "men women", "black white red blue green yellow grey gray pink",
-        "pro plus max mini ultra lite air se", "north south", "above below", "include exclude", "includes excludes",
-    )
-)  # fmt: skip
+_TERMS = """
+上 下, 涨 跌, 升 降, 增 减, 多 少, 高 低, 大 小, 买 卖, 胜 负 平, 赢 输, 开 关 停, 进 出, 入 出
+东 西 南 北 中, 左 右, 前 后, 男 女, 黑 白 红 蓝 绿 黄 灰 紫 粉, 甲 乙 丙 丁 戊 己 庚 辛, 早 晚 午, 新 旧
+冷 热, 正 负 反, 真 假, 春 夏 秋 冬, 父 母, 好 坏 差, 快 慢, 收 付 支, 内 外, 长 短, 强 弱, 轻 重, 远 近
+有 无, 是 否, 阴 阳, 盈 亏, 优 劣, 加 减, 同 异, 先 后, 宽 窄, 厚 薄, 软 硬, 干 湿, 松 紧, 初 高, 成功 失败
+允许 禁止, 同意 拒绝, 支持 反对, 赞成 反对, 批准 驳回, 通过 否决, 开始 结束, 启动 停止, 提前 推迟, 扩大 缩小
+拉升 跳水, 合格 违规, 有效 失效, 打开 关闭, 月曜 火曜 水曜 木曜 金曜 土曜 日曜
+월요일 화요일 수요일 목요일 금요일 토요일 일요일, monday tuesday wednesday thursday friday saturday sunday
+mon tue wed thu fri sat sun
+january february march april may june july august september october november december
+jan feb mar apr may jun jul aug sep oct nov dec, first second third fourth fifth last, am pm
+montag dienstag mittwoch donnerstag freitag samstag sonntag
+lundi mardi mercredi jeudi vendredi samedi dimanche, lunes martes miércoles jueves viernes sábado domingo
+понедельник вторник среда среду четверг пятница пятницу суббота субботу воскресенье, on off, up down, in out
+left right, north south east west, open closed, opens closes, true false, yes no, increase decrease
+increased decreased, rise fall, rises falls, rose fell, higher lower, more less fewer, buy sell, win lose
+wins loses, won lost, before after, with without, enable disable, enabled disabled, allowed forbidden
+accept reject, accepted rejected, all none, always never, minimum maximum, min max, hot cold, old new
+male female, men women, black white red blue green yellow grey gray pink, pro plus max mini ultra lite air se
+above below, include exclude, includes excludes
+"""
+"""Terms that exclude each other, in groups."""
+OPPOSITES = tuple(tuple(group.split()) for group in re.split("[,\n]", _TERMS.strip()))
 _GROUPS: dict[str, set[int]] = {}
 for _number, _terms in enumerate(OPPOSITES):
     for _term in _terms:
         _GROUPS.setdefault(_term, set()).add(_number)
 
 _COUNTED = "阅读|浏览|点击|评论|点赞|转发|分享|收藏|播放|访问|围观|人气|热度|views?|reads?|comments?|likes?|shares?"
+_MEASURES = "个本部页篇章遍年月日天分小秒项种位名人户家套份万千百余多元%‰"
 _SIZE = r"[0-9][0-9,.]*[万亿kw]?\+?"
 _CHANGES = re.compile(
-    rf"(?:{_COUNTED})(?:量|数|次数)?[ :(]*{_SIZE}(?![0-9.,]|[个本部页篇章遍年月日天分小秒项种位名人户家套份万千百余多元%‰])[次)]*"
+    rf"(?:{_COUNTED})(?:量|数|次数)?[ :(]*{_SIZE}(?![0-9.,]|[{_MEASURES}])[次)]*"
     rf"|(?<![0-9]){_SIZE} ?(?:次|人)?(?:{_COUNTED})(?![a-z])(?:量|数)?"
     r"|[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
 )
@@ -100,14 +82,17 @@ _CLAUSE = re.compile("[^,。;!?]+[,。;!?]*|[,。;!?]+")
 _LATIN = "a-z\u00df-\u024f\u0370-\u03ff\u0400-\u052f\u0590-\u08ff\u0900-\u0965\u0970-\u0dff"
 _TOKEN = re.compile(
     rf"(?P<character>(?![{CHINESE}周星礼月火水木金土日不非无未])[\u3400-\u9fff])"  # most characters: seen at once
-    rf"|(?P<sign>(?<![0-9{_LATIN})])[+\-\u2212\u2013])?(?P<digits>\d{{1,3}}(?:[ ,]\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:[.,:/-]\d+)*)"
+    rf"|(?P<sign>(?<![0-9{_LATIN})])[+\-\u2212\u2013])?"
+    r"(?P<digits>\d{1,3}(?:[ ,]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:[.,:/-]\d+)*)"
     rf"(?P<raised>[{RAISED}]*)(?P<sizes>[百千万亿]*)(?: ?(?P<percent>[%‰]))?"
     rf"|(?P<alone>[{RAISED}\u2460-\u2473\u2776-\u277f])"
     rf"|(?:(?P<parts>[{CHINESE}]+)分之)(?P<share>[{CHINESE}]+)"
     rf"|(?P<chinese>[{CHINESE}]+)(?:点(?P<decimals>[{CHINESE}]+))?"
     rf"|(?P<weekday>(?:周|星期|礼拜)[日天])"
-    rf"|(?P<word>[{_LATIN}]+(?:'[{_LATIN}]+)*(?:[+#]+|-(?![\w \n]|$)|-(?=[\u3400-\u9fff]))?|{_NO_NEGATIONS}|[月火水木金土日]曜|[월화수목금토일]요일)"
-    r"|(?P<symbol>[<>\u2264\u2265=\u2260]=?|[+*\u00d7\u00f7\u00b1\u221a\u2713\u2714\u2717\u2718\u25cb]|(?<=\()-(?=\))|(?<= )-(?= ))"
+    rf"|(?P<word>[{_LATIN}]+(?:'[{_LATIN}]+)*(?:[+#]+|-(?![\w \n]|$)|-(?=[\u3400-\u9fff]))?"
+    rf"|{_NO_NEGATIONS}|[月火水木金土日]曜|[월화수목금토일]요일)"
+    r"|(?P<symbol>[<>\u2264\u2265=\u2260]=?|[+*\u00d7\u00f7\u00b1\u221a\u2713\u2714\u2717\u2718\u25cb]"
+    r"|(?<=\()-(?=\))|(?<= )-(?= ))"
     r"|(?P<other>\w)"
 )
 

@@ -154,7 +154,7 @@ class Review:
         return ShownText(id, self.title(source), similarity, distance, parts, more)
 
     def pairs_with_other_numbers(self) -> list[ShownPair]:
-        """Return pairs of a random sample that are similar enough, and no duplicates because they contradict each other."""
+        """Return pairs of a random sample that are similar enough, but contradict each other."""
         if not self.rule.numbers_agree:
             return []
         pairs: dict[frozenset[str], ShownPair] = {}
