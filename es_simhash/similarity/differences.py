@@ -250,10 +250,13 @@ def _places(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int, int, int
     places: list[tuple[int, int, int, int]] = []
     start = other_start = head
     for piece, counterpart in _windows(one[head : len(one) - tail], other[head : len(other) - tail]):
-        for tag, first, last, other_first, other_last in Levenshtein.opcodes(piece, counterpart):
-            if tag == "equal":
+        for code in Levenshtein.opcodes(piece, counterpart):
+            if code.tag == "equal":
                 continue
-            place = (start + first, start + last, other_start + other_first, other_start + other_last)
+            place = (
+                *(start + code.src_start, start + code.src_end),
+                *(other_start + code.dest_start, other_start + code.dest_end),
+            )
             if places and places[-1][1] == place[0] and places[-1][3] == place[2]:
                 place = (places[-1][0], place[1], places[-1][2], place[3])
                 places.pop()
