@@ -23,12 +23,11 @@ from elasticsearch import Elasticsearch
 
 from es_simhash import BloomFilter, Documents, Fingerprinter, Scheme
 from es_simhash.fingerprinting.normalisation import compared_characters
-from es_simhash.fingerprinting.numbers import numbers_of_normalised, numbers_of_words
 from es_simhash.fingerprinting.scheme import CONFIRMED
 from es_simhash.fingerprinting.tokens import tokenize
 from es_simhash.fingerprinting.weights import weigh
 from es_simhash.fingerprinting.word_segmenters import segmenter
-from es_simhash.search.encoding import HASH_BITS, LONGER, NUMBERS, PAIRS, encoded
+from es_simhash.search.encoding import HASH_BITS, LONGER, PAIRS, encoded
 from es_simhash.search.keys import text_keys
 from tests.search.test_minhash import ALL, plain_bands, plain_mixed
 
@@ -75,9 +74,6 @@ def line_of(text: str, scheme: Scheme) -> dict[str, Any]:
         "fingerprint": fingerprint.hex,
         "digest": fingerprint.digest,
         "length": keys.length,
-        "numbers": [
-            sorted(found.elements()) for found in (numbers_of_normalised(normalised), numbers_of_words(normalised))
-        ],
         "keys": encoded(keys.values),
     }
 
@@ -134,17 +130,11 @@ def plain_grams(words: str) -> list[int]:
     return keys
 
 
-def plain_number_key(numbers: str) -> int:
-    return mmh3.hash64(numbers.encode(), seed=0, signed=False)[0] >> 64 - HASH_BITS | NUMBERS << HASH_BITS
-
-
-def plain_text_keys(words: str, numbers: list[list[str]]) -> list[str]:
-    of_numbers = [",".join(found) for found in numbers if 1 <= len(found) <= 3]
+def plain_text_keys(words: str) -> list[str]:
     keys = [
         *(plain_grams(words) if 1 <= len(words) <= 75 else []),
         *(plain_bands(words, PAIRS) if 60 < len(words) <= 225 else []),
         *(plain_bands(words, LONGER) if len(words) > 150 else []),
-        *(plain_number_key(found) for found in dict.fromkeys(of_numbers) if len(found) <= 64),
     ]
     digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
     return ["".join(digits[key >> shift & 63] for shift in range(30, -1, -6)) for key in keys]
@@ -187,7 +177,7 @@ def test_plain_code_that_follows_the_page_computes_the_same(line: dict[str, Any]
     assert md5(line["normalised"].encode()).hexdigest() == line["digest"]
     assert plain_fingerprint(line["features"], bits) == line["fingerprint"]
     assert len(line["word_characters"]) == line["length"]
-    assert plain_text_keys(line["word_characters"], line["numbers"]) == line["keys"]
+    assert plain_text_keys(line["word_characters"]) == line["keys"]
 
 
 @pytest.mark.parametrize("line", FILTERS, ids=lambda line: f"{len(line['layers'])} layers")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 from importlib import import_module
@@ -15,7 +16,9 @@ from es_simhash import DuplicateRule, Fingerprinter
 from tests.similarity.reference import jaccard
 
 sys.path.append(str(Path(__file__).parents[1] / "scripts" / "study"))  # its modules import each other by name
-truth, cases, provenance, revisions = map(import_module, ("truth", "cases", "provenance", "revisions"))
+truth, cases, provenance, revisions, judged = map(
+    import_module, ("truth", "cases", "provenance", "revisions", "judged")
+)
 
 STORM = "气象今晨发布暴雨橙色预警城区部分路段已经出现积水交警提醒市民提前规划路线注意出行安全"
 
@@ -75,3 +78,10 @@ def test_a_kind_of_copies_differs_from_its_original() -> None:
     assert all(copy != text for copy in copies.values())
     assert copies["first 70 %"] == text[: int(len(text) * 0.7)]
     assert sorted(copies["sentences shuffled"]) == sorted(text)
+
+
+def test_the_judged_pairs_of_the_study_are_judged_right() -> None:
+    pairs = map(json.loads, judged.PAIRS.read_text(encoding="utf-8").splitlines())
+    rows = judged.wrong(pairs)
+    assert sum(count for count, _, _ in rows.values()) >= 20
+    assert {kind: (missed, false) for kind, (_, missed, false) in rows.items()} == dict.fromkeys(rows, ([], []))

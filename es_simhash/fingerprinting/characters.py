@@ -116,6 +116,13 @@ def fold_scripts(words: Iterable[str]) -> list[str]:
     return fold_script(joined).split("\n") if joined else []
 
 
+# Those of CJK Radicals Supplement that look like a whole character; Unicode's EquivalentUnifiedIdeograph.txt.
+_RADICALS = (
+    "⺌小⺍小⺎兀⺟母⺠民⺩王⺫目⺬示⺮竹⺶羊⺷羊⺼肉⺽臼⻁虎⻂衣⻃西⻄西⻅见⻆角⻉贝⻊足⻋车⻎辶⻏邑⻑长⻒长⻓长⻔门⻗雨⻘青⻙韦⻚页⻛风⻜飞⻝食"
+    "⻡首⻢马⻣骨⻤鬼⻥鱼⻦鸟⻧卤⻨麦⻩黄⻪黾⻫齐⻬齐⻭齿⻮齿⻯龙⻰龙⻱龟⻲龟⻳龟⺄乙⺈刀⺊卜⺒巳⺓幺⺗心⺛旡⺝月⺜日⺧牛⺪疋"
+)
+
+
 @cache
 def folded_codes() -> NDArray[np.uint32]:
     """Return what each code point becomes, most of them themselves: of shape (0x110000,)."""
@@ -124,3 +131,9 @@ def folded_codes() -> NDArray[np.uint32]:
         one, *others = codes_of(line)
         table[others] = one
     return table
+
+
+@cache
+def radicals() -> dict[int, str]:
+    """Return the character that each radical of CJK Radicals Supplement looks like, for ``str.translate``."""
+    return {ord(radical): character for radical, character in zip(_RADICALS[::2], _RADICALS[1::2], strict=True)}

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 KEY_BITS = 36
 HASH_BITS = 34
 """Of 10**7 documents with 25 bands 0.4 share a band with a text by accident."""
-GRAM, PAIRS, LONGER, NUMBERS = range(4)
-"""The kinds of keys: q-grams, bands of short shingles, bands of longer shingles, and the numbers of a text."""
+GRAM, PAIRS, LONGER = range(3)
+"""The kinds of keys: q-grams, bands of short shingles, and bands of longer shingles."""
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 DIGITS = 6
 """Characters of a key in its text form."""

@@ -1,9 +1,9 @@
 """Keys of a text: documents with enough keys in common are candidates.
 
 They are MinHash bands (:mod:`es_simhash.search.minhash`), and q-grams (:mod:`es_simhash.search.qgrams`) for short
-texts. One more key stands for the numbers of a text (:mod:`es_simhash.search.number_keys`). Each is an integer of 36
-bits (:mod:`es_simhash.search.encoding`). A store keeps the keys of a document, in Elasticsearch in one multi-valued
-keyword field, and beside them the number of its word characters. That number decides which shingles are its keys:
+texts. Each is an integer of 36 bits (:mod:`es_simhash.search.encoding`). A store keeps the keys of a document, in
+Elasticsearch in one multi-valued keyword field, and beside them the number of its word characters. That number decides
+which shingles are its keys:
 
 | word characters | keys |
 |---|---|
@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING
 from es_simhash.fingerprinting.normalisation import compared_characters_of_texts
 from es_simhash.search import minhash, qgrams
 from es_simhash.search.encoding import LONGER, PAIRS
-from es_simhash.search.number_keys import NO_NUMBERS, NumberKeys, number_keys
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -57,32 +56,28 @@ class TextKeys:
     :param shingles: q-grams and bands, all different.
     :param length: word characters of the text.
     :param words: the word characters of a text with q-grams; else empty.
-    :param numbers: the keys of its numbers.
     """
 
     shingles: tuple[int, ...]
     length: int
     words: str = ""
-    numbers: NumberKeys = NO_NUMBERS
 
     @property
     def values(self) -> tuple[int, ...]:
         """All keys that are stored."""
-        return self.shingles + self.numbers.stored
+        return self.shingles
 
 
 @dataclass(frozen=True)
 class KeyQuery:
-    """A condition on the keys of a document: at least ``minimum`` of these keys, a length in a range, and numbers.
+    """A condition on the keys of a document: at least ``minimum`` of these keys, and a length in a range.
 
     :param lengths: the smallest and the largest number of word characters; None for any.
-    :param numbers: keys of numbers, of which a document must have one; none for documents with any numbers.
     """
 
     keys: tuple[int, ...]
     minimum: int
     lengths: tuple[int, int] | None = None
-    numbers: tuple[int, ...] = ()
 
     @property
     def one_is_enough(self) -> bool:
@@ -92,8 +87,6 @@ class KeyQuery:
     def is_fulfilled_by(self, keys: Collection[int], length: int | None) -> bool:
         """Return whether a document with these keys and so many word characters fulfils the query."""
         if self.lengths is not None and (length is None or not self.lengths[0] <= length <= self.lengths[1]):
-            return False
-        if self.numbers and not set(self.numbers).intersection(keys):
             return False
         return len(set(self.keys).intersection(keys)) >= max(1, self.minimum)
 
@@ -126,34 +119,32 @@ def keys_of_texts(normalised: Sequence[str]) -> list[TextKeys]:
     bands_of_pairs = iter(minhash.bands_of_texts(pairs, PAIRS))
     bands_of_longer = iter(minhash.bands_of_texts(longer, LONGER))
     made = []
-    for text, words, length in zip(normalised, texts, lengths, strict=True):
+    for words, length in zip(texts, lengths, strict=True):
         with_grams = length <= LONGEST_WITH_GRAMS
         values = next(grams) if with_grams else []
         if SHORT < length <= LONGEST_WITH_PAIRS:
             values += next(bands_of_pairs)
         if length > MEDIUM:
             values += next(bands_of_longer)
-        made.append(TextKeys(tuple(values), length, words if with_grams else "", number_keys(text, words)))
+        made.append(TextKeys(tuple(values), length, words if with_grams else ""))
     return made
 
 
-def key_queries(keys: TextKeys, similarity: float, *, numbers: bool = False) -> tuple[KeyQuery, ...]:
+def key_queries(keys: TextKeys, similarity: float) -> tuple[KeyQuery, ...]:
     """Return the conditions of which a similar document fulfils at least one.
 
     :param similarity: the least similarity.
-    :param numbers: its numbers agree with those of the text.
     """
     queries = []
-    asked = keys.numbers.asked if numbers else ()
     bands = keys.shingles[keys.length + 1 :] if keys.words else keys.shingles
     if bands:
-        queries.append(KeyQuery(bands, BANDS_IN_COMMON, numbers=asked))
+        queries.append(KeyQuery(bands, BANDS_IN_COMMON))
     if keys.words and similarity > 0:
         longest = LONGEST_WITH_GRAMS if keys.length <= SHORT else SHORT
         query = qgrams.gram_query(keys.words, similarity, longest)
         if query is not None:
             grams = keys.shingles[: keys.length + 1]  # they stand before the bands
-            queries.append(KeyQuery(grams, max(1, query.least), (query.shortest, query.longest), asked))
+            queries.append(KeyQuery(grams, max(1, query.least), (query.shortest, query.longest)))
     return tuple(queries)
 
 

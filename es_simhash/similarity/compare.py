@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.search.keys import key_queries
-from es_simhash.similarity.confirm import TextFeatures, have_agreeing_numbers
+from es_simhash.similarity.confirm import TextFeatures
+from es_simhash.similarity.differences import Difference, differences
 from es_simhash.similarity.rule import rule_of
 
 if TYPE_CHECKING:
@@ -25,22 +26,24 @@ class Comparison:
 
     :param verdict: what b is to a in a store with keys. A store also limits how many texts it compares with one
         document; two texts do not show that limit.
-    :param similarity: of the texts, by the measure of the rule, from 0 to 1; numbers have no part in it. None if texts
-        do not decide, as by the rules ``fingerprint`` and ``exact``. Then the next two are None, too.
-    :param numbers_agree: a rule with ``numbers_agree`` accepts the numbers of the texts.
+    :param similarity: of the texts, by the measure of the rule, from 0 to 1; contradictions have no part in it. None if
+        texts do not decide, as by the rules ``fingerprint`` and ``exact``. Then the next two are None, too.
+    :param contradict: the texts contradict each other too much for duplicates by a rule with ``numbers_agree``.
     :param share_keys: the texts have enough keys in common: in a store, a look-up of b finds a.
-    :param only_a: the numbers that a has and b has not, or not as often; sorted.
-    :param only_b: the same for b.
+    :param contradictions: what stands in a in the place of something else in b, such as another number: what each of
+        them has there.
+    :param others: the other differences: what was added, left out, or said in other words. Counters and clocks in
+        longer texts are in neither.
     :param distance: Hamming distance of the fingerprints in bits; None if one of the texts is too short for one.
     """
 
     rule: DuplicateRule
     verdict: Verdict
     similarity: float | None
-    numbers_agree: bool | None
+    contradict: bool | None
     share_keys: bool | None
-    only_a: tuple[str, ...]
-    only_b: tuple[str, ...]
+    contradictions: tuple[Difference, ...]
+    others: tuple[Difference, ...]
     distance: int | None
     a: Fingerprint
     b: Fingerprint
@@ -52,8 +55,8 @@ def compare(
     """Compare two texts by a rule.
 
     >>> made = compare("市气象台6时发布暴雨预警，部分路段积水", "市气象台8时发布暴雨预警，部分路段积水")
-    >>> made.verdict, round(made.similarity, 2), made.only_a, made.only_b
-    ('different', 0.94, ('6',), ('8',))
+    >>> made.verdict, round(made.similarity, 2), made.contradictions
+    ('different', 0.94, (Difference(a='6', b='8'),))
 
     :param scheme: the Scheme of the fingerprints, or a Fingerprinter. A Scheme with your own IDF table or stop words
         needs a Fingerprinter that holds them.
@@ -77,10 +80,11 @@ def _compare(
 ) -> Comparison:
     distance = ours.distance(theirs)
     near = distance is not None and distance <= rule.bits_allowed(maker.scheme)
-    similarity = numbers_agree = share_keys = None
+    similarity = contradict = share_keys = None
+    differing = differences(a.reading, b.reading)
     if (confirm := rule.comparison(maker)) is not None:
         similarity = replace(confirm, least=0.0, numbers_agree=False).similarity(a, b)
-        numbers_agree = have_agreeing_numbers(a, b, confirm.measure)
+        contradict = differing.contradict
         queries = key_queries(b.keys, confirm.least)
         share_keys = any(query.is_fulfilled_by(a.keys.values, a.keys.length) for query in queries)
         confirmed = confirm.similarity(a, b) >= confirm.least
@@ -89,10 +93,10 @@ def _compare(
         rule=rule,
         verdict="exact_duplicate" if ours.is_copy(theirs) else "near_duplicate" if near else "different",
         similarity=similarity,
-        numbers_agree=numbers_agree,
+        contradict=contradict,
         share_keys=share_keys,
-        only_a=tuple(sorted((a.numbers - b.numbers).elements())),
-        only_b=tuple(sorted((b.numbers - a.numbers).elements())),
+        contradictions=differing.contradictions,
+        others=differing.others,
         distance=distance,
         a=ours,
         b=theirs,

@@ -16,19 +16,13 @@ import numpy as np
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import compared_characters, digest
-from es_simhash.fingerprinting.numbers import (
-    have_words_the_same_numbers,
-    numbers_agree,
-    numbers_of_normalised,
-    numbers_of_words,
-)
 from es_simhash.fingerprinting.shingles import distinct, in_common_with_each, shingle_numbers, shingles_of_texts
 from es_simhash.search.keys import SHORT, text_keys
+from es_simhash.similarity.differences import Reading, differences
 from es_simhash.similarity.edits import levenshtein, may_be_similar
 from es_simhash.similarity.measures import check_measure, containment, cosine, jaccard
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
@@ -110,17 +104,9 @@ class TextFeatures:
         return distinct(shingle_numbers(self.words))
 
     @cached_property
-    def numbers(self) -> Counter[str]:
-        """The numbers in the text, and how often it has each."""
-        return numbers_of_normalised(self.normalised)
-
-    @cached_property
-    def numbers_of_words(self) -> Counter[str]:
-        """The numbers in the word characters of the text, and how often it has each; often ``numbers`` itself."""
-        if have_words_the_same_numbers(self.normalised):
-            return self.numbers
-        found = numbers_of_words(self.normalised)
-        return self.numbers if found == self.numbers else found
+    def reading(self) -> Reading:
+        """The tokens that are aligned with those of another text."""
+        return Reading(self.normalised, len(self.words))
 
     @cached_property
     def tokens(self) -> list[str]:
@@ -153,18 +139,9 @@ def weights_of(a: TextFeatures, b: TextFeatures) -> tuple[dict[str, int], dict[s
     return (a.weights, b.weights) if a.weights and b.weights else (a.all_weights, b.all_weights)
 
 
-def have_agreeing_numbers(a: TextFeatures, b: TextFeatures, measure: Measure) -> bool:
-    """Return whether two texts have nearly the same numbers; with ``containment``, whether nearly all numbers of the
-    shorter text are among those of the longer one.
-
-    A line break or a space may stand inside a number. So it is enough that the numbers of their word characters agree.
-    """
-    lengths = (len(a.words), len(b.words)) if measure == "containment" else None
-    if numbers_agree(a.numbers, b.numbers, lengths):
-        return True
-    if a.numbers_of_words is a.numbers and b.numbers_of_words is b.numbers:
-        return False
-    return numbers_agree(a.numbers_of_words, b.numbers_of_words, lengths)
+def contradict(a: TextFeatures, b: TextFeatures) -> bool:
+    """Return whether two texts say too much that contradicts for copies (``differences.py``)."""
+    return differences(a.reading, b.reading).contradict
 
 
 @dataclass(frozen=True)
@@ -174,8 +151,8 @@ class Confirm:
     :param least: the smallest similarity of near-duplicates, from 0 to 1.
     :param measure: one of ``MEASURES``; :mod:`es_simhash.similarity.measures` explains them.
     :param fingerprinter: cuts and weighs the words.
-    :param numbers_agree: texts with other numbers have the similarity 0, such as the notices of two days
-        (:func:`have_agreeing_numbers`).
+    :param numbers_agree: texts that contradict each other have the similarity 0, such as the notices of two days
+        (:func:`contradict`).
     :raises InputError: for an unknown measure, or a similarity out of range.
     """
 
@@ -187,11 +164,6 @@ class Confirm:
     def __post_init__(self) -> None:
         check_similarity(self.least)
         check_measure(self.measure)
-
-    @property
-    def same_numbers(self) -> bool:
-        """Near-duplicates have nearly the same numbers. With containment one of them may have more."""
-        return self.numbers_agree and self.measure != "containment"
 
     def features(self, text: str) -> TextFeatures:
         """Return what is compared of a text.
@@ -207,15 +179,11 @@ class Confirm:
         """
         if a.normalised == b.normalised:
             return 1.0
-        edits = -1.0
+        similarity = 0.0
         if self.measure in ("either", "containment", "levenshtein"):
-            edits = levenshtein(a.words, b.words, self.least)
-            # Texts of one template differ in their numbers. It is seen before what takes longer is measured.
-            if edits >= self.least and not self._allows_numbers(a, b):
-                return 0.0
-        similarity = max(edits, self._measured(a, b))
-        rejected = similarity >= self.least > edits and not self._allows_numbers(a, b)
-        return 0.0 if rejected else similarity
+            similarity = levenshtein(a.words, b.words, self.least)
+        similarity = max(similarity, self._measured(a, b))
+        return 0.0 if self.numbers_agree and similarity >= self.least and contradict(a, b) else similarity
 
     def similar_among(self, text: TextFeatures, others: Iterable[TextFeatures]) -> Iterator[tuple[int, float]]:
         """Yield the index and the similarity of each text that is similar enough, in their order.
@@ -250,9 +218,6 @@ class Confirm:
             whole = fewer if self.measure == "containment" else text.shingles.size + sizes - both
             found |= both >= (self.least - _ROUNDING) * whole
         return np.flatnonzero(found).tolist()
-
-    def _allows_numbers(self, a: TextFeatures, b: TextFeatures) -> bool:
-        return not self.numbers_agree or have_agreeing_numbers(a, b, self.measure)
 
     def _measured(self, a: TextFeatures, b: TextFeatures) -> float:
         """Return the similarity by the measure, without that by edits."""

@@ -83,8 +83,8 @@ class DuplicateRule:
         0.9.
     :param measure: the similarity, for ``copy``: ``either`` (the default), ``jaccard``, ``levenshtein``, ``cosine`` or
         ``containment`` (``es_simhash.similarity.measures``).
-    :param numbers_agree: for ``copy`` and ``contained``: the texts have nearly the same numbers
-        (``es_simhash.fingerprinting.numbers``). It is so by default; with False numbers do not count.
+    :param numbers_agree: for ``copy`` and ``contained``: the texts do not contradict each other, such as by another
+        number (``es_simhash.similarity.differences``). It is so by default; with False contradictions do not count.
     :param within: only documents whose times differ by at most this can be duplicates, exact duplicates too, such as
         ``timedelta(days=7)``. A document without a time is rejected.
     :param time_field: with ``within``: name of the field with the time of a document: ISO 8601 (without an offset it is

@@ -42,6 +42,8 @@ _CONTEXT = 30
 """Characters of the same text beside a difference."""
 _LONGEST = 2_000
 """About how many characters of the differing texts are printed."""
+_MOST = 20
+"""Contradictions that are printed."""
 _TOO_SHORT = f"none: fewer than {MIN_FEATURES} features (text too short)"
 
 
@@ -136,10 +138,10 @@ def _json_comparison(comparison: Comparison) -> dict[str, Any]:
         "verdict": comparison.verdict,
         "rule": comparison.rule.to_dict(),
         "similarity": comparison.similarity,
-        "numbers_agree": comparison.numbers_agree,
+        "contradict": comparison.contradict,
         "share_keys": comparison.share_keys,
-        "only_a": list(comparison.only_a),
-        "only_b": list(comparison.only_b),
+        "contradictions": [difference._asdict() for difference in comparison.contradictions],
+        "others": [difference._asdict() for difference in comparison.others],
         "distance": comparison.distance,
         "a": _json_fingerprint(comparison.a),
         "b": _json_fingerprint(comparison.b),
@@ -153,10 +155,15 @@ def _verdict_lines(comparison: Comparison) -> Iterator[str]:
         yield f"similarity   {comparison.similarity:.4f} ({rule.measure}); {rule.confirm:g} needed"
         if comparison.similarity >= (rule.confirm or 0) and not comparison.share_keys:
             yield "keys         too few in common: a store does not find one by the other"
-    sides = (("A", comparison.only_a), ("B", comparison.only_b))
-    if numbers := "; ".join(f"only in {name}: {', '.join(only)}" for name, only in sides if only):
-        contradict = "; too many for a duplicate" if rule.numbers_agree and not comparison.numbers_agree else ""
-        yield f"numbers      {numbers}{contradict}"
+    if comparison.contradictions:
+        allowed = "too many for a duplicate" if comparison.contradict else "as many as a duplicate may have"
+        counted = f"; {allowed}" if rule.numbers_agree else ""
+        yield f"contradictions: {len(comparison.contradictions)}{counted}"
+        yield from (
+            f"  A: {one or 'nothing'} | B: {other or 'nothing'}" for one, other in comparison.contradictions[:_MOST]
+        )
+        if (left := len(comparison.contradictions) - _MOST) > 0:
+            yield f"  and {count_of(left, 'more contradiction')}"
 
 
 def _differing_lines(a: str, b: str, scheme: Scheme) -> Iterator[str]:

@@ -102,7 +102,7 @@ class Grouping:
                 continue
             normalised = [self.fingerprinter.scheme.normalise(text) for text in frame["text"]]
             for position, keys in zip(positions, keys_of_texts(normalised), strict=True):
-                asked = key_queries(keys, confirm.least, numbers=confirm.same_numbers)
+                asked = key_queries(keys, confirm.least)
                 queries = [(number, max(1, each.minimum), each.keys) for number, each in enumerate(asked)]
                 yield position, keys.values, queries
 
@@ -129,7 +129,7 @@ class Grouping:
 
 
 def _are_copies(later: TextFeatures, earlier: TextFeatures, confirm: Confirm) -> bool:
-    queries = key_queries(later.keys, confirm.least, numbers=confirm.same_numbers)
+    queries = key_queries(later.keys, confirm.least)
     if not any(query.is_fulfilled_by(earlier.keys.values, earlier.keys.length) for query in queries):
         return False
     return confirm.similarity(later, earlier) >= confirm.least

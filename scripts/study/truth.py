@@ -11,9 +11,9 @@ from rapidfuzz.process import cdist
 from tqdm import tqdm
 
 from es_simhash.fingerprinting.normalisation import compared_characters, normalise, word_characters
-from es_simhash.fingerprinting.numbers import numbers, numbers_agree, numbers_of_words
 from es_simhash.fingerprinting.shingles import distinct as distinct_numbers
 from es_simhash.fingerprinting.shingles import shingle_numbers
+from es_simhash.similarity.differences import Reading, differences
 
 
 def shingles_of(words):
@@ -102,18 +102,17 @@ def edit_pairs(texts, threshold):
 
 
 def copies(texts, threshold=0.8):
-    """Return the codes of all pairs that are copies by the rule ``copy``, and of those whose numbers differ."""
+    """Return the codes of all pairs that are copies by the rule ``copy``, and of those that contradict each other."""
     words = [compared_characters(normalise(text)) for text in texts]
     pairs, _ = join([shingles_of(some) for some in words], threshold)
     similar = np.union1d(edit_pairs(words, threshold)[0], codes(pairs, len(texts)))
 
     @cache
-    def every_number(position):
-        return numbers(texts[position]), numbers_of_words(normalise(texts[position]))
+    def reading(position):
+        return Reading(normalise(texts[position]), len(words[position]))
 
     def agree(code):
-        both = zip(*map(every_number, divmod(code, len(texts))), strict=True)
-        return any(numbers_agree(one, other) for one, other in both)
+        return not differences(*map(reading, divmod(code, len(texts)))).contradict
 
     true = np.array([agree(code) for code in similar.tolist()], dtype=np.bool_)
     return similar[true], similar[~true]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting import normalisation
-from es_simhash.fingerprinting.characters import SCRIPTS
+from es_simhash.fingerprinting.characters import SCRIPTS, radicals
 from es_simhash.fingerprinting.normalisation import (
     LONGEST_FOLDED,
     MARKS_IN_A_ROW,
@@ -52,10 +52,23 @@ INVISIBLE = [
         (0xFE00, 0xFE0F),  # variation selectors
         (0xFEFF, 0xFEFF),  # byte-order mark
         (0xFFF9, 0xFFFB),  # interlinear annotation
+        (0x115F, 0x1160),  # fillers of Hangul
+        (0x3164, 0x3164),
+        (0xFFA0, 0xFFA0),
+        (0x0334, 0x0336),  # lines through a character
+        (0x0640, 0x0640),  # tatweel
+        (0x064B, 0x0652),  # vowel signs of Arabic
+        (0x0670, 0x0670),
+        (0x0591, 0x05BD),  # points of Hebrew
+        (0x05BF, 0x05BF),
+        (0x05C1, 0x05C2),
+        (0x05C4, 0x05C5),
+        (0x05C7, 0x05C7),
         (0xE0100, 0xE01EF),  # ideographic variation selectors
     )
     for code in range(first, last + 1)
 ]
+AS_WRITTEN = "²³¹¼½¾⁰⁴-⁹₀-₉⅐-⅟↉①-⑳⓪㉑-㉟㊀-㊿\U0001f200-\U0001f2ff"
 SPACES = " \t\n\r\x0b\x0c\x1c\x85\u00a0\u2003\u2028\u3000"
 # Characters that NFKC, case folding or the full-width shortcut have something to do with, beside any others.
 AWKWARD = (
@@ -93,8 +106,10 @@ SIMPLIFIED = {
 def plain_normalise(text: str, script: str = "simplified") -> str:
     """Rule for rule and character for character, without shortcuts."""
     visible = "".join(character for character in text if character not in INVISIBLE)
-    compatible = unicodedata.normalize("NFKC", plain_cut(visible))
-    folded = plain_cut(unicodedata.normalize("NFKC", compatible.casefold()))
+    visible = re.sub("([0-9])\u20e3", lambda match: "⓪①②③④⑤⑥⑦⑧⑨"[int(match[1])], visible)
+    visible = re.sub("(?<=[mM])[²³]", lambda match: {"²": "2", "³": "3"}[match[0]], visible)
+    folded = plain_cut("".join(map(plain_folded, re.split(f"([{AS_WRITTEN}])", plain_cut(visible)))))
+    folded = "".join(radicals().get(ord(character), character) for character in folded)
     plain = "".join(
         {"‘": "'", "’": "'", "“": '"', "”": '"', "‐": "-"}.get(character, character) for character in folded
     )
@@ -104,6 +119,14 @@ def plain_normalise(text: str, script: str = "simplified") -> str:
     return "".join(
         character for place, character in enumerate(plain) if character != " " or plain_space_stays(plain, place)
     )
+
+
+def plain_folded(text: str) -> str:
+    if re.fullmatch(f"[{AS_WRITTEN}]", text):
+        return text
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    visible = "".join(character for character in folded if character not in INVISIBLE)
+    return folded if visible == folded else plain_folded(visible)
 
 
 def plain_cut(text: str) -> str:
@@ -260,7 +283,7 @@ LANGUAGES = {
 def test_no_mark_of_a_real_text_is_dropped(language: str, form: Any) -> None:
     text = unicodedata.normalize(form, " ".join([LANGUAGES[language]] * 3))
     without_the_bound = " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).split())
-    assert normalise(text) == without_the_bound
+    assert normalise(text) == "".join(character for character in without_the_bound if character not in INVISIBLE)
 
 
 @pytest.mark.parametrize("marks", ["\u0301\u0316", "\uff9e\u0301", "\u0344\u0316\u0f73", "\u0301\u034f\u0316"])
@@ -280,7 +303,7 @@ def test_word_characters_are_those_of_words_in_any_script(text: str) -> None:
 def test_emoji_and_other_symbols_are_no_word_characters_and_no_tokens() -> None:
     """Of the Indic scripts a token takes all characters, so their symbols (0900 to 109F) are words of one character."""
     every = (chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF)
-    symbols = [c for c in every if unicodedata.category(c) in ("So", "Sk") and unicodedata.normalize("NFKC", c) == c]
+    symbols = [c for c in every if unicodedata.category(c) in ("So", "Sk") and normalise(c) == c]
     assert len(symbols) > 5_000
     assert {"😀", "🏻", "🇨", "★"} <= set(symbols)
     normalised = normalise(" ".join(symbols))
@@ -327,8 +350,46 @@ def test_no_character_becomes_more_than_the_longest() -> None:
 
 @given(st.text(st.sampled_from("①ﬃ\ufdfaİße\u0301雨 ") | st.characters(exclude_categories=["Cs"])))
 def test_the_folded_length_is_that_of_the_folded_characters(text: str) -> None:
-    each = [unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", one).casefold()) for one in text]
-    assert folded_length(text) == len("".join(each))
+    assert folded_length(text) == (len(text) if text.isascii() else len("".join(map(plain_folded, text))))
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("10⁵", "10⁵"),
+        ("120 m²", "120 m2"),
+        ("log₂8", "log₂8"),
+        ("1½", "1½"),
+        ("①", "①"),
+        ("1\ufe0f\u20e3", "①"),
+        ("🈶㊗️", "🈶㊗"),
+        ("⻓⻛破浪", "长风破浪"),
+        ("بِسْمِ", "بسم"),
+        ("كتـــاب", "كتاب"),
+        ("שָׁלוֹם", "שלום"),
+        ("代\u0336开\u3164发\u115f票\u1160", "代开发票"),
+    ],
+)
+def test_a_text_is_compared_as(text: str, plain: str) -> None:
+    assert normalise(text) == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("见https://a.cn/x?id=9（5月17日截止）", "见5月17日截止"),
+        ("见https://a.cn/x?id=9，17日停水", "见17日停水"),
+        ("见https://a.cn/x?id=9!3班", "见3班"),
+        ("官网www.a.cn/1查看", "官网查看"),
+        ("点击t.cn/A6abc领取", "点击领取"),
+        ("邮箱tougao@a.example，来稿", "邮箱来稿"),
+        ("https://a.cn/x?id=9领取", "领取"),
+        ("awww.a", "awwwa"),
+        ("https://a.cn", ""),
+    ],
+)
+def test_an_address_ends_where_other_writing_begins(text: str, words: str) -> None:
+    assert compared_characters(normalise(text)) == words
 
 
 @given(st.lists(st.text("天a1。 _\u0301www.:/htps"), max_size=6))

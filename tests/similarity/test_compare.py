@@ -88,7 +88,7 @@ def test_texts_that_are_equal_after_normalisation_are_exact_duplicates(rule: Dup
     assert made.verdict == ("exact_duplicate" if normalise(text) else "different")
     assert made.similarity in (1, None)
     assert made.distance in (0, None)
-    assert (made.only_a, made.only_b) == ((), ())
+    assert (made.contradictions, made.others) == ((), ())
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
@@ -102,19 +102,24 @@ def test_the_verdict_is_that_of_a_store(rule: DuplicateRule, a: str, b: str) -> 
     assert ("different" if outcome.outcome == "new" else outcome.outcome) == made.verdict
 
 
-def test_the_numbers_that_only_one_text_has_are_named_and_may_keep_the_texts_apart() -> None:
+def test_contradictions_are_named_and_keep_the_texts_apart() -> None:
     made = compare(NOTICE, CHANGED)
-    assert (made.verdict, made.only_a, made.only_b, made.numbers_agree) == ("near_duplicate", ("5",), ("6",), True)
+    assert (made.verdict, made.contradictions, made.others, made.contradict) == ("different", (("五", "6"),), (), True)
     made = compare("今天有12个小区停水，请居民储水", "今天有15个小区停水，请居民储水")
-    assert (made.verdict, made.only_a, made.only_b, made.numbers_agree) == ("different", ("12",), ("15",), False)
+    assert (made.verdict, made.contradictions, made.contradict) == ("different", (("12", "15"),), True)
     assert made.similarity is not None
     assert made.similarity > 0.9
     assert made.share_keys
 
 
+def test_what_was_only_added_is_no_contradiction() -> None:
+    made = compare(NOTICE, f"【第3版】{NOTICE}")
+    assert (made.verdict, made.contradictions, made.others) == ("near_duplicate", (), (("", "第3版"),))
+
+
 def test_texts_that_are_not_compared_have_no_similarity() -> None:
     made = compare(LONG, LIKE, rule="fingerprint")
-    assert (made.verdict, made.similarity, made.numbers_agree, made.share_keys) == ("different", None, None, None)
+    assert (made.verdict, made.similarity, made.contradict, made.share_keys) == ("different", None, None, None)
     assert made.distance == 6
     assert compare(LONG, LIKE, rule=DuplicateRule("fingerprint", max_distance=6)).verdict == "near_duplicate"
     assert compare("暴雨", "大雨").distance is None

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import Scheme
-from es_simhash.similarity.confirm import Confirm, TextFeatures, have_agreeing_numbers
+from es_simhash.similarity.confirm import Confirm, TextFeatures, contradict
 from es_simhash.similarity.measures import MEASURES, Measure
 from tests.similarity.reference import similarity
 
@@ -175,27 +175,20 @@ def test_a_link_makes_no_difference(text: str) -> None:
 NOTICES = st.lists(st.sampled_from(["三月", "5月", "12", "一百", "停水", "通知", "，"]), max_size=6).map("".join)
 
 
-@pytest.mark.parametrize("measure", MEASURES)
 @given(one=NOTICES, other=NOTICES)
-def test_whether_numbers_agree_does_not_depend_on_which_text_comes_first(
-    measure: Measure, one: str, other: str
-) -> None:
+def test_whether_texts_contradict_does_not_depend_on_which_comes_first(one: str, other: str) -> None:
     a, b = (TextFeatures(text, FINGERPRINTER) for text in (one, other))
-    assert have_agreeing_numbers(a, b, measure) == have_agreeing_numbers(b, a, measure)
-    assert have_agreeing_numbers(a, b, measure) or a.numbers != b.numbers
+    assert contradict(a, b) == contradict(b, a)
 
 
-@pytest.mark.parametrize(
-    "copy", ["气温升至1\n2.5度，共3 6 万人", "气温升至 12.5 度，共 36 万人", "气温升至125度共36万人"]
-)
-def test_a_line_break_a_space_or_a_lost_point_in_a_number_leaves_numbers_that_agree(copy: str) -> None:
+@pytest.mark.parametrize("copy", ["气温升至1\n2.5度，共3 6 万人", "气温升至 12.5 度，共 36 万人"])
+def test_a_line_break_or_a_space_in_a_number_is_no_contradiction(copy: str) -> None:
     a, b, c = (
         TextFeatures(text, FINGERPRINTER) for text in ("气温升至12.5度，共36万人", copy, "气温升至12.6度，共36万人")
     )
-    assert have_agreeing_numbers(a, b, "jaccard")
-    assert have_agreeing_numbers(a, b, "containment")
-    assert not have_agreeing_numbers(a, c, "jaccard")
-    assert not have_agreeing_numbers(b, c, "containment")
+    assert not contradict(a, b)
+    assert contradict(a, c)
+    assert contradict(b, c)
 
 
 @pytest.mark.slow
@@ -210,7 +203,7 @@ def test_two_texts_of_a_million_digits_take_seconds_and_some_hundred_megabytes()
         own, other, near = map(comparison.features, (text, text[::-1], f"{text}。第2页"))
         assert own.keys.length == 1_000_000
         assert comparison.similarity(own, other) == 0.0  # another number of a million digits
-        assert comparison.similarity(own, near) == 0.0
+        assert comparison.similarity(own, near) > 0.99
         assert comparison.similarity(own, comparison.features(f"{text}。")) > 0.99
         assert tracemalloc.get_traced_memory()[1] < 200e6
     finally:

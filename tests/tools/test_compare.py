@@ -18,7 +18,7 @@ def test_the_json_form_is_the_library_s_comparison(tmp_path: Path) -> None:
     made = compare(STORM, STORM_NEAR)
     [shown] = es_simhash("compare", STORM, STORM_NEAR, "--json", cwd=tmp_path).json
     assert (shown["verdict"], shown["similarity"], shown["distance"]) == (made.verdict, made.similarity, made.distance)
-    assert (shown["only_a"], shown["only_b"]) == ([], [])
+    assert (shown["contradictions"], shown["contradict"]) == ([], False)
     assert (shown["a"]["fingerprint"], shown["b"]["fingerprint"]) == (made.a.hex, made.b.hex)
     assert (shown["rule"]["rule"], shown["scheme"]) == ("copy", Scheme().version)
 
@@ -38,7 +38,7 @@ def test_the_json_form_is_the_library_s_comparison(tmp_path: Path) -> None:
         (
             ("今天有12个小区停水", "今天有15个小区停水"),
             [],
-            ["numbers      only in A: 12; only in B: 15; too many for a duplicate"],
+            ["contradictions: 1; too many for a duplicate\n  A: 12 | B: 15\n"],
         ),
         (("雨", "云"), [], ["distance     none", "A            none: fewer than 4 features (text too short)"]),
     ],

@@ -98,7 +98,7 @@ def evaluate(
 
     >>> pairs = [
     ...     LabelledPair("今天下午有小雨，气温下降五度", "今天下午有小雨，气温下降五度。", True),
-    ...     LabelledPair("今天下午有小雨，气温下降五度", "今天上午有小雨，气温下降五度", True),
+    ...     LabelledPair("今天下午有小雨，气温下降五度", "今天下午有阵雨，气温下降五度", True),
     ...     LabelledPair("今天下午有小雨，气温下降五度", "明天上午是晴天", False),
     ... ]
     >>> {name: figures.recall for name, figures in evaluate(pairs).items()}

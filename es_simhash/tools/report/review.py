@@ -1,4 +1,4 @@
-"""What the page shows: groups with the words that differ, and pairs that only their numbers keep apart."""
+"""What the page shows: groups with the words that differ, and pairs that only contradictions keep apart."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class ShownGroup:
 
 @dataclass(frozen=True)
 class ShownPair:
-    """Two documents with similar texts, which are no duplicates because they have other numbers."""
+    """Two documents with similar texts, which are no duplicates because they contradict each other."""
 
     id: str
     title: str
@@ -154,7 +154,7 @@ class Review:
         return ShownText(id, self.title(source), similarity, distance, parts, more)
 
     def pairs_with_other_numbers(self) -> list[ShownPair]:
-        """Return pairs of a random sample that are similar enough, and no duplicates because of their numbers."""
+        """Return pairs of a random sample that are similar enough, but contradict each other."""
         if not self.rule.numbers_agree:
             return []
         pairs: dict[frozenset[str], ShownPair] = {}
@@ -167,7 +167,7 @@ class Review:
         return sorted(pairs.values(), key=lambda pair: -(pair.other.similarity or 0))[:PAIRS]
 
     def _other_numbers(self, ids: Sequence[str]) -> Iterator[ShownPair]:
-        """Yield for each document the first other one that only its numbers keep apart."""
+        """Yield for each document the first other one that only contradictions keep apart."""
         sources = self.sources(ids)
         wide = replace(self.rule, numbers_agree=False, within=None, time_field=None)
         found = self._documents.similar_many([self.text(source) for source in sources.values()], rule=wide)
@@ -183,6 +183,6 @@ class Review:
                 if not {id, other} <= rows.keys() or rows[id].group == rows[other].group or other not in other_sources:
                     continue
                 comparison = compare(text, self.text(other_sources[other]), self.fingerprinter, rule=self.rule)
-                if comparison.verdict == "different" and not comparison.numbers_agree:
+                if comparison.verdict == "different" and comparison.contradict:
                     yield ShownPair(id, self.title(source), self._shown_text(text, other, other_sources[other]))
                     break

@@ -108,12 +108,12 @@ def test_a_group_has_its_head_then_the_least_similar_members_with_what_differs(t
     assert "<del>幼儿园</del><ins>托儿所</ins>" in html
     assert re.search(r"similarity 9\d%", text)
     assert " bits" not in text
-    assert "Rule copy: a similarity of 80% or more, and nearly the same numbers. Made 20" in text
+    assert "Rule copy: a similarity of 80% or more, and no contradiction. Made 20" in text
 
 
 def test_the_words_are_chinese(tmp_path: Path) -> None:
     text = read(page_of(tmp_path, {"a": STORM, "b": STORM_NEAR, "c": NOTICE, "d": OTHER_NUMBERS}, language="zh"))
-    assert "规则 copy：相似度不低于 80%，且数字基本一致。生成于 20" in text
+    assert "规则 copy：相似度不低于 80%，且互不矛盾。生成于 20" in text
     assert re.search(r"相似度 9\d% 其他数字", text)
     assert not re.search("documents|similarity|group|head|numbers", text)
 

@@ -1,0 +1,152 @@
+"""Laws of differences: what contradicts, and what was only added."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from es_simhash import compare
+from es_simhash.fingerprinting.normalisation import compared_characters, normalise
+from es_simhash.similarity.differences import Differences, Reading, differences
+
+PIECES = [
+    *("停水", "通知", "，", " ", "三", "3", "-3", "5月", "1,200", "上调", "下调", "不", "可以", "C++", "C#", "周日"),
+    *("½", "10⁵", "on", "off", "a", "b", "(", ")", "阅读", "12:30:05", "😀", "万一", "点", "三分之一", "monday"),
+]
+texts = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
+
+FRAME = (
+    "据本报记者了解，市水务部门昨晚在通报中表示，{}，请沿线居民和商户提前做好准备，"
+    "具体安排以现场公告为准，给大家带来不便敬请谅解，感谢支持。"
+)
+LONG = "施工队伍已经进场，围挡沿着河岸依次排开，工作人员逐户登记意愿；文物部门同步考古，古井与石板路将原址保护。" * 10
+
+
+def made(a: str, b: str) -> Differences:
+    one, other = (Reading(text, len(compared_characters(text))) for text in map(normalise, (a, b)))
+    return differences(one, other)
+
+
+@given(texts, texts)
+def test_the_verdict_does_not_depend_on_which_text_comes_first(a: str, b: str) -> None:
+    forth, back = made(a, b), made(b, a)
+    assert forth.contradict == back.contradict
+    assert [(b, a) for a, b in forth.contradictions] == list(back.contradictions)
+
+
+@given(texts)
+def test_equal_texts_have_no_differences(text: str) -> None:
+    assert made(text, text) == Differences(
+        (), (), 0, made(text, text).equal_numbers, len(compared_characters(normalise(text)))
+    )
+
+
+@given(texts, st.sampled_from(["记者", "图1", "第3版", "2026年10月8日", "来源：江州日报"]))
+def test_what_was_only_added_is_no_contradiction(text: str, added: str) -> None:
+    assert made(text, f"{text}。{added}").contradictions == ()
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("票价9.9元", "票价99元"),
+        ("跌幅为-0.85%", "跌幅为+0.85%"),
+        ("比例为1%", "比例为1‰"),
+        ("全线八公里", "全线九公里"),
+        ("气温12~18度", "气温1~218度"),
+        ("共10⁵件", "共105件"),
+        ("管径2.5厘米", "管径25厘米"),
+        ("第三章第八条", "第三章第九条"),
+        ("8:00到20:00停水", "9:00到18:00停水"),
+        ("3月5日停水", "5月3日停水"),
+        ("影响1200人", "影响3600人"),
+        ("水价上调", "水价下调"),
+        ("水泵开启", "水泵关启"),
+        ("可以取水", "不可以取水"),
+        ("情况属实", "情况不属实"),
+        ("A座停水", "B座停水"),
+        ("用C++编写", "用C#编写"),
+        ("用C编写", "用C++编写"),
+        ("尺码L", "尺码XL"),
+        ("水压≥3", "水压≤3"),
+        ("呈阳性（+）", "呈阳性（-）"),
+        ("周六停水", "周日停水"),
+        ("允许取水", "禁止取水"),
+        ("turn it on", "turn it off"),
+        ("it is safe", "it is not safe"),
+        ("on Monday", "on Tuesday"),
+        ("월요일", "화요일"),
+        ("月曜日", "火曜日"),
+    ],
+)
+def test_these_contradict(a: str, b: str) -> None:
+    assert made(FRAME.format(a), FRAME.format(b)).contradict
+    assert compare(FRAME.format(a), FRAME.format(b)).verdict == "different"
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("全线8公里", "全线八公里"),
+        ("最快1小时", "最快一小时"),
+        ("减少1/3", "减少三分之一"),
+        ("2026.10.08停水", "2026年10月8日停水"),
+        ("1,200户", "1200户"),
+        ("投资3.5亿", "投资三点五亿"),
+        ("长129米", "长129.00米"),
+        ("电话0571-88880000", "电话057188880000"),
+        ("1. 关阀", "一、关阀"),
+        ("1. 关阀", "① 关阀"),
+        ("1. 关阀", "关阀"),
+        ("停水", "停水（图1）"),
+        ("今晚停水", "今天晚上停水"),
+        ("阅读 10234", "阅读 56"),
+        ("共998次浏览", "共1.2万次浏览"),
+        ("10:31:22 停水", "11:02:05 停水"),
+        ("see 12 views", "see 98 views"),
+        ("停水", "停水 10:31:22"),
+    ],
+)
+def test_these_do_not(a: str, b: str) -> None:
+    assert made(FRAME.format(a), FRAME.format(b)).contradictions == ()
+    assert compare(FRAME.format(a), FRAME.format(b)).verdict != "different"
+
+
+def test_counters_of_other_things_and_short_texts_count() -> None:
+    assert made(FRAME.format("阅读100本书"), FRAME.format("阅读200本书")).contradict
+    assert made("阅读 10234", "阅读 56").contradict
+
+
+def test_the_notice_of_the_next_day_is_no_copy_at_any_length() -> None:
+    for text in (LONG[:100], LONG, LONG * 20):
+        assert made(f"17日停水。{text}", f"18日停水。{text}").contradict
+
+
+def test_a_revised_long_text_may_have_a_contradiction() -> None:
+    old, new = f"投资3亿元，2026年10月8日开工。{LONG}", f"投资4亿元，2026年10月8日开工。{LONG}预计工期较长。"
+    assert made(old, new).contradictions == (("3亿", "4亿"),)
+    assert not made(old, new).contradict
+
+
+def test_differences_are_told_in_their_order() -> None:
+    found = made("昨天3人到场，水价上调", "【快讯】昨天5人到场，水价下调")
+    assert found.contradictions == (("3", "5"), ("上", "下"))
+    assert found.others == (("", "快讯"),)
+
+
+@pytest.mark.parametrize("text", ["", "！？", "😀" * 9, "哈" * 6, "https://a.cn/1", "阅读 10234", "+-+-", "\u0301"])
+def test_odd_texts_have_differences_too(text: str) -> None:
+    assert not made(text, text).contradictions
+    assert made(text, "哈" * 8).length <= 8
+
+
+def test_texts_of_a_million_characters_take_seconds() -> None:
+    text = "".join(chr(0x4E00 + number * 7919 % 20_000) for number in range(1_000_000))
+    begin = time.process_time()
+    assert len(made(f"3人{text}", f"4人{text[:500_000]}龙{text[500_000:]}").contradictions) == 1
+    assert made("1" * 1_000_000, "1" * 999_999 + "。").contradictions
+    assert made("1 " * 400_000, "2 " * 400_000).contradict
+    assert time.process_time() - begin < 60
