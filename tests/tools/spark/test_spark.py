@@ -64,7 +64,7 @@ def reference(texts: list[str], rule: DuplicateRule) -> Links:
     features = [None if confirm is None else confirm.features(text) for text in texts]
     head_of: list[int] = []
     for later in range(len(texts)):
-        queries = () if confirm is None else key_queries(keys[later], confirm.least, numbers=confirm.same_numbers)
+        queries = () if confirm is None else key_queries(keys[later], confirm.least)
         same = [n for n in range(later) if made[n].digest == made[later].digest and not made[later].blank]
         if same:
             head_of.append(head_of[same[0]])
