@@ -152,5 +152,5 @@ def _privileges(client: Any, index: str) -> list[Check]:
     lacking = [name for name in PRIVILEGES if not granted.get(name)]
     if not lacking:
         return [Check("privileges", "ok", "all that the commands need")]
-    text = f"your user lacks {', '.join(lacking)}: docs/operations.md lists the commands that need them"
+    text = f"your user lacks {', '.join(lacking)}: docs/operation.md lists the commands that need them"
     return [Check("privileges", "problem" if _NEEDED.intersection(lacking) else "advice", text)]
