@@ -158,8 +158,8 @@ class Documents:
 
         :param rule: a name or a DuplicateRule, and its ``text_field``, for the store to keep.
         :param keys: each document gets keyword keys. With them, the rules ``copy`` and ``contained`` find their
-            duplicates, whatever the distance of the fingerprints. None gives keys to a
-            store that is set up now, unless its rule compares no texts. A store that was set up stays as it is.
+            duplicates, whatever the distance of the fingerprints. None gives keys to a store that is set up now, unless
+            its rule compares no texts. A store that was set up stays as it is.
         :param id_field: name of the field with the id, for the store to keep.
         :returns: ``created``, ``added`` (the fields), ``changed`` (the rule, or names of fields) or ``unchanged``.
         :raises SchemeMismatch: if the store was set up with another Scheme.
