@@ -168,7 +168,12 @@ def test_the_items_of_an_array_have_places() -> None:
 
 @pytest.mark.parametrize(
     ("data", "more"),
-    [(b'{"id": 1}\n', {}), (gzip.compress(b'{"id": 1}\n', mtime=0), {}), (b'{"id": 1}\n', {"encoding": "gbk"}), (b"[1]", {})],
+    [
+        (b'{"id": 1}\n', {}),
+        (gzip.compress(b'{"id": 1}\n', mtime=0), {}),
+        (b'{"id": 1}\n', {"encoding": "gbk"}),
+        (b"[1]", {}),
+    ],
 )
 def test_the_stream_of_the_caller_stays_open(data: bytes, more: dict[str, str]) -> None:
     opened = stream(data)
