@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from elastic_transport import NodeConfig
 
 _CLIENT = version("elasticsearch")
+_CONNECTIONS = 100
+"""Connections to a host, at most. A thread that waits for one would wait beyond its deadline."""
 _TITLE = "an Elasticsearch"
 _ACCEPT = {"accept": "application/json"}
 _HEADERS = {
@@ -58,7 +60,7 @@ def new_client(hosts: Sequence[str], options: Mapping[str, Any]) -> Elasticsearc
     :raises InputError: for an invalid API key, which the client would reject only at its first request.
     """
     known: dict[str, Any] = {"node_class": _Node, "serializers": {"application/json": _ExactNumbers()}}
-    known |= {"max_retries": 0, **options}
+    known |= {"max_retries": 0, "connections_per_node": _CONNECTIONS, **options}
     if isinstance(key := known.get("api_key"), str):
         known["api_key"] = key = key.strip()  # a key from a file ends with a line break
         if not (key.isascii() and key.isprintable()):

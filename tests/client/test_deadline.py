@@ -1,0 +1,150 @@
+"""A call ends about at its deadline, if a server hangs; and a run ends if its store is another one meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import AsyncDocuments, Documents, SeenItems, StoreError, StoreUnavailable
+from es_simhash.store.address import open_store
+from tests.client import HARVEST, METRO, STORM
+from tests.es_node.proxy import Delay, Proxy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+DEADLINE = 2
+HANGS = 30
+NEWS = [{"id": str(number), "text": text} for number, text in enumerate([STORM, METRO, HARVEST])]
+VERBS: dict[str, Callable[[Documents], Any]] = {
+    "similar": lambda documents: documents.similar(STORM),
+    "add": lambda documents: documents.add(NEWS[0]),
+    "ingest": lambda documents: list(documents.ingest(NEWS)),
+    "group": lambda documents: documents.group(),
+    "remove": lambda documents: documents.remove(["0"]),
+    "export": lambda documents: list(documents.export()),
+}
+
+
+@pytest.fixture
+def hanging(request: pytest.FixtureRequest) -> Iterator[tuple[Proxy, str]]:
+    """A proxy before a server, and the address through it of an index that was set up."""
+    url = request.getfixturevalue(f"{request.param}_url")
+    name = "make_index" if request.param == "elasticsearch" else "make_opensearch_index"
+    index = request.getfixturevalue(name)()
+    prefix = "opensearch+" if request.param == "opensearch" else ""
+    with Documents(f"{prefix}{url}/{index}") as documents:
+        documents.setup()
+    with Proxy(url) as proxy:
+        yield proxy, f"{prefix}{proxy.url}/{index}"
+
+
+def took(call: Callable[[], Any]) -> float:
+    """Return the seconds after which a call raises StoreUnavailable."""
+    began = time.monotonic()
+    with pytest.raises(StoreUnavailable, match="did not answer in time"):
+        call()
+    return time.monotonic() - began
+
+
+servers = pytest.mark.parametrize(
+    "hanging",
+    [
+        pytest.param("elasticsearch", marks=pytest.mark.elasticsearch),
+        pytest.param("opensearch", marks=pytest.mark.opensearch),
+    ],
+    indirect=True,
+)
+
+
+@pytest.mark.slow
+@servers
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_call_to_a_server_that_hangs_ends_about_at_its_deadline(hanging: tuple[Proxy, str], verb: str) -> None:
+    proxy, address = hanging
+    with Documents(address, deadline=DEADLINE) as documents:
+        documents.info()  # the server answers once
+        proxy.rule = lambda request: Delay(HANGS)
+        assert DEADLINE - 0.5 < took(lambda: VERBS[verb](documents)) < DEADLINE + 1
+
+
+@servers
+def test_a_server_that_hangs_from_the_beginning_is_told_as_soon(hanging: tuple[Proxy, str]) -> None:
+    proxy, address = hanging
+    proxy.rule = lambda request: Delay(HANGS)
+    with Documents(address, deadline=DEADLINE) as documents, SeenItems(address, deadline=DEADLINE) as seen:
+        assert took(lambda: documents.similar(STORM)) < DEADLINE + 1
+        assert took(lambda: seen.unseen("ann", ["a"])) < DEADLINE + 1
+
+
+@servers
+def test_twenty_tasks_end_at_the_deadline_of_each(hanging: tuple[Proxy, str]) -> None:
+    proxy, address = hanging
+
+    async def main() -> list[Any]:
+        async with AsyncDocuments(address, deadline=DEADLINE) as documents:
+            await documents.info()
+            proxy.rule = lambda request: Delay(HANGS)
+            return await asyncio.gather(*(documents.similar(STORM) for _ in range(20)), return_exceptions=True)
+
+    began = time.monotonic()
+    answers = asyncio.run(main())
+    assert time.monotonic() - began < DEADLINE + 1.5
+    assert {type(answer).__mro__[1] for answer in answers} == {StoreUnavailable}
+
+
+# --- another store -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def known_for_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask the store at each batch how it was set up, and not after ten seconds."""
+    monkeypatch.setattr("es_simhash.client.store_info.KNOWN", 0.0)
+
+
+@pytest.mark.usefixtures("known_for_no_time")
+@pytest.mark.parametrize("verb", ["ingest", "backfill"])
+def test_a_run_ends_if_its_store_is_made_again(address: str, verb: str) -> None:
+    many = [{"id": str(number), "text": f"{STORM}{number}"} for number in range(1_500)]
+    with Documents(address) as documents:
+        documents.setup("fingerprint", id_field="id")
+        if verb == "backfill":
+            list(documents.ingest(many))
+        run = documents.ingest(many) if verb == "ingest" else documents.backfill(again=True)
+        next(run)
+        delete(address)
+        with Documents(address) as others:
+            others.setup("fingerprint", id_field="id")
+        with pytest.raises(StoreError, match=r"is another store now: .* start again"):
+            list(run)
+    with Documents(address) as documents:
+        assert list(documents.export()) == []
+
+
+@pytest.mark.usefixtures("known_for_no_time")
+def test_a_run_ends_if_its_store_is_deleted_and_makes_no_other(address: str) -> None:
+    many = [{"id": str(number), "text": f"{STORM}{number}"} for number in range(1_500)]
+    with Documents(address, deadline=1) as documents:
+        documents.setup("fingerprint", id_field="id")
+        run = documents.ingest(many)
+        next(run)
+        delete(address)
+        with pytest.raises(StoreError):
+            list(run)
+    with Documents(address) as documents, pytest.raises(StoreError, match="is not set up"):
+        documents.similar(STORM)
+
+
+def delete(address: str) -> None:
+    """Delete the file or the index at an address."""
+    if address.startswith("sqlite:///"):
+        for path in Path(address.removeprefix("sqlite:///")).parent.glob("*.db*"):
+            path.unlink()
+    else:
+        store: Any = open_store(address)
+        store.connection.send("DELETE", "")
+        store.close()
