@@ -1,11 +1,12 @@
 """Times of documents, and the window around a time.
 
-A time is a whole number of milliseconds since 1970, in UTC. A field holds it in one of two forms, which Elasticsearch
-reads in the same way (``strict_date_optional_time||epoch_millis``, the default format of its date fields):
+A time is a whole number of milliseconds since 1970, in UTC. A field holds it in one of two forms. Elasticsearch reads
+them in the same way (``strict_date_optional_time||epoch_millis``, the default format of its date fields):
 
 - ISO 8601: a year, a month, a day, ``T`` and an hour, minutes, seconds, a fraction, an offset. What comes after
   the year may be missing: ``2024``, ``2024-05-01``, ``2024-05-01T08:30:00.5+08:00``. What is missing has the smallest
-  value. Without an offset the time is UTC.
+  value. Without an offset the time is UTC. A space may stand in place of the ``T``, as in a date field of Elasticsearch
+  with the format ``yyyy-MM-dd HH:mm:ss``.
 - the milliseconds themselves. A number of four digits is a year.
 """
 
@@ -31,7 +32,7 @@ LONGEST = timedelta(days=36_500)
 FORMS = "ISO 8601, such as 2024-05-01 or 2024-05-01T08:30:00+08:00, or milliseconds since 1970"
 """How to write a time, for messages."""
 _ISO = re.compile(
-    r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})(?:T([0-9]{2})(?::([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?)?"
+    r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})(?:[T ]([0-9]{2})(?::([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?)?"
     r"(Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?)?)?"
 )
 _MILLISECONDS = re.compile("-?[0-9]{1,15}")

@@ -44,7 +44,7 @@ READ: dict[Any, int] = {
     9999: 253_370_764_800_000,
 }
 NOT_READ = [
-    *("", "yesterday", "2024-13-01", "2023-02-29", "2024-05-01 10:00:00", "2024-05-01T24:00:00", "2024-05-01T10:20:60"),
+    *("", "yesterday", "2024-13-01", "2023-02-29", "2024-05-01  10:00", "2024-05-01T24:00:00", "2024-05-01T10:20:60"),
     *("2024-05-01T10:20:30z", "2024-05-01T10:20+18:30", "2024-05-01T10:20+08:60", "2024-5-1", "20240501T"),
     *("٢٠٢٤", "+2024", " 2024", "2024-05-01\n", None, True, 1.5, [], {}, 10**17, -(10**17), 10**5000, "1" * 16),
 ]
@@ -54,6 +54,11 @@ NOT_READ = [
 def test_iso_dates_and_milliseconds_are_read(value: Any, time: int) -> None:
     assert parse_time(value) == time
     assert checked_time(value) == time
+
+
+def test_a_space_may_stand_for_the_t() -> None:
+    assert parse_time("2024-05-01 10:20:30") == parse_time("2024-05-01T10:20:30")
+    assert parse_time("2024-05-01 10:20:30.5+08:00") == parse_time("2024-05-01T10:20:30.5+08:00")
 
 
 @pytest.mark.parametrize("value", NOT_READ, ids=range(len(NOT_READ)))
