@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError, StoreError
@@ -56,4 +57,5 @@ class Saved:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self._file.close()
+        with suppress(OSError):  # of what put could not write; it has raised
+            self._file.close()

@@ -1,0 +1,81 @@
+"""What is removed can be saved and ingested again; the documents and the links are then as before."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import Documents, InputError, StoreError, read_file
+from tests.client import HARVEST, METRO, STORM, links
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NEWS: list[dict[str, Any]] = [
+    {"id": "a", "text": STORM, "n": 1.50, "more": {"x": [None, "甲"]}},
+    {"id": "b", "text": METRO},
+    {"id": "c", "text": STORM, "lang": "zh"},
+    {"id": "d", "text": STORM.replace("部分", "多处")},
+]
+LINKS = {"a": None, "b": None, "c": "a", "d": "a"}
+
+
+def stored(documents: Documents) -> dict[str, dict[str, Any]]:
+    return documents.fetch(LINKS, fields="*")
+
+
+def test_duplicates_are_saved_removed_and_ingested_again(address: str, tmp_path: Path) -> None:
+    path = tmp_path / "removed.jsonl"
+    with Documents(address) as documents:
+        documents.setup()
+        list(documents.ingest(NEWS))
+        assert links(documents) == LINKS
+        whole = stored(documents)
+        duplicates = list(documents.duplicates())
+        assert sorted((each.id, each.head, each.exact) for each in duplicates) == [("c", "a", True), ("d", "a", False)]
+        assert documents.remove_duplicates(duplicates, save=str(path)) == 2
+        assert stored(documents).keys() == {"a", "b"}
+        assert os.stat(path).st_mode & 0o077 == 0, "only the owner may read it"
+        assert {o.outcome for o in documents.ingest(read_file(path))} == {"exact_duplicate", "near_duplicate"}
+        assert (links(documents), stored(documents)) == (LINKS, whole)
+
+
+def test_a_head_is_saved_and_removed_and_its_copies_get_another(address: str, tmp_path: Path) -> None:
+    path = tmp_path / "removed.jsonl"
+    with Documents(address) as documents:
+        documents.setup()
+        list(documents.ingest(NEWS))
+        whole = stored(documents)
+        assert documents.remove(["a", "none"], save=str(path)) == {"a"}
+        assert links(documents) == {"b": None, "c": None, "d": "c"}
+        assert documents.remove(matching={"ids": {"values": ["b"]}}) == {"b"}
+        assert [outcome.duplicate_of for outcome in documents.ingest(read_file(path))] == ["c"]
+        assert stored(documents) == {id: whole[id] for id in "acd"}
+        with pytest.raises(InputError, match="exists: name a new file"):
+            documents.remove(["c"], save=str(path))
+        with pytest.raises(InputError, match="all 3 documents match"):
+            documents.remove(matching={"match_all": {}}, everything=False)
+        assert stored(documents).keys() == {"a", "c", "d"}
+
+
+def test_an_id_that_stands_in_no_field_is_saved_too(address: str, tmp_path: Path) -> None:
+    path = tmp_path / "removed.jsonl"
+    with Documents(address) as documents:
+        documents.setup(id_field="_id")
+        assert documents.add({"_id": "x", "text": HARVEST}, id_field="_id").stored
+        assert documents.remove(["x"], save=str(path)) == {"x"}
+        assert [o.id for o in documents.ingest(read_file(path), id_field="_id")] == ["x"]
+        assert documents.fetch(["x"], fields="*") == {"x": {"text": HARVEST}}
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device")
+def test_nothing_is_removed_that_was_not_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Documents("memory://") as documents:
+        list(documents.ingest(NEWS))
+        full = open("/dev/full", "wb")  # noqa: SIM115  remove closes it
+        monkeypatch.setattr("es_simhash.client.saved.open", lambda *_, **__: full, raising=False)
+        with pytest.raises(StoreError, match="cannot write"):
+            documents.remove(["a"], save="removed")
+        assert links(documents) == LINKS
