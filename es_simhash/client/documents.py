@@ -370,8 +370,11 @@ class Documents:
                 self._reader.keep(resolved.chosen, None)
 
         decider.forget(now=True)
-        yield from backfill(decider, filter, workers, check_batch, again=again, stop=stop)
-        if again and filter is None and not stop():
+        is_whole = again and filter is None
+        for outcomes in backfill(decider, filter, workers, check_batch, again=again, stop=stop):
+            yield outcomes
+            is_whole = is_whole and all(outcome.outcome != "failed" for outcome in outcomes)
+        if is_whole and not stop():
             self._reader.end_stale()
 
     def remove(

@@ -349,14 +349,13 @@ class Run:
                     replaced += [id] if decision.replaces_text else []
                     continue
                 self._pending.drop(id)
+                replaced.append(id)
                 if id in written.refused:
                     outcomes[id] = failed(decision.document, written.refused[id])
-                    replaced.append(id)
                 elif decision.document.stored is not None:
                     outcomes[id] = failed(decision.document, MOVED)
                 else:
                     late.append(decision.document)
-                    replaced.append(id)
         return late
 
     def _settle(self, entry: Entry, written: Written) -> None:

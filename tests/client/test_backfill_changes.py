@@ -1,0 +1,113 @@
+"""Backfill: of documents that other programs change meanwhile, in the order of their times, and stopped early."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch import Elasticsearch
+
+from es_simhash import Documents, DuplicateRule, InputError, NotSetUp
+from es_simhash.store.types import Entry, Row
+from tests.client import METRO, STORM, before, links
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from es_simhash.store.protocol import Store
+
+RULE = DuplicateRule(text_field="text")
+
+
+def put(store: Store, sources: dict[str, str]) -> None:
+    """Write documents without a fingerprint, as another program does: by id, their texts."""
+    versions = {id: stored.row.version for id, stored in store.read(list(sources)).items()}
+    store.write(
+        [
+            Entry(Row(id, None, "", version=versions.get(id)), (), json.dumps({"id": id, "text": text}))
+            for id, text in sources.items()
+        ]
+    )
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def documents(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Documents]:
+    """A store with three copies, which were not fingerprinted."""
+    with Documents("memory://" if request.param == "memory" else f"sqlite:///{tmp_path}/a.db") as documents:
+        documents.setup(RULE)
+        put(documents.store, {"W": METRO, "X": STORM, "Y": STORM, "Z": STORM})
+        yield documents
+
+
+RACES: dict[str, Callable[[Store], Any]] = {
+    "removed": lambda store: store.remove({"X": None}),
+    "changed": lambda store: put(store, {"X": METRO}),
+}
+
+
+@pytest.mark.parametrize("race", RACES)
+def test_a_copy_of_what_another_program_changes_meanwhile_has_another_head(documents: Documents, race: str) -> None:
+    before(documents.store, "write", lambda: RACES[race](documents.store))
+    outcomes = {outcome.id: (outcome.outcome, outcome.duplicate_of) for outcome in documents.backfill()}
+    assert outcomes["X"] == ("failed", None)
+    assert [outcomes[id] for id in "WYZ"] == [("new", None), ("new", None), ("exact_duplicate", "Y")]
+    assert links(documents) == {"W": None, "Y": None, "Z": "Y"}
+    rest = [(outcome.id, outcome.outcome, outcome.duplicate_of) for outcome in documents.backfill()]
+    assert rest == ([] if race == "removed" else [("X", "exact_duplicate", "W")])
+    assert [outcome.outcome for outcome in documents.backfill()] == []
+
+
+def test_told_to_stop_it_finishes_what_it_has_read(documents: Documents) -> None:
+    assert list(documents.backfill(stop=lambda: True)) == []
+    put(documents.store, {f"{number:04}": f"{METRO}{number}号楼" for number in range(1_500)})
+    calls = iter([False, True])
+    done = [outcome.id for outcome in documents.backfill(stop=lambda: next(calls, True))]
+    assert 0 < len(done) < 1_504
+    assert links(documents).keys() == set(done)
+    list(documents.backfill())
+    assert len(links(documents)) == 1_504
+
+
+def test_a_file_that_does_not_exist_is_not_made(tmp_path: Path) -> None:
+    with Documents(f"sqlite:///{tmp_path}/none.db") as documents, pytest.raises(NotSetUp, match="no such file"):
+        list(documents.backfill(rule=RULE))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_field_with_the_text_is_named_once(address: str) -> None:
+    with Documents(address) as documents:
+        documents.setup()
+        with pytest.raises(InputError, match=r"name it \(rule=DuplicateRule\(text_field=…\)\)"):
+            list(documents.backfill())
+        list(documents.backfill(rule=RULE))
+        documents.setup(RULE)
+        assert list(documents.backfill()) == []
+
+
+@pytest.mark.elasticsearch
+@pytest.mark.parametrize("form", ["yyyy-MM-dd HH:mm:ss", "strict_date_optional_time||epoch_millis"])
+@pytest.mark.parametrize("dynamic", ["strict", "true"])
+def test_the_first_published_is_the_head(elasticsearch_url: str, index_name: str, form: str, dynamic: str) -> None:
+    between = " " if form.startswith("yyyy") else "T"
+    fields = {"body": {"type": "text"}, "published": {"type": "date", "format": form}}
+    rule = DuplicateRule("copy", text_field="body", time_field="published", within=timedelta(days=7))
+    times = ["2024-05-03", "2024-05-02", "2024-05-01", "2024-06-01", "2024-06-02"]
+    with Elasticsearch(elasticsearch_url) as client, Documents(f"{elasticsearch_url}/{index_name}") as documents:
+        client.indices.create(index=index_name, mappings={"dynamic": dynamic, "properties": fields})
+        for number, time in enumerate(times):
+            source = {"body": STORM, "published": f"{time}{between}08:30:00"}
+            client.index(index=index_name, id=str(number), document=source, refresh=True)
+        client.index(index=index_name, id="no time", document={"body": STORM}, refresh=True)
+        outcomes = {outcome.id: outcome.outcome for outcome in documents.backfill(rule=rule)}
+        assert outcomes.pop("no time") == "rejected"
+        assert list(outcomes) == ["2", "1", "0", "3", "4"]
+        expected = {"2": None, "1": "2", "0": "2", "3": None, "4": "3"}
+        assert links(documents) == expected
+        assert documents.group().changed == 0
+        added = {"id": "5", "body": STORM, "published": f"2024-06-03{between}08:30:00"}
+        client.indices.put_mapping(index=index_name, properties={"id": {"type": "keyword"}})
+        assert documents.add(added).duplicate_of == "3"
+        assert {match.id for match in documents.similar(STORM, time="2024-05-02 00:00:00")} == {"0", "1", "2"}
