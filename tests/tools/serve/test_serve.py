@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Start = Callable[..., Server]
     Make = Callable[..., Local]
 
-PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "search-service.md"
+PAGE = Path(__file__).parents[3] / "docs" / "service.md"
 TOKEN = "a-token-of-the-tests"
 TENANT = {"term": {"tenant": "acme"}}
 
