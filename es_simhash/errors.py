@@ -99,10 +99,6 @@ class AccessDenied(StoreError):
     """The server rejects the credentials, or they do not permit this request."""
 
 
-class WrongServer(StoreError):
-    """The server is not the one that the address names, or not of a version that the installed client supports."""
-
-
 class TooLarge(StoreError):
     """A request has more bytes than the server accepts."""
 
@@ -147,12 +143,3 @@ class ConflictError(StoreError):
     """Other writers changed the same data until the deadline. The message says what is not stored."""
 
     retryable = True
-
-
-def is_interrupted(error: BaseException | None) -> bool:
-    """Return whether an error came while the program was stopped by Ctrl-C or another signal."""
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            return True
-        error = error.__context__
-    return False

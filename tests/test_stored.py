@@ -23,7 +23,6 @@ from elasticsearch import Elasticsearch
 
 from es_simhash import BloomFilter, Documents, Fingerprinter, Scheme
 from es_simhash.fingerprinting.normalisation import compared_characters
-from es_simhash.fingerprinting.scheme import CONFIRMED
 from es_simhash.fingerprinting.tokens import tokenize
 from es_simhash.fingerprinting.weights import weigh
 from es_simhash.fingerprinting.word_segmenters import segmenter
@@ -52,7 +51,7 @@ SOURCES: list[tuple[str, Scheme]] = [
         Scheme(),
     ),
     ("氣象臺：Ｆ－３５ 戰機訓練 暫停", Scheme()),
-    (NEWS, CONFIRMED),
+    (NEWS, Scheme(bits=128, weights="equal", tokens="han_characters")),
     ("全市 1 998年以来第三场招聘会", Scheme()),
 ]
 ITEMS: list[str | int] = ["news-1", 2, "新闻-3", *range(100, 140)]

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from es_simhash import Documents
     from es_simhash.cli.options import StoreOptions
 
-SHOWN = 10
-"""Duplicates that are shown before the question. --dry-run shows all of them."""
-
 
 @click.command()
 @click.argument("ids", metavar="[ID…]", nargs=-1)

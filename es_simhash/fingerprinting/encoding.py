@@ -22,8 +22,6 @@ SEGMENT_BITS = 16
 _SEGMENT_MASK = (1 << SEGMENT_BITS) - 1
 _SIGN_BIT = 1 << 63
 _WORD_MASK = (1 << 64) - 1
-_SHIFTS = np.arange(64 - SEGMENT_BITS, -1, -SEGMENT_BITS, dtype=np.uint64)
-"""A word that is shifted right by one of these has a segment in its low 16 bits."""
 
 
 def segment_count(bits: int) -> int:
@@ -66,14 +64,6 @@ def to_longs(value: int, bits: int) -> tuple[int, ...]:
     return tuple([to_signed(value >> shift & _WORD_MASK) for shift in range(bits - 64, -1, -64)])
 
 
-def from_longs(longs: Iterable[int]) -> int:
-    """Return the fingerprint that :func:`to_longs` turned into signed longs."""
-    value = 0
-    for long in longs:
-        value = value << 64 | from_signed(long)
-    return value
-
-
 def to_array(values: Iterable[int], bits: int) -> NDArray[np.uint64]:
     """Return n fingerprints as an array of 64-bit words.
 
@@ -83,31 +73,3 @@ def to_array(values: Iterable[int], bits: int) -> NDArray[np.uint64]:
         return np.fromiter(values, dtype=np.uint64)
     data = b"".join(value.to_bytes(bits // 8, "big") for value in values)
     return np.frombuffer(data, dtype=">u8").astype(np.uint64).reshape(-1, bits // 64)
-
-
-def columns(fingerprints: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
-    """Return the word columns of an array that :func:`to_array` made, highest word first, each of shape (n,)."""
-    return [fingerprints] if fingerprints.ndim == 1 else list(fingerprints.T)
-
-
-def segments_of(fingerprints: NDArray[np.uint64], count: int) -> NDArray[np.uint16]:
-    """Return the first segments of n fingerprints.
-
-    :param fingerprints: an array that :func:`to_array` made.
-    :returns: shape (n, count).
-    """
-    found = [
-        word[:, None] >> _SHIFTS[: count - first]
-        for word, first in zip(columns(fingerprints), range(0, count, len(_SHIFTS)), strict=False)
-    ]
-    return (found[0] if len(found) == 1 else np.concatenate(found, axis=1)).astype(np.uint16)
-
-
-def segment_of(fingerprints: NDArray[np.uint64], number: int) -> NDArray[np.uint16]:
-    """Return one segment of n fingerprints, shape (n,).
-
-    :param fingerprints: an array that :func:`to_array` made.
-    """
-    word, place = divmod(number, len(_SHIFTS))
-    segments: NDArray[np.uint16] = (columns(fingerprints)[word] >> _SHIFTS[place]).astype(np.uint16)
-    return segments

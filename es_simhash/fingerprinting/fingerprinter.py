@@ -214,10 +214,6 @@ class Fingerprinter:
             scheme.tokens == "han_characters",
         )
 
-    def is_stop_word(self, token: str) -> bool:
-        """Return True if the token is in the Scheme's list of stop words."""
-        return token in self._stop_words
-
     def _fingerprint_of(self, weights: Mapping[str, int], digested: str) -> Fingerprint:
         """Return the Fingerprint of weighed features.
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import Counter
 from decimal import Context, Decimal
-from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.features import UNIT
@@ -21,9 +20,6 @@ from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.fingerprinting.tables import IdfTable
 from es_simhash.fingerprinting.tokens import check_tokens, tokenize
 from es_simhash.fingerprinting.word_segmenters import segmenter, segmenter_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 MAX_WORDS = 1_000_000
 """Largest number of distinct words in memory: about 200 MB, and half as much again to build and write the table."""
@@ -109,17 +105,3 @@ class DocumentFrequencies:
             left -= words_by_count[highest_dropped]
         self._counts = {word: count for word, count in self._counts.items() if count > highest_dropped}
         self.understated += highest_dropped
-
-
-def idf_table(texts: Iterable[str], tokens: str = "words", segmenter: str | None = None) -> IdfTable:
-    """Return the IDF table of these texts. One text is read at a time.
-
-    >>> list(idf_table(["暴雨 预警", "暴雨 停课"]).lines())
-    ['停课 1.4052734375', '暴雨 1', '预警 1.4052734375']
-
-    :raises InputError: if a text is invalid, or there are no words.
-    """
-    frequencies = DocumentFrequencies(tokens, segmenter)
-    for text in texts:
-        frequencies.add(text)
-    return frequencies.table()

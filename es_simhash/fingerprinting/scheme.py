@@ -186,7 +186,3 @@ def _check_choice(field: str, value: object, choices: Iterable[Any], *, custom: 
 
 
 DEFAULT = Scheme()
-CONFIRMED = Scheme(bits=128, weights="equal", tokens="han_characters")
-"""The best Scheme for Chinese texts, short or long, that are confirmed by their texts (``confirm``). Without
-``confirm`` it takes too many different texts for near-duplicates.
-"""

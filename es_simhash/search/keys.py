@@ -79,11 +79,6 @@ class KeyQuery:
     minimum: int
     lengths: tuple[int, int] | None = None
 
-    @property
-    def one_is_enough(self) -> bool:
-        """One common key is enough, whatever the length of the text."""
-        return self.minimum <= 1 and self.lengths is None
-
     def is_fulfilled_by(self, keys: Collection[int], length: int | None) -> bool:
         """Return whether a document with these keys and so many word characters fulfils the query."""
         if self.lengths is not None and (length is None or not self.lengths[0] <= length <= self.lengths[1]):

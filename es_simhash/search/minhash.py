@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.fingerprinting.shingles import Widths, distinct, shingles_of_texts
-from es_simhash.search.encoding import LONGER, PAIRS, key_of_hash, kind_of, mixed
+from es_simhash.search.encoding import LONGER, PAIRS, key_of_hash, mixed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,11 +73,6 @@ def bands(words: str, kind: int) -> list[int]:
 def bands_of_texts(texts: Sequence[str], kind: int) -> list[list[int]]:
     """Return :func:`bands` of each text. For many texts together this takes a third of the time."""
     return _keys(*shingles_of_texts(texts, WIDTHS[kind]), kind)
-
-
-def is_band(key: int) -> bool:
-    """Return whether a key is a band, of either kind."""
-    return kind_of(key) in WIDTHS
 
 
 def keys(shingles: NDArray[np.uint64], kind: int) -> list[int]:

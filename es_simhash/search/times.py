@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     Range = tuple[int, int]
     """The first and the last time of a window. Both are inside."""
@@ -61,26 +60,6 @@ class Window:
     def holds(self, one: int | None, other: int | None) -> bool:
         """Return whether two documents with these times can be duplicates. A document without a time cannot."""
         return one is not None and other is not None and abs(one - other) <= self.length
-
-
-class TimeRanges:
-    """Several ranges of time.
-
-    Times in the same *part* are in the same ranges, so documents with one text and times in one part are
-    interchangeable.
-    """
-
-    def __init__(self, ranges: Iterable[Range]) -> None:
-        every = set(ranges)
-        self._firsts = sorted(first for first, _ in every)
-        self._lasts = sorted(last for _, last in every)
-
-    def part(self, time: int | None) -> tuple[int, int] | None:
-        """Return the part that a time is in; None if it is in no range."""
-        if time is None:
-            return None
-        began, ended = bisect_right(self._firsts, time), bisect_left(self._lasts, time)
-        return None if began == ended else (began, ended)
 
 
 def milliseconds(length: timedelta) -> int:
@@ -154,24 +133,6 @@ def time_of(document: Mapping[str, Any], field: str) -> int:
         shown = shown if len(shown) <= 100 else f"{shown[:100]}…"
         raise InputError(f"the time in field {field!r} is {shown}, which is no date: use {FORMS}")
     return time
-
-
-def time_or_none(document: Mapping[str, Any], field: str) -> int | None:
-    """Return :func:`time_of`, or None for a document without a time."""
-    try:
-        values = _values(document, field)
-    except RecursionError:
-        return None
-    return parse_time(values[0]) if len(values) == 1 else None
-
-
-def stored_time(source: str, field: str) -> int | None:
-    """Return :func:`time_or_none` of a document as JSON."""
-    try:
-        document = json.loads(source)
-    except (TypeError, ValueError, RecursionError):  # another program wrote it
-        return None
-    return time_or_none(document, field) if isinstance(document, dict) else None
 
 
 def _values(value: Any, field: str) -> list[Any]:

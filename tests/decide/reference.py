@@ -32,7 +32,7 @@ def documents(sources: Sequence[Mapping[str, Any]], rule: ResolvedRule) -> list[
     """Return documents as an ingest reads them."""
     import json
 
-    from es_simhash.search.times import time_or_none
+    from es_simhash.search.times import time_of
 
     texts = [rule.fingerprinter.scheme.normalise(text_of(source, rule.text_fields)) for source in sources]
     keys = keys_of_texts(texts) if rule.keys else [None] * len(texts)
@@ -40,7 +40,7 @@ def documents(sources: Sequence[Mapping[str, Any]], rule: ResolvedRule) -> list[
     for source, text, key in zip(sources, texts, keys, strict=True):
         line = json.dumps(source, ensure_ascii=False)
         [fingerprint] = rule.fingerprinter.fingerprints_normalised([text])
-        time = None if rule.window is None else time_or_none(source, rule.window.field)
+        time = None if rule.window is None else time_of(source, rule.window.field)
         made.append(Document(source["id"], fingerprint, text, line, "here", key, time, content_of(line)))
     return made
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.errors import InputError
-from es_simhash.search.times import TimeRanges, Window, checked_time, parse_time, time_of, time_or_none
+from es_simhash.search.times import Window, checked_time, parse_time, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,7 +108,7 @@ def test_elasticsearch_reads_every_time_in_the_same_way(make_index: Callable[[],
     ],
 )
 def test_the_time_of_a_document_is_the_one_value_of_its_field(document: Any, field: str) -> None:
-    assert time_of(document, field) == time_or_none(document, field) == DAY
+    assert time_of(document, field) == DAY
 
 
 @pytest.mark.parametrize(
@@ -127,22 +127,6 @@ def test_a_document_without_one_date_is_an_error_that_shows_the_value(document: 
         time_of(document, "date")
     assert str(caught.value).startswith(message)
     assert len(str(caught.value)) < 300
-    assert time_or_none(document, "date") is None
-
-
-ranges = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 9)).map(lambda r: (r[0], r[0] + r[1])), max_size=6)
-
-
-@given(some=ranges, one=st.integers(-1, 30), other=st.integers(-1, 30))
-def test_times_in_one_part_are_in_the_same_ranges(some: list[tuple[int, int]], one: int, other: int) -> None:
-    def around(time: int) -> set[tuple[int, int]]:
-        return {(first, last) for first, last in some if first <= time <= last}
-
-    parts = TimeRanges(some)
-    assert (parts.part(one) is None) == (not around(one))
-    if parts.part(one) == parts.part(other):
-        assert around(one) == around(other)
-    assert parts.part(None) is None
 
 
 def test_a_window_is_inclusive_on_both_sides() -> None:
@@ -158,4 +142,3 @@ def test_a_time_that_is_nested_too_deeply_is_refused() -> None:
         deep = [deep]
     with pytest.raises(InputError, match="nested too deeply"):
         time_of({"at": deep}, "at")
-    assert time_or_none({"at": deep}, "at") is None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.fingerprinting.encoding import to_array
 from es_simhash.search.candidates import candidates_clause
 from es_simhash.search.encoding import encoded
-from es_simhash.search.hamming import near_of_all
+from es_simhash.search.hamming import near_pairs
 from es_simhash.store.elastic.rows import hit_options, row_of_hit
 from es_simhash.store.types import Hits, Row
 
@@ -149,9 +149,8 @@ def _near(
         hits = connection.search(body)["hits"]["hits"]
         read = [row for row in _rows(hits, connection) if row.fingerprint is not None]
         others = to_array([row.fingerprint or 0 for row in read], 64)
-        for ones, positions, _ in near_of_all(own, others, first.distance):
-            for one, position in zip(ones.tolist(), positions.tolist(), strict=True):
-                rows[part[one]].append(read[position])
+        for one, position in zip(*near_pairs(own, others, first.distance), strict=True):
+            rows[part[one]].append(read[position])
         count += len(hits)
         if len(hits) < PAGE:
             return
