@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
-from tqdm import tqdm
 
 from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.interrupt import Interruptible
@@ -21,6 +20,7 @@ from es_simhash.cli.options import (
     workers_option,
 )
 from es_simhash.cli.outcomes import OutcomePrinter, print_outcomes
+from es_simhash.cli.progress import Progress
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -68,8 +68,9 @@ def backfill(
             workers=workers,
             rule=chosen_rule(documents.info().rule, rule, text_field=text_field),
         )
-        with tqdm(unit=" documents", disable=True if quiet else None, leave=False) as progress:
-            printer = OutcomePrinter(as_json, progress, quiet=quiet)
-            print_outcomes(outcomes, printer, lambda outcome: progress.update())
+        with Progress(None, quiet=quiet) as progress:
+            total = 0 if progress.disable else documents.store.count(filter, missing=None if again else True)
+            printer = OutcomePrinter(documents.name, as_json, progress, quiet=quiet)
+            print_outcomes(outcomes, printer, lambda _: progress.reach(printer.counts.total() + 1, total))
     interruptible.exit_if_interrupted()
     exit_unless_all_done(printer.not_taken, printer.counts.total())

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
-from tqdm import tqdm
 
 from es_simhash.cli.options import (
     duration,
@@ -14,10 +13,10 @@ from es_simhash.cli.options import (
     json_option,
     open_documents,
     parsed_by,
-    quiet_option,
     store_options,
 )
 from es_simhash.cli.output import count_of, echo, not_compared, print_json
+from es_simhash.cli.progress import Progress
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -36,10 +35,9 @@ if TYPE_CHECKING:
     help="Decide only what was written in this time, such as 2h or 1d, and what is linked to it.",
 )
 @json_option
-@quiet_option
 @store_options
 def group(
-    filter: dict[str, Any] | None, since: timedelta | None, as_json: bool, quiet: bool, **store: Unpack[StoreOptions]
+    filter: dict[str, Any] | None, since: timedelta | None, as_json: bool, **store: Unpack[StoreOptions]
 ) -> None:
     """Decide all documents again, in their order, and write the links that differ.
 
@@ -51,18 +49,8 @@ def group(
     es-simhash group --store http://localhost:9200/news
     es-simhash group --since 2h
     """
-    with (
-        open_documents(**store) as documents,
-        tqdm(unit=" documents", disable=True if quiet else None, leave=False) as bar,
-    ):
-
-        def progress(decided: int, total: int) -> None:
-            bar.total = total
-            bar.update(decided - bar.n)
-
-        report = documents.group(filter=filter, since=since, progress=progress)
-    if quiet:
-        return
+    with open_documents(**store) as documents, Progress(None) as progress:
+        report = documents.group(filter=filter, since=since, progress=progress.reach)
     if as_json:
         print_json(asdict(report))
         return

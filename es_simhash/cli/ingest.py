@@ -125,7 +125,7 @@ def ingest(
                 letters.put(outcome)
             progress.done()
 
-        printer = OutcomePrinter(as_json, progress, quiet=quiet)
+        printer = OutcomePrinter(documents.name, as_json, progress, quiet=quiet)
         try:
             print_outcomes(outcomes, printer, note)
         except DuplicateFound as error:

@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Protocol
 
-from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.cli.output import count_of, echo, nearness, print_json
 from es_simhash.errors import SimhashError
 
 if TYPE_CHECKING:
@@ -47,14 +47,16 @@ class OutcomePrinter:
     As JSON, every outcome is a line. As text, only duplicates are printed, and on standard error the documents that
     were rejected or failed.
 
+    :param store: the address that is named with the counts.
     :param progress: the bar of the command; it is cleared before a line is printed.
-    :param quiet: print only the documents that were rejected or failed, as text.
+    :param quiet: print only the documents that were rejected or failed, and the counts.
     """
 
-    def __init__(self, as_json: bool, progress: tqdm[Any], *, quiet: bool = False) -> None:
+    def __init__(self, store: str, as_json: bool, progress: tqdm[Any], *, quiet: bool = False) -> None:
         self.counts: Counter[str] = Counter()
         """How many documents had each outcome."""
-        self._as_json = as_json and not quiet
+        self._store = store
+        self._as_json = as_json
         self._quiet = quiet
         self._progress = progress
         self._without_fingerprint = 0
@@ -69,22 +71,20 @@ class OutcomePrinter:
         """Count one outcome, and print it."""
         self.counts[outcome.outcome] += 1
         self._without_fingerprint += outcome.stored and not outcome.fingerprinted
-        if self._as_json:
+        if self._as_json and not self._quiet:
             print_json(outcome.to_dict())
         elif outcome.reason is not None:
             self._progress.clear()
             echo(f"{outcome.outcome}: {outcome.reason}", err=True)
         elif not self._quiet and outcome.duplicate_of is not None and outcome.outcome != "unchanged":
             self._progress.clear()
-            known = outcome.outcome != "exact_duplicate" and outcome.distance is not None
-            bits = f", {count_of(outcome.distance or 0, 'bit')}" if known else ""
+            exact = outcome.outcome == "exact_duplicate"
+            near = "" if exact else nearness(outcome.similarity, outcome.distance)
             skipped = "" if outcome.stored else "  (not stored)"
-            echo(f"{outcome.id}  {_OUTCOME_LABELS[outcome.outcome]} {outcome.duplicate_of}{bits}{skipped}")
+            echo(f"{outcome.id}  {_OUTCOME_LABELS[outcome.outcome]} {outcome.duplicate_of}{near}{skipped}")
 
     def show_counts(self) -> None:
         """Print how many documents had each outcome."""
-        if self._quiet:
-            return
         self._progress.clear()
         total = self.counts.total()
         if self._as_json:
@@ -92,7 +92,7 @@ class OutcomePrinter:
             print_json({"total": total, **counts, "without_fingerprint": self._without_fingerprint})
             return
         labelled = [(label, self.counts[name]) for name, label in _COUNT_LABELS.items()]
-        echo_counts(labelled, total, time.monotonic() - self._started)
+        echo_counts(labelled, total, time.monotonic() - self._started, store=self._store)
         if self._without_fingerprint:
             echo(
                 f"{self._without_fingerprint:,} stored without a fingerprint (text too short): the rule fingerprint "
@@ -118,14 +118,18 @@ def print_outcomes(outcomes: Outcomes, printer: OutcomePrinter, note: Callable[[
         printer.show_counts()
 
 
-def echo_counts(labelled: Iterable[tuple[str, int]], done: int, seconds: float, *, err: bool = False) -> None:
+def echo_counts(
+    labelled: Iterable[tuple[str, int]], done: int, seconds: float, *, store: str = "", err: bool = False
+) -> None:
     """Print how many documents were done, how fast, and the counts that are not 0.
 
     :param labelled: pairs (label, count).
+    :param store: the address of the store that was written.
     :param err: print on standard error.
     """
     rate = f", {done / seconds:,.0f} a second" if seconds > 1 else ""
-    echo(f"{count_of(done, 'document')} in {seconds:.1f} s{rate}", err=err)
+    where = f"{store}: " if store else ""
+    echo(f"{where}{count_of(done, 'document')} in {seconds:.1f} s{rate}", err=err)
     for label, count in labelled:
         if count:
             echo(f"  {label:<17}{count:>12,}", err=err)

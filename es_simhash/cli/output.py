@@ -56,6 +56,22 @@ def not_compared(pairs: int) -> str:
     return f"about {count_of(pairs, 'pair')} {verb} not compared: very many documents share keys or are near"
 
 
+def decimals(similarity: float) -> str:
+    """Return a similarity with three decimals, rounded down: only 1 is printed as ``1.000``.
+
+    >>> decimals(0.96385), decimals(0.9999), decimals(0.29)
+    ('0.963', '0.999', '0.290')
+    """
+    return f"{int(1000 * similarity + 1e-6) / 1000:.3f}"
+
+
+def nearness(similarity: float | None, distance: int | None) -> str:
+    """Return how near two documents are: the similarity where texts decide, else the distance in bits."""
+    if similarity is not None:
+        return f", similarity {decimals(similarity)}"
+    return "" if distance is None else f", {count_of(distance, 'bit')}"
+
+
 def display(path: str) -> str:
     """Return the name of a file for messages: ``stdin`` for ``-``."""
     return "stdin" if path == "-" else click.format_filename(path)

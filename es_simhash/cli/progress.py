@@ -1,4 +1,4 @@
-"""The progress of a command that reads files."""
+"""The progress of a command that reads files or a store."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ _REFRESH_SECONDS = 0.2
 
 
 class Progress(tqdm):  # type: ignore[type-arg]
-    """A progress bar whose length is that of the files in bytes. It shows nothing if standard error is no terminal.
+    """A progress bar. It shows nothing if standard error is no terminal.
 
-    Compressed bytes count, so the time that is left is known for every file.
+    Of files its length is their size in bytes. Compressed bytes count, so the time that is left is known for every
+    file. Of a store it is the number of documents.
 
-    :param total: the size of all files in bytes; None if it is not known.
+    :param total: the size of all files in bytes, or the number of documents; None if it is not known.
     :param noun: what is done, in the plural.
     :param quiet: show nothing.
     """
@@ -30,9 +31,8 @@ class Progress(tqdm):  # type: ignore[type-arg]
         self._noun = noun
         self._done = 0
         self._shown = 0.0
-        form = _WITHOUT_TOTAL if total is None else _WITH_TOTAL
         more.setdefault("disable", True if quiet else None)
-        super().__init__(total=total, bar_format=form, leave=False, **more)
+        super().__init__(total=total, leave=False, **more)
 
     def done(self, count: int = 1) -> None:
         """Count what is done."""
@@ -40,6 +40,11 @@ class Progress(tqdm):  # type: ignore[type-arg]
         if not self.disable and (now := time.monotonic()) - self._shown > _REFRESH_SECONDS:
             self._shown = now
             self.refresh()
+
+    def reach(self, done: int, total: int) -> None:
+        """Show that so many of all documents are done."""
+        self.total, self._done = total, done
+        self.update(done - self.n)
 
     def reject(self, reason: str) -> None:
         """Print why a line cannot be used, and count it.
@@ -55,4 +60,5 @@ class Progress(tqdm):  # type: ignore[type-arg]
         """What the form of the bar can show."""
         values = super().format_dict
         elapsed = values["elapsed"] or 1
+        values["bar_format"] = _WITH_TOTAL if self.total else _WITHOUT_TOTAL
         return {**values, "done": f"{self._done:,} {self._noun}", "rate_of_done": f"{self._done / elapsed:,.0f}"}

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from es_simhash import Duplicate, InputError
 from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.options import json_object, json_option, open_documents, parsed_by, store_options
-from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.cli.output import count_of, echo, nearness, print_json
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -123,5 +123,4 @@ def _remove_duplicates(documents: Documents, save: str | None, yes: bool, as_jso
 def _line(duplicate: Duplicate) -> str:
     if duplicate.exact:
         return f"{duplicate.id}  exact duplicate of {duplicate.head}"
-    bits = "" if duplicate.distance is None else f", {count_of(duplicate.distance, 'bit')}"
-    return f"{duplicate.id}  near-duplicate of {duplicate.head}{bits}"
+    return f"{duplicate.id}  near-duplicate of {duplicate.head}{nearness(duplicate.similarity, duplicate.distance)}"

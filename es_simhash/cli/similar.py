@@ -17,7 +17,7 @@ from es_simhash.cli.options import (
     rule_option,
     store_options,
 )
-from es_simhash.cli.output import count_of, echo, padded, print_json, printable, width_of
+from es_simhash.cli.output import count_of, decimals, echo, padded, print_json, printable, width_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -50,9 +50,9 @@ def similar(
 ) -> None:
     """Find stored documents that are near a text or a document.
 
-    Give a TEXT, --id or --file. It finds the stored documents that are duplicates by the rule, the nearest first: id,
-    distance in bits, the similarity if texts decide, and whether the document is an exact duplicate. With --json each
-    match is a line {"id", "distance", "exact", "similarity"}.
+    Give a TEXT, --id or --file. It finds the stored documents that are duplicates by the rule, the nearest first: the
+    id, the similarity of the texts (by --rule fingerprint the bits that differ), and whether it is an exact duplicate.
+    With --json each match is a line {"id", "distance", "exact", "similarity"}.
 
     \b
     es-simhash similar "市气象台今晨发布暴雨橙色预警…"
@@ -87,8 +87,7 @@ def _print_table(matches: Matches) -> None:
     ids = [printable(match.id) for match in matches]
     width = max(map(width_of, ["id", *ids]))
     by_text = any(match.similarity is not None for match in matches)
-    echo(f"{padded('id', width)}  distance{'  similarity' if by_text else ''}  exact")
+    echo(f"{padded('id', width)}  {'similarity' if by_text else 'distance'}  exact")
     for id, match in zip(ids, matches, strict=True):
-        similarity = "" if not by_text else " " * 12 if match.similarity is None else f"  {match.similarity:>10.3f}"
-        distance = "-" if match.distance is None else match.distance
-        echo(f"{padded(id, width)}  {distance:>8}{similarity}  {'yes' if match.exact else ''}".rstrip())
+        near = f"{decimals(match.similarity or 0):>10}" if by_text else f"{match.distance:>8}"
+        echo(f"{padded(id, width)}  {near}  {'yes' if match.exact else ''}".rstrip())

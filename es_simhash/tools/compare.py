@@ -19,7 +19,7 @@ from es_simhash.cli.options import (
     scheme_options,
     store_options,
 )
-from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.cli.output import count_of, decimals, echo, print_json
 from es_simhash.fingerprinting.weights import MIN_FEATURES
 from es_simhash.similarity.text_fields import text_of
 from es_simhash.tools.differences import differences, shortened
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
     from es_simhash import Comparison, Documents, Fingerprint, Scheme
     from es_simhash.cli.options import StoreOptions
+    from es_simhash.similarity.differences import Difference
     from es_simhash.similarity.rule import Rule
+    from es_simhash.tools.differences import Part
 
 _VERDICTS = {
     "exact_duplicate": "exact duplicates: the normalised texts are equal",
@@ -44,7 +46,6 @@ _LONGEST = 2_000
 """About how many characters of the differing texts are printed."""
 _MOST = 20
 """Contradictions that are printed."""
-_TOO_SHORT = f"none: fewer than {MIN_FEATURES} features (text too short)"
 
 
 @click.command()
@@ -70,8 +71,8 @@ def compare(
     """Compare two texts by a rule: what they are to each other, their similarity, and what differs.
 
     Give two texts, each as TEXT, --file or --id. In this order, the first is A, and the second is B. The words that
-    only A has stand in [-…-], those that only B has in {+…+}. One text alone: its fingerprint and segments. With
-    --store, the rule and the Scheme are that of the store.
+    only A has stand in [-…-], those that only B has in {+…+}, and ≠ between those that contradict each other. One text
+    alone: its fingerprint and segments. With --store, the rule and the Scheme are that of the store.
 
     \b
     es-simhash compare "市气象台发布暴雨橙色预警" "市气象台发布暴雨红色预警"
@@ -104,10 +105,8 @@ def compare(
     for line in _verdict_lines(comparison):
         echo(line)
     if comparison.verdict != "exact_duplicate":
-        for line in _differing_lines(a, b, fingerprinter.scheme):
+        for line in _differing_lines(a, b, fingerprinter.scheme, comparison.contradictions):
             echo(line)
-    for line in _fingerprint_lines(comparison):
-        echo(line)
 
 
 def _stored_texts(documents: Documents, ids: Sequence[str], rule: DuplicateRule) -> list[str]:
@@ -127,7 +126,7 @@ def _json_fingerprint(made: Fingerprint) -> dict[str, Any]:
 
 
 def _print_fingerprint(made: Fingerprint) -> None:
-    echo(f"fingerprint  {made.hex or f'{_TOO_SHORT}, only exact duplicates can be found'}")
+    echo(f"fingerprint  {made.hex or f'none: fewer than {MIN_FEATURES} features (text too short)'}")
     echo(f"segments     {' '.join(made.segments)}".rstrip())
     echo(f"features     {made.features}")
     echo(f"digest       {made.digest}")
@@ -151,10 +150,13 @@ def _json_comparison(comparison: Comparison) -> dict[str, Any]:
 def _verdict_lines(comparison: Comparison) -> Iterator[str]:
     rule = comparison.rule
     yield _VERDICTS[comparison.verdict].format(rule=rule.rule)
+    if rule.max_distance is not None:
+        bits = "unknown: a text is too short" if comparison.distance is None else count_of(comparison.distance, "bit")
+        yield f"distance: {bits} of {comparison.a.bits}; at most {rule.max_distance} for duplicates"
     if comparison.similarity is not None:
-        yield f"similarity   {comparison.similarity:.4f} ({rule.measure}); {rule.confirm:g} needed"
+        yield f"similarity: {decimals(comparison.similarity)} ({rule.measure}); at least {rule.confirm:g} for duplicates"
         if comparison.similarity >= (rule.confirm or 0) and not comparison.share_keys:
-            yield "keys         too few in common: a store does not find one by the other"
+            yield "keys: too few in common; a store does not find one by the other"
     if comparison.contradictions:
         allowed = "too many for a duplicate" if comparison.contradict else "as many as a duplicate may have"
         counted = f"; {allowed}" if rule.numbers_agree else ""
@@ -166,19 +168,14 @@ def _verdict_lines(comparison: Comparison) -> Iterator[str]:
             yield f"  and {count_of(left, 'more contradiction')}"
 
 
-def _differing_lines(a: str, b: str, scheme: Scheme) -> Iterator[str]:
-    parts, left = shortened(differences(a, b, scheme), _CONTEXT, _LONGEST)
-    marked = "".join(
-        part.b if part.same else (part.a and f"[-{part.a}-]") + (part.b and f"{{+{part.b}+}}") for part in parts
-    )
+def _differing_lines(a: str, b: str, scheme: Scheme, contradictions: Sequence[Difference]) -> Iterator[str]:
+    parts, left = shortened(differences(a, b, scheme, contradictions), _CONTEXT, _LONGEST)
+    marked = "".join(part.b if part.same else _marked(part) for part in parts)
     yield from (f"  {line}" for line in marked.splitlines())
     if left:
         yield f"  and {count_of(left, 'more difference')}"
 
 
-def _fingerprint_lines(comparison: Comparison) -> Iterator[str]:
-    a, b, allowed = comparison.a, comparison.b, comparison.rule.max_distance
-    bits = "none" if comparison.distance is None else f"{comparison.distance} of {a.bits} bits"
-    yield f"distance     {bits}" + ("" if allowed is None else f"; up to {allowed} allowed")
-    for name, made in (("A", a), ("B", b)):
-        yield f"{name}            {made.hex or _TOO_SHORT}"
+def _marked(part: Part) -> str:
+    only_in_a, only_in_b = part.a and f"[-{part.a}-]", part.b and f"{{+{part.b}+}}"
+    return f"{only_in_a}{'≠' if part.contradicts else ''}{only_in_b}"

@@ -27,7 +27,6 @@ from es_simhash.cli.options import (
     format_option,
     id_field_option,
     open_documents,
-    quiet_option,
     read_fingerprinter,
     rule_option,
     scheme_options,
@@ -98,7 +97,7 @@ class Copy:
 @format_option
 @encoding_option
 @workers_option
-@quiet_option
+@click.option("--quiet", is_flag=True, help="Print no counts, only errors and what was rejected.")
 @scheme_options
 @api_key_option
 @ca_certs_option

@@ -22,10 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from es_simhash.fingerprinting.scheme import Scheme
+    from es_simhash.similarity.differences import Difference
 
 LONGEST = 20_000
 """Characters of each text that are compared."""
 CUT = "…"
+_SIGNS = frozenset("+-−–＋－")
+_SUFFIXES = frozenset("+#%‰＋＃％")
+_COMPARISONS = frozenset("<>≤≥=≠＜＞＝±×÷√✓✔✗✘○*")
 
 
 @dataclass(frozen=True)
@@ -35,18 +39,22 @@ class Part:
     :param same: its words are the same in both. Else ``a`` and ``b`` hold words that only one of the texts has here.
     :param a: what the first text has here, perhaps nothing.
     :param b: what the second text has here, perhaps nothing.
+    :param contradicts: the two say different things here, such as other numbers.
     """
 
     same: bool
     a: str
     b: str
+    contradicts: bool = False
 
 
-def differences(a: str, b: str, scheme: Scheme) -> list[Part]:
+def differences(a: str, b: str, scheme: Scheme, contradictions: Iterable[Difference] = ()) -> list[Part]:
     """Return two texts as a list of parts, in order. The parts together are the texts.
 
     Of a text with more than ``LONGEST`` characters, the parts are its beginning. Under a Scheme for HTML, they are the
     texts without markup.
+
+    :param contradictions: of the texts, in order (:class:`es_simhash.Comparison`). The parts that hold them are marked.
     """
     texts = [shown(text, scheme) for text in (a, b)]
     # Where each word begins and ends.
@@ -57,8 +65,25 @@ def differences(a: str, b: str, scheme: Scheme) -> list[Part]:
         some = [text[start:end] for start, end in found]
         keys |= {word: normalise(word, scheme.script) for word in some if word not in keys}
         words.append([keys[word] for word in some])
-    parts = list(_parts(texts, spans, words))
-    return [part for part in parts if part.a or part.b]
+    parts = [part for part in _parts(texts, spans, words) if part.a or part.b]
+    return list(_with_contradictions(parts, list(contradictions), scheme))
+
+
+def _with_contradictions(parts: Iterable[Part], left: list[Difference], scheme: Scheme) -> Iterator[Part]:
+    """Mark the parts in which a contradiction stands. Contradictions are written as in normalised texts."""
+    for part in parts:
+        if part.same:
+            yield part
+            continue
+        a, b = normalise(part.a, scheme.script), normalise(part.b, scheme.script)
+        here = [each for each in left if _stands_in(each.a, a) and _stands_in(each.b, b)]
+        left = [each for each in left if each not in here]
+        yield replace(part, contradicts=bool(here))
+
+
+def _stands_in(value: str, part: str) -> bool:
+    """Return whether a number or a word stands in a part, or the part in it: ``1.2`` of ``1.2亿``."""
+    return value in part or (part != "" and part in value)
 
 
 def shown(text: str, scheme: Scheme) -> str:
@@ -67,11 +92,28 @@ def shown(text: str, scheme: Scheme) -> str:
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each word begins and ends.
+
+    A sign and ``%`` belong to their number, and ``++`` or ``#`` to its word. ``<`` is a word. These can contradict.
+    """
     end = 0
     for word in words_in_order(text, segmenter()):
         start = text.index(word, end)
-        end = start + len(word)
+        yield from _comparison_signs(text, end, start)
+        ends = start + len(word)
+        if word[0].isdigit() and start > end and text[start - 1] in _SIGNS:
+            start -= 1
+        while word.isascii() and ends < len(text) and text[ends] in _SUFFIXES:
+            ends += 1
+        end = ends
         yield start, end
+    yield from _comparison_signs(text, end, len(text))
+
+
+def _comparison_signs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for position in range(start, end):
+        if text[position] in _COMPARISONS:
+            yield position, position + 1
 
 
 def _parts(texts: list[str], spans: list[list[tuple[int, int]]], words: list[list[str]]) -> Iterator[Part]:

@@ -47,8 +47,8 @@ def test_documents_get_fingerprints_and_the_exit_code_says_whether_some_were_rej
     assert done.code == 3
     assert "no text in field 'title', 'content.body'" in done.err
     assert es_simhash(words, cwd=tmp_path).code == 1  # only a document that is rejected is left
-    again = es_simhash(f"{words} --again --quiet", cwd=tmp_path)
-    assert (again.code, again.out) == (3, "")
+    again = es_simhash(f"{words} --again --quiet --json", cwd=tmp_path)
+    assert (again.code, [counts["unchanged"] for counts in again.json]) == (3, [3])
     stored = client.search(index=index_name, query={"exists": {"field": "simhash.digest"}})["hits"]["hits"]
     assert {hit["_id"] for hit in stored} == {"a", "b", "c"}
     assert all(hit["_source"].items() >= DOCUMENTS[hit["_id"]].items() for hit in stored)

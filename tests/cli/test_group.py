@@ -21,7 +21,6 @@ def test_it_says_how_many_groups_there_are_and_what_it_changed(tmp_path: Path) -
     ]
     [report] = es_simhash("group", "--json", "--filter", '{"term": {"lang": "zh"}}', cwd=tmp_path).json
     assert (report["documents"], report["groups"], report["members"]) == (2, 1, 2)
-    assert es_simhash("group --quiet", cwd=tmp_path).out == ""
 
 
 def test_a_rule_is_none_of_its_options(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_the_text_form_names_the_duplicates_and_prints_the_counts(tmp_path: Path
         f"n3  near-duplicate of n1, {NEAR} bit",
         "n4  near-duplicate of n1, 0 bits",
         "n5  exact duplicate of n1",
-        "6 documents in … s",
+        "sqlite:///es-simhash.db: 6 documents in … s",
         "  new                         3",
         "  exact duplicates            1",
         "  near-duplicates             2",
@@ -94,9 +94,20 @@ def test_the_text_form_names_the_duplicates_and_prints_the_counts(tmp_path: Path
     ]
 
 
-def test_quiet_prints_only_what_was_rejected(tmp_path: Path) -> None:
+def test_where_texts_decide_a_line_says_the_similarity_and_no_bits(tmp_path: Path) -> None:
+    done = es_simhash("ingest --workers 0", cwd=tmp_path, stdin=NEWS)
+    assert done.out.splitlines()[0] == "n3  near-duplicate of n1, similarity 0.986"
+    assert re.search(r"\bbits?\b", done.out) is None
+    changed = es_simhash("ingest --workers 0", cwd=tmp_path, stdin=line(2, STORM_NEAR)).out.splitlines()[0]
+    assert changed == "2  updated, now a duplicate of n1, similarity 0.986"
+
+
+def test_quiet_prints_the_counts_and_what_was_rejected(tmp_path: Path) -> None:
     done = es_simhash("ingest --quiet", cwd=tmp_path, stdin=line("a") + line("b") + b"5\n")
-    assert (done.code, done.out) == (3, "")
+    assert (done.code, done.out.splitlines()[0][:37]) == (3, "sqlite:///es-simhash.db: 3 documents ")
+    assert " of a" not in done.out
+    [counts] = es_simhash("ingest --quiet --json", cwd=tmp_path, stdin=line("a") + line("b")).json
+    assert (counts["total"], counts["unchanged"]) == (2, 2)
     assert done.err == "rejected: stdin:3: a document must be a JSON object, this is a number\n"
 
 

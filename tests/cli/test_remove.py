@@ -62,7 +62,11 @@ def test_everything_is_removed_only_with_yes(folder: Path) -> None:
 def test_duplicates_are_shown_and_removed_and_come_back(folder: Path) -> None:
     before = links(folder)
     shown = es_simhash("remove --duplicates --dry-run", cwd=folder).out.splitlines()
-    assert sorted(shown) == ["2 documents would be removed", "b  near-duplicate of a, 1 bit", "c  exact duplicate of a"]
+    assert sorted(shown) == [
+        "2 documents would be removed",
+        "b  near-duplicate of a, similarity 0.986",
+        "c  exact duplicate of a",
+    ]
     rows = es_simhash("remove --duplicates --dry-run --json", cwd=folder).json
     assert {(row["id"], row["head"], row["exact"]) for row in rows} == {("b", "a", False), ("c", "a", True)}
     assert links(folder) == before

@@ -29,18 +29,18 @@ def test_the_json_form_is_the_library_s_comparison(tmp_path: Path) -> None:
         (
             (STORM, STORM.replace("，", ",")),
             [],
-            ["exact duplicates: the normalised texts are equal", "similarity   1.0000 (either); 0.8 needed"],
+            ["exact duplicates: the normalised texts are equal", "similarity: 1.000 (either); at least 0.8 for"],
         ),
         ((STORM, STORM_FARTHER), [], ["near-duplicates by the rule copy", "暴雨[-橙色-]{+红色+}预警"]),
-        ((STORM, STORM_FARTHER), ["--rule", "fingerprint"], ["different by the rule fingerprint", "; up to 3 allowed"]),
-        ((STORM, HARVEST), ["--rule", "contained"], ["different by the rule contained", "(containment); 0.9 needed"]),
-        ((STORM, STORM_FARTHER), ["--confirm", "0.999"], ["different by the rule copy", "; 0.999 needed"]),
+        ((STORM, STORM_FARTHER), ["--rule", "fingerprint"], ["different by the rule fingerprint", "bits of 64; at most 3 for duplicates\n"]),
+        ((STORM, HARVEST), ["--rule", "contained"], ["different by the rule contained", "(containment); at least 0.9 for"]),
+        ((STORM, STORM_FARTHER), ["--confirm", "0.999"], ["different by the rule copy", "; at least 0.999 for"]),
         (
             ("今天有12个小区停水", "今天有15个小区停水"),
             [],
-            ["contradictions: 1; too many for a duplicate\n  A: 12 | B: 15\n"],
+            ["contradictions: 1; too many for a duplicate\n  A: 12 | B: 15\n", "今天有[-12-]≠{+15+}个小区停水\n"],
         ),
-        (("雨", "云"), [], ["distance     none", "A            none: fewer than 4 features (text too short)"]),
+        (("雨", "云"), ["--rule", "fingerprint"], ["distance: unknown: a text is too short"]),
     ],
 )
 def test_the_verdict_stands_first_and_then_what_differs(
@@ -52,6 +52,7 @@ def test_the_verdict_stands_first_and_then_what_differs(
     assert " duplicates" in shown[0] or "near-duplicates" in shown[0] or "different" in shown[0]
     for line in lines:
         assert line in done.out
+    assert ("bit" in done.out) == ("fingerprint" in options and STORM in texts)
 
 
 def test_texts_come_from_files_and_from_a_store_with_its_rule_and_its_scheme(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_simhash import Scheme
+from es_simhash import Scheme, compare
 from es_simhash.fingerprinting.normalisation import normalise
 from es_simhash.fingerprinting.tokens import words_in_order
 from es_simhash.fingerprinting.word_segmenters import segmenter
@@ -73,3 +73,22 @@ def test_shortened_parts_are_short_and_keep_what_differs(a: str, b: str, context
 )
 def test_the_same_text_is_kept_only_beside_a_difference(parts: list[Part], shown: list[Part]) -> None:
     assert shortened(parts, 2, 100) == (shown, 0)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("首批涉及12个小区", "首批涉及15个小区"),
+        ("指数上涨+0.85%收盘", "指数上涨-0.85%收盘"),
+        ("注册资本1.2亿元", "注册资本12亿元"),
+        ("C++ 语言教程", "C# 语言教程"),
+        ("当 x < 5 时", "当 x > 5 时"),
+        ("今天会议上调利率", "今天会议下调利率"),
+    ],
+)
+def test_a_contradiction_is_marked_where_it_stands(a: str, b: str) -> None:
+    contradictions = compare(a, b).contradictions
+    assert contradictions
+    parts = differences(a, b, Scheme(), contradictions)
+    assert [part.contradicts for part in parts if not part.same] == [True]
+    assert not any(part.contradicts for part in differences(a, b, Scheme()))

@@ -8,11 +8,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import click
-from tqdm import tqdm
 
 from es_simhash import InputError
 from es_simhash.cli.options import filter_option, json_option, open_documents, store_options
 from es_simhash.cli.output import count_of, echo, print_json, print_utf8, printable
+from es_simhash.cli.progress import Progress
 from es_simhash.files import open_for_owner
 from es_simhash.tools.report.groups import Groups
 from es_simhash.tools.report.page import page
@@ -81,8 +81,9 @@ def report(
     if as_json and as_csv:
         raise click.UsageError("--json and --csv are two forms: use one of them")
     with open_documents(**store) as documents:
-        with tqdm(unit=" documents", disable=None, leave=False) as bar:
-            groups = Groups(documents.export(filter=filter), bar.update)
+        with Progress(None) as progress:
+            total = 0 if progress.disable else documents.store.count(filter, missing=False)
+            groups = Groups(documents.export(filter=filter), lambda read: progress.reach(read, total))
         with closing(groups):
             review = Review(documents, groups, title_field)
             if as_json:

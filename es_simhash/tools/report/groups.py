@@ -64,7 +64,7 @@ class Groups:
     """The groups of some rows.
 
     :param rows: all rows of a store.
-    :param progress: is called with the number of rows after each batch.
+    :param progress: is called after each batch with the number of rows that were read.
     """
 
     def __init__(self, rows: Iterable[Row], progress: Callable[[int], object] = lambda count: None) -> None:
@@ -72,9 +72,11 @@ class Groups:
         with temporary_file("groups"):
             self._database = temporary_database()
             self._database.execute("CREATE TABLE member (id TEXT, head TEXT, digest TEXT, written INTEGER)")
+            read = 0
             while batch := [(row.id, row.group, row.digest, row.written) for row in islice(rows, _BATCH)]:
                 self._database.executemany("INSERT INTO member VALUES (?, ?, ?, ?)", batch)
-                progress(len(batch))
+                read += len(batch)
+                progress(read)
             self._database.executescript(
                 """
                 CREATE INDEX of_head ON member (head, digest, written, id);

@@ -145,12 +145,11 @@ class Review:
 
     def _shown_text(self, beside: str, id: str, source: Mapping[str, Any]) -> ShownText:
         text = self.text(source)
-        parts, more = shortened(differences(beside, text, self.fingerprinter.scheme), CONTEXT, LONGEST)
-        similarity = distance = None
-        if beside and text:
-            comparison = compare(beside, text, self.fingerprinter, rule=self.rule)
-            similarity = comparison.similarity
-            distance = comparison.distance if self.rule.rule == "fingerprint" else None
+        comparison = compare(beside, text, self.fingerprinter, rule=self.rule)
+        differing = differences(beside, text, self.fingerprinter.scheme, comparison.contradictions)
+        parts, more = shortened(differing, CONTEXT, LONGEST)
+        similarity = comparison.similarity if beside and text else None
+        distance = comparison.distance if self.rule.rule == "fingerprint" else None
         return ShownText(id, self.title(source), similarity, distance, parts, more)
 
     def pairs_with_other_numbers(self) -> list[ShownPair]:
