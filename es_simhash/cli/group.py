@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 )
 @json_option
 @store_options
-def group(
-    filter: dict[str, Any] | None, since: timedelta | None, as_json: bool, **store: Unpack[StoreOptions]
-) -> None:
+def group(filter: dict[str, Any] | None, since: timedelta | None, as_json: bool, **store: Unpack[StoreOptions]) -> None:
     """Decide all documents again, in their order, and write the links that differ.
 
     An ingest links each new document to its head. But it can miss duplicates that another program stores at the same

@@ -154,7 +154,8 @@ def _verdict_lines(comparison: Comparison) -> Iterator[str]:
         bits = "unknown: a text is too short" if comparison.distance is None else count_of(comparison.distance, "bit")
         yield f"distance: {bits} of {comparison.a.bits}; at most {rule.max_distance} for duplicates"
     if comparison.similarity is not None:
-        yield f"similarity: {decimals(comparison.similarity)} ({rule.measure}); at least {rule.confirm:g} for duplicates"
+        similarity = decimals(comparison.similarity)
+        yield f"similarity: {similarity} ({rule.measure}); at least {rule.confirm:g} for duplicates"
         if comparison.similarity >= (rule.confirm or 0) and not comparison.share_keys:
             yield "keys: too few in common; a store does not find one by the other"
     if comparison.contradictions:

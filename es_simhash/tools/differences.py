@@ -19,7 +19,7 @@ from es_simhash.fingerprinting.tokens import words_in_order
 from es_simhash.fingerprinting.word_segmenters import segmenter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.similarity.differences import Difference
@@ -130,8 +130,8 @@ def _parts(texts: list[str], spans: list[list[tuple[int, int]]], words: list[lis
         if same:
             yield Part(True, gaps[0] + own[0], gaps[1] + own[1])
         else:
-            yield Part(True, *gaps)
-            yield Part(False, *own)
+            yield Part(True, gaps[0], gaps[1])
+            yield Part(False, own[0], own[1])
     yield Part(True, texts[0][done[0] :], texts[1][done[1] :])
 
 

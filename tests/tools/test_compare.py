@@ -32,8 +32,16 @@ def test_the_json_form_is_the_library_s_comparison(tmp_path: Path) -> None:
             ["exact duplicates: the normalised texts are equal", "similarity: 1.000 (either); at least 0.8 for"],
         ),
         ((STORM, STORM_FARTHER), [], ["near-duplicates by the rule copy", "暴雨[-橙色-]{+红色+}预警"]),
-        ((STORM, STORM_FARTHER), ["--rule", "fingerprint"], ["different by the rule fingerprint", "bits of 64; at most 3 for duplicates\n"]),
-        ((STORM, HARVEST), ["--rule", "contained"], ["different by the rule contained", "(containment); at least 0.9 for"]),
+        (
+            (STORM, STORM_FARTHER),
+            ["--rule", "fingerprint"],
+            ["different by the rule fingerprint", "bits of 64; at most 3 for duplicates\n"],
+        ),
+        (
+            (STORM, HARVEST),
+            ["--rule", "contained"],
+            ["different by the rule contained", "(containment); at least 0.9 for"],
+        ),
         ((STORM, STORM_FARTHER), ["--confirm", "0.999"], ["different by the rule copy", "; at least 0.999 for"]),
         (
             ("今天有12个小区停水", "今天有15个小区停水"),
