@@ -32,7 +32,7 @@ from es_simhash.cli.options import (
 from es_simhash.cli.outcomes import OutcomePrinter, print_outcomes
 from es_simhash.cli.output import echo
 from es_simhash.cli.stored import StoredInput, is_store
-from es_simhash.decide.run import ON_DUPLICATE
+from es_simhash.decide.run import ON_DUPLICATE, ON_UPDATE
 from es_simhash.store.address import sqlite_file
 
 if TYPE_CHECKING:
@@ -56,6 +56,14 @@ if TYPE_CHECKING:
     show_default=True,
     help="A new duplicate: index, skip or fail.",
 )
+@click.option(
+    "--on-update",
+    metavar="WORD",
+    type=click.Choice(ON_UPDATE),
+    default="write",
+    show_default=True,
+    help="A copy of the text stored under its id: write, or keep the stored one.",
+)
 @filter_option("Only documents that match can be originals.")
 @dead_letter_option
 @click.option("--resume", metavar="FILE", help="Record the progress here; the same command goes on.")
@@ -71,6 +79,7 @@ def ingest(
     text_field: tuple[str, ...] | None,
     rule: Rule | None,
     on_duplicate: Any,
+    on_update: Any,
     filter: dict[str, Any] | None,
     dead_letter: str | None,
     resume: str | None,
@@ -114,6 +123,7 @@ def ingest(
             interruptible.until_interrupted(lines),
             id_field=id_field,
             on_duplicate=on_duplicate,
+            on_update=on_update,
             filter=filter,
             workers=workers,
             checkpoint=resume,

@@ -21,6 +21,7 @@ _COUNT_LABELS = {
     "new": "new",
     "updated": "updated",
     "unchanged": "unchanged",
+    "kept": "kept as stored",
     "exact_duplicate": "exact duplicates",
     "near_duplicate": "near-duplicates",
     "rejected": "rejected",
@@ -76,7 +77,7 @@ class OutcomePrinter:
         elif outcome.reason is not None:
             self._progress.clear()
             echo(f"{outcome.outcome}: {outcome.reason}", err=True)
-        elif not self._quiet and outcome.duplicate_of is not None and outcome.outcome != "unchanged":
+        elif not self._quiet and outcome.duplicate_of is not None and outcome.outcome not in ("unchanged", "kept"):
             self._progress.clear()
             exact = outcome.outcome == "exact_duplicate"
             near = "" if exact else nearness(outcome.similarity, outcome.distance)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from es_simhash.decide.group import GroupReport, Progress
     from es_simhash.decide.outcome import Outcome
     from es_simhash.decide.remove import Duplicate
-    from es_simhash.decide.run import OnDuplicate
+    from es_simhash.decide.run import OnDuplicate, OnUpdate
     from es_simhash.decide.similar import Matches
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.fingerprinting.scheme import Scheme
@@ -271,6 +271,7 @@ class AsyncDocuments(_InThreads[Documents]):
         *,
         id_field: str | None = None,
         on_duplicate: OnDuplicate = "index",
+        on_update: OnUpdate = "write",
         filter: Mapping[str, Any] | None = None,
         workers: int = 0,
         checkpoint: str | None = None,
@@ -282,6 +283,7 @@ class AsyncDocuments(_InThreads[Documents]):
                 _in_thread(documents),
                 id_field=id_field,
                 on_duplicate=on_duplicate,
+                on_update=on_update,
                 filter=filter,
                 workers=workers,
                 checkpoint=checkpoint,

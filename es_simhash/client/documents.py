@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from es_simhash.decide.outcome import Outcome
     from es_simhash.decide.remove import Duplicate
     from es_simhash.decide.rule import ResolvedRule
-    from es_simhash.decide.run import OnDuplicate
+    from es_simhash.decide.run import OnDuplicate, OnUpdate
     from es_simhash.decide.similar import Matches
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.fingerprinting.scheme import Scheme
@@ -251,6 +251,7 @@ class Documents:
         *,
         id_field: str | None = None,
         on_duplicate: OnDuplicate = "index",
+        on_update: OnUpdate = "write",
         filter: Mapping[str, Any] | None = None,
         workers: int = 0,
         checkpoint: str | None = None,
@@ -273,6 +274,9 @@ class Documents:
             keeps, or ``id``.
         :param on_duplicate: what to do with a new document that is a duplicate: ``index`` it, linked to its original,
             ``skip`` it, or ``fail``.
+        :param on_update: what to do with another text for a stored id: ``write`` it, or ``keep`` the stored document,
+            with all its fields, if the text is a copy of its text by the rule: a page whose counter or clock changed.
+            That costs no write. The outcome is ``kept``.
         :param filter: only documents that match this filter can be the original of a new one.
         :param workers: processes that fingerprint while the store is asked and written to. With 0 this process does
             it, and each batch has its outcomes before the next one is read. The processes do not run your script again.
@@ -292,7 +296,9 @@ class Documents:
             read and have no outcome. With a ``checkpoint`` the next call decides them.
         """
         self._reader.checked(rule)
-        options = RunOptions(on_duplicate=on_duplicate, filter=filter, workers=workers, checkpoint=checkpoint)
+        options = RunOptions(
+            on_duplicate=on_duplicate, on_update=on_update, filter=filter, workers=workers, checkpoint=checkpoint
+        )
         check_ingest_filter(filter)
         source = Source(documents)
         return _items(self._ingest(source, options, rule, id_field))
@@ -666,7 +672,7 @@ class Documents:
         resolved, name = self._reader.for_writing(rule, id_field)
         decider = self._decider_of(resolved)
         reader = Reader(resolved, name)
-        options = Options("index" if on_duplicate == "index" else "skip", filter)
+        options = Options("index" if on_duplicate == "index" else "skip", filter=filter)
 
         def add(lines: Sequence[Line]) -> list[Outcome]:
             outcomes: list[Outcome] = []

@@ -143,7 +143,7 @@ class Decider:
         same += [row for row in stored.same if self.pending.counts(row) and self._is_before(row, asker)]
         heads += [row for row in stored.rows if self.pending.counts(row) and self._is_before(row, asker)]
         same.sort(key=lambda row: row.order)
-        original = choose(asker, self._with_heads(same, asker), heads, self.rule, self._features)
+        original = choose(asker, self._with_heads(same, asker), heads, self.rule, self.features)
         row = asker.row
         if original is not None:
             order = row.order if asker.keeps_order else max(row.order, original.order + 1)
@@ -177,7 +177,7 @@ class Decider:
             return known is not None and known.duplicate_of is None
         return True
 
-    def _features(self, rows: Sequence[Row]) -> list[TextFeatures | None]:
+    def features(self, rows: Sequence[Row]) -> list[TextFeatures | None]:
         """Return the features of the texts of heads, pending or stored."""
         unwritten = [self.pending.features(row) for row in rows]
         stored = iter(self.texts.of_rows([row for row, own in zip(rows, unwritten, strict=True) if own is None]))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from es_simhash.search.keys import TextKeys
     from es_simhash.store.types import Row
 
-OutcomeName = Literal["new", "updated", "unchanged", "exact_duplicate", "near_duplicate", "rejected", "failed"]
+OutcomeName = Literal["new", "updated", "unchanged", "kept", "exact_duplicate", "near_duplicate", "rejected", "failed"]
 OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
 
 
@@ -50,11 +50,12 @@ class Outcome:
 
     :param id: None if it could not be read.
     :param outcome: ``new``, ``updated`` (the id was stored with another text or other fields), ``unchanged`` (the same
-        document; nothing was written), ``exact_duplicate``, ``near_duplicate``, ``rejected`` (the document is at fault)
-        or ``failed`` (the store did not take it).
+        document; nothing was written), ``kept`` (the id was stored with a text that this one is a copy of, and
+        ``on_update`` is ``keep``; nothing was written), ``exact_duplicate``, ``near_duplicate``, ``rejected`` (the
+        document is at fault) or ``failed`` (the store did not take it).
     :param duplicate_of: id of the head that it duplicates; also for an updated document.
-    :param distance: Hamming distance from the head in bits.
-    :param similarity: to the head, where texts decide; else None.
+    :param distance: Hamming distance from the head in bits; of ``kept``, from the stored text.
+    :param similarity: to the same, where texts decide; else None.
     :param stored: the store holds this document now.
     :param fingerprinted: False if its text is too short for a fingerprint: only keys find near-duplicates of it.
     :param reason: of ``rejected`` and ``failed``: what is wrong, where, and how to correct it.

@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from es_simhash.decide.choose import Asker
+from es_simhash.decide.choose import Asker, choose
 from es_simhash.decide.outcome import Outcome, failed
 from es_simhash.errors import DuplicateFound
 from es_simhash.free_memory import free_memory
@@ -41,6 +41,8 @@ MOVED = "another program changed or removed it meanwhile: run the backfill again
 
 OnDuplicate = Literal["index", "skip", "fail"]
 ON_DUPLICATE: tuple[OnDuplicate, ...] = ("index", "skip", "fail")
+OnUpdate = Literal["write", "keep"]
+ON_UPDATE: tuple[OnUpdate, ...] = ("write", "keep")
 
 
 @value
@@ -48,11 +50,14 @@ class Options:
     """How documents are taken.
 
     :param on_duplicate: what to do with a *new* document that is a duplicate: ``index`` (write it, linked to its head),
-        ``skip`` (do not write it) or ``fail`` (end before it). An update is always written.
+        ``skip`` (do not write it) or ``fail`` (end before it).
+    :param on_update: what to do with another text for a stored id: ``write`` it, or ``keep`` the stored document if the
+        text is a copy of its text.
     :param filter: only documents that match it become heads of others.
     """
 
     on_duplicate: OnDuplicate = "index"
+    on_update: OnUpdate = "write"
     filter: Filter | None = None
 
 
@@ -127,6 +132,8 @@ class Run:
                 or document.stored is not None
                 or former[document.id].digest != document.fingerprint.digest
             }
+            if self._options.on_update == "keep" and self._rule.confirm is not None:
+                self._decider.texts.read_ahead(former[id] for id in askers if id in former)
             hits = self._decider.search(list(askers.values()), self._options.filter)
             replaced = [id for id in askers if id in former and former[id].duplicate_of is None]
             members = self._store.members(replaced) if replaced else []
@@ -266,6 +273,8 @@ class Run:
             former = former_rows[id]
             if document.stored is None and former is not None and former.digest == document.fingerprint.digest:
                 decisions[id] = self._same_text(document, former)
+            elif id in looked.askers and (kept := self._kept(document, looked.askers[id], former)) is not None:
+                decisions[id] = kept
             elif id in looked.askers:
                 askers.append(self._in_order(looked.askers[id], former, document.stored is not None))
             else:
@@ -291,6 +300,16 @@ class Run:
         row = replace(former, content=document.content, time=document.time)
         keys = () if document.keys is None else document.keys.shingles
         return _Decision(document, replace(outcome, outcome="updated"), Entry(row, keys, document.source))
+
+    def _kept(self, document: Document, asker: Asker, former: Row | None) -> _Decision | None:
+        """Return the decision for a copy of the text that is stored under its id; None if it is written."""
+        if self._options.on_update != "keep" or former is None or not former.digest:
+            return None
+        copied = choose(asker, [], [former], self._rule, self._decider.features)
+        if copied is None:
+            return None
+        outcome = self._outcome(document, "kept", former.duplicate_of)
+        return _Decision(document, replace(outcome, distance=copied.distance, similarity=copied.similarity))
 
     def _decision(self, document: Document, choice: Choice, former: Row | None) -> _Decision:
         """Return the decision for a document whose text is not stored under its id."""

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.decide.outcome import Document, Outcome
-from es_simhash.decide.run import ON_DUPLICATE, Options, Run
+from es_simhash.decide.run import ON_DUPLICATE, ON_UPDATE, Options, Run
 from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.files import is_same_file
 from es_simhash.ingest.batches import Source, mark, parts_by_id
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from es_simhash.decide.decider import Decider
-    from es_simhash.decide.run import LookedUp, OnDuplicate
+    from es_simhash.decide.run import LookedUp, OnDuplicate, OnUpdate
     from es_simhash.lines import Line
 
 _log = logging.getLogger("es_simhash")
@@ -46,6 +46,7 @@ class RunOptions:
     """
 
     on_duplicate: OnDuplicate = "index"
+    on_update: OnUpdate = "write"
     filter: Mapping[str, Any] | None = None
     workers: int = 0
     checkpoint: str | None = None
@@ -53,6 +54,8 @@ class RunOptions:
     def __post_init__(self) -> None:
         if self.on_duplicate not in ON_DUPLICATE:
             raise InputError(f"on_duplicate is {self.on_duplicate!r}: use one of {', '.join(ON_DUPLICATE)}")
+        if self.on_update not in ON_UPDATE:
+            raise InputError(f"on_update is {self.on_update!r}: use one of {', '.join(ON_UPDATE)}")
         if type(self.workers) is not int or self.workers < 0:
             raise InputError(f"workers is {self.workers!r}: use a whole number from 0")
         if self.checkpoint is not None and self.on_duplicate == "fail":
@@ -90,7 +93,7 @@ def ingest(
         what it was at the start.
     """
     _log.info("%s: Scheme %s", decider.store.name, decider.rule.fingerprinter.scheme.version)
-    run = Run(decider, Options(options.on_duplicate, options.filter), is_load=True)
+    run = Run(decider, Options(options.on_duplicate, options.on_update, options.filter), is_load=True)
     stages = _Stages(run, source, Reader(decider.rule, id_field), options.workers, check)
     if options.checkpoint is not None:
         stages.checkpoint = _checkpoint(options.checkpoint, decider, id_field, options)
@@ -133,7 +136,7 @@ def backfill(
     scan = Scan(filter=filter, fields=fields, missing=None if again else True, by_field=chosen.time_field)
     store.refresh()
     source = Source(stored_lines(store, scan, stop))
-    run = Run(decider, Options("index", filter))
+    run = Run(decider, Options(filter=filter))
     usable = False
     try:
         for outcomes in _Stages(run, source, Reader(decider.rule, "_id"), workers, check).outcomes():
@@ -280,6 +283,7 @@ def _checkpoint(path: str, decider: Decider, id_field: str, options: RunOptions)
         "rule": str(decider.rule.chosen),
         "id_field": id_field,
         "on_duplicate": options.on_duplicate,
+        "on_update": options.on_update,
         "filter": options.filter,
     }
     return Checkpoint(path, about)

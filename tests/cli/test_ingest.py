@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NEAR, FARTHEST = (fingerprint(STORM).distance(fingerprint(text)) or 0 for text in (STORM_NEAR, STORM_FARTHEST))
-OUTCOMES = ["new", "updated", "unchanged", "exact_duplicate", "near_duplicate", "rejected", "failed"]
+OUTCOMES = ["new", "updated", "unchanged", "kept", "exact_duplicate", "near_duplicate", "rejected", "failed"]
 NEWS = b"".join(
     [
         line("n1"),

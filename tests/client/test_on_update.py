@@ -1,0 +1,73 @@
+"""``on_update="keep"``: the text of a stored id stays, if the new text is a copy of it. On each store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from es_simhash import Documents
+
+PAGE = (
+    "阅读 {views}\n茶园进入采摘旺季，合作社把收购点设到村口，茶农当天就能拿到现款，加工厂连夜开机，新茶次日便可以装箱，"
+    "发往外地，村里的年轻人也回来帮忙，今年共有{count}户签约。"
+)
+OTHER = "老城区改造项目今天上午正式启动，施工队伍已经进场，社区工作人员正在逐户登记过渡安置意愿。"
+
+
+def page(id: str = "a", views: int = 803, count: int = 120) -> dict[str, str]:
+    return {"id": id, "text": PAGE.format(views=views, count=count)}
+
+
+def ingested(documents: Documents, *items: Any, **options: Any) -> list[tuple[str, str | None]]:
+    outcomes = documents.ingest(items, **({"on_update": "keep"} | options))
+    return [(outcome.outcome, outcome.duplicate_of) for outcome in outcomes]
+
+
+def stored(documents: Documents) -> dict[str, Any]:
+    return {id: (found.row, found.source) for id, found in documents._store.read(["a", "b"], ["text", "tag"]).items()}
+
+
+@pytest.fixture
+def documents(address: str) -> Any:
+    with Documents(address) as opened:
+        opened.setup()
+        yield opened
+
+
+def test_a_copy_of_the_stored_text_leaves_it_and_writes_nothing(documents: Documents) -> None:
+    assert ingested(documents, page(), page("b")) == [("new", None), ("exact_duplicate", "a")]
+    before = stored(documents)
+    again = list(documents.ingest([page(views=9177) | {"tag": "x"}, page("b", views=1)], on_update="keep"))
+    assert [(outcome.outcome, outcome.duplicate_of) for outcome in again] == [("kept", None), ("kept", "a")]
+    assert all(outcome.stored and 0.8 < (outcome.similarity or 0) < 1 for outcome in again)
+    assert stored(documents) == before
+    assert ingested(documents, page(), page("b")) == [("unchanged", None), ("unchanged", "a")]
+
+
+def test_a_text_that_contradicts_or_is_another_one_replaces_the_stored_text(documents: Documents) -> None:
+    assert ingested(documents, page(), {"id": "b", "text": OTHER}) == [("new", None), ("new", None)]
+    assert ingested(documents, page(count=130), page("b")) == [("updated", None), ("updated", None)]
+    assert ingested(documents, page(count=130, views=4)) == [("kept", None)]
+
+
+def test_the_stored_text_is_compared_however_often_a_page_changes_a_little(documents: Documents) -> None:
+    letters = "采摘旺季合作社收购点设到村口茶农当天就能拿到现款加工厂连夜开机"
+    texts = [PAGE.format(views=1, count=1)]
+    for letter in letters:
+        texts.append(texts[-1].replace(letter, "某", 1))
+    outcomes = [ingested(documents, {"id": "a", "text": text})[0][0] for text in texts]
+    assert outcomes[:2] == ["new", "kept"]
+    assert "updated" in outcomes  # what was kept does not lead further and further away
+
+
+@pytest.mark.parametrize(("rule", "outcome"), [("fingerprint", "kept"), ("exact", "updated")])
+def test_the_rule_says_what_a_copy_is(documents: Documents, rule: str, outcome: str) -> None:
+    more = page() | {"text": page()["text"] * 9 + OTHER}
+    assert ingested(documents, more, rule=rule) == [("new", None)]
+    assert ingested(documents, more | {"text": more["text"] + "完"}, rule=rule) == [(outcome, None)]
+
+
+def test_in_one_run_the_text_that_was_written_last_is_compared(documents: Documents) -> None:
+    items = [page(), page(views=5), page(count=7), page(count=7, views=5), page()]
+    assert [name for name, _ in ingested(documents, *items)] == ["new", "kept", "updated", "kept", "updated"]
