@@ -18,8 +18,9 @@ from es_simhash.store.types import Hits, Link, Row, Scan, Written
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 
+    from es_simhash.decide.pending import State
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.similarity.confirm import TextFeatures
     from es_simhash.store.protocol import Filter, Store
@@ -74,8 +75,8 @@ class Decider:
     def __init__(self, store: Store, rule: ResolvedRule) -> None:
         self.store, self.rule = store, rule
         self.texts = Texts(store, rule)
-        self.pending = Pending(rule)
-        self.lock = threading.RLock()
+        self.lock = threading.Condition()
+        self.pending = Pending(rule, self.lock)
         self._clock = 0
         self._forgotten = time.monotonic()
         self._followed = 0
@@ -261,6 +262,11 @@ class Decider:
             askers.append(Asker(row, key, self.rule.probe(row, key), features, keeps_order=True))
         return askers
 
+    def wait_for(self, states: Collection[State]) -> None:
+        """Wait until other calls have written their documents, or failed to."""
+        with self.lock:
+            self.lock.wait_for(lambda: all(state.settled for state in states))
+
     def drop_unwritten(self, ids: Iterable[str]) -> None:
         """Forget documents that were not written, or of which nobody knows it."""
         with self.lock:
@@ -275,8 +281,9 @@ class Decider:
 
         :param now: also if it is little.
         """
-        age = time.monotonic() - self._forgotten
-        if not now and self.store.lags and age < OLDEST_PENDING and self._since_forgotten() < MOST_PENDING:
+        is_old = time.monotonic() - self._forgotten >= OLDEST_PENDING
+        is_much = not self.pending.is_whole and (not self.store.lags or len(self.pending) >= MOST_PENDING)
+        if not (now or is_old or is_much):
             return
         self._forgotten = time.monotonic()
         if self.pending.is_whole:
@@ -287,9 +294,6 @@ class Decider:
             self.store.refresh()
             with self.lock:
                 self.pending.end_refresh(epoch)
-
-    def _since_forgotten(self) -> int:
-        return 0 if self.pending.is_whole else len(self.pending)
 
     # --- a large load -----------------------------------------------------------------------------------------------
 

@@ -15,13 +15,14 @@ were under way at that refresh have ended.
 
 from __future__ import annotations
 
-import threading
+from array import array
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.near.memory import Memory
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Iterable, Sequence
 
     from es_simhash.decide.choose import Asker
@@ -30,35 +31,36 @@ if TYPE_CHECKING:
     from es_simhash.store.types import Hits, Row
 
 
-@dataclass
-class _State:
+@dataclass(slots=True)
+class State:
     """What is known of a row beside it.
 
     :param features: of its text, until it is written.
-    :param source: the document as JSON; None if it came from the store.
+    :param source: the document as JSON, until it is written.
     :param keys: of its text.
-    :param written: set when the store has answered.
     :param epoch: of the write. A refresh begins the next epoch.
+    :param settled: the store has answered, or the row was dropped.
     """
 
     features: TextFeatures | None
     source: str | None
-    keys: tuple[int, ...]
-    written: threading.Event
+    keys: Sequence[int]
     epoch: int
+    settled: bool = False
 
 
 class Pending:
-    """The rows that this process has decided. Whoever calls it holds the lock of the Decider.
+    """The rows that this process has decided. Whoever calls it holds the lock.
 
     :param rule: says whether rows are found by keys or by fingerprints.
+    :param lock: is notified when a row is settled.
     """
 
-    def __init__(self, rule: ResolvedRule) -> None:
-        self._rule = rule
+    def __init__(self, rule: ResolvedRule, lock: threading.Condition) -> None:
+        self._rule, self._lock = rule, lock
         self._memory = self._new_memory()
-        self._states: dict[str, _State] = {}
-        self._undecided: dict[str, tuple[int, _State]] = {}
+        self._states: dict[str, State] = {}
+        self._undecided: dict[str, tuple[int, State]] = {}
         self._removed: dict[str, int] = {}
         self._epoch = self._visible = 0
         self._look_ups: list[int] = []
@@ -81,14 +83,14 @@ class Pending:
         return None if state is None else state.features
 
     def source(self, id: str) -> str | None:
-        """Return a document as JSON, if this process has got it from its caller."""
+        """Return a document as JSON that is not written yet."""
         state = self._states.get(id)
         return None if state is None else state.source
 
-    def unwritten(self, id: str) -> threading.Event | None:
-        """Return what is set when a document is written; None if it is."""
+    def unwritten(self, id: str) -> State | None:
+        """Return the state of a document that is being written; None if it is written."""
         state = self._states.get(id)
-        return None if state is None or state.written.is_set() else state.written
+        return None if state is None or state.settled else state
 
     # --- a row from its batch to the store --------------------------------------------------------------------------
 
@@ -96,7 +98,7 @@ class Pending:
         """Enter documents that are undecided. Until they are decided, their former rows count."""
         positions = self._memory.add([asker.row for asker in askers], [asker.key_values for asker in askers])
         for position, asker in zip(positions, askers, strict=True):
-            state = _State(asker.features, asker.source, asker.key_values, threading.Event(), self._epoch)
+            state = State(asker.features, asker.source, asker.key_values, self._epoch)
             self._undecided[asker.row.id] = position, state
 
     def decide(self, row: Row) -> None:
@@ -108,8 +110,7 @@ class Pending:
     def enter_stored(self, rows: Sequence[Row], keys: Sequence[tuple[int, ...]]) -> None:
         """Enter documents as they are stored."""
         for row, values in zip(rows, keys, strict=True):
-            self._states[row.id] = state = _State(None, None, values, threading.Event(), self._epoch)
-            state.written.set()
+            self._states[row.id] = State(None, None, array("Q", values), self._epoch, settled=True)
             self._removed.pop(row.id, None)
         self._memory.enter(rows, keys)
 
@@ -119,23 +120,28 @@ class Pending:
         row = self._memory.row(id)
         assert row is not None
         self._memory.replace(replace(row, version=version))
-        state.features, state.epoch = None, self._epoch
-        state.written.set()
+        state.features, state.source, state.keys = None, None, array("Q", state.keys)
+        state.epoch = self._epoch
+        self._settle(state)
 
     def drop(self, id: str) -> None:
         """Forget a document that was not written, and the copies of it that wait for it: what the store has counts."""
         if id in self._states:
             waiting = [row.id for row in self._memory.members([id]) if self.unwritten(row.id) is not None]
             for dropped in [id, *waiting]:
-                self._states.pop(dropped).written.set()
+                self._settle(self._states.pop(dropped))
                 self._memory.drop(dropped)
 
     def drop_undecided(self) -> None:
         """Forget documents that were not decided after all."""
         for position, state in self._undecided.values():
             self._memory.cancel(position)
-            state.written.set()
+            self._settle(state)
         self._undecided.clear()
+
+    def _settle(self, state: State) -> None:
+        state.settled = True
+        self._lock.notify_all()
 
     def remove(self, id: str) -> None:
         """Hide a document that is removed."""

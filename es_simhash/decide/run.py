@@ -20,18 +20,16 @@ from es_simhash.store.types import Entry, Hits, Row, Written
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Iterator, Mapping, Sequence
 
     from es_simhash.decide.choose import Original
     from es_simhash.decide.decider import Choice, Decider
     from es_simhash.decide.outcome import Document, OutcomeName
+    from es_simhash.decide.pending import State
     from es_simhash.store.protocol import Filter
 
 ATTEMPTS = 5
 """How often a document is decided if other programs write it meanwhile."""
-LOAD = 10_000
-"""Documents after which a run is a large load."""
 SHARE = 20
 """The documents of a store are held if they are at most so many times those that the run has taken."""
 BYTES_OF_ROW = 1_000
@@ -98,8 +96,8 @@ class _Decision:
 class Run:
     """Takes batches of documents.
 
-    :param is_load: very many documents may come. Then the documents of a store whose search lags are held in memory, if
-        they fit into a quarter of the free memory.
+    :param is_load: very many documents may come. Then all documents of the store are held in memory, while they fit
+        into a quarter of the free memory.
     :ivar stopped: why it ends, if ``on_duplicate`` is ``fail`` and a duplicate came.
     """
 
@@ -107,7 +105,9 @@ class Run:
         self._decider, self._options = decider, options
         self._store, self._rule, self._pending = decider.store, decider.rule, decider.pending
         self.stopped: DuplicateFound | None = None
-        self._may_hold_all = is_load and self._store.lags and options.filter is None
+        self._may_hold_all = is_load and not self._store.in_memory and options.filter is None
+        self._room = (free_memory() or 0) // (4 * BYTES_OF_ROW) if self._may_hold_all else 0
+        self._stored: int | None = None
         self._taken = 0
 
     def close(self) -> None:
@@ -186,18 +186,20 @@ class Run:
             self._store.refresh()
             looked = self.look_up([document for document in late if attempts[document.id] < ATTEMPTS])
         self._taken += len(documents)
-        if self._may_hold_all and self._taken >= LOAD:
+        if self._may_hold_all:
             self._hold_all_if_it_pays()
         self._decider.forget()
         return [outcomes[document.id] for document in documents if document.id in outcomes]
 
     def _hold_all_if_it_pays(self) -> None:
-        """Hold the documents of the store in memory, if they are few beside those that come, and there is room."""
-        count = self._store.count(None, missing=False)
-        if count <= SHARE * self._taken:
-            self._may_hold_all = False
-            if count * BYTES_OF_ROW < (free_memory() or 0) / 4:
-                self._decider.hold_all()
+        """Hold the documents of the store in memory, if they are few beside those that come, while there is room."""
+        if self._stored is None:
+            self._stored = self._store.count(None, missing=False)
+        fits = self._stored + self._taken <= self._room
+        if self._pending.is_whole and not fits:
+            self._decider.release()
+        elif not self._pending.is_whole and fits and self._stored <= SHARE * self._taken:
+            self._decider.hold_all()
 
     def _round(self, looked: LookedUp, outcomes: dict[str, Outcome], attempts: Counter[str]) -> list[Document]:
         """Decide and write documents. Return those that must be looked up again.
@@ -230,30 +232,28 @@ class Run:
         replaced: list[str] = []
         try:
             with self._decider.lock:
-                busy = {d.id: event for d in part if (event := self._pending.unwritten(d.id)) is not None}
+                busy = {d.id: state for d in part if (state := self._pending.unwritten(d.id)) is not None}
                 decisions, late = self._decide([d for d in part if d.id not in busy], looked, entered)
             outcomes |= {decision.document.id: decision.outcome for decision in decisions}
             waits = self._unwritten_heads(decisions)
             in_vain = self._write([d for d in decisions if d.document.id not in waits], outcomes, replaced)
-            for event in waits.values():
-                event.wait()
+            self._decider.wait_for(waits.values())
             waiting = [decision for decision in decisions if decision.document.id in waits]
             in_vain += self._write(waiting, outcomes, replaced) if waiting else []
         finally:  # after an error nobody knows which are written
             self._decider.drop_unwritten(entered)
         attempts.update(document.id for document in in_vain)
         self._decide_linked(replaced, outcomes)
-        for event in busy.values():  # another call writes the same document
-            event.wait()
+        self._decider.wait_for(busy.values())  # another call writes the same documents
         return [*late, *in_vain, *(document for document in part if document.id in busy)]
 
-    def _unwritten_heads(self, decisions: Sequence[_Decision]) -> dict[str, threading.Event]:
-        """Return the copies whose head another call is writing, and what is set when it is written."""
+    def _unwritten_heads(self, decisions: Sequence[_Decision]) -> dict[str, State]:
+        """Return the copies whose head another call is writing, and the states of the heads."""
         own = {decision.document.id for decision in decisions}
         with self._decider.lock:
             heads = {d.document.id: d.outcome.duplicate_of for d in decisions if d.entry is not None}
-            events = {id: self._pending.unwritten(head) for id, head in heads.items() if head and head not in own}
-        return {id: event for id, event in events.items() if event is not None}
+            states = {id: self._pending.unwritten(head) for id, head in heads.items() if head and head not in own}
+        return {id: state for id, state in states.items() if state is not None}
 
     # --- decide -----------------------------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ class MemoryStore:
 
     name = "memory"
     lags = False
+    in_memory = True
 
     def __init__(self) -> None:
         self._description: Description | None = None

@@ -31,6 +31,8 @@ class Store(Protocol):
     """The address without credentials, for messages."""
     lags: bool
     """``search``, ``members``, ``scan`` and ``count`` find a write after the next refresh only."""
+    in_memory: bool
+    """It keeps all documents in the memory of this program."""
 
     # --- the store itself -------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ class LaggingStore(MemoryStore):
     """Search sees the documents as they were at the last refresh."""
 
     lags = True
+    in_memory = False
 
     def __init__(self) -> None:
         super().__init__()

@@ -21,6 +21,7 @@ class ElasticStore:
     """Documents and seen items in an index: :class:`~es_simhash.store.protocol.Store`."""
 
     lags = True
+    in_memory = False
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection

@@ -34,6 +34,7 @@ class SqliteStore:
     """
 
     lags = False
+    in_memory = False
 
     def __init__(self, path: str, busy: float = BUSY_SECONDS) -> None:
         self._database = Database(path, busy)
