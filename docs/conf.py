@@ -32,6 +32,7 @@ html_title = "es_simhash"
 html_show_sourcelink = False
 html_copy_source = False
 html_show_copyright = False
+html_additional_pages = {"zh/search": "search.html"}  # the search of the Chinese pages, with their menu
 nitpicky = True  # a reference to a name that no page has is an error
 nitpick_ignore_regex = [
     ("py:.*", r"es_simhash\.(deciding|errors|search|stores|tools\.evaluation\.intervals)\b.*"),
@@ -104,6 +105,8 @@ def language_of_the_page(app: Sphinx, page: str, template: str, context: dict[st
         builder: Any = app.builder
         context["language"] = "zh-CN"
         context["toctree"] = sidebar
+        path = context["pathto"]
+        context["pathto"] = lambda name, *args, **kwargs: path("zh/search" if name == "search" else name, *args, **kwargs)
         context["_"] = context["gettext"] = in_chinese
 
 
