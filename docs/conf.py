@@ -106,7 +106,9 @@ def language_of_the_page(app: Sphinx, page: str, template: str, context: dict[st
         context["language"] = "zh-CN"
         context["toctree"] = sidebar
         path = context["pathto"]
-        context["pathto"] = lambda name, *args, **kwargs: path("zh/search" if name == "search" else name, *args, **kwargs)
+        context["pathto"] = lambda name, *args, **kwargs: path(
+            "zh/search" if name == "search" else name, *args, **kwargs
+        )
         context["_"] = context["gettext"] = in_chinese
 
 
