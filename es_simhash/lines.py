@@ -92,7 +92,7 @@ def parsed(line: Line) -> Line:
         return replace(line, problem=str(error))
 
 
-_UTF_16 = "not UTF-8: the line has zero bytes, as in UTF-16: name the encoding (encoding='utf-16')"
+_UTF_16 = "not UTF-8: the line has zero bytes, as in UTF-16: name the encoding (encoding utf-16)"
 _TRUNCATED = ", and the input ends there without a line break: check if the file is truncated"
 
 
@@ -139,7 +139,7 @@ def not_decoded(line: bytes, error: UnicodeDecodeError, encoding: str) -> str:
     if error.reason == "unexpected end of data":
         fix = _TRUNCATED
     elif _looks_like_gb18030(line):
-        fix = ", but it looks like GB18030, an encoding of Chinese: name it (encoding='gb18030')"
+        fix = ", but it looks like GB18030, an encoding of Chinese: name it (encoding gb18030)"
     else:
         fix = ": convert the file to UTF-8, or name its encoding (encoding)"
     return f"not UTF-8 at byte {error.start + 1}{fix}"

@@ -79,11 +79,11 @@ def test_a_byte_order_mark_is_skipped() -> None:
         ),
         (
             "{暴}\n".encode("gbk"),
-            "not UTF-8 at byte 2, but it looks like GB18030, an encoding of Chinese: name it (encoding='gb18030')",
+            "not UTF-8 at byte 2, but it looks like GB18030, an encoding of Chinese: name it (encoding gb18030)",
         ),
         (
             "1\n".encode("utf-16-be")[:3] + b"\n",
-            "not UTF-8: the line has zero bytes, as in UTF-16: name the encoding (encoding='utf-16')",
+            "not UTF-8: the line has zero bytes, as in UTF-16: name the encoding (encoding utf-16)",
         ),
         (b"[NaN]\n", "invalid JSON: NaN is not a JSON number: use null"),
         (b"[1e400]\n", "invalid JSON: the number 1e400 is too large: write it as a string"),

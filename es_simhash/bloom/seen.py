@@ -99,6 +99,9 @@ class SeenConfig:
             )
         Config(self.capacity, self.error_rate / self.generations)
 
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self.to_dict().items())
+
     def to_dict(self) -> dict[str, Any]:
         """Return the configuration as plain values, for JSON."""
         return asdict(self)

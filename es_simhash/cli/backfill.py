@@ -11,6 +11,7 @@ from es_simhash.cli.interrupt import Interruptible
 from es_simhash.cli.options import (
     chosen_rule,
     filter_option,
+    id_field_option,
     json_option,
     open_documents,
     quiet_option,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @text_field_option
+@id_field_option
 @rule_option
 @filter_option("Process only documents that match this query clause.")
 @click.option("--again", is_flag=True, help="Also documents that have a fingerprint: their texts may have changed.")
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 @store_options
 def backfill(
     text_field: tuple[str, ...] | None,
+    id_field: str | None,
     rule: Rule | None,
     filter: dict[str, Any] | None,
     again: bool,
@@ -51,8 +54,8 @@ def backfill(
     """Add fingerprints to an existing index and report duplicates.
 
     Adds our fields to the mapping and to each document without a fingerprint. Changes no other field. A document that
-    another program changes in the meantime is not overwritten: it is read again. The options of the rule count for the
-    first backfill.
+    another program changes in the meantime is not overwritten: it is read again. The first backfill lets the store keep
+    the rule and the fields: that of the text, and that of the id in the files of a later `es-simhash ingest`.
 
     If the command is interrupted, run it again: it skips what is done. After a backfill run `es-simhash group`.
 
@@ -62,6 +65,7 @@ def backfill(
     """
     with open_documents(**store) as documents, Interruptible() as interruptible:
         outcomes = documents.backfill(
+            id_field=id_field,
             filter=filter,
             again=again,
             stop=lambda: interruptible.signal is not None,

@@ -33,13 +33,16 @@ if TYPE_CHECKING:
 
     from es_simhash import Documents, Scheme
     from es_simhash.cli.options import StoreOptions
+    from es_simhash.client.store_info import StoreInfo
     from es_simhash.similarity.rule import Rule
 
 _MESSAGES = {
-    "created": "created; next run `es-simhash ingest --store {0}`",
+    "created": "created; next run `es-simhash ingest --store {store}`",
     "added": "added the fields for fingerprints to the existing index; next run "
-    "`es-simhash backfill --text-field FIELD --store {0}`",
-    "changed": "changed the rule or the names of fields; if it has documents, next run `es-simhash group --store {0}`",
+    "`es-simhash backfill{text_field} --store {store}`",
+    "stale": "changed the fields; next run `es-simhash backfill --again --store {store}`, then `es-simhash group`",
+    "rule": "changed the rule; if it has documents, next run `es-simhash group --store {store}`",
+    "id": "from now on the id is in {id_field}; nothing else is to do",
     "unchanged": "already set up; nothing to do",
 }
 
@@ -48,8 +51,7 @@ _MESSAGES = {
 @rule_option
 @confirm_option
 @click.option(
-    "--similarity",
-    "measure",
+    "--measure",
     metavar="NAME",
     type=click.Choice(MEASURES),
     help=f"How --rule copy measures: {', '.join(MEASURES)}.  [default: either]",
@@ -91,7 +93,7 @@ def init(
     """Set up a store, with its rule.
 
     Creates the index or the SQLite file, or adds the object `simhash` to the mapping of an index. The store keeps the
-    rule and the names of fields. To change them run init again, then group.
+    rule and the names of fields. To change them run init again: it says what to run next.
 
     \b
     es-simhash init --store http://localhost:9200/news
@@ -111,11 +113,26 @@ def init(
     fingerprinter = read_fingerprinter(scheme, html)
     with open_documents(fingerprinter, **store) as documents:
         chosen = _whole_rule(documents, rule, given) if given else rule
+        before = documents.info()
         result = documents.setup(rule=chosen, keys=False if no_keys else None, id_field=id_field)
-        message = _MESSAGES[result].format(documents.name)
+        if result == "changed":
+            result = _what_changed(before, documents.info())
+        message = _MESSAGES[result].format(
+            store=documents.name, id_field=id_field, text_field=" --text-field FIELD" if text_field is None else ""
+        )
         if result == "created" and fingerprinter is not None and _has_own_tables(fingerprinter.scheme):
-            message = "created; it needs your tables: use it in Python, with Documents(…, fingerprinter=…)"
+            message = (
+                "created; no command has your tables: use it in Python, with "
+                "Documents(…, fingerprinter=Fingerprinter.using(…))"
+            )
         echo(f"{documents.name}: {message}")
+
+
+def _what_changed(before: StoreInfo, after: StoreInfo) -> str:
+    """Return the name of the message about a store that keeps something else now."""
+    if after.stale:
+        return "stale"
+    return "id" if before.rule == after.rule else "rule"
 
 
 def _has_own_tables(scheme: Scheme) -> bool:

@@ -298,7 +298,5 @@ dead_letter_option = click.option(
     metavar="FILE",
     help="Append what is rejected or fails, with the reason.",
 )
-quiet_option = click.option(
-    "--quiet", is_flag=True, help="Print no line for each duplicate, but the counts and what was rejected."
-)
+quiet_option = click.option("--quiet", is_flag=True, help="Print no line for each duplicate, but the counts.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON lines on standard output.")

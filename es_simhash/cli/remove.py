@@ -16,6 +16,8 @@ from es_simhash.cli.options import json_object, json_option, open_documents, par
 from es_simhash.cli.output import count_of, echo, nearness, print_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from typing_extensions import Unpack
 
     from es_simhash import Documents
@@ -75,6 +77,8 @@ def remove(
             removed = _remove_duplicates(documents, save, yes, as_json)
         elif matching is not None:
             removed = len(documents.remove(matching=matching, everything=yes, save=save))
+            if not removed:
+                _check_fields(documents, matching)
         else:
             known = documents.remove(ids, save=save)
             removed = len(known)
@@ -98,8 +102,31 @@ def _show(documents: Documents, matching: dict[str, Any] | None, as_json: bool) 
             print_json(asdict(row) if isinstance(row, Duplicate) else {"id": row.id})
         else:
             echo(_line(row) if isinstance(row, Duplicate) else row.id)
+    if matching is not None and not count:
+        _check_fields(documents, matching)
     if not as_json:
         echo(f"{count_of(count, 'document')} would be removed")
+
+
+def _check_fields(documents: Documents, clause: dict[str, Any]) -> None:
+    """Check that the fields of a query clause that no document matches exist.
+
+    :raises InputError: if no document has one of them, although the store has documents.
+    """
+    for field in _fields_of(clause) if documents.store.count(None) else ():
+        if not documents.store.count({"exists": {"field": field}}):
+            raise InputError(f"no document has the field {field}, so none matches: correct the query clause")
+
+
+def _fields_of(clause: Any) -> Iterator[str]:
+    """Yield the fields in which a query clause demands something."""
+    for kind, body in clause.items() if isinstance(clause, dict) else ():
+        if kind in ("term", "terms", "range", "prefix") and isinstance(body, dict):
+            yield from (name for name in body if name != "boost")
+        elif kind == "bool" and isinstance(body, dict):
+            for inner in (body.get("must"), body.get("filter")):
+                for each in inner if isinstance(inner, list) else [inner]:
+                    yield from _fields_of(each)
 
 
 def _remove_duplicates(documents: Documents, save: str | None, yes: bool, as_json: bool) -> int:

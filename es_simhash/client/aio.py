@@ -295,6 +295,7 @@ class AsyncDocuments(_InThreads[Documents]):
     def backfill(
         self,
         *,
+        id_field: str | None = None,
         filter: Mapping[str, Any] | None = None,
         again: bool = False,
         workers: int = 0,
@@ -302,7 +303,10 @@ class AsyncDocuments(_InThreads[Documents]):
         rule: str | DuplicateRule | None = None,
     ) -> AsyncGenerator[Outcome, None]:
         """:meth:`es_simhash.Documents.backfill`. A thread calls ``stop``."""
-        return self._iterate(self._client.backfill(filter=filter, again=again, workers=workers, stop=stop, rule=rule))
+        outcomes = self._client.backfill(
+            id_field=id_field, filter=filter, again=again, workers=workers, stop=stop, rule=rule
+        )
+        return self._iterate(outcomes)
 
     async def remove(
         self,

@@ -91,7 +91,7 @@ def checked_times(times: Iterable[Time] | None, texts: Sequence[str], rule: Dupl
             raise InputError("a time counts only with within: set within and time_field too")
         return None
     if times is None:
-        raise InputError("within compares times: give the time of the text (time='2024-05-01')")
+        raise InputError("within compares times: give the time of the text (time), such as 2024-05-01")
     if isinstance(times, str):
         raise InputError("the times are one string: put it in a list, or use similar()")
     checked = [checked_time(time) for time in times]
@@ -122,7 +122,7 @@ def check_filter(filter: object, name: str = "filter") -> None:
     :raises InputError: if it is something else.
     """
     if not isinstance(filter, Mapping):
-        raise InputError(f"{name} is {reprlib.repr(filter)}: use a filter, such as {{'term': {{'lang': 'zh'}}}}")
+        raise InputError(f'{name} is {reprlib.repr(filter)}: use a filter, such as {{"term": {{"lang": "zh"}}}}')
     check_json(filter)
 
 

@@ -328,6 +328,7 @@ class Documents:
     def backfill(
         self,
         *,
+        id_field: str | None = None,
         filter: Mapping[str, Any] | None = None,
         again: bool = False,
         workers: int = 0,
@@ -341,6 +342,7 @@ class Documents:
         index meets no such document. After an interruption repeat the call: documents that have a fingerprint are not
         read again. Invalid arguments raise at once.
 
+        :param id_field: for the store to keep: the field with the id in the documents of a later :meth:`ingest`.
         :param filter: only documents that match this filter get a fingerprint, and can be originals.
         :param again: read documents with a fingerprint too. A document whose text has changed gets a new one.
         :param workers: this and ``rule`` as for :meth:`ingest`. If the store does not keep the field with the text, the
@@ -352,7 +354,7 @@ class Documents:
         self._reader.checked(rule)
         RunOptions(filter=filter, workers=workers)
         check_optional_filter(filter)
-        return _items(self._backfill(filter, again, workers, stop, rule))
+        return _items(self._backfill(filter, again, workers, stop, rule, id_field))
 
     def _backfill(
         self,
@@ -361,8 +363,9 @@ class Documents:
         workers: int,
         stop: Callable[[], bool],
         rule: str | DuplicateRule | None,
+        id_field: str | None,
     ) -> Iterator[Sequence[Outcome]]:
-        resolved = self._reader.for_backfill(rule)
+        resolved = self._reader.for_backfill(rule, id_field)
         if rule_of(rule).text_field is None and self._reader.read().rule is None:
             raise InputError(
                 f"{self.name} does not know the field with the text: name it (rule=DuplicateRule(text_field=…))"
@@ -373,7 +376,7 @@ class Documents:
         def check_batch(writes: bool) -> None:
             check()
             if writes:
-                self._reader.keep(resolved.chosen, None)
+                self._reader.keep(resolved.chosen, id_field)
 
         decider.forget(now=True)
         is_whole = again and filter is None

@@ -141,7 +141,8 @@ class StoreReader:
                     self._fingerprinter = Fingerprinter(stored, self._segmenter)
                 except InputError as error:
                     raise InputError(
-                        f"{self._store.name}: {error}; open the store with that one (fingerprinter=…)"
+                        f"{self._store.name} was set up with tables of your own, which no command has: open it in "
+                        f"Python with Documents(…, fingerprinter=Fingerprinter(…)) ({error})"
                     ) from error
             return self._fingerprinter
 
@@ -233,7 +234,7 @@ class StoreReader:
         self._check_same(wanted, id_field, described)
         return self.resolve(wanted), id_field or described.id_field or ID_FIELD
 
-    def for_backfill(self, rule: str | DuplicateRule | None) -> ResolvedRule:
+    def for_backfill(self, rule: str | DuplicateRule | None, id_field: str | None) -> ResolvedRule:
         """:meth:`for_writing` for documents that are stored. Missing fields are made, and stale ones are no error."""
         chosen = None if rule is None else self.checked(rule)
         try:
@@ -244,7 +245,7 @@ class StoreReader:
             self._set_up(chosen or DuplicateRule(), only_fields=True)
             described = self.read()
         wanted = self._whole(chosen or described.rule or DuplicateRule(), described)
-        self._check_same(wanted, None, described)
+        self._check_same(wanted, id_field, described)
         return self._under(wanted, described)
 
     def _set_up(self, rule: DuplicateRule, *, only_fields: bool = False) -> None:
@@ -310,10 +311,16 @@ class StoreReader:
         ``_id`` is always allowed: documents that were copied from an index have it beside their own fields.
         """
         name, stored = self._store.name, described.rule
-        if stored is not None and stored != rule:
-            fields = "" if stored.text_fields == rule.text_fields else f" (text field {','.join(stored.text_fields)})"
+        if stored is not None and stored.text_fields != rule.text_fields:
+            fields = ",".join(rule.text_fields)
             raise InputError(
-                f"{name} keeps the rule {stored}{fields}, this call has {rule}: leave it out; or change it for the "
+                f"{name} keeps the text field {','.join(stored.text_fields)}, this call has {fields}: leave it out; or "
+                f"change it for the whole store by `es-simhash init --text-field {fields} --store {name}`, and then "
+                "run `es-simhash backfill --again`"
+            )
+        if stored is not None and stored != rule:
+            raise InputError(
+                f"{name} keeps the rule {stored}; this call has the rule {rule}: leave it out; or change it for the "
                 f"whole store by `es-simhash init … --store {name}`, and then run `es-simhash group`"
             )
         if described.id_field is not None and id_field not in (None, "_id", described.id_field):

@@ -189,5 +189,5 @@ def check_some_stay(store: Store, matching: Mapping[str, Any]) -> None:
     if total > 1 and store.count(matching) == total:
         raise InputError(
             f"all {total:,} documents match: correct the query clause, or confirm that all of them are removed "
-            "(everything=True)"
+            "(everything=True; on the command line --yes)"
         )

@@ -23,6 +23,7 @@ from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.ingest.reader import Reader
 from es_simhash.ingest.stored_documents import stored_lines
 from es_simhash.retries import Call, running_call
+from es_simhash.similarity.text_fields import field_value
 from es_simhash.store.types import Scan
 from es_simhash.workers import Workers
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from es_simhash.decide.decider import Decider
     from es_simhash.decide.run import LookedUp, OnDuplicate, OnUpdate
     from es_simhash.lines import Line
+    from es_simhash.store.protocol import Store
 
 _log = logging.getLogger("es_simhash")
 FIRST = 100
@@ -59,7 +61,7 @@ class RunOptions:
         if type(self.workers) is not int or self.workers < 0:
             raise InputError(f"workers is {self.workers!r}: use a whole number from 0")
         if self.checkpoint is not None and self.on_duplicate == "fail":
-            raise InputError("on_duplicate='fail' cannot resume from a checkpoint: use 'index' or 'skip'")
+            raise InputError("on_duplicate 'fail' cannot resume from a checkpoint: use 'index' or 'skip'")
 
 
 @dataclass(frozen=True)
@@ -128,13 +130,14 @@ def backfill(
 
     :param again: include documents that have a fingerprint.
     :param stop: is asked before each page: once it is true, no more is read.
-    :raises InputError: if none of the first 100 documents can be used.
+    :raises InputError: if no document has one of the text fields; if none of the first 100 documents can be used.
     """
     store, chosen = decider.store, decider.rule.chosen
     time_fields = () if chosen.time_field is None else (chosen.time_field,)
     fields = (*chosen.text_fields, *time_fields)
     scan = Scan(filter=filter, fields=fields, missing=None if again else True, by_field=chosen.time_field)
     store.refresh()
+    _check_text_fields(store, chosen.text_fields)
     source = Source(stored_lines(store, scan, stop))
     run = Run(decider, Options(filter=filter))
     usable = False
@@ -148,6 +151,20 @@ def backfill(
         raise unfinished(error, "backfill again, for the documents that are left") from error
     if source.error is not None:
         raise source.error
+
+
+def _check_text_fields(store: Store, fields: Sequence[str]) -> None:
+    """Check that each of several text fields is in a document. Without it, the texts would be those of the others.
+
+    A field that the index does not search is looked for in some documents.
+
+    :raises InputError: if a field is in none.
+    """
+    for field in fields if len(fields) > 1 and store.count(None) else ():
+        if not store.count({"exists": {"field": field}}):
+            some = next(store.scan(Scan(fields=(field,))), [])
+            if all(field_value(stored.source or {}, field) is None for stored in some):
+                raise InputError(f"no document has the field {field!r}: name the fields with the text (text_field)")
 
 
 def _check_usable(outcomes: Sequence[Outcome]) -> bool:

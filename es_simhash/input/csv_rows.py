@@ -67,7 +67,7 @@ def _checked_columns(row: Sequence[str | None], place: str, problem: str | None)
     if len(columns) == 1 and (other := next((each for each in _OTHER_DELIMITERS if each in columns[0]), None)):
         raise InputError(
             f"{place}: the header is one cell, {columns[0]!r}: is the file separated by {other!r}? Separate it by "
-            "commas, or write sep= and the character into a line before the header; tabs are format='tsv'"
+            "commas, or write sep= and the character into a line before the header; tabs are format tsv"
         )
     return columns
 

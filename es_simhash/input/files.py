@@ -130,6 +130,6 @@ def _array_items(stream: IO[bytes], name: str, encoding: str) -> Iterator[Line]:
     except ValueError as error:
         raise InputError(f"cannot read {name}: invalid JSON: {error}") from error
     if not isinstance(items, list):
-        raise InputError(f"{name} is no JSON array: leave the format out, or name it (format='jsonl')")
+        raise InputError(f"{name} is no JSON array: leave the format out, or name it (format jsonl)")
     for number, item in enumerate(items, start=1):
         yield Line(f"{name} item {number}", item, size=len(data) // len(items))

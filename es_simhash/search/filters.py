@@ -83,7 +83,7 @@ def parse_filter(filter: Any) -> Filter:
     :raises InputError: if it is malformed, or of a type that only Elasticsearch knows.
     """
     if not hasattr(filter, "items") or len(filter) != 1:
-        raise InputError(f"{filter!r} is no filter: use an object with one key, such as {{'term': {{'lang': 'zh'}}}}")
+        raise InputError(f'{filter!r} is no filter: use an object with one key, such as {{"term": {{"lang": "zh"}}}}')
     ((type, body),) = filter.items()
     try:
         return _parse(type, body)

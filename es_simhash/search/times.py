@@ -40,6 +40,19 @@ _EPOCH = datetime(1970, 1, 1)  # all arithmetic is in UTC, without time zones
 _FIRST = (datetime.min - _EPOCH) // _MILLISECOND
 _LAST = (datetime.max - _EPOCH) // _MILLISECOND
 _LARGEST_OFFSET = timedelta(hours=18)
+_UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
+
+
+def length_of(time: timedelta) -> str:
+    """Return a length of time as people type it.
+
+    >>> length_of(timedelta(days=7)), length_of(timedelta(hours=36)), length_of(timedelta(seconds=90))
+    ('7d', '36h', '90s')
+    """
+    for unit, one in _UNITS.items():
+        if not time % one:
+            return f"{time // one}{unit}"
+    return f"{time.total_seconds():g}s"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.bloom.seen import Generation, Seen, SeenConfig
@@ -117,8 +117,8 @@ def _agreed(stored: SeenConfig | None, config: Mapping[str, Any], name: str) -> 
         return SeenConfig(**config)
     if config.items() - stored.to_dict().items():
         raise SchemeMismatch(
-            f"the seen items of {name} were set up with {stored.to_dict()}, not with {dict(config)}: leave the "
-            "configuration out to use the store's own, or use another index"
+            f"the seen items of {name} were set up with {stored}, not with {replace(stored, **config)}: leave "
+            "the configuration out to use the store's own, or use another index"
         )
     return stored
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import Scheme
-from es_simhash.search.times import LONGEST, Window, milliseconds
+from es_simhash.search.times import LONGEST, Window, length_of, milliseconds
 from es_simhash.similarity.confirm import Confirm, check_similarity
 from es_simhash.similarity.measures import check_measure
 from es_simhash.similarity.text_fields import check_field_name, field_names
@@ -131,16 +131,15 @@ class DuplicateRule:
             object.__setattr__(self, "numbers_agree", self.numbers_agree is not False)
 
     def __str__(self) -> str:
-        """Return the rule as keywords, without the values that it has by itself."""
+        """Return the rule in words, without the values that it has by itself."""
         own = _DECISIONS[self.rule]
-        words = [f"rule={self.rule!r}"]
+        words: list[str] = [self.rule]
         for name in _REFINEMENTS:
             value = getattr(self, name)
             if value is not None and value != getattr(own, name, name == "numbers_agree"):
-                words.append(f"{name}={value!r}")
+                words.append(f"{name} {value}")
         if self.within is not None:
-            within = repr(self.within).removeprefix("datetime.")
-            words.append(f"within={within}, time_field={self.time_field!r}")
+            words.append(f"within {length_of(self.within)} by {self.time_field}")
         return ", ".join(words)
 
     def to_dict(self) -> dict[str, Any]:
@@ -196,7 +195,7 @@ def _check_window(within: object, time_field: object) -> None:
     if within is None and time_field is None:
         return
     if within is None:
-        raise InputError("time_field names the time of a document: set within too, such as timedelta(days=7) (7d)")
+        raise InputError("time_field names the time of a document: set within too, such as seven days")
     if not isinstance(within, timedelta) or not timedelta(0) <= within <= LONGEST:
         raise InputError(f"within is {within!r}: use a timedelta from 0 to {LONGEST.days} days")
     if time_field is None:

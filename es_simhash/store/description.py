@@ -71,10 +71,11 @@ def extended(stored: Description | None, wanted: Description, name: str) -> Desc
     """
     if stored is None:
         return replace(wanted, instance=uuid.uuid4().hex)
-    if None not in (stored.scheme, wanted.scheme) and stored.scheme != wanted.scheme:
+    if stored.scheme is not None and wanted.scheme is not None and stored.scheme != wanted.scheme:
         raise SchemeMismatch(
-            f"{name} holds fingerprints of {stored.scheme}, this program makes fingerprints of {wanted.scheme}: open "
-            "the store without a Scheme to use its own, or put these documents into another store"
+            f"{name} holds fingerprints of Scheme {stored.scheme.version}, this program makes fingerprints of "
+            f"{wanted.scheme.version}: open the store without a Scheme to use its own, or put these documents "
+            "into another store"
         )
     if None not in (stored.seen, wanted.seen) and stored.seen != wanted.seen:
         raise SchemeMismatch(

@@ -85,9 +85,9 @@ def compare(
     fingerprinter, stored_rule = read_fingerprinter(scheme, html), DuplicateRule()
     given = [*texts, *map(read_text, files)]
     if store["store"] is not None or ids:
-        with open_documents(**store) as documents:
+        with open_documents(fingerprinter, **store) as documents:
             stored_rule = documents.info().rule
-            fingerprinter = fingerprinter or documents.info().fingerprinter
+            fingerprinter = documents.info().fingerprinter
             given += _stored_texts(documents, ids, stored_rule)
     fingerprinter = fingerprinter or Fingerprinter()
     if len(given) == 1:

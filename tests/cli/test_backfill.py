@@ -8,7 +8,7 @@ import pytest
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
-from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash
+from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash, line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +52,34 @@ def test_documents_get_fingerprints_and_the_exit_code_says_whether_some_were_rej
     stored = client.search(index=index_name, query={"exists": {"field": "simhash.digest"}})["hits"]["hits"]
     assert {hit["_id"] for hit in stored} == {"a", "b", "c"}
     assert all(hit["_source"].items() >= DOCUMENTS[hit["_id"]].items() for hit in stored)
+
+
+@pytest.mark.parametrize(
+    ("field", "says"),
+    [
+        ("titel", "none of the first 100 documents can be used. document '"),
+        ("title,bdoy", "no document has the field 'bdoy': name the fields with the text"),
+    ],
+)
+def test_a_wrong_text_field_stops_it_with_one_line_before_anything_is_written(
+    client: Elasticsearch, elasticsearch_url: str, index_name: str, tmp_path: Path, field: str, says: str
+) -> None:
+    news = ({"_id": str(number), "_index": index_name, "title": f"{STORM} {number}"} for number in range(150))
+    bulk(client, news, refresh=True)
+    words = f"backfill --workers 0 --store {elasticsearch_url}/{index_name} --text-field"
+    assert says in complaint(es_simhash(f"{words} {field}", cwd=tmp_path))
+    client.indices.refresh(index=index_name)
+    assert client.count(index=index_name, query={"exists": {"field": "simhash.digest"}})["count"] == 0
+
+
+def test_the_store_keeps_the_id_field_for_a_later_ingest(
+    client: Elasticsearch, elasticsearch_url: str, index_name: str, tmp_path: Path
+) -> None:
+    client.index(index=index_name, id="u1", document={"url": "u1", "text": STORM}, refresh=True)
+    store = f"--workers 0 --json --store {elasticsearch_url}/{index_name}"
+    assert es_simhash(f"backfill --text-field text --id-field url {store}", cwd=tmp_path).code == 0
+    [outcome, _] = es_simhash(f"ingest {store}", cwd=tmp_path, stdin=line("x", STORM, url="u2")).json
+    assert (outcome["id"], outcome["duplicate_of"]) == ("u2", "u1")
 
 
 def test_an_error_says_what_to_do(

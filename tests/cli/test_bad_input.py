@@ -88,7 +88,7 @@ def test_input_without_a_document_that_can_be_used_exits_with_1(tmp_path: Path) 
     (tmp_path / "news.jsonl").write_bytes((line("n1") + line("n2", HARVEST)).decode().encode("utf-16"))
     done = es_simhash("ingest news.jsonl", cwd=tmp_path)
     assert done.code == 1
-    assert re.match(r"rejected: news.jsonl:1: not UTF-8.*: name the encoding \(encoding='utf-16'\)\n", done.err)
+    assert re.match(r"rejected: news.jsonl:1: not UTF-8.*: name the encoding \(encoding utf-16\)\n", done.err)
 
 
 def test_input_cut_in_the_middle_of_a_line_says_so(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def rule_of(folder: Path, store: str) -> DuplicateRule:
 
 
 def test_the_store_keeps_the_rule_and_a_later_init_changes_what_it_names(tmp_path: Path) -> None:
-    words = "--rule copy --confirm 0.7 --similarity jaccard --max-distance 5 --any-numbers --within 7d --time-field day"
+    words = "--rule copy --confirm 0.7 --measure jaccard --max-distance 5 --any-numbers --within 7d --time-field day"
     done = es_simhash(f"init {words} --text-field title,body --id-field url", cwd=tmp_path)
     assert done.code == 0
     rule = DuplicateRule(
@@ -59,6 +59,24 @@ def test_the_store_keeps_the_rule_and_a_later_init_changes_what_it_names(tmp_pat
     changed = DuplicateRule(rule="contained", confirm=0.95, text_field=("title", "body"))
     assert rule_of(tmp_path, "es-simhash.db") == changed
     assert "already set up" in es_simhash("init --rule contained --confirm 0.95", cwd=tmp_path).out
+
+
+def test_a_change_says_what_to_run_next(tmp_path: Path) -> None:
+    assert es_simhash("ingest --workers 0", cwd=tmp_path, stdin=line("a", title=STORM)).code == 0
+    for words, says in [
+        ("--id-field url", "from now on the id is in url; nothing else is to do\n"),
+        ("--rule contained", "changed the rule; if it has documents, next run `es-simhash group --store "),
+        ("--text-field title", "changed the fields; next run `es-simhash backfill --again --store "),
+    ]:
+        assert es_simhash(f"init {words}", cwd=tmp_path).out.startswith(f"sqlite:///es-simhash.db: {says}"), words
+
+
+def test_other_fields_and_another_rule_in_an_ingest_are_refused_in_words(tmp_path: Path) -> None:
+    assert es_simhash("init --within 36h --time-field day --text-field title,body", cwd=tmp_path).code == 0
+    said = complaint(es_simhash("ingest --text-field title", cwd=tmp_path, stdin=line("a")))
+    assert "keeps the text field title,body, this call has title: leave it out; or change it" in said
+    said = complaint(es_simhash("ingest --rule contained", cwd=tmp_path, stdin=line("a")))
+    assert "keeps the rule copy, within 36h by day; this call has the rule contained: leave it out" in said
 
 
 @pytest.mark.parametrize(
@@ -100,6 +118,19 @@ def test_a_scheme_is_read_from_a_file_with_tables_beside_it(tmp_path: Path) -> N
         stored = documents.store.describe().scheme
     assert stored is not None
     assert (stored.weights, stored.idf == "jieba", stored.stop_words == "1") == ("tf_idf", False, False)
+
+
+def test_a_store_with_tables_of_ones_own_says_in_every_command_how_to_open_it(tmp_path: Path) -> None:
+    scheme(tmp_path, stop_words="stop.txt")
+    (tmp_path / "conf" / "stop.txt").write_text("的\n", encoding="utf-8")
+    assert (
+        "no command has your tables: use it in Python" in es_simhash("init --scheme conf/scheme.json", cwd=tmp_path).out
+    )
+    for words in ("ingest --workers 0", f"similar {STORM}", "group", "report"):
+        said = complaint(es_simhash(words, cwd=tmp_path, stdin=line("a")))
+        assert "tables of your own, which no command has: open it in Python with Documents(…, fingerprinter=" in said
+    done = es_simhash("compare --scheme conf/scheme.json --store sqlite:///es-simhash.db", STORM, cwd=tmp_path)
+    assert done.code == 0
 
 
 def test_html_is_a_scheme_of_its_own_and_another_one_is_refused(tmp_path: Path) -> None:

@@ -52,6 +52,16 @@ def test_what_matches_is_shown_and_then_removed(folder: Path) -> None:
     assert links(folder) == {"a": None, "d": None}
 
 
+@pytest.mark.parametrize("words", ["", "--dry-run"])
+def test_a_field_that_no_document_has_is_an_error_and_a_value_that_none_has_is_not(folder: Path, words: str) -> None:
+    clause = json.dumps({"bool": {"filter": [{"term": {"n": 1}}, {"range": {"publised": {"lt": 7}}}]}})
+    said = complaint(es_simhash(f"remove {words} --matching", clause, cwd=folder))
+    assert "no document has the field publised, so none matches: correct the query clause" in said
+    done = es_simhash(f"remove {words} --matching", matching(n=7), cwd=folder)
+    assert (done.code, "0 documents" in done.out) == (0, True)
+    assert len(links(folder)) == 4
+
+
 def test_everything_is_removed_only_with_yes(folder: Path) -> None:
     said = complaint(es_simhash("remove --matching", '{"match_all": {}}', cwd=folder))
     assert "all 4 documents match" in said

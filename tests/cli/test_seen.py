@@ -120,12 +120,15 @@ def test_a_rotation_starts_a_generation_for_all_users_or_for_some(tmp_path: Path
 
 
 def test_init_keeps_the_configuration_and_refuses_another_one(tmp_path: Path) -> None:
-    chosen = ["--capacity", "50", "--error-rate", "0.001", "--generations", "3", "--period", "60"]
+    chosen = ["--capacity", "50", "--error-rate", "0.001", "--generations", "3", "--period", "7d"]
     assert "created; next run" in seen(tmp_path, "init", *chosen).out
     assert "already set up" in seen(tmp_path, "init").out
-    with SeenItems(address(tmp_path), capacity=50, error_rate=0.001, generations=3, period=60) as client:
+    with SeenItems(address(tmp_path), capacity=50, error_rate=0.001, generations=3, period=604_800) as client:
         assert client.setup() == "unchanged"
-    assert "set up with {'capacity': 50," in complaint(seen(tmp_path, "init", "--capacity", "51"))
+    assert (
+        "set up with capacity 50, error_rate 0.001, generations 3, period 604800, not with capacity 51,"
+        in complaint(seen(tmp_path, "init", "--capacity", "51"))
+    )
 
 
 # --- JSON lines --------------------------------------------------------------------------------------------
@@ -260,7 +263,7 @@ def test_a_user_who_cannot_be_read_is_reported_and_the_others_are_done(
     [
         (["init", "--capacity", "0"], "capacity"),
         (["init", "--error-rate", "nan"], "error_rate must be a number from 1e-09 to below 1, and is nan"),
-        (["init", "--period", "60"], "with a period, one generation would forget everything"),
+        (["init", "--period", "7d"], "with a period, one generation would forget everything"),
         (["add", "--user", "", "n1"], "the user '' has 0 bytes"),
         (["add", "--user", "ann", os.fsdecode(b"\xff")], "has a lone surrogate"),
         (["rotate", "--user", "x" * 513], "has 513 bytes: use from 1 to 512"),

@@ -30,7 +30,7 @@ IN_SQLITE: dict[str, tuple[str, list[str], str]] = {
     "removal of everything": (
         "news.db",
         REMOVE,
-        "all 2 documents match: correct the query clause, or confirm that all of them are removed (everything=True)",
+        "all 2 documents match: correct the query clause, or confirm that all of them are removed (everything=True;",
     ),
 }
 
@@ -120,7 +120,7 @@ IN_ELASTICSEARCH: list[tuple[str, Callable[..., None], list[str], str]] = [
         "removal of everything",
         nothing,
         REMOVE,
-        "all 2 documents match: correct the query clause, or confirm that all of them are removed (everything=True)",
+        "all 2 documents match: correct the query clause, or confirm that all of them are removed (everything=True;",
     ),
 ]
 BEFORE: dict[str, list[Callable[..., None]]] = {

@@ -164,7 +164,7 @@ def test_a_table_that_the_scheme_of_the_store_names_must_be_given(address: str) 
     ours = Fingerprinter.using(LONG, stop_words=TABLE)
     with Documents(address, fingerprinter=ours) as documents:
         documents.setup(keys=False)
-    fix = r"pass it to the Fingerprinter \(stop_words=…\); open the store with that one"
+    fix = r"pass it to the Fingerprinter \(stop_words=…\)"
     expected = f"{TABLE.identity}, which is not loaded: {fix}"
     with Documents(address) as documents, pytest.raises(InputError, match=expected):
         next(documents.ingest(DOCUMENTS, rule="fingerprint"))

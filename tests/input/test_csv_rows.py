@@ -60,9 +60,9 @@ def test_a_row_of_very_many_lines_is_said() -> None:
     [
         (b"id,text,text\n", "the header has the column 'text' twice"),
         (b"id;text\n1;a\n", "is the file separated by ';'"),
-        (b"id\ttext\n", "tabs are format='tsv'"),
+        (b"id\ttext\n", "tabs are format tsv"),
         (b"id,text\r1,a\r", "a carriage return"),
-        ("id,text\n".encode("utf-16"), r"not UTF-8: .* \(encoding='utf-16'\)"),
+        ("id,text\n".encode("utf-16"), r"not UTF-8: .* \(encoding utf-16\)"),
     ],
 )
 def test_a_header_that_cannot_be_used_ends_the_file(header: bytes, message: str) -> None:

@@ -11,10 +11,12 @@ import click
 
 from es_simhash.bloom.seen import SeenConfig
 from es_simhash.cli.exits import SOME_NOT_DONE
-from es_simhash.cli.options import json_option, open_seen, store_options
+from es_simhash.cli.options import duration, json_option, open_seen, parsed_by, store_options
 from es_simhash.cli.output import count_of, echo, print_json
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from typing_extensions import Unpack
 
     from es_simhash.cli.options import StoreOptions
@@ -48,16 +50,16 @@ _MESSAGES = {
 )
 @click.option(
     "--period",
-    type=int,
-    metavar="SECONDS",
-    help="Begin a new generation automatically after this time.  [default: never]",
+    metavar="DURATION",
+    callback=parsed_by(duration),
+    help="Begin a new generation automatically after this time, such as 7d.  [default: never]",
 )
 @store_options
 def init(
     capacity: int | None,
     error_rate: float | None,
     generations: int | None,
-    period: int | None,
+    period: timedelta | None,
     **store: Unpack[StoreOptions],
 ) -> None:
     """Set up a store for seen items.
@@ -70,9 +72,10 @@ def init(
 
     \b
     es-simhash seen init --store http://localhost:9200/users --error-rate 0.001
-    es-simhash seen init --generations 4 --period 604800
+    es-simhash seen init --generations 4 --period 7d
     """
-    sizing = {"capacity": capacity, "error_rate": error_rate, "generations": generations, "period": period}
+    seconds = None if period is None else int(period.total_seconds())
+    sizing = {"capacity": capacity, "error_rate": error_rate, "generations": generations, "period": seconds}
     with open_seen(sizing, **store) as items:
         result = items.setup()
         echo(f"{items.name}: {_MESSAGES[result]}")

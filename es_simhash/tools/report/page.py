@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from es_simhash.search.times import length_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -42,6 +44,7 @@ def page(review: Review, name: str, most: int, language: Language) -> Iterator[s
         name=name,
         made=f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
         rule=review.rule,
+        within=None if review.rule.within is None else length_of(review.rule.within),
         totals=review.groups.totals(),
         groups=review.shown_groups(most),
         pairs=review.pairs_with_other_numbers,

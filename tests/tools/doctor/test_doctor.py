@@ -120,7 +120,7 @@ def test_doctor_counts_what_an_index_and_a_file_hold_and_finds_no_problem(
             lines = {check.name: check.text for check in diagnosis.checks}
             assert lines["documents"] == "3, of which 1 are copies of others"
             assert lines["groups"] == "1 with two or more documents; the largest: a (2)"
-            assert lines["rule"] == "rule='copy'"
+            assert lines["rule"] == "copy"
             assert Scheme().version in lines["set-up"]
             assert int(lines["bytes"].split()[0].replace(",", "")) > 1_000
             if address.startswith("opensearch"):
