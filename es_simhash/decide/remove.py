@@ -53,9 +53,10 @@ def remove(decider: Decider, ids: Sequence[str], save: Save | None = None, filte
 
     def report() -> str:
         done = f"{len(removed):,} of {count_of(len(ids), 'document')} removed so far"
-        return f"{done}: remove all of them again, then run group"
+        return f"{done}: remove all of them again"
 
     with saying_what_is_done(report):
+        decider.store.refresh()
         for start in range(0, len(ids), AT_ONCE):
             part = ids[start : start + AT_ONCE]
             stored = decider.store.read(part, None if save is not None else ())
@@ -105,16 +106,19 @@ def _remove(
     """
     if save is not None:
         save(list(stored.values()))
+    removed: set[str] = set()
     with decider.lock:
         for id in ids:
             decider.pending.remove(id)
-    # Links are changed first: after an interruption the documents still exist, and can be removed again.
-    decider.again(ids, filter)
-    written = decider.store.remove({id: document.row.version for id, document in stored.items()})
-    with decider.lock:
-        for id in written.conflicts | written.refused.keys():
-            decider.pending.restore(id)
-    removed = set(stored) - written.conflicts - written.refused.keys()
+    try:
+        # Links are changed first: after an interruption the documents still exist, and can be removed again.
+        decider.again(ids, filter)
+        written = decider.store.remove({id: document.row.version for id, document in stored.items()})
+        removed = set(stored) - written.conflicts - written.refused.keys()
+    finally:
+        with decider.lock:
+            for id in set(ids) - removed:
+                decider.pending.restore(id)
     decider.again(sorted(removed), filter)  # another program may have linked documents to them meanwhile
     decider.forget()
     return removed
