@@ -139,7 +139,7 @@ def backfill(
     store.refresh()
     _check_text_fields(store, chosen.text_fields)
     source = Source(stored_lines(store, scan, stop))
-    run = Run(decider, Options(filter=filter))
+    run = Run(decider, Options(filter=filter), is_load=not again)
     usable = False
     try:
         for outcomes in _Stages(run, source, Reader(decider.rule, "_id"), workers, check).outcomes():
@@ -149,6 +149,8 @@ def backfill(
         store.refresh()
     except StoreError as error:
         raise unfinished(error, "backfill again, for the documents that are left") from error
+    finally:
+        run.close()
     if source.error is not None:
         raise source.error
 
