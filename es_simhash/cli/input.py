@@ -219,7 +219,7 @@ def check_fields(line: Line, id_field: str | None, text_fields: tuple[str, ...])
     """
     document = object_of(line)
     try:
-        if id_field is not None and field_value(document, id_field) is None:
+        if id_field is not None and field_value(document, id_field) is None and "_id" not in document:
             raise InputError(f"no field {id_field!r}: name the field that holds the id (id_field)")
         text_of(document, text_fields)
     except InputError as error:

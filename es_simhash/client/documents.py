@@ -306,17 +306,17 @@ class Documents:
     def _ingest(
         self, source: Source, options: RunOptions, rule: str | DuplicateRule | None, id_field: str | None
     ) -> Iterator[Sequence[Outcome]]:
-        resolved, name = self._reader.for_writing(rule, id_field)
+        resolved, field = self._reader.for_writing(rule, id_field)
         check = RunCheck(self._reader, self.name)
         decider = self._decider_of(resolved)
 
         def check_batch(writes: bool) -> None:
             check()
             if writes:
-                self._reader.keep(resolved.chosen, name)
+                self._reader.keep(resolved.chosen, field.name)
 
         decider.forget(now=True)
-        yield from ingest(decider, source, name, options, check_batch)
+        yield from ingest(decider, source, field, options, check_batch)
 
     def _decider_of(self, rule: ResolvedRule) -> Decider:
         """Return the one Decider for a rule: what it has decided, all calls of this object know."""
@@ -425,7 +425,7 @@ class Documents:
     def _changing(self, rule: str | DuplicateRule | None) -> tuple[Decider, str]:
         """Return the Decider of a call that changes stored documents, and the id field."""
         resolved, id_field = self._reader.for_writing(rule, None)
-        return self._decider_of(resolved), id_field
+        return self._decider_of(resolved), id_field.name
 
     def group(
         self,
@@ -672,9 +672,9 @@ class Documents:
             raise InputError(f"on_duplicate is {on_duplicate!r}: use one of {', '.join(ON_DUPLICATE)}")
         if refresh is not False and refresh is not True and refresh != "wait_for":
             raise InputError(f"refresh is {refresh!r}: use False, True or 'wait_for'")
-        resolved, name = self._reader.for_writing(rule, id_field)
+        resolved, field = self._reader.for_writing(rule, id_field)
         decider = self._decider_of(resolved)
-        reader = Reader(resolved, name)
+        reader = Reader(resolved, field)
         options = Options("index" if on_duplicate == "index" else "skip", filter=filter)
 
         def add(lines: Sequence[Line]) -> list[Outcome]:
@@ -682,7 +682,7 @@ class Documents:
             for part in parts_by_id(reader.read_all(lines)):
                 documents = [item for item in part if isinstance(item, Document)]
                 if documents:
-                    self._reader.keep(resolved.chosen, name)
+                    self._reader.keep(resolved.chosen, field.name)
                 run = Run(decider, options)
                 taken = {outcome.id: outcome for outcome in run.take(run.look_up(documents))}
                 outcomes += [taken[item.id] if isinstance(item, Document) else item for item in part]

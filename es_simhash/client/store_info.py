@@ -12,6 +12,7 @@ from es_simhash.decide.rule import ResolvedRule
 from es_simhash.errors import AccessDenied, InputError, NotSetUp, SchemeMismatch, StoreError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT
+from es_simhash.ingest.reader import IdField
 from es_simhash.similarity.rule import DuplicateRule, rule_of, rule_without_text
 from es_simhash.store.types import Description
 
@@ -215,12 +216,12 @@ class StoreReader:
 
     # --- a call that writes -------------------------------------------------------------------------------------------
 
-    def for_writing(self, rule: str | DuplicateRule | None, id_field: str | None) -> tuple[ResolvedRule, str]:
+    def for_writing(self, rule: str | DuplicateRule | None, id_field: str | None) -> tuple[ResolvedRule, IdField]:
         """Return the rule and the id field of a call that writes: those of the store.
 
         An embedded store that was not set up is set up now. A store that keeps no rule yet keeps this one.
 
-        :raises InputError: if the store keeps others.
+        :raises InputError: if the store keeps others; if it is read only.
         """
         chosen = None if rule is None else self.checked(rule)
         try:
@@ -232,7 +233,9 @@ class StoreReader:
             described = self.read()
         wanted = self._whole(chosen or described.rule or DuplicateRule(), described)
         self._check_same(wanted, id_field, described)
-        return self.resolve(wanted), id_field or described.id_field or ID_FIELD
+        name = id_field or described.id_field or ID_FIELD
+        taken = described.fields is None or name.partition(".")[0] in described.fields
+        return self.resolve(wanted), IdField(name, is_stored=taken and name != "_id")
 
     def for_backfill(self, rule: str | DuplicateRule | None, id_field: str | None) -> ResolvedRule:
         """:meth:`for_writing` for documents that are stored. Missing fields are made, and stale ones are no error."""
@@ -306,11 +309,13 @@ class StoreReader:
             self.forget()
 
     def _check_same(self, rule: DuplicateRule, id_field: str | None, described: Description) -> None:
-        """Check that the store keeps no other rule or id field.
+        """Check that the store can be written, and keeps no other rule or id field.
 
         ``_id`` is always allowed: documents that were copied from an index have it beside their own fields.
         """
         name, stored = self._store.name, described.rule
+        if described.read_only is not None:
+            raise InputError(described.read_only)
         if stored is not None and stored.text_fields != rule.text_fields:
             fields = ",".join(rule.text_fields)
             raise InputError(

@@ -71,16 +71,30 @@ def _document(checked: _Checked, fingerprint: Fingerprint, keys: TextKeys | None
     )
 
 
+@value
+class IdField:
+    """Where the id of a document stands.
+
+    :param name: of the field. A dot leads into an object.
+    :param is_stored: the field is stored with the document. It is not if its name is ``_id``, or if the store does not
+        take it: the id of a stored document stands beside its fields, too.
+    """
+
+    name: str
+    is_stored: bool
+
+
 class Reader:
     """Checks and fingerprints the documents of one run.
 
     :param rule: names the text fields and the field with the time, and says whether documents get keys.
-    :param id_field: name of the field with the id, a string or a whole number. A dot leads into an object.
+    :param id_field: its value is a string or a whole number.
     """
 
-    def __init__(self, rule: ResolvedRule, id_field: str) -> None:
+    def __init__(self, rule: ResolvedRule, id_field: IdField) -> None:
         self._fingerprinter = rule.fingerprinter
-        self._id_field = id_field
+        self._id_field = id_field.name
+        self._left_out = {"simhash"} if id_field.is_stored else {"simhash", id_field.name}
         self._text_fields = rule.text_fields
         self._keys = rule.keys
         self._time_field = rule.chosen.time_field
@@ -114,20 +128,25 @@ class Reader:
         document = line.document
         if not isinstance(document, dict):
             raise InputError(f"a document must be a JSON object, this is {kind_of(document)}{_fix(document)}")
-        id = self._id(document, line.id)
+        field = self._field(document)
+        id = self._id(document, field, line.id)
         text = text_of(document, self._text_fields)
         normalised = self._fingerprinter.scheme.normalise(text, MAX_TEXT)
         time = None if self._time_field is None else time_of(document, self._time_field)
-        return _Checked(line, id, self._source(document), normalised, time)
+        return _Checked(line, id, self._source(document, field), normalised, time)
 
     def _id_if_any(self, line: Line) -> str | None:
         try:
-            return self._id(line.document, line.id)
+            return self._id(line.document, self._field(line.document), line.id)
         except (InputError, TypeError):
             return None
 
-    def _id(self, document: Mapping[str, Any], outside: str | None) -> str:
-        field = self._id_field
+    def _field(self, document: Mapping[str, Any]) -> str:
+        """Return the field with the id of a document. A document that was saved without one has its id as ``_id``."""
+        name = self._id_field
+        return name if "_id" not in document or field_value(document, name) is not None else "_id"
+
+    def _id(self, document: Mapping[str, Any], field: str, outside: str | None) -> str:
         id = document[field] if field in document else field_value(document, field)
         if id is None and field not in document and outside is not None:
             return outside
@@ -149,15 +168,15 @@ class Reader:
             raise InputError(f"the id in {field!r} has {len(id.encode())} bytes: use from 1 to {MAX_ID}")
         return id
 
-    def _source(self, document: Mapping[str, Any]) -> str:
+    def _source(self, document: Mapping[str, Any], id_field: str) -> str:
         # A document that was stored and read back has our own field, or null. Any other `simhash` belongs to the user.
         if "simhash" in document:
             ours = document["simhash"]
             if ours is not None and (not isinstance(ours, dict) or ours.keys() - SIMHASH_FIELDS):
                 raise InputError("the field 'simhash' is used for the fingerprint: rename yours")
-            document = {key: value for key, value in document.items() if key != "simhash"}
-        if self._id_field == "_id":  # Elasticsearch has the id beside the document, and refuses it inside
-            document = {key: value for key, value in document.items() if key != "_id"}
+        left_out = self._left_out if id_field != "_id" else {*self._left_out, "_id"}
+        if not left_out.isdisjoint(document):
+            document = {key: value for key, value in document.items() if key not in left_out}
         if dotted := [key for key in document if str(key).startswith("simhash.")]:
             raise InputError(f"the field {dotted[0]!r} is used for the fingerprint: rename yours")
         try:

@@ -20,7 +20,7 @@ from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.files import is_same_file
 from es_simhash.ingest.batches import Source, mark, parts_by_id
 from es_simhash.ingest.checkpoint import Checkpoint
-from es_simhash.ingest.reader import Reader
+from es_simhash.ingest.reader import IdField, Reader
 from es_simhash.ingest.stored_documents import stored_lines
 from es_simhash.retries import Call, running_call
 from es_simhash.similarity.text_fields import field_value
@@ -84,13 +84,12 @@ class _Batch:
 
 
 def ingest(
-    decider: Decider, source: Source, id_field: str, options: RunOptions, check: Callable[[bool], object]
+    decider: Decider, source: Source, id_field: IdField, options: RunOptions, check: Callable[[bool], object]
 ) -> Iterator[Sequence[Outcome]]:
     """Ingest documents, and yield the outcomes of each batch.
 
     If the input ends in an error, everything before it is done. Then the error is raised.
 
-    :param id_field: name of the field with the id.
     :param check: is called before each batch is written, with whether it has documents. It raises if the store is not
         what it was at the start.
     """
@@ -98,7 +97,7 @@ def ingest(
     run = Run(decider, Options(options.on_duplicate, options.on_update, options.filter), is_load=True)
     stages = _Stages(run, source, Reader(decider.rule, id_field), options.workers, check)
     if options.checkpoint is not None:
-        stages.checkpoint = _checkpoint(options.checkpoint, decider, id_field, options)
+        stages.checkpoint = _checkpoint(options.checkpoint, decider, id_field.name, options)
         stages.checkpoint.skip_done(source, decider.store)
     try:
         yield from stages.outcomes()
@@ -140,9 +139,10 @@ def backfill(
     _check_text_fields(store, chosen.text_fields)
     source = Source(stored_lines(store, scan, stop))
     run = Run(decider, Options(filter=filter), is_load=not again)
+    reader = Reader(decider.rule, IdField("_id", is_stored=False))
     usable = False
     try:
-        for outcomes in _Stages(run, source, Reader(decider.rule, "_id"), workers, check).outcomes():
+        for outcomes in _Stages(run, source, reader, workers, check).outcomes():
             usable = usable or _check_usable(outcomes)
             yield outcomes
         decider.forget(now=True)

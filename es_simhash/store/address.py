@@ -14,6 +14,7 @@ Other credentials, and certificates, are options with the names that the officia
 from __future__ import annotations
 
 import os
+import re
 import sys
 from base64 import b64encode
 from dataclasses import dataclass
@@ -91,7 +92,7 @@ def open_store(
         raise
     except Exception as error:  # an invalid file of certificates, or an option that the client does not know
         raise InputError(f"the client for {server.name} can't be made: {error}: check its options") from error
-    return _elastic_store(client, server.index, server.name, module, deadline, owned=True)
+    return _elastic_store(client, server.index, server.name, module, deadline, hosts=len(server.hosts), owned=True)
 
 
 def _store_on(client: Any, index: str | None, deadline: float, options: dict[str, Any]) -> Store:
@@ -110,11 +111,13 @@ def _store_on(client: Any, index: str | None, deadline: float, options: dict[str
     )
 
 
-def _elastic_store(client: Any, index: str, name: str, module: Any, deadline: float, *, owned: bool) -> Store:
+def _elastic_store(
+    client: Any, index: str, name: str, module: Any, deadline: float, *, owned: bool, hosts: int = 1
+) -> Store:
     from es_simhash.store.elastic.connection import Connection  # a file does not need these modules
     from es_simhash.store.elastic.store import ElasticStore
 
-    return ElasticStore(Connection(client, index, name, module.PRODUCT, owned=owned, deadline=deadline))
+    return ElasticStore(Connection(client, index, name, module.PRODUCT, owned=owned, deadline=deadline, hosts=hosts))
 
 
 def _module(kind: str) -> Any:
@@ -181,6 +184,9 @@ class _Server:
 
 def _parse_url(address: str, index: str | None, default_index: str, options: dict[str, Any]) -> _Server:
     check_surrogates(address, "the store's address")
+    if re.fullmatch(r"[^:/@]+:\d+(/.*)?", address):
+        host = address.partition(":")[0]
+        raise InputError(f"the store's address begins with {host}: write http:// or https:// before it; {_FORMS}")
     try:
         url = urlsplit(address)
     except ValueError:  # its message may contain a part of the password
@@ -210,8 +216,8 @@ def _parse_url(address: str, index: str | None, default_index: str, options: dic
         options = {"api_key": key, **options}
     if (certificates := options.get("ca_certs")) is not None and not Path(certificates).exists():
         raise InputError(f"there is no file {str(certificates)!r}: correct its name (ca_certs)")
-    if len(hosts) > 1:  # another host may be faster
-        options = {"max_retries": len(hosts) - 1, "retry_on_timeout": True, **options}
+    if len(hosts) > 1:  # one that does not answer is left out for a while
+        options = {"retry_on_timeout": True, **options}
     return _Server(
         kind=kind,
         hosts=[f"{scheme}://{host}{path}" for host in hosts],

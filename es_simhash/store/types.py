@@ -186,6 +186,9 @@ class Description:
         into other hands, has another one.
     :param stale: the fingerprints and keys are those of other text fields than ``rule`` names. A backfill of all
         documents ends this.
+    :param fields: names of the only fields that documents may have; None if they may have any. The store says this and
+        ``read_only``; it does not keep them.
+    :param read_only: why nothing can be written, as a message for the user; None if documents can be.
     """
 
     scheme: Scheme | None = None
@@ -195,6 +198,8 @@ class Description:
     seen: SeenConfig | None = None
     instance: str = ""
     stale: bool = False
+    fields: frozenset[str] | None = None
+    read_only: str | None = None
 
 
 @value

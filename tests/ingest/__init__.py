@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from es_simhash import Documents, Fingerprinter
 from es_simhash.decide.rule import ResolvedRule
 from es_simhash.ingest.batches import Source
-from es_simhash.ingest.reader import Reader
+from es_simhash.ingest.reader import IdField, Reader
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.store.memory_store import MemoryStore
 
@@ -47,7 +47,7 @@ class Endless:
 
 def reader(id_field: str = "id", *text_fields: str) -> Reader:
     rule = DuplicateRule("fingerprint", text_field=text_fields or "text")
-    return Reader(ResolvedRule(rule, Fingerprinter(), keys=False), id_field)
+    return Reader(ResolvedRule(rule, Fingerprinter(), keys=False), IdField(id_field, is_stored=id_field != "_id"))
 
 
 def new(store: Any = None) -> Documents:

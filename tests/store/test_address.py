@@ -65,6 +65,8 @@ def test_a_client_is_used_and_not_closed() -> None:
         ("", "empty"),
         ("sqlite:a.db", "names no file"),
         ("ftp://here:9200/a", "no store is known"),
+        ("127.0.0.1:9200/news", "write http:// or https:// before it"),
+        ("here:9200", "write http:// or https:// before it"),
         ("http://here/a", "no port"),
         ("http://here:port/a", "no valid port"),
         ("http://here:9200/a?b=c", "after the host"),

@@ -77,6 +77,14 @@ def test_a_probe_gets_what_it_wants_at_most(store: Store) -> None:
     assert find(store, Probe(0, most=9)).left_out == 0
 
 
+@pytest.mark.slow
+def test_documents_that_nothing_tells_apart_are_all_found(store: Store) -> None:
+    count = 10_500  # more than a server returns at once
+    put(store, *(entry(str(n), 5, digest="d", order=1, written=1, duplicate_of="head") for n in range(count)))
+    assert len(store.members(["head"])) == count
+    assert len(find(store, Probe(5, most=count)).rows) == count
+
+
 def test_probes_are_answered_in_their_order(store: Store) -> None:
     put(store, entry("a", 0), entry("b", 0xFFFF0000))
     assert [ids(hits.rows) for hits in store.search([Probe(0xFFFF0000), Probe(0), Probe()], None, heads=True)] == [

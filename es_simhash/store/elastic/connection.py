@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from es_simhash.retries import Waits, check_not_cancelled
 from es_simhash.store.elastic.errors import check_complete, error_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _log = logging.getLogger("es_simhash")
 
@@ -55,27 +56,44 @@ class Connection:
     :param name: the store's address without credentials.
     :param owned: the store closes the client.
     :param deadline: seconds after which a request is not repeated any more; 0 to raise at once.
+    :param hosts: of the client, which takes another one for each request.
     """
 
-    def __init__(self, client: Any, index: str, name: str, product: Product, *, owned: bool, deadline: float) -> None:
+    def __init__(
+        self, client: Any, index: str, name: str, product: Product, *, owned: bool, deadline: float, hosts: int = 1
+    ) -> None:
         self.client, self.index, self.name, self.product = client, index, name, product
         self.deadline = deadline
-        self._owned = owned
+        self.is_several = False
+        """The name is that of an alias of several indices. It is known when the store was described."""
+        self._owned, self._hosts = owned, hosts
         self._answered = False
         self._warned: set[str] = set()
 
     def send(
-        self, method: str, path: str, body: Any = None, parameters: Mapping[str, str] | None = None, index: bool = True
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        parameters: Mapping[str, str] | None = None,
+        *,
+        index: bool = True,
+        check: Callable[[Any], None] | None = None,
+        repeats: list[SimhashError] | None = None,
     ) -> Any:
         """Send a request, and return the body of the response.
 
-        Until the store has answered once, a host that does not answer is an error at once: the address may be mistyped.
+        A host that does not answer is replaced by another one at once. Until the store has answered once, it is an
+        error if none does: the address may be mistyped.
 
         :param path: behind the name of the index; else from the root of the server.
         :param body: a JSON object; or a list of JSON objects or texts, one for each line.
+        :param check: raises for a response that is not complete. The request is repeated if the error says so.
+        :param repeats: gets each error after which the request was sent again. The server may have done it before.
         """
         whole = f"/{_quoted(self.index)}/{path}".rstrip("/") if index else f"/{path}"
         end = time.monotonic() + self.deadline
+        other_hosts = self._hosts - 1
         waits: Waits | None = None
         while True:
             check_not_cancelled()
@@ -83,52 +101,72 @@ class Connection:
             if self.deadline:
                 seconds = max(0.05, min(seconds, end - time.monotonic()))
             try:
-                result = self._perform(method, whole, parameters or {}, body, seconds)
+                with self._translating():
+                    _log.debug("%s %s", method, whole)
+                    answer = self.product.perform(self.client, method, whole, parameters or {}, body, seconds)
+                    if check is not None:
+                        check(answer)
             except SimhashError as error:
                 self._answered |= not isinstance(error, StoreUnreachable)
-                if not (error.retryable and self._answered and self.deadline):
+                if isinstance(error, StoreUnreachable) and other_hosts:
+                    other_hosts -= 1
+                elif not (error.retryable and self._answered and self.deadline):
                     raise
-                if waits is None:
-                    _log.warning("%s; retrying for up to %g s", error, self.deadline)
-                    waits = Waits(end - time.monotonic())
-                if not waits.wait() or time.monotonic() >= end:
+                else:
+                    if waits is None:
+                        _log.warning("%s; retrying for up to %g s", error, self.deadline)
+                        waits = Waits(end - time.monotonic())
+                    if not waits.wait():
+                        raise
+                if self.deadline and time.monotonic() >= end:
                     raise
+                if repeats is not None:
+                    repeats.append(error)
             else:
                 self._answered = True
                 if waits is not None:
                     _log.warning("the store answers again")
-                return result
+                return answer
 
-    def _perform(self, method: str, path: str, parameters: Mapping[str, str], body: Any, seconds: float) -> Any:
-        _log.debug("%s %s", method, path)
+    @contextmanager
+    def _translating(self) -> Iterator[None]:
+        """Raise the errors of the client, and those about the form of a response, as our own."""
         try:
-            return self.product.perform(self.client, method, path, parameters, body, seconds)
+            yield
         except self.product.failures as error:
             raise self.product.translate(error, self.name) from error
-        except (ValueError, TypeError, RecursionError) as error:  # of a response that is none of this server
+        except SimhashError:
+            raise
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise self.wrong(error) from error
 
     def search(self, body: Mapping[str, Any], path: str = "_search", *, index: bool = True) -> Any:
         """Search, and return the body of the response, in which every shard has answered."""
-        answer = self.send("POST", path, body, index=index)
-        try:
-            check_complete(answer, self.name)
-            answer["hits"]["hits"]
-        except (KeyError, TypeError, AttributeError) as error:
-            raise self.wrong(error) from error
-        return answer
+        return self.send("POST", path, body, index=index, check=self._check_hits)
 
     def search_many(self, bodies: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
         """Search several times in one request, and return the hits of each."""
+
+        def check(answer: Any) -> None:
+            if len(answer["responses"]) != len(bodies):
+                raise self.wrong(f"{len(answer['responses'])} answers to {len(bodies)} searches")
+            for response in answer["responses"]:
+                self._check_hits(response)
+
         lines = [line for body in bodies for line in ({}, body)]
-        answers = self.send("POST", "_msearch", lines, {"max_concurrent_searches": "8"}).get("responses", [])
-        if len(answers) != len(bodies):
-            raise self.wrong(f"{len(answers)} answers to {len(bodies)} searches")
-        for answer in answers:
-            if "error" in answer:
-                raise error_of(answer, answer.get("status", 500), self.name)
-            check_complete(answer, self.name)
-        return [answer["hits"]["hits"] for answer in answers]
+        answer = self.send("POST", "_msearch", lines, {"max_concurrent_searches": "8"}, check=check)
+        return [response["hits"]["hits"] for response in answer["responses"]]
+
+    def _check_hits(self, answer: Any) -> None:
+        """Check the response to one search: every shard has answered."""
+        self.check(answer)
+        answer["hits"]["hits"]
+
+    def check(self, answer: Any) -> None:
+        """Check a response, or a part of the response to several requests: it is no error, and it is complete."""
+        if "error" in answer:
+            raise error_of(answer, answer.get("status", 500), self.name)
+        check_complete(answer, self.name)
 
     def wrong(self, what: object) -> StoreError:
         """Return the error for a response that has another form than the server promises."""

@@ -6,19 +6,21 @@ with itself. So a document that conflicts is read: it is no conflict if it is al
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import StoreUnavailable, TooLarge
 from es_simhash.retries import Waits
-from es_simhash.store.elastic.errors import error_of, index_fault, passes, reason_of
+from es_simhash.store.elastic.errors import index_fault, passes, reason_of
 from es_simhash.store.elastic.rows import if_version, operation, row_of_document, version_of
 from es_simhash.store.types import Stored, Written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from es_simhash.errors import SimhashError
     from es_simhash.store.elastic.connection import Connection
-    from es_simhash.store.types import Entry, Link, Row
+    from es_simhash.store.types import Entry, Link
 
 _DROPPED = "an ingest pipeline of the server dropped it"
 _MOST_BYTES = 20_000_000
@@ -34,13 +36,19 @@ def get_documents(connection: Connection, ids: Sequence[str], fields: Sequence[s
     """
     if not ids:
         return []
+    if connection.is_several:  # the server reads no documents by the name of several indices
+        query = {"ids": {"values": list(ids)}}
+        body = {"query": query, "_source": fields is None or list(fields), "seq_no_primary_term": True}
+        hits: list[dict[str, Any]] = connection.search({**body, "size": len(ids)})["hits"]["hits"]
+        return hits
+
+    def check(answer: Any) -> None:
+        for document in answer["docs"]:
+            connection.check(document)
+
     selection = {} if fields is None else {"_source_includes": ",".join(fields)}
-    answer = connection.send("POST", "_mget", {"ids": list(ids)}, selection)
-    documents: list[dict[str, Any]] = answer["docs"]
-    for document in documents:
-        if "error" in document:
-            raise error_of(document, 500, connection.name)
-    return [document for document in documents if document["found"]]
+    answer = connection.send("POST", "_mget", {"ids": list(ids)}, selection, check=check)
+    return [document for document in answer["docs"] if document["found"]]
 
 
 def read(connection: Connection, ids: Sequence[str], fields: Sequence[str] | None = ()) -> dict[str, Stored]:
@@ -57,7 +65,10 @@ def read(connection: Connection, ids: Sequence[str], fields: Sequence[str] | Non
 def write(connection: Connection, entries: Sequence[Entry]) -> Written:
     """Write documents, each on the version that it replaces."""
     written = bulk(connection, {entry.row.id: operation(entry) for entry in entries})
-    return _without_own(connection, written, {entry.row.id: entry.row for entry in entries})
+    rows = {entry.row.id: entry.row for entry in entries}
+    stored = read(connection, sorted(written.conflicts))
+    own = {id: one.row.version for id, one in stored.items() if one.row == rows[id] and one.row.digest}
+    return without_own(written, own)
 
 
 def write_links(connection: Connection, links: Mapping[str, Link]) -> Written:
@@ -70,9 +81,9 @@ def write_links(connection: Connection, links: Mapping[str, Link]) -> Written:
         operations[id] = {"update": {"_id": id, **if_version(link.version)}}, {"doc": {"simhash": simhash}}
     written = bulk(connection, operations)
     stored = read(connection, sorted(written.conflicts))
-    own = {id: s.row.version for id, s in stored.items() if s.row.duplicate_of == links[id].duplicate_of}
-    conflicts = (written.conflicts | (links.keys() - operations.keys())) - own.keys()
-    return Written(written.refused, frozenset(conflicts), {**written.versions, **own})
+    own = {id: one.row.version for id, one in stored.items() if one.row.duplicate_of == links[id].duplicate_of}
+    written = without_own(written, own)
+    return replace(written, conflicts=written.conflicts | (links.keys() - operations.keys()))
 
 
 def remove(connection: Connection, versions: Mapping[str, Any]) -> Written:
@@ -85,10 +96,23 @@ def remove(connection: Connection, versions: Mapping[str, Any]) -> Written:
     return Written(written.refused, written.conflicts & there, written.versions)
 
 
-def bulk(connection: Connection, operations: Mapping[str, tuple[Any, ...]]) -> Written:
+def without_own(written: Written, own: Mapping[str, Any]) -> Written:
+    """Return what was written, without conflicts with a former attempt of this program's own.
+
+    :param own: the version of each document that the former attempt wrote.
+    """
+    return Written(written.refused, written.conflicts - own.keys(), {**written.versions, **own})
+
+
+def bulk(
+    connection: Connection,
+    operations: Mapping[str, tuple[Any, ...]],
+    repeats: list[SimhashError] | None = None,
+) -> Written:
     """Send operations, and say what each did. Those that the server is too busy for are sent again.
 
     :param operations: by id of the document, the lines of a bulk request.
+    :param repeats: as for :meth:`Connection.send`.
     """
     refused: dict[str, str] = {}
     conflicts: set[str] = set()
@@ -102,7 +126,7 @@ def bulk(connection: Connection, operations: Mapping[str, tuple[Any, ...]]) -> W
             part = parts.pop(0)
             lines = [line for id in part for line in left[id]]
             try:
-                items = connection.send("POST", "_bulk", lines).get("items", [])
+                items = connection.send("POST", "_bulk", lines, repeats=repeats).get("items", [])
             except TooLarge as error:
                 if len(part) == 1:
                     refused[part[0]] = str(error)
@@ -147,12 +171,3 @@ def _parts(operations: Mapping[str, tuple[Any, ...]]) -> list[list[str]]:
         parts[-1].append(id)
         size += length
     return parts
-
-
-def _without_own(connection: Connection, written: Written, rows: Mapping[str, Row]) -> Written:
-    """Return what was written, without conflicts with a former attempt of this program's own."""
-    if not written.conflicts:
-        return written
-    stored = read(connection, sorted(written.conflicts))
-    own = {id: s.row.version for id, s in stored.items() if s.row == rows[id] and s.row.digest}
-    return Written(written.refused, written.conflicts - own.keys(), {**written.versions, **own})

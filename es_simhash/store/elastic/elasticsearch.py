@@ -89,11 +89,11 @@ def _translate(error: Exception, name: str) -> SimhashError:
     if isinstance(error, TlsError):
         return untrusted(name, text)
     if isinstance(error, ConnectionTimeout):
-        return StoreUnreachable(f"{name} did not answer in time: try again, or wait longer (deadline)")
+        return late(name)
     if isinstance(error, TransportConnectionError):
         return unreachable(name, text)
     if isinstance(error, UnsupportedProductError | SerializationError):
-        return StoreError(f"the server at {name} is not {_TITLE}: check the address; OpenSearch has opensearch+http://")
+        return _no_elasticsearch(name)
     if isinstance(error, ApiError):
         status = error.meta.status
         if "media_type_header_exception" in str(error.body):
@@ -102,9 +102,13 @@ def _translate(error: Exception, name: str) -> SimhashError:
                 "pip install 'elasticsearch>=8.19,<9'"
             )
         if status in (404, 406) and "x-elastic-product" not in error.meta.headers:
-            return StoreError(f"the server at {name} is not {_TITLE} (HTTP {status}): check the address")
+            return _no_elasticsearch(name)
         return error_of(error.body, status, name, "user and password, or ELASTIC_API_KEY")
     return StoreError(f"{name}: {text}")
+
+
+def _no_elasticsearch(name: str) -> SimhashError:
+    return StoreError(f"the server at {name} is not {_TITLE}: check the address; OpenSearch has opensearch+http://")
 
 
 def untrusted(name: str, why: str) -> SimhashError:
@@ -116,6 +120,12 @@ def untrusted(name: str, why: str) -> SimhashError:
         f"{name}: the TLS connection failed ({why}): use http:// if the server has no TLS, or name the file of the "
         "authority's certificate (ca_certs)"
     )
+
+
+def late(name: str) -> SimhashError:
+    """Return the error for a response that did not come in time."""
+    plain = "; use http:// if the server has no TLS" if "https://" in name else ""
+    return StoreUnreachable(f"{name} did not answer in time: try again, or wait longer (deadline){plain}")
 
 
 def unreachable(name: str, why: str) -> SimhashError:

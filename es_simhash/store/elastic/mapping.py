@@ -30,15 +30,18 @@ def read_mappings(connection: Connection) -> dict[str, dict[str, Any]]:
     except NotSetUp:
         return {}
     try:
-        return {name: dict(index["mappings"]) for name, index in body.items()}
+        mappings = {name: dict(index["mappings"]) for name, index in body.items()}
     except (KeyError, TypeError, AttributeError) as error:
         raise connection.wrong(error) from error
+    connection.is_several = len(mappings) > 1
+    return mappings
 
 
 def describe(connection: Connection) -> Description:
     """Return how the index was set up; of several behind an alias, all in the same way.
 
     :raises NotSetUp: if it was not.
+    :raises InputError: if its documents cannot be found by their ids, or are not kept whole.
     """
     mappings = read_mappings(connection)
     if not mappings:
@@ -53,14 +56,20 @@ def describe(connection: Connection) -> Description:
         raise StoreError(
             f"{connection.name} is an alias of indices that were set up in different ways: name one of them"
         )
-    return first
+    if others:
+        return replace(first, read_only=_several(connection, mappings))
+    [mapping] = mappings.values()
+    fields = frozenset(mapping.get("properties", {})) if mapping.get("dynamic") == "strict" else None
+    return replace(first, fields=fields)
 
 
 def kept_by(mapping: Mapping[str, Any], index: str, connection: Connection) -> Description | None:
     """Return the Description that a mapping keeps; None if there is none.
 
     :raises StoreError: if its fields are not ours.
+    :raises InputError: if documents of the index cannot be found by their ids, or are not kept whole.
     """
+    _check_usable(mapping, index)
     values = (mapping.get("_meta") or {}).get(META)
     if not isinstance(values, dict):
         if "simhash" in mapping.get("properties", {}):
@@ -99,7 +108,6 @@ def set_up(connection: Connection, wanted: Description) -> str:
             return set_up(connection, wanted)  # another program was faster
         return "created"
     [name] = one_index(connection, mappings)
-    check_usable(mappings[name], name)
     stored = kept_by(mappings[name], name, connection)
     changed = extended(stored, wanted, connection.name)
     if changed == stored:
@@ -130,12 +138,16 @@ def one_index(connection: Connection, mappings: Mapping[str, Any]) -> list[str]:
     :raises InputError: if an alias has several.
     """
     if len(mappings) > 1:
-        names = ", ".join(sorted(mappings))
-        raise InputError(f"{connection.name} is an alias of several indices ({names}): name one of them to write")
+        raise InputError(_several(connection, mappings))
     return list(mappings)
 
 
-def check_usable(mapping: Mapping[str, Any], index: str) -> None:
+def _several(connection: Connection, mappings: Mapping[str, Any]) -> str:
+    names = ", ".join(sorted(mappings))
+    return f"{connection.name} is an alias of several indices ({names}): name one of them to write"
+
+
+def _check_usable(mapping: Mapping[str, Any], index: str) -> None:
     """Check that documents of an index can be found by their id, and are read as they were written.
 
     :raises InputError: if not.

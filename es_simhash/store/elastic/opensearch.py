@@ -22,10 +22,10 @@ from opensearchpy.exceptions import (
     TransportError,
 )
 
-from es_simhash.errors import InputError, SimhashError, StoreError, StoreUnreachable
+from es_simhash.errors import InputError, SimhashError, StoreError
 from es_simhash.exact_json import loads
 from es_simhash.store.elastic.connection import Connection, Product
-from es_simhash.store.elastic.elasticsearch import unreachable, untrusted
+from es_simhash.store.elastic.elasticsearch import late, unreachable, untrusted
 from es_simhash.store.elastic.errors import error_of
 from es_simhash.store.elastic.responses import bound_responses
 
@@ -52,7 +52,17 @@ class _ExactNumbers(JSONSerializer):
 
 
 class _Connection(Urllib3HttpConnection):
-    """Sends requests whose responses end."""
+    """Sends requests whose responses end, and checks that no Elasticsearch answers. Its searches have other paths."""
+
+    def perform_request(self, *arguments: Any, **options: Any) -> Any:
+        """Send a request, and return the status, the headers and the body of the response.
+
+        :raises StoreError: if the server is an Elasticsearch.
+        """
+        status, headers, body = super().perform_request(*arguments, **options)
+        if "x-elastic-product" in headers:
+            raise StoreError(f"the server at {self.host} is an Elasticsearch: leave opensearch+ out of the address")
+        return status, headers, body
 
     def _create_urllib3_pool(self) -> None:
         super()._create_urllib3_pool()
@@ -110,7 +120,7 @@ def _translate(error: Exception, name: str) -> SimhashError:
     if isinstance(error, SSLError):
         return untrusted(name, _cause(error))
     if isinstance(error, ConnectionTimeout):
-        return StoreUnreachable(f"{name} did not answer in time: try again, or wait longer (deadline)")
+        return late(name)
     if isinstance(error, ClientConnectionError):
         return unreachable(name, _cause(error))
     if isinstance(error, SerializationError):

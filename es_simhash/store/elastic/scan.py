@@ -29,23 +29,11 @@ ATTEMPTS = 5
 
 def scan(connection: Connection, scan: Scan) -> Iterator[list[Stored]]:
     """Yield documents in pages."""
-    returned: set[int] = set()
-    lost = 0
-    while True:
-        try:
-            source = True if scan.fields is None else list(scan.fields) or False
-            options = {**hit_options(keys=scan.keys), "_source": source}
-            for hits in pages(connection, query_of(scan.filter, scan.missing, scan.since), _sort(scan), options):
-                lost = 0
-                new = [hit for hit in hits if hash(hit["_id"]) not in returned]
-                returned.update(hash(hit["_id"]) for hit in new)
-                rows = ((row_of_hit(hit, connection.warn_once), hit) for hit in new)
-                yield [Stored(row, keys_of_hit(hit), _source(hit, scan)) for row, hit in rows if row is not None]
-            return
-        except PointLost:
-            lost += 1
-            if lost == ATTEMPTS:
-                raise
+    source = True if scan.fields is None else list(scan.fields) or False
+    options = {**hit_options(keys=scan.keys), "_source": source}
+    for hits in pages(connection, query_of(scan.filter, scan.missing, scan.since), _sort(scan), options):
+        rows = ((row_of_hit(hit, connection.warn_once), hit) for hit in hits)
+        yield [Stored(row, keys_of_hit(hit), _source(hit, scan)) for row, hit in rows if row is not None]
 
 
 def _source(hit: Mapping[str, Any], scan: Scan) -> dict[str, Any] | None:
@@ -57,17 +45,36 @@ def _source(hit: Mapping[str, Any], scan: Scan) -> dict[str, Any] | None:
 def pages(
     connection: Connection, query: Mapping[str, Any], sort: Sequence[Any], options: Mapping[str, Any]
 ) -> Iterator[list[dict[str, Any]]]:
-    """Yield the hits of a query in pages, from a new point in time.
+    """Yield the hits of a query in pages, each once.
 
     :param sort: before the tie-breaker.
     :param options: of the search.
     """
+    body = {"query": query, "sort": [*sort, {connection.product.tie_breaker: "asc"}], "size": PAGE, **options}
+    returned: set[int] = set()
+    lost = 0
+    while True:
+        try:
+            for hits in _pages_of_point(connection, body):
+                lost = 0
+                new = [hit for hit in hits if hash(hit["_id"]) not in returned]
+                returned.update(hash(hit["_id"]) for hit in new)
+                yield new
+            return
+        except PointLost:
+            lost += 1
+            if lost == ATTEMPTS:
+                raise
+
+
+def _pages_of_point(connection: Connection, search: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:
+    """Yield the hits of a search in pages, from a new point in time."""
     product = connection.product
     opened = connection.send(
         "POST", product.point_in_time, None, {"keep_alive": KEEP_ALIVE, **product.point_parameters}
     )
     point = opened[product.point_key]
-    body = {"query": query, "sort": [*sort, {product.tie_breaker: "asc"}], "size": PAGE, **options}
+    body = dict(search)
     try:
         while True:
             body["pit"] = {"id": point, "keep_alive": KEEP_ALIVE}
@@ -75,7 +82,7 @@ def pages(
             point = answer.get("pit_id", point)
             hits: list[dict[str, Any]] = answer["hits"]["hits"]
             yield hits
-            if len(hits) < PAGE:
+            if len(hits) < body["size"]:
                 return
             body["search_after"] = hits[-1]["sort"]
     finally:
@@ -93,7 +100,7 @@ def _sort(scan: Scan) -> list[Any]:
 
 def count(connection: Connection, filter: Filter | None, *, missing: bool | None = None) -> int:
     """Return how many documents match."""
-    answer = connection.send("POST", "_count", {"query": query_of(filter, missing, None)})
+    answer = connection.send("POST", "_count", {"query": query_of(filter, missing, None)}, check=connection.check)
     number: int = answer["count"]
     return number
 

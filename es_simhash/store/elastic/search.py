@@ -15,10 +15,11 @@ from es_simhash.search.candidates import candidates_clause
 from es_simhash.search.encoding import encoded
 from es_simhash.search.hamming import near_pairs
 from es_simhash.store.elastic.rows import hit_options, row_of_hit
+from es_simhash.store.elastic.scan import pages
 from es_simhash.store.types import Hits, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from es_simhash.search.keys import KeyQuery
     from es_simhash.store.elastic.connection import Connection
@@ -31,8 +32,6 @@ PAGE = 10_000
 MOST_READ = 200_000
 """Documents near the fingerprints of one query that are read."""
 _FIRST = {"simhash.order": "asc"}
-_IN_ORDER = [_FIRST, {"simhash.digest": "asc"}]
-"""It tells documents apart, so that the next page begins where one ended."""
 _IS_COPY = {"exists": {"field": "simhash.duplicate_of"}}
 
 
@@ -137,47 +136,41 @@ def _near(
     first = probes[part[0]]
     values = [probes[number].fingerprint or 0 for number in part]
     clause = candidates_clause(sorted(set(values)), first.distance)
-    body: dict[str, Any] = {
-        "query": _query([clause, *_times(first)], filter, heads=heads),
-        "sort": _IN_ORDER,
-        "size": PAGE,
-        **hit_options(),
-    }
     own = to_array(values, 64)
     count = 0
-    while True:
-        hits = connection.search(body)["hits"]["hits"]
+    for hits in _all(connection, _query([clause, *_times(first)], filter, heads=heads)):
+        if count >= MOST_READ:
+            for number in part:
+                left_out[number] = 1
+            return
         read = [row for row in _rows(hits, connection) if row.fingerprint is not None]
         others = to_array([row.fingerprint or 0 for row in read], 64)
         for one, position in zip(*near_pairs(own, others, first.distance), strict=True):
             rows[part[one]].append(read[position])
         count += len(hits)
-        if len(hits) < PAGE:
-            return
-        if count >= MOST_READ:
-            for number in part:
-                left_out[number] = 1
-            return
-        body["search_after"] = hits[-1]["sort"]
 
 
 def members(connection: Connection, heads: Sequence[str]) -> list[Row]:
     """Return the documents that are copies of one of these heads."""
     found: dict[str, Row] = {}
     for start in range(0, len(heads), PAGE):
-        body: dict[str, Any] = {
-            "query": _query([{"terms": {"simhash.duplicate_of": list(heads[start : start + PAGE])}}], None),
-            "sort": _IN_ORDER,
-            "size": PAGE,
-            **hit_options(),
-        }
-        while True:
-            hits = connection.search(body)["hits"]["hits"]
+        query = _query([{"terms": {"simhash.duplicate_of": list(heads[start : start + PAGE])}}], None)
+        for hits in _all(connection, query):
             found |= {row.id: row for row in _rows(hits, connection)}
-            if len(hits) < PAGE:
-                break
-            body["search_after"] = hits[-1]["sort"]
     return list(found.values())
+
+
+def _all(connection: Connection, query: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:
+    """Yield all hits of a query, the smallest order first, in pages.
+
+    Almost always one search has them all. Else they are read from a point in time, which puts documents with equal
+    orders into an order, too: none is lost between two pages.
+    """
+    hits = connection.search({"query": query, "sort": [_FIRST], "size": PAGE, **hit_options()})["hits"]["hits"]
+    if len(hits) < PAGE:
+        yield hits
+    else:
+        yield from pages(connection, query, [_FIRST], hit_options())
 
 
 def _query(

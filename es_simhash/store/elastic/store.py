@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.store.elastic import documents, mapping, users
-from es_simhash.store.elastic.errors import check_complete
 from es_simhash.store.elastic.scan import count, scan
 from es_simhash.store.elastic.search import members, search
 
@@ -65,7 +64,7 @@ class ElasticStore:
 
     def refresh(self) -> None:
         """Make everything that was written visible to searches."""
-        check_complete(self.connection.send("POST", "_refresh"), self.name)
+        self.connection.send("POST", "_refresh", check=self.connection.check)
 
     def write(self, entries: Sequence[Entry]) -> Written:
         """Write documents, each on the version that it replaces."""

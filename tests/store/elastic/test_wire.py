@@ -199,19 +199,35 @@ def test_a_write_whose_answer_was_lost_does_not_conflict_with_itself(wire: Wire)
     assert links.conflicts == {"c"}
 
 
-@pytest.mark.parametrize(
-    "incomplete",
-    [
-        {"timed_out": True},
-        {"_shards": {**SHARDS, "failed": 1, "failures": [{"reason": {"type": "node_closed_exception"}}]}},
-    ],
-)
-def test_an_incomplete_answer_is_an_error(wire: Wire, incomplete: dict[str, Any]) -> None:
-    hits = {"hits": {"hits": []}, "timed_out": False, "_shards": SHARDS, **incomplete}
-    wire.answer = lambda sent: {"responses": [hits]} if sent.action == "POST _msearch" else hits
-    for probe in (Probe(1), Probe(digest="d")):
-        with pytest.raises(StoreUnavailable):
-            opened(wire, deadline=0.1).search([probe], None, heads=True)
+FAILED = {"_shards": {**SHARDS, "failed": 1, "failures": [{"reason": {"type": "node_closed_exception"}}]}}
+BUSY = {**error("es_rejected_execution_exception"), "status": 429}
+HITS = {"hits": {"hits": []}, "timed_out": False, "_shards": SHARDS}
+SEARCHES: dict[str, Callable[[Store], object]] = {
+    "POST _search": lambda store: store.search([Probe(1)], None, heads=True),
+    "POST _msearch": lambda store: store.search([Probe(digest="d")], None, heads=False),
+    "POST _mget": lambda store: store.read(["a"]),
+    "POST _count": lambda store: store.count(None),
+    "POST _refresh": lambda store: store.refresh(),
+}
+PARTS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "POST _msearch": lambda part: {"responses": [HITS | part]},
+    "POST _mget": lambda part: {"docs": [{"_id": "a", "found": False} | part]},
+}
+"""The body of a response with one incomplete part, for requests that ask several questions."""
+
+
+@pytest.mark.parametrize("action", SEARCHES)
+@pytest.mark.parametrize("incomplete", [BUSY, FAILED, {"timed_out": True}], ids=["busy", "failed", "timed out"])
+def test_a_request_is_repeated_while_a_part_of_the_response_is_incomplete(
+    wire: Wire, action: str, incomplete: dict[str, Any]
+) -> None:
+    body = PARTS[action](incomplete) if action in PARTS else {**HITS, **incomplete}
+    first(wire, action, body, body)
+    SEARCHES[action](opened(wire))
+    assert [sent.action for sent in wire.sent] == [action] * 3
+    wire.answer = lambda sent: body
+    with pytest.raises(StoreUnavailable):
+        SEARCHES[action](opened(wire, deadline=0.1))
 
 
 def test_a_damaged_row_is_left_out_and_named(wire: Wire, caplog: pytest.LogCaptureFixture) -> None:

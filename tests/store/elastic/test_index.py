@@ -1,0 +1,159 @@
+"""Indices that somebody else made: strict ones, those with routing, several behind an alias."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import Documents
+from es_simhash.errors import InputError, StoreError
+from es_simhash.store.address import open_store
+from es_simhash.store.elastic.store import ElasticStore
+from tests.store.conftest import ServerStores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+TEXT = "北京市今天发布暴雨橙色预警，城区部分路段已经出现积水，请市民注意安全，减少外出。"
+COPY = TEXT.replace("减少外出", "尽量减少外出")
+OTHER = "省教育厅公布了明年高考的时间安排，考生可以在网上查询考场和座位。"
+STRICT = {
+    "text": {"type": "text"},
+    "source": {"properties": {"name": {"type": "keyword"}, "id": {"type": "keyword"}}},
+    "tags": {"type": "nested", "properties": {"name": {"type": "keyword"}}},
+}
+WRITING: dict[str, Callable[[Documents], Any]] = {
+    "init": lambda documents: documents.setup(),
+    "ingest": lambda documents: list(documents.ingest([{"id": "a", "text": TEXT}])),
+    "add": lambda documents: documents.add({"id": "a", "text": TEXT}),
+    "backfill": lambda documents: list(documents.backfill()),
+    "group": lambda documents: documents.group(),
+    "remove": lambda documents: documents.remove(["a"]),
+}
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("elasticsearch", marks=pytest.mark.elasticsearch),
+        pytest.param("opensearch", marks=pytest.mark.opensearch),
+    ]
+)
+def servers(request: pytest.FixtureRequest) -> Iterator[ServerStores]:
+    """Indices of each server."""
+    if request.param == "elasticsearch":
+        made = ServerStores(request.getfixturevalue("elasticsearch_url"))
+    else:
+        made = ServerStores(f"opensearch+{request.getfixturevalue('opensearch_url')}")
+    yield made
+    made.close()
+
+
+def send(servers: ServerStores, method: str, path: str, body: Any, name: str | None = None) -> str:
+    """Send a request to an index, by default to a new one, and return the address of the index."""
+    store = servers.new() if name is None else open_store(name)
+    assert isinstance(store, ElasticStore)
+    store.connection.send(method, path, body)
+    return store.name
+
+
+# --- the other product -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.elasticsearch
+@pytest.mark.opensearch
+def test_the_other_product_is_told_at_once(elasticsearch_url: str, opensearch_url: str) -> None:
+    for address, words in (
+        (f"opensearch+{elasticsearch_url}", "is an Elasticsearch: leave opensearch"),
+        (opensearch_url, "is not an Elasticsearch: check the address; OpenSearch has opensearch"),
+    ):
+        with Documents(f"{address}/no-such-index") as documents:
+            for call in WRITING.values():
+                with pytest.raises(StoreError, match=words):
+                    call(documents)
+
+
+# --- strict ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("field", [None, "source.id", "id"])
+def test_what_is_removed_from_a_strict_index_is_ingested_as_it_was(
+    servers: ServerStores, tmp_path: Path, field: str | None
+) -> None:
+    properties = {**STRICT, **({"id": {"type": "keyword"}} if field == "id" else {})}
+    address = send(servers, "PUT", "", {"mappings": {"dynamic": "strict", "properties": properties}})
+    rest = {"source": {"name": "新华社", "id": "b"}, "tags": [{"name": "天气"}, {"name": "城市"}]}
+    given = [{"id": "a", "text": TEXT, "tags": []}, {"id": "b", "text": COPY, **rest}]
+    if field == "source.id":
+        given = [{"text": TEXT, "source": {"id": "a"}}, {"text": COPY, **rest}]
+    file = tmp_path / "removed.jsonl"
+    with Documents(address) as documents:
+        documents.setup(id_field=field)
+        assert [(o.outcome, o.reason) for o in documents.ingest(given)] == [("new", None), ("near_duplicate", None)]
+        before = sources(documents)
+        assert ("id" in before["b"]) == (field == "id")
+        assert {"source": before["b"]["source"], "tags": before["b"]["tags"]} == rest
+        assert [outcome.outcome for outcome in documents.ingest(given)] == ["unchanged", "unchanged"]
+        documents.group()
+        assert documents.remove(["a", "b"], save=str(file)) == {"a", "b"}
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        assert [outcome.outcome for outcome in documents.ingest(lines)] == ["new", "near_duplicate"]
+        assert sources(documents) == before
+
+
+def sources(documents: Documents) -> dict[str, dict[str, Any]]:
+    """Return all documents of a store, by id."""
+    return documents.fetch(["a", "b"], fields="*")
+
+
+# --- routing ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", WRITING)
+@pytest.mark.parametrize("has_fields", [True, False])
+def test_an_index_that_requires_routing_is_refused(servers: ServerStores, call: str, has_fields: bool) -> None:
+    mapping: dict[str, Any] = {"_routing": {"required": True}}
+    if has_fields:
+        ready = servers.ready()
+        assert isinstance(ready, ElasticStore)
+        [former] = ready.connection.send("GET", "_mapping").values()
+        mapping = {**former["mappings"], **mapping}
+    address = send(servers, "PUT", "", {"mappings": mapping})
+    with Documents(address) as documents, pytest.raises(InputError, match="requires routing") as raised:
+        WRITING[call](documents)
+    assert "\n" not in str(raised.value)
+
+
+# --- an alias of several ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def alias(servers: ServerStores) -> str:
+    """The address of an alias of two indices."""
+    addresses = []
+    for id, text in (("a", TEXT), ("b", COPY)):
+        with Documents(servers.new()) as documents:
+            documents.setup(rule="copy")
+            assert documents.add({"id": id, "text": text}, refresh=True).stored
+            addresses.append(documents.name)
+    base, _, first = addresses[0].rpartition("/")
+    for address in addresses:
+        send(servers, "PUT", f"_alias/{first}-all", None, address)
+    return f"{base}/{first}-all"
+
+
+@pytest.mark.parametrize("call", WRITING)
+def test_an_alias_of_several_indices_is_not_written(alias: str, call: str) -> None:
+    with Documents(alias) as documents, pytest.raises(InputError, match=r"an alias of several indices .*: name one"):
+        WRITING[call](documents)
+
+
+def test_an_alias_of_several_indices_is_read(alias: str) -> None:
+    with Documents(alias) as documents:
+        assert [match.id for match in documents.similar(TEXT)] == ["a", "b"]
+        assert [match.id for match in documents.similar_to("b")] == ["a"]
+        assert "b" in [match.id for match in documents.similar(COPY, rule="fingerprint")]
+        assert not documents.similar(OTHER)
+        assert documents.fetch(["a", "b", "c"]).keys() == {"a", "b"}
