@@ -27,7 +27,7 @@ _COMMANDS = {
     "group": "cli.group",
     "report": "tools.report.command",
     "remove": "cli.remove",
-    "dedupe": "tools.dedupe",
+    "dedupe": "tools.dedupe.command",
     "backfill": "cli.backfill",
     "compare": "tools.compare",
     "evaluate": "tools.evaluation.command",

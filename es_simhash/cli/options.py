@@ -202,25 +202,25 @@ rule_option = click.option(
     "--rule",
     metavar="RULE",
     type=click.Choice(RULES),
-    help="Near-duplicates: copy (with edits), contained (also a part), fingerprint, or exact (none).  [default: the "
-    "store's, else copy]",
+    help="Near-duplicates: copy (with edits), contained (also a part), fingerprint, or exact (none).  [default: copy, "
+    "or the store's]",
 )
 confirm_option = click.option(
     "--confirm",
     metavar="S",
     type=float,
-    help="The texts have a similarity of at least S.  [default: 0.8; for contained 0.9]",
+    help="Least similarity of the texts.  [default: 0.8; contained 0.9]",
 )
 text_field_option = click.option(
     "--text-field",
     metavar="FIELDS",
     callback=parsed_by(field_names),
-    help="Field with the text, or title,body.  [default: the store's, else text]",
+    help="Field with the text, or title,body.  [default: text, or the store's]",
 )
 id_field_option = click.option(
     "--id-field",
     metavar="FIELD",
-    help="Field with the id, such as meta.id.  [default: the store's, else id]",
+    help="Field with the id, such as meta.id.  [default: id, or the store's]",
 )
 
 
@@ -292,6 +292,13 @@ workers_option = click.option(
     type=int,
     default=lambda: len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
     help="Processes for fingerprints.  [default: one a core]",
+)
+lang_option = click.option(
+    "--lang",
+    type=click.Choice(["en", "zh"]),
+    default="en",
+    show_default=True,
+    help="Language of the page.",
 )
 dead_letter_option = click.option(
     "--dead-letter",

@@ -5,24 +5,24 @@ from __future__ import annotations
 import csv
 import io
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash import InputError
-from es_simhash.cli.options import filter_option, json_option, open_documents, store_options
+from es_simhash.cli.options import filter_option, json_option, lang_option, open_documents, store_options
 from es_simhash.cli.output import count_of, echo, print_json, print_utf8, printable
 from es_simhash.cli.progress import Progress
-from es_simhash.files import open_for_owner
 from es_simhash.tools.report.groups import Groups
-from es_simhash.tools.report.page import page
-from es_simhash.tools.report.review import Review
+from es_simhash.tools.report.page import page, write_page
+from es_simhash.tools.report.review import Review, pairs_with_other_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from typing_extensions import Unpack
 
+    from es_simhash import Documents
     from es_simhash.cli.options import StoreOptions
     from es_simhash.tools.report.page import Language
 
@@ -42,13 +42,7 @@ _FORMULA = tuple("=+-@＝＋－＠")
     type=click.IntRange(0),
     help="The N largest groups.  [default: 100; --json, --csv: all]",
 )
-@click.option(
-    "--lang",
-    type=click.Choice(["en", "zh"]),
-    default="en",
-    show_default=True,
-    help="Language of the page: zh is Chinese.",
-)
+@lang_option
 @click.option("--title-field", metavar="FIELD", help="Field with the title.  [default: the beginning of the text]")
 @filter_option("Only documents that match this query clause.")
 @json_option
@@ -85,13 +79,15 @@ def report(
             total = 0 if progress.disable else documents.store.count(filter, missing=False)
             groups = Groups(documents.export(filter=filter), lambda read: progress.reach(read, total))
         with closing(groups):
-            review = Review(documents, groups, title_field)
+            info = documents.info()
+            review = Review(info.rule, info.fingerprinter, groups, partial(_fetched, documents), title_field)
             if as_json:
                 _print_json(review, most)
             elif as_csv:
                 _print_csv(review, most)
             else:
-                _write_page(page(review, documents.name, 100 if most is None else most, lang), out)
+                pairs = pairs_with_other_numbers(review, documents)
+                write_page(page(review, pairs, documents.name, 100 if most is None else most, lang), out)
                 totals = groups.totals()
                 echo(
                     f"{count_of(totals.documents, 'document')}, {count_of(totals.groups, 'group')} with "
@@ -99,12 +95,8 @@ def report(
                 )
 
 
-def _write_page(pieces: Iterable[str], out: str) -> None:
-    try:
-        with open(out, "w", encoding="utf-8", newline="\n", opener=open_for_owner) as file:
-            file.writelines(pieces)
-    except OSError as error:
-        raise InputError(f"cannot write the report to {out}: {error.strerror or error}") from error
+def _fetched(documents: Documents, ids: Iterable[str], fields: Sequence[str]) -> dict[str, dict[str, Any]]:
+    return documents.fetch(ids, fields=fields)
 
 
 def _print_json(review: Review, most: int | None) -> None:

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from es_simhash import InputError
+from es_simhash.files import open_for_owner
 from es_simhash.search.times import length_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from es_simhash.tools.report.review import Review
+    from es_simhash.tools.report.review import Review, ShownPair
 
 Language: TypeAlias = Literal["en", "zh"]
 
@@ -25,10 +27,11 @@ Language: TypeAlias = Literal["en", "zh"]
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def page(review: Review, name: str, most: int, language: Language) -> Iterator[str]:
+def page(review: Review, pairs: Iterable[ShownPair], name: str, most: int, language: Language) -> Iterator[str]:
     """Yield the pieces of the page.
 
-    :param name: of the store.
+    :param pairs: with other numbers.
+    :param name: of the store, or of the files.
     :param most: groups at most.
     """
     environment = Environment(
@@ -47,11 +50,23 @@ def page(review: Review, name: str, most: int, language: Language) -> Iterator[s
         within=None if review.rule.within is None else length_of(review.rule.within),
         totals=review.groups.totals(),
         groups=review.shown_groups(most),
-        pairs=review.pairs_with_other_numbers,
+        pairs=pairs,
         say=lambda english, chinese: chinese if language == "zh" else english,
         count=lambda number: f"{number:,}",
         percent=percent,
     )
+
+
+def write_page(pieces: Iterable[str], out: str) -> None:
+    """Write the pieces of a page to a file that only its owner can read.
+
+    :raises InputError: if the file cannot be written.
+    """
+    try:
+        with open(out, "w", encoding="utf-8", newline="\n", opener=open_for_owner) as file:
+            file.writelines(pieces)
+    except OSError as error:
+        raise InputError(f"cannot write the report to {out}: {error.strerror or error}") from error
 
 
 def percent(share: float) -> str:

@@ -10,7 +10,7 @@ from es_simhash.similarity.text_fields import field_value, text_or_none
 from es_simhash.tools.differences import differences, shortened, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from es_simhash import Documents, DuplicateRule, Fingerprinter
     from es_simhash.tools.differences import Part
@@ -99,20 +99,28 @@ class ShownPair:
 class Review:
     """Fetches and compares what the page shows, some groups at a time.
 
+    :param fetch: returns these fields of documents, by their ids.
     :param title_field: None for the beginning of the text.
     """
 
-    def __init__(self, documents: Documents, groups: Groups, title_field: str | None = None) -> None:
+    def __init__(
+        self,
+        rule: DuplicateRule,
+        fingerprinter: Fingerprinter,
+        groups: Groups,
+        fetch: Callable[[Iterable[str], Sequence[str]], dict[str, dict[str, Any]]],
+        title_field: str | None = None,
+    ) -> None:
         self.groups = groups
-        self.rule: DuplicateRule = documents.info().rule
-        self.fingerprinter: Fingerprinter = documents.info().fingerprinter
-        self._documents = documents
+        self.rule = rule
+        self.fingerprinter = fingerprinter
+        self._fetch = fetch
         self._title_field = title_field
 
     def sources(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return documents by id, with their title and text. One that was removed is left out."""
         fields = self.rule.text_fields if self._title_field is None else (self._title_field, *self.rule.text_fields)
-        return self._documents.fetch(sorted(set(ids)), fields=fields)
+        return self._fetch(sorted(set(ids)), fields)
 
     def text(self, source: Mapping[str, Any]) -> str:
         """Return the text of a document; empty if it has none."""
@@ -137,14 +145,15 @@ class Review:
         sources = self.sources([group.head, *near])
         head = sources.get(group.head, {})
         text = self.text(head)
-        beside = [self._shown_text(text, id, sources.get(id, {})) for id in near]
+        beside = [self.shown_text(text, id, sources.get(id, {})) for id in near]
         beside.sort(key=lambda member: (member.similarity or 0, -(member.distance or 0)))
         text = shown(text, self.fingerprinter.scheme)
         text = text if len(text) <= LONGEST else text[:LONGEST] + "…"
         return ShownGroup(group, self.title(head), text, beside[:MEMBERS], exact[:NAMED])
 
-    def _shown_text(self, beside: str, id: str, source: Mapping[str, Any]) -> ShownText:
+    def shown_text(self, beside: str, id: str, source: Mapping[str, Any]) -> ShownText:
         text = self.text(source)
+        """Return a document with its differences from another text."""
         comparison = compare(beside, text, self.fingerprinter, rule=self.rule)
         differing = differences(beside, text, self.fingerprinter.scheme, comparison.contradictions)
         parts, more = shortened(differing, CONTEXT, LONGEST)
@@ -152,36 +161,38 @@ class Review:
         distance = comparison.distance if self.rule.rule == "fingerprint" else None
         return ShownText(id, self.title(source), similarity, distance, parts, more)
 
-    def pairs_with_other_numbers(self) -> list[ShownPair]:
-        """Return pairs of a random sample that are similar enough, but contradict each other."""
-        if not self.rule.numbers_agree:
-            return []
-        pairs: dict[frozenset[str], ShownPair] = {}
-        ids = self.groups.sample(SAMPLED)
-        for start in range(0, len(ids), _BATCH):
-            for pair in self._other_numbers(ids[start : start + _BATCH]):
-                pairs.setdefault(frozenset((pair.id, pair.other.id)), pair)
-            if len(pairs) >= PAIRS:
-                break
-        return sorted(pairs.values(), key=lambda pair: -(pair.other.similarity or 0))[:PAIRS]
 
-    def _other_numbers(self, ids: Sequence[str]) -> Iterator[ShownPair]:
-        """Yield for each document the first other one that only contradictions keep apart."""
-        sources = self.sources(ids)
-        wide = replace(self.rule, numbers_agree=False, within=None, time_field=None)
-        found = self._documents.similar_many([self.text(source) for source in sources.values()], rule=wide)
-        others = {
-            id: [match.id for match in matches if match.id != id and not match.exact][:BESIDE]
-            for id, matches in zip(sources, found, strict=True)
-        }
-        other_ids = sorted({other for some in others.values() for other in some})
-        other_sources, rows = self.sources(other_ids), self._documents.fetch([*sources, *other_ids])
-        for id, source in sources.items():
-            text = self.text(source)
-            for other in others[id]:
-                if not {id, other} <= rows.keys() or rows[id].group == rows[other].group or other not in other_sources:
-                    continue
-                comparison = compare(text, self.text(other_sources[other]), self.fingerprinter, rule=self.rule)
-                if comparison.verdict == "different" and comparison.contradict:
-                    yield ShownPair(id, self.title(source), self._shown_text(text, other, other_sources[other]))
-                    break
+def pairs_with_other_numbers(review: Review, documents: Documents) -> list[ShownPair]:
+    """Return pairs of a random sample that are similar enough, but contradict each other."""
+    if not review.rule.numbers_agree:
+        return []
+    pairs: dict[frozenset[str], ShownPair] = {}
+    ids = review.groups.sample(SAMPLED)
+    for start in range(0, len(ids), _BATCH):
+        for pair in _other_numbers(review, documents, ids[start : start + _BATCH]):
+            pairs.setdefault(frozenset((pair.id, pair.other.id)), pair)
+        if len(pairs) >= PAIRS:
+            break
+    return sorted(pairs.values(), key=lambda pair: -(pair.other.similarity or 0))[:PAIRS]
+
+
+def _other_numbers(review: Review, documents: Documents, ids: Sequence[str]) -> Iterator[ShownPair]:
+    """Yield for each document the first other one that only contradictions keep apart."""
+    sources = review.sources(ids)
+    wide = replace(review.rule, numbers_agree=False, within=None, time_field=None)
+    found = documents.similar_many([review.text(source) for source in sources.values()], rule=wide)
+    others = {
+        id: [match.id for match in matches if match.id != id and not match.exact][:BESIDE]
+        for id, matches in zip(sources, found, strict=True)
+    }
+    other_ids = sorted({other for some in others.values() for other in some})
+    other_sources, rows = review.sources(other_ids), documents.fetch([*sources, *other_ids])
+    for id, source in sources.items():
+        text = review.text(source)
+        for other in others[id]:
+            if not {id, other} <= rows.keys() or rows[id].group == rows[other].group or other not in other_sources:
+                continue
+            comparison = compare(text, review.text(other_sources[other]), review.fingerprinter, rule=review.rule)
+            if comparison.verdict == "different" and comparison.contradict:
+                yield ShownPair(id, review.title(source), review.shown_text(text, other, other_sources[other]))
+                break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import signal
 import subprocess
 import time
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents
+from es_simhash import Documents, DuplicateRule
 from es_simhash.cli.output import count_of
 from tests.cli import COMMAND, HARVEST, STORM, STORM_NEAR, Done, complaint, environment, es_simhash, line
 
@@ -72,6 +73,7 @@ def test_duplicates_are_written_with_their_originals(tmp_path: Path) -> None:
     assert 0.8 < near["similarity"] < 1
     assert 0 < near["distance"] <= 3
     assert written[0]["document"] == json.loads(LINES[1])
+    assert [each["original_text"] for each in written] == [STORM, STORM]
 
 
 def test_pairs_are_printed_in_place_of_documents(tmp_path: Path) -> None:
@@ -101,6 +103,24 @@ def test_what_is_in_a_store_is_left_out_and_the_store_stays_as_it_is(tmp_path: P
     assert {pair["original_place"] for pair in done.json} == {store}
     with Documents(store) as documents:
         assert [row.id for row in documents.export()] == ["stored"]
+
+
+@pytest.mark.parametrize("archive", [False, True])
+def test_a_page_shows_what_is_left_out_beside_its_original(tmp_path: Path, archive: bool) -> None:
+    words, original = ["--report", "page.html", "--lang", "zh"], "a, stdin:1"
+    if archive:
+        store = f"sqlite:///{tmp_path}/old.db"
+        with Documents(store) as documents:
+            documents.add({"id": "old", "title": STORM}, rule=DuplicateRule(text_field="title"))
+        words, original = [*words, "--against", store], f"old, {store}"
+    done = dedupe(tmp_path, *words)
+    assert ids(done) == (["c"] if archive else ["a", "c"])
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<del>幼儿园</del><ins>托儿所</ins>" in html
+    assert re.search(r"相似度 9\d%", html)
+    named = ["b, stdin:2", *(["a, stdin:1"] if archive else []), "d, stdin:4"]
+    assert re.findall('class="id" dir="auto">(.*?)<', html) == [original, *named]
+    assert html.count(STORM) == 1
 
 
 def test_documents_of_a_store_that_are_not_compared_are_counted(tmp_path: Path) -> None:
@@ -161,6 +181,7 @@ def test_the_output_is_no_input(tmp_path: Path) -> None:
     assert "--duplicates and the input are one file" in complaint(
         dedupe(tmp_path, "news.jsonl", "--duplicates", "news.jsonl")
     )
+    assert "--report and the input are one file" in complaint(dedupe(tmp_path, "news.jsonl", "--report", "news.jsonl"))
     assert (tmp_path / "news.jsonl").read_bytes() == NEWS
 
 

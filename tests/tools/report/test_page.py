@@ -11,7 +11,7 @@ import pytest
 from es_simhash import Documents, DuplicateRule, Scheme
 from es_simhash.tools.report.groups import Groups
 from es_simhash.tools.report.page import page
-from es_simhash.tools.report.review import MEMBERS, Review
+from es_simhash.tools.report.review import MEMBERS, Review, pairs_with_other_numbers
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR
 
 if TYPE_CHECKING:
@@ -78,7 +78,11 @@ def page_of(
         documents.setup(rule=rule)
         list(documents.ingest({"id": id, "title": id, "text": text} for id, text in texts.items()))
         groups = Groups(documents.export())
-        return "".join(page(Review(documents, groups, "title"), HOSTILE, 10, language))
+        info = documents.info()
+        review = Review(
+            info.rule, info.fingerprinter, groups, lambda ids, fields: documents.fetch(ids, fields=fields), "title"
+        )
+        return "".join(page(review, pairs_with_other_numbers(review, documents), HOSTILE, 10, language))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

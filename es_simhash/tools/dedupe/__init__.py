@@ -1,0 +1,1 @@
+"""``es-simhash dedupe``: the documents of files that are no copies of each other."""

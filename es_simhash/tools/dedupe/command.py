@@ -1,0 +1,238 @@
+"""``es-simhash dedupe``: print the documents of files that are no copies of each other."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import Counter
+from contextlib import ExitStack
+from functools import partial
+from itertools import chain
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from es_simhash import DuplicateRule, Fingerprinter, InputError, SimhashError
+from es_simhash.cli.exits import exit_unless_all_done
+from es_simhash.cli.input import Input, check_different_files, check_fields, input_paths
+from es_simhash.cli.interrupt import Interruptible
+from es_simhash.cli.options import (
+    api_key_option,
+    ca_certs_option,
+    chosen_rule,
+    confirm_option,
+    encoding_option,
+    format_option,
+    id_field_option,
+    lang_option,
+    open_documents,
+    read_fingerprinter,
+    rule_option,
+    scheme_options,
+    text_field_option,
+    workers_option,
+)
+from es_simhash.cli.outcomes import echo_counts
+from es_simhash.cli.output import display, echo, not_compared
+from es_simhash.cli.stored import is_store
+from es_simhash.files import open_for_owner
+from es_simhash.tools.dedupe.copies import Decisions, item_of, json_line
+from es_simhash.tools.dedupe.report import CopiesReport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from es_simhash.cli.progress import Progress
+    from es_simhash.similarity.rule import Rule
+    from es_simhash.tools.dedupe.copies import Copy, Item
+    from es_simhash.tools.report.page import Language
+
+_OUTPUT = "/dev/stdout"
+_KINDS = ("kept", "exact duplicates", "near-duplicates", "rejected")
+
+
+@click.command()
+@click.argument("files", metavar="[FILE…|-]", nargs=-1)
+@rule_option
+@confirm_option
+@text_field_option
+@id_field_option
+@click.option("--against", metavar="FILE|URL", multiple=True, help="Leave out copies of what is there, too.")
+@click.option("--duplicates", metavar="FILE", help="Write what is left out, each with its original.")
+@click.option("--report", metavar="FILE", help="Write a page that shows what is left out.")
+@lang_option
+@click.option("--pairs", is_flag=True, help="Print who copies whom, not the documents.")
+@format_option
+@encoding_option
+@workers_option
+@click.option("--quiet", is_flag=True, help="Print no counts.")
+@scheme_options
+@api_key_option
+@ca_certs_option
+def dedupe(
+    files: tuple[str, ...],
+    rule: Rule | None,
+    confirm: float | None,
+    text_field: tuple[str, ...] | None,
+    id_field: str | None,
+    against: tuple[str, ...],
+    duplicates: str | None,
+    report: str | None,
+    lang: Language,
+    pairs: bool,
+    format: str | None,
+    encoding: str,
+    workers: int,
+    quiet: bool,
+    scheme: str | None,
+    html: bool,
+    api_key: str | None,
+    ca_certs: str | None,
+) -> None:
+    """Print the documents of files without their copies.
+
+    Reads what `es-simhash ingest` reads, and prints JSON lines in the order of the input. Each document that is left
+    out is a copy of one that is printed. Documents need no id. --pairs has {"id", "place", "duplicate_of",
+    "original_place", "similarity", "distance"}, --duplicates also "document" and "original_text".
+
+    \b
+    es-simhash dedupe crawl.jsonl --report copies.html > kept.jsonl
+    es-simhash dedupe train.jsonl --against test.jsonl > clean.jsonl
+    es-simhash dedupe today.jsonl --against http://es:9200/archive > new.jsonl
+    """
+    chosen = _rule(rule, confirm, text_field)
+    known = tuple(name for name in against if not is_store(name))
+    before = Input(input_paths(known) if known else (), format, encoding)
+    source = Input(input_paths(files), format, encoding)
+    inputs = (*before.paths, *source.paths)
+    check_different_files({"the output": _OUTPUT, "--duplicates": duplicates, "--report": report}, inputs)
+    fingerprinter = read_fingerprinter(scheme, html) or Fingerprinter()
+    with ExitStack() as stack:
+        archives = [
+            stack.enter_context(open_documents(store=name, api_key=api_key, ca_certs=ca_certs, deadline=None))
+            for name in against
+            if is_store(name)
+        ]
+        texts = duplicates is not None or report is not None
+        decisions = Decisions(fingerprinter, chosen, archives, workers, texts=texts)
+        progress = stack.enter_context(Input(inputs).progress(quiet=quiet))
+        copies = None if duplicates is None else stack.enter_context(_opened(duplicates))
+        interruptible = stack.enter_context(Interruptible())
+
+        def items(files: Input, *, against: bool) -> Iterator[Item]:
+            check = partial(check_fields, id_field=None, text_fields=chosen.text_fields)
+            for line in interruptible.until_interrupted(files.lines(progress, check)):
+                yield item_of(line, chosen.text_fields, id_field or "id", against=against)
+
+        counts = _Counts(progress)
+        shown = None if report is None else CopiesReport()
+        try:
+            every = decisions.of(chain(items(before, against=True), items(source, against=False)))
+            _print(every, counts, copies, shown, pairs=pairs)
+        except (SimhashError, KeyboardInterrupt):
+            counts.print(decisions.not_compared, quiet=quiet)
+            raise
+        counts.print(decisions.not_compared, quiet=quiet)
+    if shown is not None and report is not None:
+        shown.write(report, source.names, chosen, fingerprinter, lang)
+    interruptible.exit_if_interrupted()
+    if not counts.of_kind:
+        raise InputError(f"no documents in {source.names}: give one JSON object per line")
+    exit_unless_all_done(progress.rejected, counts.of_kind.total())
+
+
+def _rule(rule: Rule | None, confirm: float | None, text_field: tuple[str, ...] | None) -> DuplicateRule:
+    chosen = chosen_rule(DuplicateRule(), rule, confirm, text_field)
+    return chosen if isinstance(chosen, DuplicateRule) else DuplicateRule(rule=chosen or "copy")
+
+
+def _opened(path: str) -> IO[bytes]:
+    try:
+        return open(path, "wb", opener=open_for_owner)
+    except OSError as error:
+        raise InputError(f"cannot write {display(path)}: {error.strerror}") from error
+
+
+def _print(
+    decisions: Iterable[tuple[Item, Copy | None]],
+    counts: _Counts,
+    copies: IO[bytes] | None,
+    report: CopiesReport | None,
+    *,
+    pairs: bool,
+) -> None:
+    """Print the documents that stay, or the pairs.
+
+    :param copies: the file that the documents that are left out are written to.
+    :param report: takes all documents.
+    """
+    output = sys.stdout.buffer
+    for item, copy in decisions:
+        counts.note(item, copy)
+        if report is not None and item.problem is None:
+            report.note(item, copy)
+        if item.against or item.problem is not None:
+            continue
+        if copy is None:
+            if not pairs:
+                output.write(item.output)
+            continue
+        if pairs:
+            output.write(json_line(_pair(item, copy)))
+        if copies is not None:
+            document = {"document": json.loads(item.output), "original_text": copy.text}
+            copies.write(json_line({**_pair(item, copy), **document}))
+    output.flush()
+
+
+def _pair(item: Item, copy: Copy) -> dict[str, Any]:
+    """Return who copies whom, for JSON."""
+    return {
+        "id": item.id,
+        "place": item.place,
+        "duplicate_of": copy.id,
+        "original_place": copy.place,
+        "similarity": copy.similarity,
+        "distance": copy.distance,
+    }
+
+
+class _Counts:
+    """What became of the documents."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.of_kind: Counter[str] = Counter()
+        self._progress = progress
+        self._started = time.monotonic()
+
+    def note(self, item: Item, copy: Copy | None) -> None:
+        """Count a document. A rejected one is printed."""
+        self._progress.done()
+        if item.problem is not None:
+            self._progress.reject(f"{item.place}: {item.problem}")
+        if not item.against:
+            self.of_kind[_kind(item, copy)] += 1
+
+    def print(self, left_out: int, *, quiet: bool) -> None:
+        """Print the counts on standard error, if there are any.
+
+        :param left_out: pairs of documents that were not compared.
+        """
+        if quiet or not self.of_kind:
+            return
+        self._progress.clear()
+        labelled = [(kind, self.of_kind[kind]) for kind in _KINDS]
+        echo_counts(labelled, self.of_kind.total(), time.monotonic() - self._started, err=True)
+        if left_out:
+            echo(not_compared(left_out), err=True)
+
+
+def _kind(item: Item, copy: Copy | None) -> str:
+    """Return what a document counts as: one of ``_KINDS``."""
+    kept, exact, near, rejected = _KINDS
+    if item.problem is not None:
+        return rejected
+    if copy is None:
+        return kept
+    return exact if copy.exact else near

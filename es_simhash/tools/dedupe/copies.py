@@ -1,0 +1,192 @@
+"""What is each document of some files a copy of? They are ingested into a store in memory, which skips copies."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from es_simhash import Documents, InputError, Line, SimhashError
+from es_simhash.cli.input import object_of
+from es_simhash.similarity.text_fields import field_value, text_of, text_or_none
+from es_simhash.values import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from es_simhash import DuplicateRule, Fingerprinter, Match, Outcome
+
+_TEXTS = 100
+"""Documents that are looked up together in a store of ``--against``."""
+
+
+@value
+class Item:
+    """A document of the input.
+
+    :param id: None if it has none.
+    :param text: None if there is a problem.
+    :param output: the line that is written if the document is kept, with its line break.
+    :param against: it is of a file of ``--against``: it is not written.
+    """
+
+    place: str
+    id: Any
+    text: str | None
+    output: bytes
+    against: bool
+    problem: str | None = None
+
+
+@value
+class Copy:
+    """What a document is a copy of.
+
+    :param place: of the original: of its line, or the name of its store.
+    :param text: of the original; None if it was not asked for, or its store has it no more.
+    """
+
+    id: Any
+    place: str
+    exact: bool
+    similarity: float | None
+    distance: int | None
+    text: str | None
+
+
+def item_of(line: Line, text_fields: tuple[str, ...], id_field: str, *, against: bool) -> Item:
+    """Return the document of a line."""
+    try:
+        document = object_of(line)
+        text, id = text_of(document, text_fields), field_value(document, id_field)
+        return Item(line.place, id, text, _output(line, document), against)
+    except InputError as error:
+        return Item(line.place, None, None, b"", against, str(error))
+
+
+def _output(line: Line, document: dict[str, Any]) -> bytes:
+    """Return the document as a line: as it stands in the input, if it is one line of JSON there."""
+    raw = b"\n" if line.raw is None else line.raw.removeprefix(b"\xef\xbb\xbf").strip()
+    if b"\n" in raw or b'"dead_letter"' in raw:  # a dead letter may carry the document
+        return json_line(document)
+    return raw + b"\n"
+
+
+def json_line(value: Any) -> bytes:
+    """Return a value as a line of JSON.
+
+    :raises InputError: if it has no form in JSON.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    except UnicodeEncodeError:  # a lone surrogate, which JSON can only escape
+        return json.dumps(value, allow_nan=False).encode() + b"\n"
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the document cannot be written as JSON: {error}") from error
+
+
+class Decisions:
+    """Says what each document is a copy of.
+
+    :param archives: stores whose documents come before all others. Each is asked at once, so one that cannot be
+        searched stops the command before anything is printed.
+    :param texts: a Copy has the text of the original.
+    """
+
+    def __init__(
+        self, fingerprinter: Fingerprinter, rule: DuplicateRule, archives: list[Documents], workers: int, *, texts: bool
+    ) -> None:
+        self._documents = Documents("memory://", fingerprinter=fingerprinter)
+        self._rule = replace(rule, text_field="text")
+        self._archives = archives
+        self._rule_of_archives = replace(rule, text_field=None)  # their texts may be in other fields
+        self._workers = workers
+        self._texts = texts
+        self._waiting: deque[tuple[Item, Copy | None]] = deque()
+        self._kept: list[tuple[Any, str]] = []
+        """Id and place of each document that was ingested."""
+        self.not_compared = 0
+        """How many documents were not compared, because very many may be near."""
+        for archive in archives:
+            archive.similar_many([], rule=self._rule_of_archives)
+
+    def of(self, items: Iterable[Item]) -> Iterator[tuple[Item, Copy | None]]:
+        """Yield each document, and what it is a copy of, in their order."""
+        outcomes = self._documents.ingest(
+            self._lines(items), on_duplicate="skip", workers=self._workers, rule=self._rule
+        )
+        for outcome in outcomes:
+            yield from self._decided()
+            item, _ = self._waiting.popleft()
+            self.not_compared += outcome.left_out
+            if outcome.outcome == "rejected":
+                item = replace(item, problem=(outcome.reason or "").removeprefix(f"{item.place}: "))
+            yield item, self._copy(outcome)
+        yield from self._decided()
+
+    def _decided(self) -> Iterator[tuple[Item, Copy | None]]:
+        """Yield the documents at the front that need no outcome."""
+        while self._waiting and (self._waiting[0][1] is not None or self._waiting[0][0].text is None):
+            yield self._waiting.popleft()
+
+    def _copy(self, outcome: Outcome) -> Copy | None:
+        if outcome.duplicate_of is None:
+            return None
+        id, place = self._kept[int(outcome.duplicate_of)]
+        text = None
+        if self._texts:
+            text = self._documents.fetch([outcome.duplicate_of], fields=["text"])[outcome.duplicate_of]["text"]
+        exact = outcome.outcome == "exact_duplicate"
+        return Copy(id, place, exact, outcome.similarity, outcome.distance, text)
+
+    def _lines(self, items: Iterable[Item]) -> Iterator[Line]:
+        """Yield the documents that are no copies of one in an archive."""
+        for batch in batches(items, _TEXTS if self._archives else 1):
+            known = self._in_archives([item for item in batch if item.text is not None])
+            for item in batch:
+                copy = known.get(id(item))
+                self._waiting.append((item, copy))
+                if copy is None and item.text is not None:
+                    self._kept.append((item.id, item.place))
+                    yield Line(item.place, {"id": len(self._kept) - 1, "text": item.text})
+
+    def _in_archives(self, items: list[Item]) -> dict[int, Copy]:
+        """Return what documents are copies of in an archive, by the identity of the item."""
+        known: dict[int, Copy] = {}
+        for archive in self._archives:
+            left = [item for item in items if id(item) not in known]
+            matches_of_texts = archive.similar_many([item.text or "" for item in left], rule=self._rule_of_archives)
+            nearest = {}
+            for item, matches in zip(left, matches_of_texts, strict=True):
+                self.not_compared += matches.left_out
+                if matches:
+                    nearest[id(item)] = matches[0]
+            texts = _texts_of(archive, {match.id for match in nearest.values()}) if self._texts else {}
+            known |= {key: _copy_in(archive.name, match, texts.get(match.id)) for key, match in nearest.items()}
+        return known
+
+
+def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Yield the items in lists. If they end in an error, those before it are yielded first."""
+    batch: list[Item] = []
+    try:
+        for item in items:
+            batch.append(item)
+            if len(batch) == size:
+                yield batch
+                batch = []
+    except SimhashError:
+        yield batch
+        raise
+    yield batch
+
+
+def _texts_of(archive: Documents, ids: set[str]) -> dict[str, str | None]:
+    fields = archive.info().rule.text_fields
+    return {id: text_or_none(source, fields) for id, source in archive.fetch(ids, fields=fields).items()}
+
+
+def _copy_in(store: str, nearest: Match, text: str | None) -> Copy:
+    similarity = 1.0 if nearest.exact else nearest.similarity
+    return Copy(nearest.id, store, nearest.exact, similarity, nearest.distance, text)

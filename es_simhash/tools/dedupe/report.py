@@ -1,0 +1,66 @@
+"""What a dedupe leaves out, as a page on which a person can check it: each document beside its original."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from es_simhash import Row
+from es_simhash.cli.stored import is_store
+from es_simhash.tools.report.groups import Groups
+from es_simhash.tools.report.page import page, write_page
+from es_simhash.tools.report.review import COMPARED, Review
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from es_simhash import DuplicateRule, Fingerprinter
+    from es_simhash.tools.dedupe.copies import Copy, Item
+    from es_simhash.tools.report.page import Language
+
+GROUPS = 100
+"""The most groups on the page, the largest ones."""
+
+
+class CopiesReport:
+    """Collects documents and their originals for a page. A document is named by its id and its place."""
+
+    def __init__(self) -> None:
+        self._rows: list[Row] = []
+        self._texts: dict[str, str] = {}
+        self._near: Counter[str] = Counter()
+        """Copies by their original: the texts of the first ones are kept."""
+
+    def note(self, item: Item, copy: Copy | None) -> None:
+        """Take a document that stays or is left out."""
+        name = _name(item.id, item.place)
+        if copy is None:
+            self._rows.append(Row(name, None, name))
+            return
+        head = _name(copy.id, copy.place)
+        if is_store(copy.place) and head not in self._texts:
+            self._rows.append(Row(head, None, head))
+        self._rows.append(Row(name, None, head if copy.exact else name, duplicate_of=head))
+        self._texts.setdefault(head, copy.text or "")
+        self._near[head] += not copy.exact
+        if not copy.exact and item.text is not None and self._near[head] <= COMPARED:
+            self._texts[name] = item.text
+
+    def write(self, path: str, names: str, rule: DuplicateRule, fingerprinter: Fingerprinter, lang: Language) -> None:
+        """Write the page.
+
+        :param names: of the files.
+        :raises InputError: if the file cannot be written.
+        """
+        with closing(Groups(self._rows)) as groups:
+            review = Review(replace(rule, text_field="text"), fingerprinter, groups, self._sources)
+            write_page(page(review, (), names, GROUPS, lang), path)
+
+    def _sources(self, ids: Iterable[str], fields: Sequence[str]) -> dict[str, dict[str, Any]]:
+        return {id: {"text": self._texts[id]} for id in ids if id in self._texts}
+
+
+def _name(id: Any, place: str) -> str:
+    return place if id is None else f"{id}, {place}"
