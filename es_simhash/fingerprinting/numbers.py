@@ -19,11 +19,11 @@ _TELEPHONE = 9
 _DIGITS = dict(
     zip("零〇○一二三四五六七八九两壹贰叁肆伍陆柒捌玖兩", (0, 0, 0, *range(1, 10), 2, *range(1, 10), 2), strict=True)
 )
-_TENS = {"廿": 20, "卅": 30}
-_UNITS = {"十": 10, "百": 100, "千": 1_000, "拾": 10, "佰": 100, "仟": 1_000}
-_MYRIADS = {"万": 10**4, "亿": 10**8, "萬": 10**4, "億": 10**8}
-_SIZES = _UNITS | _MYRIADS
-CHINESE = "".join((*_DIGITS, *_TENS, *_UNITS, *_MYRIADS))
+_UNITS = {"亿": 10**8, "億": 10**8, "万": 10**4, "萬": 10**4}
+_UNITS |= {"千": 1_000, "仟": 1_000, "百": 100, "佰": 100, "十": 10, "拾": 10}
+"""The units, the largest first."""
+CHINESE_DIGITS = "".join(_DIGITS)
+CHINESE = f"{CHINESE_DIGITS}{''.join(_UNITS)}廿卅"
 """The characters of Chinese numerals."""
 RAISED = "\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2079\u2080-\u2089\u2150-\u215f\u2189"
 """Superscripts, subscripts and fractions, as a class of a regular expression."""
@@ -82,67 +82,52 @@ def _plain(digits: str, sizes: str) -> str:
         return "/".join(".".join(p.lstrip("0") or "0" for p in part.split(".")) for part in digits.split("/")) + sizes
     value = Decimal(digits)
     for size in sizes:
-        value *= _SIZES[size]
+        value *= _UNITS[size]
     plain = f"{value:f}"
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
 
 
-def chinese_value(run: str, share: str = "", decimals: str = "") -> str | None:
+def chinese_value(
+    run: str | None, parts: str | None = None, share: str | None = None, decimals: str | None = None
+) -> str | None:
     """Return the value of Chinese numerals; None if they are none, such as 万一.
 
-    >>> chinese_value("一百二"), chinese_value("三", share="一"), chinese_value("三", decimals="五亿")
+    >>> chinese_value("一百二"), chinese_value(None, "三", "一"), chinese_value("三", decimals="五亿")
     ('120', '1/3', '350000000')
     >>> chinese_value("万一")
 
-    :param share: the numerals behind 分之.
-    :param decimals: the numerals behind 点.
+    :param run: the numerals.
+    :param parts: of a fraction, the numerals before 分之.
+    :param share: those behind 分之.
+    :param decimals: the numerals behind 点: digits, perhaps with a unit.
     """
-    if run in _SIZES and run not in "十拾" and not share:
+    value = _value(run or share or "")
+    if value is None:
         return None
     if decimals:
-        digits, sizes = re.fullmatch(r"(.*?)([百千万亿]*)", decimals).groups()  # type: ignore[union-attr]
-        whole = _value(run)
-        if whole is None or not digits or any(digit not in _DIGITS for digit in digits):
-            return None
-        return _plain(f"{whole}.{''.join(str(_DIGITS[digit]) for digit in digits)}", sizes)
-    value = _value(share or run)
-    if value is None or not share:
-        return None if value is None else str(value)
-    if run in ("百", "千"):
-        return f"{value}{'%' if run == '百' else '‰'}"
-    whole = _value(run)
-    return None if whole is None else f"{value}/{whole}"
+        digits = decimals.rstrip("".join(_UNITS))
+        return _plain(f"{value}.{''.join(str(_DIGITS[digit]) for digit in digits)}", decimals[len(digits) :])
+    if parts in ("百", "千"):
+        return f"{value}{'%' if parts == '百' else '‰'}"
+    whole = _value(parts) if parts else None
+    return str(value) if not parts else None if whole is None else f"{value}/{whole}"
 
 
 def _value(run: str) -> int | None:
     """Return the value of Chinese numerals, or None: 二〇二四 digit by digit, others by their units."""
     if len(run) > _LONGEST:
         return None
-    if all(digit in _DIGITS for digit in run):
-        return int("".join(str(_DIGITS[digit]) for digit in run))
-    total = section = 0
-    digit: int | None = None  # the digit that waits for its unit
-    last = 0  # the last unit, which a digit at the end may leave out: 一百二 is 120
-    for character in run:
-        if character in _DIGITS:
-            if digit:
-                return None  # two digits without a unit between them
-            digit = _DIGITS[character]
-            last = 0 if digit == 0 else last
-        elif character in _TENS:
-            section, digit, last = section + _TENS[character], None, 10
-        elif character in _UNITS:
-            unit = _UNITS[character]
-            if not digit and unit != 10:
-                return None  # 百姓, 千万: no digit before it
-            section, digit, last = section + (digit or 1) * unit, None, unit
-        else:
-            section += digit or 0
-            if not section:
-                if not total:
-                    return None  # 万一
-                section, total = total, 0  # 一万亿
-            total, section, digit, last = total + section * _MYRIADS[character], 0, None, _MYRIADS[character]
-    if digit:
-        section += digit * (last // 10 if last >= 100 else 1)
-    return total + section
+    run = run.replace("廿", "二十").replace("卅", "三十")
+    unit = next((unit for unit in _UNITS if unit in run), None)
+    if unit is None:
+        return int("".join(str(_DIGITS[digit]) for digit in run)) if run else None
+    before, _, after = run.rpartition(unit)
+    size = _UNITS[unit]
+    if size < 10**4 and len(before.lstrip("零〇○")) > 1:
+        return None  # 两三百
+    above = 1 if size == 10 and not before else _value(before)
+    if len(after) == 1 and size > 10:
+        below: int | None = _DIGITS[after] * size // 10 if after in _DIGITS else 10  # 一百二 is 120
+    else:
+        below = _value(after) if after else 0
+    return None if above is None or below is None or below >= size else above * size + below

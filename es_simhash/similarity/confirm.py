@@ -18,9 +18,10 @@ from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import compared_characters, digest
 from es_simhash.fingerprinting.shingles import distinct, in_common_with_each, shingle_numbers, shingles_of_texts
 from es_simhash.search.keys import SHORT, text_keys
-from es_simhash.similarity.differences import Reading, differences
+from es_simhash.similarity.differences import differences
 from es_simhash.similarity.edits import levenshtein, may_be_similar
 from es_simhash.similarity.measures import check_measure, containment, cosine, jaccard
+from es_simhash.similarity.reading import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -13,7 +13,8 @@ from tqdm import tqdm
 from es_simhash.fingerprinting.normalisation import compared_characters, normalise, word_characters
 from es_simhash.fingerprinting.shingles import distinct as distinct_numbers
 from es_simhash.fingerprinting.shingles import shingle_numbers
-from es_simhash.similarity.differences import Reading, differences
+from es_simhash.similarity.differences import differences
+from es_simhash.similarity.reading import Reading
 
 
 def shingles_of(words):

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from es_simhash import compare
 from es_simhash.fingerprinting.normalisation import compared_characters, normalise
-from es_simhash.similarity.differences import Differences, Reading, differences
+from es_simhash.similarity.differences import Differences, differences
+from es_simhash.similarity.reading import Reading
 
 PIECES = [
     *("停水", "通知", "，", " ", "三", "3", "-3", "5月", "1,200", "上调", "下调", "不", "可以", "C++", "C#", "周日"),
@@ -78,6 +79,8 @@ def test_what_was_only_added_is_no_contradiction(text: str, added: str) -> None:
         ("turn it on", "turn it off"),
         ("it is safe", "it is not safe"),
         ("on Monday", "on Tuesday"),
+        ("creates a key", "deletes a key"),
+        ("registered keys", "unregistered keys"),
         ("월요일", "화요일"),
         ("月曜日", "火曜日"),
     ],
@@ -108,6 +111,8 @@ def test_these_contradict(a: str, b: str) -> None:
         ("10:31:22 停水", "11:02:05 停水"),
         ("see 12 views", "see 98 views"),
         ("停水", "停水 10:31:22"),
+        ("更新时间：2026-10-08 10:31 停水", "更新时间：2026-10-09 7:05 停水"),
+        ("刷新 10:31 停水", "刷新 10:32 停水"),
     ],
 )
 def test_these_do_not(a: str, b: str) -> None:

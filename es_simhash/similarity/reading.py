@@ -1,0 +1,135 @@
+"""The tokens of a text that are aligned with those of another one (``differences.py``).
+
+A token is a number (``fingerprinting/numbers.py`` reads them), a sign, a word, or a character of a script without
+spaces. Counters (阅读 10234), clocks with seconds and times of an update (更新时间 10:31) change by themselves. They
+are left out in texts of ``LONG_ENOUGH`` word characters.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from es_simhash.fingerprinting.normalisation import without_links
+from es_simhash.fingerprinting.numbers import (
+    CHINESE,
+    CHINESE_DIGITS,
+    RAISED,
+    WORDS,
+    arabic_values,
+    chinese_value,
+    raised_value,
+)
+
+LONG_ENOUGH = 60
+"""Word characters of the shortest text in which counters and clocks do not count."""
+OPPOSITES = [
+    line.split() for line in Path(__file__).with_name("opposites.txt").read_text(encoding="utf-8").splitlines()
+]
+"""Terms that exclude each other, in groups."""
+_LONG = [term for terms in OPPOSITES for term in terms if len(term) > 1 and term[0] > "\u3040"]
+"""Terms of several characters, in a script without spaces."""
+
+_COUNTED = "阅读|浏览|点击|评论|点赞|转发|分享|收藏|播放|访问|围观|人气|热度|views?|reads?|comments?|likes?|shares?"
+_MEASURES = "个本部页篇章遍年月日天分小秒项种位名人户家套份万千百余多元%‰"
+_SIZE = r"[0-9][0-9,.]*[万亿kw]?\+?"
+_DAY = "[0-9]{4}[-/.年][0-9]{1,2}[-/.月][0-9]{1,2}日?"
+_CHANGES = re.compile(
+    rf"(?:{_COUNTED})(?:量|数|次数)?[ :(]*{_SIZE}(?![0-9.,]|[{_MEASURES}])[次)]*"
+    rf"|(?<![0-9]){_SIZE} ?(?:次|人)?(?:{_COUNTED})(?![a-z])(?:量|数)?"
+    rf"|(?:更新|发布|刷新)(?:时间|日期|于)?[ :]*(?:{_DAY} ?)?[0-9]{{1,2}}:[0-9]{{2}}(?![0-9:])"
+    r"|[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
+)
+_DIGIT = re.compile("[0-9]")
+_CLAUSE = re.compile("[^,。;!?]+[,。;!?]*|[,。;!?]+")
+_NO_NEGATIONS = "不[仅但过断论管久少错同]|非常|非洲|无论|无锡|未来|未必"
+_SLOW = "".join({term[0] for term in _LONG}) + CHINESE + "周星礼不非无未"
+"""Characters at which something longer than a character may begin."""
+_LATIN = "a-z\u00df-\u024f\u0370-\u03ff\u0400-\u052f\u0590-\u08ff\u0900-\u0965\u0970-\u0dff"
+_TOKEN = re.compile(
+    rf"(?P<character>(?![{_SLOW}])[\u3400-\u9fff])"  # most characters: seen at once
+    rf"|(?P<term>{_NO_NEGATIONS}|{'|'.join(_LONG)})"
+    rf"|(?P<sign>(?<![0-9{_LATIN})])[+\-\u2212\u2013])?"
+    r"(?P<digits>\d{1,3}(?:[ ,]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:[.,:/-]\d+)*)"
+    rf"(?P<raised>[{RAISED}]*)(?P<sizes>[百千万亿]*)(?: ?(?P<percent>[%‰]))?"
+    rf"|(?P<alone>[{RAISED}\u2460-\u2473\u2776-\u277f])"
+    rf"|(?:(?P<parts>[{CHINESE}]+)分之)(?P<share>[{CHINESE}]+)"
+    rf"|(?P<chinese>[{CHINESE}]+)(?:点(?P<decimals>[{CHINESE_DIGITS}]+[百千万亿]*(?![{CHINESE}])))?"
+    rf"|(?P<weekday>(?:周|星期|礼拜)[日天])"
+    rf"|(?P<word>[{_LATIN}]+(?:'[{_LATIN}]+)*(?:\++|(?<![{_LATIN}]{{2}})#|-(?![\w \n]|$)|-(?=[\u3400-\u9fff]))?)"
+    r"|(?P<symbol>[<>\u2264\u2265=\u2260]=?|[+*\u00d7\u00f7\u00b1\u221a\u2713\u2714\u2717\u2718\u25cb]"
+    r"|(?<=\()-(?=\))|(?<= )-(?= ))"
+    r"|(?P<other>\w)"
+)
+
+
+_PLAIN = frozenset({"character", "term", "word", "symbol", "other"})
+_ANY_NUMBER = re.compile(rf"\d+(?:[.,]\d+)*|[{CHINESE}]+")
+
+
+class Token(NamedTuple):
+    """A token of a text.
+
+    :param kind: n for a number, s for a sign, w for a word or a character.
+    :param value: what is compared.
+    :param written: as it stands in the text.
+    """
+
+    kind: str
+    value: str
+    written: str
+
+
+class Reading:
+    """A normalised text, cut into clauses.
+
+    :param length: its word characters.
+    """
+
+    def __init__(self, normalised: str, length: int) -> None:
+        self.length = length
+        self._normalised = normalised
+
+    @cached_property
+    def clauses(self) -> list[str]:
+        """The clauses, in order, without links."""
+        return _CLAUSE.findall(without_links(self._normalised))
+
+    @cached_property
+    def count_of_numbers(self) -> int:
+        """About how many numbers the text has."""
+        return len(_ANY_NUMBER.findall(self._normalised))
+
+    def read(self, start: int = 0, end: int | None = None) -> list[Token]:
+        """Return the tokens of some clauses. In a long text they are without counters and clocks."""
+        text = "".join(self.clauses[start:end])
+        if self.length >= LONG_ENOUGH and _DIGIT.search(text):
+            text = _CHANGES.sub(" ", text)
+        found: list[Token] = []
+        for match in _TOKEN.finditer(text):
+            if match.lastgroup in _PLAIN:
+                found.append(_token(match.lastgroup, match[0]))
+            else:
+                found += _number_tokens(match)
+        return found
+
+
+@lru_cache(65_536)
+def _token(kind: str, written: str) -> Token:
+    if kind == "word" and written in WORDS:
+        return Token("n", WORDS[written], written)
+    return Token("s" if kind == "symbol" else "w", written, written)
+
+
+def _number_tokens(match: re.Match[str]) -> list[Token]:
+    written = match[0]
+    if match["digits"]:
+        values = arabic_values(*match.group("sign", "digits", "raised", "sizes", "percent"))
+        return [Token("n", value, value if len(values) > 1 else written) for value in values]
+    if match["alone"]:
+        value: str | None = raised_value(written)
+    else:
+        value = "7" if match["weekday"] else chinese_value(*match.group("chinese", "parts", "share", "decimals"))
+    return [_token("character", part) for part in written] if value is None else [Token("n", value, written)]
