@@ -75,6 +75,6 @@ def backfill(
         with Progress(None, quiet=quiet) as progress:
             total = 0 if progress.disable else documents.store.count(filter, missing=None if again else True)
             printer = OutcomePrinter(documents.name, as_json, progress, quiet=quiet)
-            print_outcomes(outcomes, printer, lambda _: progress.reach(printer.counts.total() + 1, total))
+            print_outcomes(outcomes, printer, lambda _: progress.reach(printer.counts.total + 1, total))
     interruptible.exit_if_interrupted()
-    exit_unless_all_done(printer.not_taken, printer.counts.total())
+    exit_unless_all_done(printer.counts.not_taken, printer.counts.total)

@@ -148,6 +148,6 @@ def ingest(
         echo(f"es-simhash: {stopped}", err=True)
         sys.exit(STOPPED_AT_DUPLICATE)
     interruptible.exit_if_interrupted()
-    if not printer.counts and resume is None:
+    if not printer.counts.total and resume is None:
         raise InputError(f"no documents in {source.names}: give one JSON object per line")
-    exit_unless_all_done(printer.not_taken, printer.counts.total())
+    exit_unless_all_done(printer.counts.not_taken, printer.counts.total)

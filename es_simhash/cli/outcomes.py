@@ -3,43 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from es_simhash.cli.output import count_of, echo, nearness, print_json
+from es_simhash.decide.outcome import OUTCOMES, Counts
 from es_simhash.errors import SimhashError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable
 
     from tqdm import tqdm
 
     from es_simhash import Outcome
 
 _COUNT_LABELS = {
-    "new": "new",
-    "updated": "updated",
-    "unchanged": "unchanged",
     "kept": "kept as stored",
     "exact_duplicate": "exact duplicates",
     "near_duplicate": "near-duplicates",
-    "rejected": "rejected",
-    "failed": "failed",
 }
+"""Of an outcome that is counted by another name."""
 _OUTCOME_LABELS = {
     "exact_duplicate": "exact duplicate of",
     "near_duplicate": "near-duplicate of",
     "updated": "updated, now a duplicate of",
 }
-
-
-class Outcomes(Protocol):
-    """The outcomes of a run, which ends when they are closed."""
-
-    def __iter__(self) -> Iterator[Outcome]: ...
-
-    def close(self) -> None: ...
 
 
 class OutcomePrinter:
@@ -54,24 +42,16 @@ class OutcomePrinter:
     """
 
     def __init__(self, store: str, as_json: bool, progress: tqdm[Any], *, quiet: bool = False) -> None:
-        self.counts: Counter[str] = Counter()
-        """How many documents had each outcome."""
+        self.counts = Counts()
         self._store = store
         self._as_json = as_json
         self._quiet = quiet
         self._progress = progress
-        self._without_fingerprint = 0
         self._started = time.monotonic()
-
-    @property
-    def not_taken(self) -> int:
-        """How many documents were rejected or failed."""
-        return self.counts["rejected"] + self.counts["failed"]
 
     def show(self, outcome: Outcome) -> None:
         """Count one outcome, and print it."""
-        self.counts[outcome.outcome] += 1
-        self._without_fingerprint += outcome.stored and not outcome.fingerprinted
+        self.counts.add(outcome)
         if self._as_json and not self._quiet:
             print_json(outcome.to_dict())
         elif outcome.reason is not None:
@@ -87,21 +67,21 @@ class OutcomePrinter:
     def show_counts(self) -> None:
         """Print how many documents had each outcome."""
         self._progress.clear()
-        total = self.counts.total()
         if self._as_json:
-            counts = {name: self.counts[name] for name in _COUNT_LABELS}
-            print_json({"total": total, **counts, "without_fingerprint": self._without_fingerprint})
+            print_json(self.counts.to_dict())
             return
-        labelled = [(label, self.counts[name]) for name, label in _COUNT_LABELS.items()]
-        echo_counts(labelled, total, time.monotonic() - self._started, store=self._store)
-        if self._without_fingerprint:
+        labelled = [(_COUNT_LABELS.get(name, name), self.counts.outcomes[name]) for name in OUTCOMES]
+        echo_counts(labelled, self.counts.total, time.monotonic() - self._started, store=self._store)
+        if self.counts.without_fingerprint:
             echo(
-                f"{self._without_fingerprint:,} stored without a fingerprint (text too short): the rule fingerprint "
-                "finds only exact duplicates of them"
+                f"{self.counts.without_fingerprint:,} stored without a fingerprint (text too short): the rule "
+                "fingerprint finds only exact duplicates of them"
             )
 
 
-def print_outcomes(outcomes: Outcomes, printer: OutcomePrinter, note: Callable[[Outcome], object]) -> None:
+def print_outcomes(
+    outcomes: Generator[Outcome, None, None], printer: OutcomePrinter, note: Callable[[Outcome], object]
+) -> None:
     """Print the outcomes of a run, then the counts. They are also printed before an error is raised.
 
     :param outcomes: is closed at the end.
@@ -113,7 +93,7 @@ def print_outcomes(outcomes: Outcomes, printer: OutcomePrinter, note: Callable[[
                 note(outcome)
                 printer.show(outcome)
         except (SimhashError, KeyboardInterrupt):
-            if printer.counts:  # without any counts the error message is enough
+            if printer.counts.total:  # without any counts the error message is enough
                 printer.show_counts()
             raise
         printer.show_counts()

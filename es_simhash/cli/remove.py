@@ -8,12 +8,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
-from tqdm import tqdm
 
 from es_simhash import Duplicate, InputError
 from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.options import json_object, json_option, open_documents, parsed_by, store_options
 from es_simhash.cli.output import count_of, echo, nearness, print_json
+from es_simhash.cli.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from es_simhash import Documents
     from es_simhash.cli.options import StoreOptions
+
+SHOWN = 10
+"""Duplicates that are shown before the question. --dry-run shows all of them."""
 
 
 @click.command()
@@ -131,16 +134,17 @@ def _fields_of(clause: Any) -> Iterator[str]:
 
 def _remove_duplicates(documents: Documents, save: str | None, yes: bool, as_json: bool) -> int:
     """Find all duplicates, and remove them unless the person says no. Return how many were removed."""
-    # All must be found before the first is removed.
-    found = list(tqdm(documents.duplicates(), unit=" duplicates found", disable=None, leave=False))
-    if not yes:
-        question = f"Remove {count_of(len(found), 'document')}? (--dry-run shows them)"
-        if found and not click.confirm(question):
+    found = []
+    with Progress(None, "duplicates found") as progress:  # all of them, before the first is removed
+        for duplicate in documents.duplicates():
+            found.append(duplicate)
+            progress.done()
+    if found and not yes:
+        for duplicate in found[:SHOWN]:
+            echo(_line(duplicate))
+        if not click.confirm(f"Remove {count_of(len(found), 'document')}? (--dry-run shows all)"):
             return 0
-    if not found:
-        return 0
-    progress = tqdm(found, unit=" duplicates", disable=None, leave=False)
-    removed = documents.remove_duplicates(progress, save=save)
+    removed = documents.remove_duplicates(found, save=save)
     if removed < len(found) and not as_json:
         changed = count_of(len(found) - removed, "document")
         echo(f"kept {changed} that changed in the meantime: run the command again", err=True)

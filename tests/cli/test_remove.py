@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from es_simhash import Documents
-from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash, line
+from tests.cli import COMMAND, HARVEST, STORM, STORM_NEAR, complaint, environment, es_simhash, line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,6 +86,20 @@ def test_duplicates_are_shown_and_removed_and_come_back(folder: Path) -> None:
     assert links(folder) == {"a": None, "d": None}
     assert es_simhash("ingest s.jsonl --workers 0", cwd=folder).code == 0
     assert links(folder) == before
+
+
+@pytest.mark.parametrize(("answer", "left"), [(b"n\n", "abcd"), (b"y\n", "ad")])
+def test_a_person_sees_the_duplicates_before_the_question(folder: Path, answer: bytes, left: str) -> None:
+    person, terminal = os.openpty()
+    command = [*COMMAND, "remove", "--duplicates"]
+    os.write(person, answer)
+    done = subprocess.run(command, stdin=terminal, capture_output=True, cwd=folder, env=environment(), timeout=60)
+    os.close(terminal)
+    os.close(person)
+    before, _, after = done.stdout.decode().partition("Remove 2 documents?")
+    assert sorted(before.splitlines()) == ["b  near-duplicate of a, similarity 0.986", "c  exact duplicate of a"]
+    assert f"removed {4 - len(left)} documents" in after
+    assert sorted(links(folder)) == list(left)
 
 
 def test_what_is_removed_is_saved_in_a_new_file_only(folder: Path) -> None:

@@ -11,9 +11,9 @@ import click
 from es_simhash import InputError, SimhashError, StoreUnavailable
 from es_simhash.cli.exits import SOME_NOT_DONE, exit_unless_all_done
 from es_simhash.cli.interrupt import Interruptible
-from es_simhash.cli.options import encoding_option, format_option, json_option, open_seen, store_options
+from es_simhash.cli.options import open_seen
 from es_simhash.cli.output import count_of, echo, print_json
-from es_simhash.cli.seen.lines import by_user, each_batch, report_failed, report_rejected, source_of, user_option
+from es_simhash.cli.seen.lines import by_user, each_batch, items_or_lines, report_failed, report_rejected, source_of
 from es_simhash.seen.changes import SeenReport
 
 if TYPE_CHECKING:
@@ -30,12 +30,7 @@ BATCH_LINES = 5_000
 
 
 @click.command()
-@click.argument("arguments", metavar="[ITEM…|FILE…|-]", nargs=-1)
-@user_option
-@format_option
-@encoding_option
-@json_option
-@store_options
+@items_or_lines
 def add(
     arguments: tuple[str, ...],
     user: str | None,
@@ -62,12 +57,7 @@ def add(
 
 
 @click.command()
-@click.argument("arguments", metavar="[ITEM…|FILE…|-]", nargs=-1)
-@user_option
-@format_option
-@encoding_option
-@json_option
-@store_options
+@items_or_lines
 def forget(
     arguments: tuple[str, ...],
     user: str | None,

@@ -12,6 +12,7 @@ from es_simhash import InputError
 from es_simhash.bloom.items import hash_item
 from es_simhash.bloom.seen import user_id
 from es_simhash.cli.input import Input, input_paths
+from es_simhash.cli.options import encoding_option, format_option, json_option, store_options
 from es_simhash.cli.output import echo, print_json
 from es_simhash.lines import parsed
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from es_simhash.bloom import Item
     from es_simhash.cli.interrupt import Interruptible
+    from es_simhash.cli.options import F
     from es_simhash.lines import Line
 
     Batch = dict[str, list[Item]]
@@ -27,7 +29,21 @@ if TYPE_CHECKING:
 BATCH_ITEMS = 50_000
 """A batch ends when it has this many items."""
 
-user_option = click.option("--user", metavar="USER", help="Id of one user. The arguments are then items, not files.")
+_OPTIONS = [
+    click.argument("arguments", metavar="[ITEM…|FILE…|-]", nargs=-1),
+    click.option("--user", metavar="USER", help="Id of one user. The arguments are then items, not files."),
+    format_option,
+    encoding_option,
+    json_option,
+    store_options,
+]
+
+
+def items_or_lines(command: F) -> F:
+    """Add the arguments of add, forget and unseen: the items of one user, or files with lines of users and items."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
 
 
 @dataclass(frozen=True)

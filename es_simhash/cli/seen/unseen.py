@@ -9,9 +9,9 @@ import click
 from es_simhash import FilterFormatError
 from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.interrupt import Interruptible
-from es_simhash.cli.options import encoding_option, format_option, json_option, open_seen, store_options
+from es_simhash.cli.options import open_seen
 from es_simhash.cli.output import echo, print_json
-from es_simhash.cli.seen.lines import by_user, each_batch, report_failed, report_rejected, source_of, user_option
+from es_simhash.cli.seen.lines import by_user, each_batch, items_or_lines, report_failed, report_rejected, source_of
 from es_simhash.seen.changes import USERS
 
 if TYPE_CHECKING:
@@ -27,12 +27,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("arguments", metavar="[ITEM…|FILE…|-]", nargs=-1)
-@user_option
-@format_option
-@encoding_option
-@json_option
-@store_options
+@items_or_lines
 def unseen(
     arguments: tuple[str, ...],
     user: str | None,

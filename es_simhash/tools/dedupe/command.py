@@ -118,6 +118,8 @@ def dedupe(
         decisions = Decisions(fingerprinter, chosen, archives, workers, texts=texts)
         progress = stack.enter_context(Input(inputs).progress(quiet=quiet))
         copies = None if duplicates is None else stack.enter_context(_opened(duplicates))
+        if report is not None:
+            _opened(report).close()  # it is written at the end
         interruptible = stack.enter_context(Interruptible())
 
         def items(files: Input, *, against: bool) -> Iterator[Item]:

@@ -171,6 +171,11 @@ def test_no_documents_are_an_error(tmp_path: Path) -> None:
     assert complaint(dedupe(tmp_path, data=b"")) == ("es-simhash: no documents in stdin: give one JSON object per line")
 
 
+@pytest.mark.parametrize("option", ["--duplicates", "--report"])
+def test_a_file_that_cannot_be_written_is_an_error_before_anything_is_printed(tmp_path: Path, option: str) -> None:
+    assert "cannot write none/file: No such file" in complaint(dedupe(tmp_path, option, "none/file"))
+
+
 def test_the_output_is_no_input(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(NEWS)
     with open(tmp_path / "news.jsonl", "ab") as out:
