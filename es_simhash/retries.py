@@ -1,15 +1,16 @@
-"""How long to wait between two attempts of a request, and how a call is cancelled."""
+"""How long a call may take, how long to wait between two attempts of a request, and how a call is cancelled."""
 
 from __future__ import annotations
 
 import random
 import threading
 import time
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 T = TypeVar("T")
 
@@ -22,9 +23,13 @@ class Cancelled(BaseException):
 
 
 class Call:
-    """A call that a thread runs, and that another thread may cancel."""
+    """A call that a thread runs, and that another thread may cancel.
+
+    :ivar asked: when it was asked for. Its time to wait for a thread is a part of its deadline.
+    """
 
     def __init__(self) -> None:
+        self.asked = time.monotonic()
         self._cancelled = threading.Event()
         self._parts: list[Call] = []
 
@@ -85,6 +90,27 @@ def pause(seconds: float) -> None:
         raise Cancelled
 
 
+_end: ContextVar[float | None] = ContextVar("es_simhash_end", default=None)
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Let all requests in this block end with the call, some seconds after it was asked for. 0 is no limit."""
+    call = _running.get()
+    asked = time.monotonic() if call is None else call.asked
+    token = _end.set(asked + seconds if seconds else None)
+    try:
+        yield
+    finally:
+        _end.reset(token)
+
+
+def end_after(seconds: float) -> float:
+    """Return the time that is some seconds away, or the end of the running call if that is earlier."""
+    end, own = _end.get(), time.monotonic() + seconds
+    return own if end is None else min(own, end)
+
+
 class Waits:
     """The waits between attempts, until a deadline.
 
@@ -92,7 +118,7 @@ class Waits:
     fail at the same moment do not retry at the same moment. This is the "full jitter" of M. Brooker, "Exponential
     Backoff And Jitter", AWS Architecture Blog, 2015. The defaults suit a server that is busy or unavailable.
 
-    :param deadline: seconds from the first wait. There is no wait if it is 0 or less.
+    :param deadline: seconds from the first wait. There is no wait if it is 0 or less, or if the running call ends.
     :param first: maximum of the first wait in seconds.
     :param longest: maximum of every wait in seconds.
     """
@@ -109,15 +135,15 @@ class Waits:
         return cls(deadline, first=0.01, longest=0.5)
 
     def wait(self) -> bool:
-        """Wait. Return False at once if the deadline is over.
+        """Wait. Return False if the deadline is over then.
 
         :raises Cancelled: at once when the running call is cancelled.
         """
         now = time.monotonic()
         if self._end is None:
-            self._end = now + self._deadline
+            self._end = end_after(self._deadline)
         if (left := self._end - now) <= 0:
             return False
         pause(min(random.uniform(0, self._maximum), left))
         self._maximum = min(2 * self._maximum, self._longest)
-        return True
+        return time.monotonic() < self._end

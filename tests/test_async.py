@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, DuplicateRule, SeenItems
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, StoreUnavailable
 from es_simhash.retries import check_not_cancelled
 from es_simhash.store.memory_store import MemoryStore
 
@@ -249,6 +249,27 @@ def test_a_hundred_calls_at_once_are_answered_and_one_of_ten_equal_adds_is_new(n
     found, outcomes = asyncio.run(main())
     assert found == [10] * 100
     assert [outcomes[start : start + 10].count("exact_duplicate") for start in range(0, 100, 10)] == [9] * 10
+
+
+def test_under_overload_the_calls_that_no_thread_begins_in_time_are_refused_and_the_others_are_answered() -> None:
+    store = Slow()
+    with Documents(store) as documents:
+        documents.setup()
+
+    async def main() -> tuple[list[Any], float]:
+        async with AsyncDocuments(store, deadline=2, threads=2) as documents:
+            await documents.info()
+            began = time.monotonic()
+            calls = (documents.similar(TEXT) for _ in range(100))
+            answers = await asyncio.gather(*calls, return_exceptions=True)
+            return answers, time.monotonic() - began
+
+    answers, seconds = asyncio.run(main())
+    refused = [answer for answer in answers if isinstance(answer, StoreUnavailable)]
+    assert seconds < 2
+    assert 2 <= len(answers) - len(refused) <= 2 * 1 / 0.3 + 2
+    assert "no thread began this one within 1 s, a half of its deadline: try again later" in str(refused[0])
+    assert all(isinstance(answer, list | StoreUnavailable) for answer in answers)
 
 
 def test_other_tasks_go_on_while_a_call_computes() -> None:

@@ -62,7 +62,7 @@ api_key_option = click.option(
     "--api-key", metavar="KEY", help="API key for Elasticsearch.  [default: $ELASTIC_API_KEY]"
 )
 ca_certs_option = click.option("--ca-certs", metavar="FILE", help="Certificates that the server's is checked with.")
-_STORE_OPTIONS = [
+_ADDRESS_OPTIONS = [
     click.option(
         "--store",
         metavar="URL",
@@ -71,20 +71,25 @@ _STORE_OPTIONS = [
     ),
     api_key_option,
     ca_certs_option,
-    click.option(
-        "--deadline",
-        metavar="SECONDS",
-        type=float,
-        help=f"How long to retry.  [default: {DEADLINE:g}; seen items {SEEN_DEADLINE:g}]",
-    ),
 ]
+_deadline_option = click.option(
+    "--deadline",
+    metavar="SECONDS",
+    type=float,
+    help=f"How long to retry.  [default: {DEADLINE:g}; seen items {SEEN_DEADLINE:g}]",
+)
+
+
+def address_options(command: F) -> F:
+    """Add ``--store`` and the credentials to a command."""
+    for option in reversed(_ADDRESS_OPTIONS):
+        command = option(command)
+    return command
 
 
 def store_options(command: F) -> F:
     """Add ``--store`` and the options of the connection to a command: its keywords are :class:`StoreOptions`."""
-    for option in reversed(_STORE_OPTIONS):
-        command = option(command)
-    return command
+    return address_options(_deadline_option(command))
 
 
 def client_options(options: StoreOptions) -> dict[str, Any]:

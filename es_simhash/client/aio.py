@@ -2,7 +2,10 @@
 
 A method is awaited, or iterated by ``async for``. A thread runs the sync method, with the context variables of the
 caller. If the awaiting task is cancelled, it ends at once, and the thread sends no further request. A write whose
-request is under way may still be done; so may an ``add`` that is written together with those of other tasks.
+request is under way may still be done.
+
+The time for which a call waits for a thread is a part of its deadline. A call that no thread begins within a half of it
+is refused, so that the calls that are begun have the other half for their requests.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, ove
 
 from es_simhash.client.documents import Documents, never
 from es_simhash.client.seen import ROUNDS, SeenItems
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, StoreUnavailable
 from es_simhash.retries import DEADLINE, Call, check_not_cancelled
 from es_simhash.seen.changes import SEEN_DEADLINE
 
@@ -69,10 +72,11 @@ class _InThreads(Generic[Client]):
     :param threads: the most calls that run at the same time. Further calls wait.
     """
 
-    def __init__(self, client: Client, threads: int) -> None:
+    def __init__(self, client: Client, threads: int, deadline: float) -> None:
         if type(threads) is not int or threads < 1:
             raise InputError(f"threads is {threads!r}: use a whole number from 1")
         self._client: Client = client
+        self._turn = min(deadline or DEADLINE, DEADLINE) / 2  # seconds within which a thread begins a call
         self._pool = ThreadPoolExecutor(threads, "es-simhash")
         # Calls that wait for code of the caller, which may wait for other calls of this object.
         self._waiting_pool = ThreadPoolExecutor(threads, "es-simhash-waiting")
@@ -102,12 +106,31 @@ class _InThreads(Generic[Client]):
         return await self._result(self._pool, partial(method, *args, **kwargs))
 
     async def _result(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+        """Do some work in a thread.
+
+        :raises StoreUnavailable: if no thread begins it within a half of the deadline.
+        """
         call = Call()
+        future = _start(pool, call, work)
+        refused = False
+
+        def refuse() -> None:
+            nonlocal refused
+            refused = future.cancel()  # it cancels only what no thread has begun
+
+        timer = asyncio.get_running_loop().call_later(self._turn, refuse)
         try:
-            return await asyncio.wrap_future(_start(pool, call, work))
+            return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
+            if refused:
+                raise StoreUnavailable(
+                    f"too many calls of {self.name} wait: no thread began this one within {self._turn:g} s, a half of "
+                    "its deadline: try again later, or use more processes"
+                ) from None
             call.cancel()
             raise
+        finally:
+            timer.cancel()
 
     async def _iterate(self, results: Generator[T, None, None], *, waits: bool = False) -> AsyncGenerator[T, None]:
         """Yield the results of a method with many of them. A thread takes some at a time.
@@ -133,7 +156,7 @@ class _InThreads(Generic[Client]):
                 taking.add_done_callback(lambda _: results.close())  # in the thread, when it has ended
             raise
         except GeneratorExit:
-            await self._run(results.close)
+            await asyncio.wrap_future(_start(pool, call, results.close))
             raise
 
 
@@ -211,7 +234,7 @@ class AsyncDocuments(_InThreads[Documents]):
             deadline=deadline,
             **client_options,
         )
-        super().__init__(documents, threads)
+        super().__init__(documents, threads, deadline)
 
     async def setup(
         self, rule: str | DuplicateRule | None = None, *, keys: bool | None = None, id_field: str | None = None
@@ -448,7 +471,7 @@ class AsyncSeenItems(_InThreads[SeenItems]):
             deadline=deadline,
             **client_options,
         )
-        super().__init__(seen, threads)
+        super().__init__(seen, threads, deadline)
 
     async def setup(self) -> str:
         """:meth:`es_simhash.SeenItems.setup`."""

@@ -38,7 +38,7 @@ from es_simhash.errors import DuplicateFound, InputError, StoreError, count_of, 
 from es_simhash.ingest.batches import Source, line_of, parts_by_id
 from es_simhash.ingest.reader import Reader
 from es_simhash.ingest.run import RunOptions, backfill, ingest
-from es_simhash.retries import DEADLINE, pause
+from es_simhash.retries import DEADLINE, end_after, limited, pause
 from es_simhash.similarity.rule import DuplicateRule, rule_of
 from es_simhash.similarity.text_fields import text_or_none
 from es_simhash.store.address import open_store
@@ -96,8 +96,9 @@ class Documents:
         leave ``scheme`` out to use it. Another one raises.
     :param segmenter: ``jieba`` or ``rjieba``. They give the same words. The default is the faster one installed.
     :param fingerprinter: a Fingerprinter with tables of your own, in place of ``scheme`` and ``segmenter``.
-    :param deadline: seconds for which each request is retried while the store is busy or away; 0 to raise at once. If
-        no host answers the very first request, it is not retried, because the address may be mistyped.
+    :param deadline: seconds for which each request is retried while the store is busy, away or does not answer; 0 to
+        raise at once. ``add``, ``similar``, ``similar_to`` and ``fetch`` end within these seconds as a whole. If no
+        host answers the very first request, it is not retried, because the address may be mistyped.
     :param client_options: for the official client: ``api_key``, ``ca_certs``, ``request_timeout``,
         ``sniff_on_node_failure``, …; for the OpenSearch client also ``http_auth``, …
     :raises InputError: if the address cannot be used; for a ``fingerprinter`` together with a ``scheme``. Nothing is
@@ -211,8 +212,9 @@ class Documents:
         :raises NotSetUp: if the index has no fingerprint fields.
         :raises StoreError: if the store fails for longer than the deadline. Add the document again then.
         """
-        add = self._adder(rule, id_field, on_duplicate, filter, refresh)
-        [outcome] = add([line_of(document, "the document")])
+        with limited(self._deadline):
+            add = self._adder(rule, id_field, on_duplicate, filter, refresh)
+            [outcome] = add([line_of(document, "the document")])
         return outcome
 
     def add_many(
@@ -508,16 +510,18 @@ class Documents:
         if fingerprint is None:
             if text is None:
                 raise InputError("there is nothing to look for: give a text, or fingerprint=…, or call similar_to(id)")
-            return self.similar_many([text], times=times, filter=filter, rule=rule)[0]
+            with limited(self._deadline):
+                return self.similar_many([text], times=times, filter=filter, rule=rule)[0]
         check_optional_filter(filter)
         if text is not None:
             raise InputError("both a text and a fingerprint are given: give one of them")
-        chosen = self._reader.rule(rule, text=False)
-        checked = checked_times(times, [""], chosen)
-        resolved = self._reader.resolve(chosen)
-        value, digest = checked_fingerprint(fingerprint, resolved.fingerprinter.scheme.bits)
-        row = Row("", value, digest or "", time=checked[0] if checked else None)
-        return similar_to_fingerprint(self._store, row, resolved, filter)
+        with limited(self._deadline):
+            chosen = self._reader.rule(rule, text=False)
+            checked = checked_times(times, [""], chosen)
+            resolved = self._reader.resolve(chosen)
+            value, digest = checked_fingerprint(fingerprint, resolved.fingerprinter.scheme.bits)
+            row = Row("", value, digest or "", time=checked[0] if checked else None)
+            return similar_to_fingerprint(self._store, row, resolved, filter)
 
     def similar_many(
         self,
@@ -546,7 +550,8 @@ class Documents:
         """
         check_optional_filter(filter)
         [checked] = checked_ids([id])
-        return similar_to_stored(self._store, checked, self._reader.resolve(self._reader.rule(rule)), filter)
+        with limited(self._deadline):
+            return similar_to_stored(self._store, checked, self._reader.resolve(self._reader.rule(rule)), filter)
 
     def near_query(self, near: str | Fingerprint | int, *, rule: str | DuplicateRule | None = None) -> NearQuery:
         """Return the clause for a search of your own in Elasticsearch, and what reads the hits.
@@ -607,10 +612,11 @@ class Documents:
             an object. ``"*"`` for the whole documents, as they were written.
         """
         checked, names = tuple(dict.fromkeys(checked_ids(ids))), checked_fields(fields)
-        self._reader.read()
-        if fields is None:
-            return {id: stored.row for id, stored in self._store.read(checked).items() if stored.row.digest}
-        return {id: stored.source or {} for id, stored in self._store.read(checked, names).items()}
+        with limited(self._deadline):
+            self._reader.read()
+            if fields is None:
+                return {id: stored.row for id, stored in self._store.read(checked).items() if stored.row.digest}
+            return {id: stored.source or {} for id, stored in self._store.read(checked, names).items()}
 
     @overload
     def export(
@@ -706,7 +712,7 @@ class Documents:
             self._store.refresh()
         if refresh != "wait_for":
             return
-        end = time.monotonic() + self._deadline
+        end = end_after(self._deadline)
         while ids and self._store.count({"ids": {"values": list(ids)}}) < len(self._store.read(ids)):
             if time.monotonic() >= end:
                 raise StoreError(

@@ -11,6 +11,7 @@ from es_simhash.bloom.seen import SeenConfig, user_id
 from es_simhash.client.arguments import checked_deadline
 from es_simhash.client.search_hits import hit_group, hit_id, hits_of
 from es_simhash.errors import InputError
+from es_simhash.retries import limited
 from es_simhash.seen import changes
 from es_simhash.seen.changes import SEEN_DEADLINE
 from es_simhash.seen.page import unseen_page
@@ -57,8 +58,8 @@ class SeenItems:
     :param generations: filters that are kept for a user. With more than one, ``rotate`` drops old items.
     :param period: seconds after which an add starts a new generation; 0: only ``rotate`` starts one. The store keeps
         these four numbers. Leave one out to use the store's own.
-    :param deadline: seconds for which a change is retried after version conflicts, and for which each
-        request is retried while the store is busy or away, as for Documents.
+    :param deadline: seconds for which a change is retried after version conflicts, and for which each request is
+        retried while the store is busy, away or does not answer. A call for one user ends within these seconds.
     :raises InputError: if the address or a number cannot be used. Nothing is sent before the first request.
     """
 
@@ -118,7 +119,8 @@ class SeenItems:
         :raises ConflictError: if other writers were faster until the deadline. Nothing was stored then.
         :raises InputError: for an item of another type. Nothing was stored then.
         """
-        return _single(self.add_many({user: items}))
+        with limited(self._deadline):
+            return _single(self.add_many({user: items}))
 
     def add_many(self, items: ByUser, *, anew: bool = False) -> SeenReport:
         """:meth:`add` for many users, by one read and one write for some hundred of them.
@@ -139,7 +141,8 @@ class SeenItems:
 
     def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:
         """Return the items that a user has certainly not seen, in their order. Call it with a page of candidates."""
-        [unseen] = self.unseen_many({user: items}).values()
+        with limited(self._deadline):
+            [unseen] = self.unseen_many({user: items}).values()
         return cast("list[I]", unseen)
 
     def unseen_many(self, items: ByUser) -> dict[str, list[Item]]:
@@ -160,7 +163,8 @@ class SeenItems:
         :returns: how many of them might have been seen.
         :raises InputError: if the list is full.
         """
-        return _single(self.forget_many({user: items}))
+        with limited(self._deadline):
+            return _single(self.forget_many({user: items}))
 
     def forget_many(self, items: ByUser) -> SeenReport:
         """:meth:`forget` for many users."""
@@ -182,7 +186,8 @@ class SeenItems:
     def stats(self, user: str | int) -> SeenStats:
         """Return figures of a user's Bloom filters. For an unknown user ``exists`` is False."""
         checked = user_id(user)
-        return changes.stats(self._store, self._config(), checked)
+        with limited(self._deadline):
+            return changes.stats(self._store, self._config(), checked)
 
     def clear(self, user: str | int) -> None:
         """Forget everything that a user has seen."""
@@ -191,7 +196,8 @@ class SeenItems:
             seen.clear()
             return int(seen.changed)
 
-        _single(self._change([user_id(user)], clear))
+        with limited(self._deadline):
+            _single(self._change([user_id(user)], clear))
 
     def remove(self, user: str | int) -> bool:
         """Remove the seen items from a user's document, and remove the document if it holds nothing else.
@@ -199,8 +205,9 @@ class SeenItems:
         :returns: whether there were any.
         """
         checked = user_id(user)
-        self._config()
-        return bool(changes.remove(self._store, [checked]))
+        with limited(self._deadline):
+            self._config()
+            return bool(changes.remove(self._store, [checked]))
 
     def _config(self, *, sets_up: bool = False) -> SeenConfig:
         """Return the store's configuration.

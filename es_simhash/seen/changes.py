@@ -7,7 +7,6 @@ length, until a deadline. An acknowledged add is never lost. A repeated add chan
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -152,17 +151,15 @@ def stats(store: Store, config: SeenConfig, user: str) -> SeenStats:
 def change(store: Store, config: SeenConfig, users: Iterable[str], change: Change, deadline: float) -> SeenReport:
     """Change what users have seen.
 
-    :param deadline: seconds for which conflicts are retried.
+    :param deadline: seconds for which conflicts are retried, for some hundred users.
     :returns: for each user what ``change`` returned.
     """
     report = SeenReport({}, {})
-    end = time.monotonic() + deadline
     every = tuple(users)
     for left in _chunks(every):
-        waits = None
+        waits = Waits.after_conflict(deadline)
         try:
             while left := _attempt(store, config, left, change, report):
-                waits = waits or Waits.after_conflict(end - time.monotonic())
                 if waits.wait():
                     continue
                 for user in left:

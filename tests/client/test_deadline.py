@@ -82,6 +82,20 @@ def test_a_server_that_hangs_from_the_beginning_is_told_as_soon(hanging: tuple[P
 
 
 @servers
+@pytest.mark.parametrize("verb", ["similar", "similar_to", "add", "fetch", "seen"])
+def test_a_call_whose_requests_are_slow_ends_about_at_its_deadline(hanging: tuple[Proxy, str], verb: str) -> None:
+    proxy, address = hanging
+    with Documents(address, deadline=DEADLINE) as documents, SeenItems(address, deadline=DEADLINE) as seen:
+        documents.add(NEWS[0], refresh=True)
+        seen.setup()
+        calls = {**VERBS, "similar_to": lambda _: documents.similar_to("0"), "seen": lambda _: seen.add("ann", ["a"])}
+        calls["fetch"] = lambda documents: documents.fetch(["0"])
+    with Documents(address, deadline=DEADLINE) as documents, SeenItems(address, deadline=DEADLINE) as seen:
+        proxy.rule = lambda request: Delay(0.6 * DEADLINE)
+        assert took(lambda: calls[verb](documents)) < DEADLINE + 0.5
+
+
+@servers
 def test_twenty_tasks_end_at_the_deadline_of_each(hanging: tuple[Proxy, str]) -> None:
     proxy, address = hanging
 

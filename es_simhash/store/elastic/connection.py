@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import SimhashError, StoreError, StoreUnreachable, one_line
-from es_simhash.retries import Waits, check_not_cancelled
+from es_simhash.errors import SimhashError, StoreError, StoreUnavailable, StoreUnreachable, one_line
+from es_simhash.retries import Waits, check_not_cancelled, end_after
 from es_simhash.store.elastic.errors import check_complete, error_of
 
 if TYPE_CHECKING:
@@ -92,14 +92,19 @@ class Connection:
         :param repeats: gets each error after which the request was sent again. The server may have done it before.
         """
         whole = f"/{_quoted(self.index)}/{path}".rstrip("/") if index else f"/{path}"
-        end = time.monotonic() + self.deadline
+        end = end_after(self.deadline)
         other_hosts = self._hosts - 1
         waits: Waits | None = None
         while True:
             check_not_cancelled()
             seconds = REQUEST_SECONDS
             if self.deadline:
-                seconds = max(0.05, min(seconds, end - time.monotonic()))
+                seconds = min(seconds, end - time.monotonic())
+            if seconds <= 0:
+                raise StoreUnavailable(
+                    f"{self.name} did not answer in time (deadline {self.deadline:g} s): try again, or wait longer "
+                    "(deadline)"
+                )
             try:
                 with self._translating():
                     _log.debug("%s %s", method, whole)
@@ -113,9 +118,9 @@ class Connection:
                 elif not (error.retryable and self._answered and self.deadline):
                     raise
                 else:
-                    if waits is None:
-                        _log.warning("%s; retrying for up to %g s", error, self.deadline)
-                        waits = Waits(end - time.monotonic())
+                    if waits is None and (left := end - time.monotonic()) > 0:
+                        _log.warning("%s; retrying for up to %.0f s", error, left)
+                    waits = waits or Waits(end - time.monotonic())
                     if not waits.wait():
                         raise
                 if self.deadline and time.monotonic() >= end:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SECONDS = 30.0
-"""A request that takes longer is answered with 503."""
 MOST_BYTES = 16 << 20
 """Of the body of a request."""
 
@@ -38,11 +36,13 @@ class Stopped(Exception):
 class Work:
     """The work that is done in threads, so much at once. A request that ends early leaves its work behind.
 
+    :param seconds: a request that takes longer is answered with 503.
     :param most: a request that comes while so much work is done is refused.
     """
 
-    def __init__(self, most: int, registry: prometheus.CollectorRegistry) -> None:
+    def __init__(self, seconds: float, most: int, registry: prometheus.CollectorRegistry) -> None:
         self.count = 0
+        self._seconds = seconds
         self._most = most
         gauge = prometheus.Gauge("es_simhash_work", "Work that is done at this moment.", registry=registry)
         gauge.set_function(lambda: self.count)
@@ -67,10 +67,12 @@ class Work:
         gone = asyncio.ensure_future(_left(request))
         try:
             either: set[asyncio.Future[Any]] = {answer, gone}
-            await asyncio.wait(either, timeout=SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(either, timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED)
             if answer.done():
                 return answer.result()
-            raise HTTPException(503, f"no answer within {SECONDS:g} s: send it again; what was stored is unchanged")
+            raise HTTPException(
+                503, f"no answer within {self._seconds:g} s: send it again; what was stored is unchanged"
+            )
         except asyncio.CancelledError:
             raise HTTPException(503, "the server ends: send it again; what was stored is unchanged then") from None
         finally:
@@ -152,6 +154,8 @@ async def _invalid(request: Request, error: Exception) -> Response:
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return problem(400, f"the body is no JSON ({first['ctx']['error']}): correct it")
+    if first["loc"] == ("body",) and not isinstance(error.body, dict):
+        return problem(422, "the body is no JSON object: send one, with the header Content-Type: application/json")
     place = ".".join(str(each) for each in first["loc"] if each != "body") or "the body"
     return problem(422, f"{place}: {first['msg'].removeprefix('Value error, ')}: see /openapi.json")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash import InputError, fingerprint
-from es_simhash.cli.options import filter_option, open_documents, open_seen, store_options
+from es_simhash.cli.options import address_options, filter_option, open_documents, open_seen
 from es_simhash.cli.output import echo
 from es_simhash.search.filters import parse_filter
 
@@ -42,7 +43,14 @@ GRACE = 8
     type=click.IntRange(1),
     help="Requests that are worked on at the same time. Further ones get the status 503.",
 )
-@store_options
+@address_options
+@click.option(
+    "--deadline",
+    metavar="SECONDS",
+    default=30.0,
+    show_default=True,
+    help="A request that takes longer is answered with the status 503.",
+)
 def serve(
     host: str,
     port: int,
@@ -67,7 +75,6 @@ def serve(
     try:
         import uvicorn
 
-        from es_simhash.tools.serve.app import SECONDS
         from es_simhash.tools.serve.operations import Scope, Service
     except ImportError as error:
         raise InputError(f"the server is not installed ({error}): pip install 'es-simhash[serve]'") from error
@@ -79,14 +86,16 @@ def serve(
         )
     if filter is not None:
         parse_filter(filter)
-    options["deadline"] = SECONDS if options["deadline"] is None else min(options["deadline"], SECONDS)
+    if not 0 < (deadline := options["deadline"] or 0) < math.inf:
+        raise InputError(f"--deadline is {deadline:g}: give the seconds in which a request is answered, such as 30")
     documents = open_documents(**options)
     seen_options = options.copy()
     seen_options["store"] = seen_store
     seen = None if seen_store is None else open_seen(**seen_options)
     if not documents.store.lags:
         documents.setup()
-    service = Service(documents, seen, Scope(filter, not no_client_filter), token, at_once)
+    scope = Scope(filter, not no_client_filter)
+    service = Service(documents, seen, scope, token, seconds=deadline, at_once=at_once)
     fingerprint("市气象台发布暴雨预警")  # loads the dictionary before the first request
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)  # uvicorn calls it when the server has ended

@@ -82,18 +82,26 @@ class Service:
 
     :param seen: None if the server has no store of seen items.
     :param token: that each request must bear; None for none.
+    :param seconds: in which a request is answered.
     :param at_once: work that is done at the same time.
     """
 
     def __init__(
-        self, documents: Documents, seen: SeenItems | None, scope: Scope, token: str | None = None, at_once: int = 64
+        self,
+        documents: Documents,
+        seen: SeenItems | None,
+        scope: Scope,
+        token: str | None = None,
+        *,
+        seconds: float,
+        at_once: int,
     ) -> None:
         self._documents = documents
         self._seen = seen
         self._scope = scope
         self._token = token
         self._registry = registry = prometheus.CollectorRegistry()
-        self.work = Work(at_once, registry)
+        self.work = Work(seconds, at_once, registry)
         self._added = prometheus.Counter(
             "es_simhash_documents", "Documents that were added.", ("outcome",), registry=registry
         )

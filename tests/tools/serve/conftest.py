@@ -41,8 +41,16 @@ class Reply(NamedTuple):
 class Local:
     """A client of an application in this process."""
 
-    def __init__(self, documents: Documents, seen: SeenItems | None, filter: Any, clients: bool, token: str | None):
-        service = Service(documents, seen, Scope(filter, clients), token, 4)
+    def __init__(
+        self,
+        documents: Documents,
+        seen: SeenItems | None,
+        filter: Any,
+        clients: bool,
+        token: str | None,
+        seconds: float,
+    ) -> None:
+        service = Service(documents, seen, Scope(filter, clients), token, seconds=seconds, at_once=4)
         self.work = service.work
         self.client = TestClient(service.application(), raise_server_exceptions=False)
 
@@ -72,8 +80,15 @@ def local(tmp_path: Path) -> Iterator[Callable[..., Local]]:
         documents.setup()
         items = stack.enter_context(SeenItems(f"sqlite:///{tmp_path}/seen.db"))
 
-        def make(*, filter: Any = None, clients: bool = True, token: str | None = None, seen: bool = True) -> Local:
-            return Local(documents, items if seen else None, filter, clients, token)
+        def make(
+            *,
+            filter: Any = None,
+            clients: bool = True,
+            token: str | None = None,
+            seen: bool = True,
+            seconds: float = 30.0,
+        ) -> Local:
+            return Local(documents, items if seen else None, filter, clients, token, seconds)
 
         yield make
 

@@ -22,6 +22,7 @@ import pytest
 from es_simhash import Documents
 from es_simhash.tools.serve import app
 from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, environment, es_simhash
+from tests.es_node.proxy import Delay, Proxy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +64,10 @@ def test_requests_and_answers_are_those_that_the_description_has(local: Make) ->
             schema = described["content"]["application/json"]["schema"]
             jsonschema.validate(value, {**schema, "components": description["components"]})
         assert operation["security"]
-    assert server.call("/similar", {"text": 1}, TOKEN).json.keys() == {"type", "title", "status", "detail"}
+    for path, body, token in (("/similar", {"text": 1}, TOKEN), ("/seen/add", b"{", TOKEN), ("/add", {}, "wrong")):
+        described = description["paths"][path]["post"]["responses"]["4XX"]["content"]
+        reply = server.call(path, body, token)
+        jsonschema.validate(reply.json, described[reply.headers["content-type"]]["schema"])
 
 
 def test_answers_are_those_of_the_methods_of_python(local: Make, tmp_path: Path) -> None:
@@ -97,7 +101,7 @@ def test_answers_are_those_of_the_methods_of_python(local: Make, tmp_path: Path)
         ("/similar", b"\xff", 400, "pars"),
         ("/similar", b"[" * 100_000, 400, "pars"),
         ("/similar", b'{"text": "a", "confirm": 1e999}', 422, "confirm is inf"),
-        ("/similar", b"[]", 422, "the body"),
+        ("/similar", b"[]", 422, "no JSON object: .* Content-Type"),
         ("/similar", {}, 422, "none given: send exactly one of text, texts, id, fingerprint"),
         ("/similar", {"text": "a", "texts": []}, 422, "text and texts given"),
         ("/similar", {"text": "a", "time": 1}, 422, "a time counts only with within"),
@@ -193,15 +197,15 @@ def test_other_machines_need_a_token_and_a_token_is_long(tmp_path: Path) -> None
 
     assert "can be reached from other machines: put a token" in refusal("--host", "0.0.0.0")
     assert "use 16 or more letters and digits" in refusal(ES_SIMHASH_TOKEN="short")
+    assert "--deadline is 0: give the seconds in which a request is answered" in refusal("--deadline", "0")
     assert "filter type 'regexp'" in refusal("--filter", '{"regexp": {"name": ".*"}}')
 
 
 def test_work_that_nobody_waits_for_is_counted_and_stops_at_its_next_step(
     local: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server, steps, going = local(), [], threading.Event()
-    assert server.call("/fingerprint", {"texts": ["暴雨"]}).status == 200, "the dictionary is loaded"
-    monkeypatch.setattr(app, "SECONDS", 0.3)
+    assert local().call("/fingerprint", {"texts": ["暴雨"]}).status == 200, "the dictionary is loaded"
+    server, steps, going = local(seconds=0.3), [], threading.Event()
 
     def similar_many(self: Documents, texts: Any, **options: Any) -> Any:
         steps.append(len(texts))
@@ -276,16 +280,37 @@ def test_the_end_of_the_server_waits_for_no_work_longer_than_its_grace(serve: St
     assert set(statuses) <= {200, 503}
 
 
-def test_a_store_that_is_away_is_503_and_deadline_0_says_so_at_once(serve: Start) -> None:
+def test_a_store_that_is_away_is_503(serve: Start) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        server = serve("--store", f"http://127.0.0.1:{unused.getsockname()[1]}/news", "--deadline", "0")
+        server = serve("--store", f"http://127.0.0.1:{unused.getsockname()[1]}/news", "--deadline", "5")
         assert server.call("/healthz").status == 200
         began = time.monotonic()
         assert server.call("/readyz").status == 503
         reply = server.call("/similar", {"text": STORM})
         assert (reply.status, reply.headers["Retry-After"]) == (503, "1")
         assert time.monotonic() - began < 5
+
+
+@pytest.mark.elasticsearch
+def test_a_request_to_a_store_that_hangs_ends_at_the_deadline(
+    serve: Start, elasticsearch_url: str, index_name: str
+) -> None:
+    with Documents(f"{elasticsearch_url}/{index_name}") as documents:
+        documents.setup()
+    with Proxy(elasticsearch_url) as proxy:
+        address = f"{proxy.url}/{index_name}"
+        server = serve("--store", address, "--seen-store", address, "--deadline", "2")
+        assert server.call("/similar", {"text": STORM}).status == 200
+        proxy.rule = lambda request: Delay(30)
+        for path, body in (
+            ("/similar", {"text": STORM}),
+            ("/add", {"document": {"id": 1, "text": STORM}}),
+            ("/seen/unseen", {"user": "ann", "items": ["a"]}),
+        ):
+            began = time.monotonic()
+            assert server.call(path, body).status == 503
+            assert 1.5 < time.monotonic() - began < 3
 
 
 @pytest.mark.elasticsearch
