@@ -85,12 +85,12 @@ def test_a_server_that_hangs_from_the_beginning_is_told_as_soon(hanging: tuple[P
 @pytest.mark.parametrize("verb", ["similar", "similar_to", "add", "fetch", "seen"])
 def test_a_call_whose_requests_are_slow_ends_about_at_its_deadline(hanging: tuple[Proxy, str], verb: str) -> None:
     proxy, address = hanging
-    with Documents(address, deadline=DEADLINE) as documents, SeenItems(address, deadline=DEADLINE) as seen:
+    with Documents(address) as documents, SeenItems(address) as seen:
         documents.add(NEWS[0], refresh=True)
         seen.setup()
+    with Documents(address, deadline=DEADLINE) as documents, SeenItems(address, deadline=DEADLINE) as seen:
         calls = {**VERBS, "similar_to": lambda _: documents.similar_to("0"), "seen": lambda _: seen.add("ann", ["a"])}
         calls["fetch"] = lambda documents: documents.fetch(["0"])
-    with Documents(address, deadline=DEADLINE) as documents, SeenItems(address, deadline=DEADLINE) as seen:
         proxy.rule = lambda request: Delay(0.6 * DEADLINE)
         assert took(lambda: calls[verb](documents)) < DEADLINE + 0.5
 
@@ -142,8 +142,9 @@ def test_a_run_ends_if_its_store_is_made_again(address: str, verb: str) -> None:
 @pytest.mark.usefixtures("known_for_no_time")
 def test_a_run_ends_if_its_store_is_deleted_and_makes_no_other(address: str) -> None:
     many = [{"id": str(number), "text": f"{STORM}{number}"} for number in range(1_500)]
-    with Documents(address, deadline=1) as documents:
+    with Documents(address) as documents:
         documents.setup("fingerprint", id_field="id")
+    with Documents(address, deadline=1) as documents:
         run = documents.ingest(many)
         next(run)
         delete(address)
