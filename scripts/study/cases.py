@@ -152,7 +152,7 @@ def count_of_hits(store, copies, rule):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=Path("study-corpora"), help="default: %(default)s")
-    parser.add_argument("--sample", type=int, default=400, help="articles that are copied; default: %(default)s")
+    parser.add_argument("--sample", type=int, default=250, help="articles that are copied; default: %(default)s")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     texts = corpora.articles(arguments.folder)

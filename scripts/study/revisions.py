@@ -153,7 +153,7 @@ def main():
     parser.add_argument("--laws", type=Path, metavar="FILE")
     parser.add_argument("--half", choices=HALVES, help="of the documents of the revisions; default: all")
     parser.add_argument("--texts", type=int, default=20_000, metavar="N", help="default: %(default)s")
-    parser.add_argument("--sample", type=int, default=50, help="default: %(default)s")
+    parser.add_argument("--sample", type=int, default=100, help="default: %(default)s")
     parser.add_argument("--only", choices=["revisions", "news", "texts"], action="append")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()

@@ -1,0 +1,27 @@
+"""What changes by itself on a page, or stands round an article, hides no copy: by ingest, on each store."""
+
+from __future__ import annotations
+
+from es_simhash import Documents
+
+ARTICLE = (
+    "老城区改造项目今天上午正式启动，首批涉及六条街巷和2000余户居民。施工队伍已经进场，围挡沿着河岸依次排开，社区工作人员正在"
+    "逐户登记过渡安置意愿。居民盼着早日搬回修好的老屋。"
+)
+PAGES = (
+    f"阅读 10234\n{ARTICLE}",
+    f"阅读 12万+\n{ARTICLE}",
+    f"10:31:22 {ARTICLE}",
+    f"11:02:05 {ARTICLE}",
+    f"2026-10-08 09:35 来源：江州日报\n{ARTICLE}",
+    f"{ARTICLE}\n点赞 17　评论 203　分享",
+    f"更新时间：2026-10-09 7:05\n{ARTICLE}",
+)
+
+
+def test_counters_clocks_and_a_line_with_the_source_hide_no_copy(address: str) -> None:
+    pages = [{"id": number, "text": text} for number, text in enumerate((*PAGES, ARTICLE.replace("2000", "3000")))]
+    with Documents(address) as documents:
+        documents.setup()
+        outcomes = [(outcome.outcome, outcome.duplicate_of) for outcome in documents.ingest(pages)]
+        assert outcomes == [("new", None), *[("near_duplicate", "0")] * (len(PAGES) - 1), ("new", None)]
