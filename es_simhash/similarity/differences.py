@@ -39,23 +39,8 @@ _CHARACTERS = 400
 _NARROW = 4
 """Tokens of the longest difference in which a term contradicts another one. A longer one is another sentence."""
 
-NEGATIONS = frozenset(
-    (
-        *"不没无未非勿",
-        "not",
-        "no",
-        "never",
-        "without",
-        "cannot",
-        "nor",
-        "nicht",
-        "kein",
-        "keine",
-        "pas",
-        "jamais",
-        "sans",
-    )
-) | {"не", "нет", "без"}
+_NOT = "not no never without cannot nor nicht kein keine pas jamais sans не нет без"
+NEGATIONS = frozenset([*"不没无未非勿", *_NOT.split()])
 
 
 class Difference(NamedTuple):
@@ -109,11 +94,12 @@ def differences(a: Reading, b: Reading) -> Differences:
     contradictions: list[Difference] = []
     others: list[Difference] = []
     numbers = 0
+    bare = a.is_bare or b.is_bare
     for start, end, other_start, other_end in _places(first.clauses, second.clauses):
         ours, theirs = first.read(start, end), second.read(other_start, other_end)
         for place in _places([token.value for token in ours], [token.value for token in theirs]):
             one, other = ours[place[0] : place[1]], theirs[place[2] : place[3]]
-            found = _numbers(one, other)
+            found = _numbers(one, other, bare)
             numbers += len(found)
             found = found or _exclusions(one, other)
             contradictions += found
@@ -153,9 +139,12 @@ def _windows(a: str, b: str) -> Iterator[tuple[str, str]]:
             yield piece[start : start + EXACT], other[start : start + EXACT]
 
 
-def _numbers(a: Sequence[Token], b: Sequence[Token]) -> list[Difference]:
-    """Return the numbers in the place of other numbers."""
-    if min(len(a), len(b)) == 1 and _joined(a) == _joined(b):  # a space or a line break inside a number
+def _numbers(a: Sequence[Token], b: Sequence[Token], bare: bool) -> list[Difference]:
+    """Return the numbers in the place of other numbers.
+
+    :param bare: one of the texts has lost its points and percent signs.
+    """
+    if (bare or len(a) != len(b)) and _joined(a) == _joined(b):  # 3.5 and 3 . 5: a space or a line break in a number
         return []
     if max(len(a), len(b)) <= _NARROW:
         a, b = ([token for token in tokens if token.kind == "n"] for tokens in (a, b))
@@ -219,7 +208,8 @@ def _is_negation(token: Token) -> bool:
 
 
 def _joined(tokens: Sequence[Token]) -> str:
-    return "".join([token.written for token in tokens])
+    """Return the word characters of tokens."""
+    return re.sub(r"\W", "", "".join([token.written for token in tokens]))
 
 
 def _written(tokens: Sequence[Token]) -> str:

@@ -42,6 +42,7 @@ _CHANGES = re.compile(
     rf"|(?:更新|发布|刷新)(?:时间|日期|于)?[ :]*(?:{_DAY} ?)?[0-9]{{1,2}}:[0-9]{{2}}(?![0-9:])"
     r"|[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
 )
+_PUNCTUATION = re.compile(r"[^\w\s]")
 _DIGIT = re.compile("[0-9]")
 _CLAUSE = re.compile("[^,。;!?]+[,。;!?]*|[,。;!?]+")
 _NO_NEGATIONS = "不[仅但过断论管久少错同]|非常|非洲|无论|无锡|未来|未必"
@@ -101,6 +102,11 @@ class Reading:
     def count_of_numbers(self) -> int:
         """About how many numbers the text has."""
         return len(_ANY_NUMBER.findall(self._normalised))
+
+    @cached_property
+    def is_bare(self) -> bool:
+        """It is a longer text without any punctuation."""
+        return self.length >= LONG_ENOUGH and _PUNCTUATION.search(self._normalised) is None
 
     def read(self, start: int = 0, end: int | None = None) -> list[Token]:
         """Return the tokens of some clauses. In a long text they are without counters and clocks."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -118,6 +119,13 @@ def test_these_contradict(a: str, b: str) -> None:
 def test_these_do_not(a: str, b: str) -> None:
     assert made(FRAME.format(a), FRAME.format(b)).contradictions == ()
     assert compare(FRAME.format(a), FRAME.format(b)).verdict != "different"
+
+
+def test_spaces_in_numbers_and_lost_punctuation_are_no_contradiction() -> None:
+    text = FRAME.format("水价上涨3.5%，影响1,200户和1/3的商户")
+    for copy in (" ".join(text), text.replace(".", " ．").replace("%", " %"), re.sub(r"[^\w\s]", "", text)):
+        assert not made(text, copy).contradict
+        assert made(text, copy.replace("5", "7")).contradict
 
 
 def test_counters_of_other_things_and_short_texts_count() -> None:
