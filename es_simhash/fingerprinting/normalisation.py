@@ -80,7 +80,7 @@ _AS_WRITTEN = re.compile(
     "\u3251-\u325f\u3280-\u32bf\U0001f200-\U0001f2ff]"
 )
 _RADICAL = re.compile("[\u2e80-\u2eff]")
-_METRES = re.compile("(?<=[mM])[\u00b2\u00b3]")
+_METRES = re.compile("[\u00b2\u00b3](?<=[mM].)")
 _KEYCAP = re.compile("([0-9])\u20e3")
 _ZERO_IN_CIRCLE, _ONE_IN_CIRCLE = "\u24ea", 0x2460
 # What editors and input methods write for one and the same quotation mark, apostrophe or hyphen.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.normalisation import compared_characters, digest
+from es_simhash.fingerprinting.normalisation import digest, without_links, word_characters
 from es_simhash.fingerprinting.shingles import distinct, in_common_with_each, shingle_numbers, shingles_of_texts
 from es_simhash.search.keys import SHORT, text_keys
 from es_simhash.similarity.differences import differences
@@ -85,9 +85,14 @@ class TextFeatures:
         self._fingerprinter = fingerprinter
 
     @cached_property
+    def without_links(self) -> str:
+        """The normalised text with a space in place of each link."""
+        return without_links(self.normalised)
+
+    @cached_property
     def words(self) -> str:
         """The word characters of the text, without its links."""
-        return compared_characters(self.normalised)
+        return word_characters(self.without_links)
 
     @cached_property
     def digest(self) -> str:
@@ -107,7 +112,7 @@ class TextFeatures:
     @cached_property
     def reading(self) -> Reading:
         """The tokens that are aligned with those of another text."""
-        return Reading(self.normalised, len(self.words))
+        return Reading(self.without_links, len(self.words))
 
     @cached_property
     def tokens(self) -> list[str]:

@@ -12,7 +12,6 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from es_simhash.fingerprinting.normalisation import without_links
 from es_simhash.fingerprinting.numbers import (
     CHINESE,
     CHINESE_DIGITS,
@@ -86,27 +85,28 @@ class Token(NamedTuple):
 class Reading:
     """A normalised text, cut into clauses.
 
+    :param text: without its links.
     :param length: its word characters.
     """
 
-    def __init__(self, normalised: str, length: int) -> None:
+    def __init__(self, text: str, length: int) -> None:
         self.length = length
-        self._normalised = normalised
+        self._text = text
 
     @cached_property
     def clauses(self) -> list[str]:
-        """The clauses, in order, without links."""
-        return _CLAUSE.findall(without_links(self._normalised))
+        """The clauses, in order."""
+        return _CLAUSE.findall(self._text)
 
     @cached_property
     def count_of_numbers(self) -> int:
         """About how many numbers the text has."""
-        return len(_ANY_NUMBER.findall(self._normalised))
+        return len(_ANY_NUMBER.findall(self._text))
 
     @cached_property
     def is_bare(self) -> bool:
         """It is a longer text without any punctuation."""
-        return self.length >= LONG_ENOUGH and _PUNCTUATION.search(self._normalised) is None
+        return self.length >= LONG_ENOUGH and _PUNCTUATION.search(self._text) is None
 
     def read(self, start: int = 0, end: int | None = None) -> list[Token]:
         """Return the tokens of some clauses. In a long text they are without counters and clocks."""

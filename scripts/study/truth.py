@@ -10,7 +10,7 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 from tqdm import tqdm
 
-from es_simhash.fingerprinting.normalisation import compared_characters, normalise, word_characters
+from es_simhash.fingerprinting.normalisation import compared_characters, normalise, without_links, word_characters
 from es_simhash.fingerprinting.shingles import distinct as distinct_numbers
 from es_simhash.fingerprinting.shingles import shingle_numbers
 from es_simhash.similarity.differences import differences
@@ -110,7 +110,7 @@ def copies(texts, threshold=0.8):
 
     @cache
     def reading(position):
-        return Reading(normalise(texts[position]), len(words[position]))
+        return Reading(without_links(normalise(texts[position])), len(words[position]))
 
     def agree(code):
         return not differences(*map(reading, divmod(code, len(texts)))).contradict

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash import compare
-from es_simhash.fingerprinting.normalisation import compared_characters, normalise
+from es_simhash.fingerprinting.normalisation import compared_characters, normalise, without_links
 from es_simhash.similarity.differences import Differences, differences
 from es_simhash.similarity.reading import Reading
 
@@ -28,7 +28,7 @@ LONG = "施工队伍已经进场，围挡沿着河岸依次排开，工作人员
 
 
 def made(a: str, b: str) -> Differences:
-    one, other = (Reading(text, len(compared_characters(text))) for text in map(normalise, (a, b)))
+    one, other = (Reading(without_links(text), len(compared_characters(text))) for text in map(normalise, (a, b)))
     return differences(one, other)
 
 
