@@ -43,7 +43,7 @@ def table_rows(stream: LineStream, name: str, format: str = "csv", encoding: str
         if columns is None:
             columns = _checked_columns(row, text.place, problem)
             continue
-        problem = problem or _misfit(row, columns) or text.swallowed(row)
+        problem = problem or _misfit(row, columns, "quotes" if format == "csv" else "tabs") or text.swallowed(row)
         if problem is None:
             document = {column: cell for column, cell in zip(columns, row, strict=True) if column}
             yield Line(text.place, document, size=text.size)
@@ -72,10 +72,14 @@ def _checked_columns(row: Sequence[str | None], place: str, problem: str | None)
     return columns
 
 
-def _misfit(row: Sequence[str | None], columns: Sequence[str]) -> str | None:
+def _misfit(row: Sequence[str | None], columns: Sequence[str], suspects: str) -> str | None:
+    """Return the problem of a row that does not fit the header.
+
+    :param suspects: what to check if it has another number of cells.
+    """
     if len(row) != len(columns):
         cells = "1 cell" if len(row) == 1 else f"{len(row)} cells"
-        return f"the row has {cells}, the header has {len(columns)}: check its quotes"
+        return f"the row has {cells}, the header has {len(columns)}: check its {suspects}"
     for number, (column, cell) in enumerate(zip(columns, row, strict=True), start=1):
         if cell and not column:
             return f"cell {number} is {cell[:20]!r}, and its column has no name: name it in the header"
@@ -149,18 +153,21 @@ class _TextLines:
     def swallowed(self, row: Sequence[str | None]) -> str | None:
         """Return the problem of a row that has taken in other rows, as far as they can be told; None if it has not.
 
-        A line inside a cell looks like a row if it has as many cells, and the first one, with digits, has the form of
-        the first cell of the row: ``news-17`` and ``news-18``.
+        A line inside a cell looks like a row if it has as many cells, and the first or the last one, with digits, has
+        the form of that cell of the row: ``news-17`` and ``news-18``. The row's own first and last cell do not count.
         """
         if len(self.lines) == 1:
             return None
         problem = f"the row goes to line {self._number}"
         if len(self.lines) > MAX_LINES:
             return f"{problem}, more than {MAX_LINES} lines: check if a quote is not closed, or write JSON lines"
-        form = _form(row[0] or "")
-        for number, line in enumerate(self.lines[1:], start=self._number - len(self.lines) + 2):
-            cells = line.decode("utf-8", "replace").split(self._delimiter)
-            if len(cells) == len(row) > 1 and "0" in form and _form(cells[0]) == form:
+        first, last = _form(row[0] or ""), _form(row[-1] or "")
+        start = self._number - len(self.lines) + 1
+        for number, line in enumerate(self.lines, start=start):
+            cells = line.decode("utf-8", "replace").rstrip("\r\n").split(self._delimiter)
+            begins = number > start and "0" in first and _form(cells[0]) == first
+            ends = number < self._number and "0" in last and _form(cells[-1]) == last
+            if len(cells) == len(row) > 1 and (begins or ends):
                 return f"{problem}, and line {number} looks like a row of its own: check if a quote is not closed"
         return None
 

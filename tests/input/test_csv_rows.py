@@ -44,9 +44,23 @@ def test_a_quote_that_takes_in_other_rows_is_said(data: bytes) -> None:
     assert [line.document["text"] for line in (first, last)] == ["a", "e"]
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'text,at\n"a,2024-01-01\nb,2024-01-02\nc",2024-01-03\nd,2024-01-04\n',
+        b'title,id\n"a,1\nb",2\nd,3\n',
+    ],
+)
+def test_a_quote_that_takes_in_other_rows_is_said_by_the_last_cell_too(data: bytes) -> None:
+    bad, last = read(data, "news.csv")
+    assert str(bad.problem).endswith("line 2 looks like a row of its own: check if a quote is not closed")
+    assert last.problem is None
+
+
 def test_a_text_of_several_paragraphs_with_commas_is_one_row() -> None:
     text = "Rain, at last.\nThe town, which waited, is glad.\nMore, tomorrow."
     assert documents_of(read(f'id,text\n1,"{text}"\n'.encode(), "news.csv")) == [{"id": "1", "text": text}]
+    assert documents_of(read(f'text,id\n"{text}",1\n'.encode(), "news.csv")) == [{"id": "1", "text": text}]
 
 
 def test_a_row_of_very_many_lines_is_said() -> None:
@@ -93,4 +107,4 @@ def test_tsv_has_quotes_only_around_a_whole_cell() -> None:
     lines = read(b'id\ttext\n1\t"a ""b"""\n2\t5" disk\n3\t"a" b\n4\t\\N\n5\ta\tb\n', "news.tsv")
     texts = [line.document["text"] for line in lines[:4]]
     assert texts == ['a "b"', '5" disk', '"a" b', None]
-    assert lines[4].problem == "the row has 3 cells, the header has 2: check its quotes"
+    assert lines[4].problem == "the row has 3 cells, the header has 2: check its tabs"
