@@ -43,11 +43,13 @@ _NOTHING = Hits([], [])
 class Choice:
     """What was chosen for a document.
 
+    :param row: the document as it was decided.
     :param original: None if it is a head.
     :param left_out: at least so many documents that may be near were not compared.
     """
 
     asker: Asker
+    row: Row
     original: Original | None
     left_out: int
 
@@ -151,7 +153,7 @@ class Decider:
             row = replace(row, duplicate_of=original.id, order=order)
             self._clock = max(self._clock, order)
         self.pending.decide(row)
-        return Choice(replace(asker, row=row), original, max(stored.left_out, own.left_out))
+        return Choice(asker, row, original, max(stored.left_out, own.left_out))
 
     def _allowed(self, asker: Asker, filter: Filter | None) -> Callable[[Row], bool]:
         """Return whether a pending row may be a head of a document, or an exact copy."""
@@ -209,7 +211,7 @@ class Decider:
         read.sort(key=lambda stored: stored.row.order)
         for start in range(0, len(read), DECIDED_AT_ONCE):
             decided = self.decide_stored(read[start : start + DECIDED_AT_ONCE], filter)
-            choices = {choice.asker.row.id: choice for choice in decided.choices}
+            choices = {choice.row.id: choice for choice in decided.choices}
             changed |= {id: choices[id] for id in decided.changed}
         return changed
 
@@ -232,7 +234,7 @@ class Decider:
                 hits = self.search(askers, filter)
                 with self.lock:
                     choices = list(self.decide(askers, hits, filter))
-            rows = {choice.asker.row.id: choice.asker.row for choice in choices}
+            rows = {choice.row.id: choice.row for choice in choices}
             links = {
                 id: Link(row.duplicate_of, row.version) for id, row in rows.items() if row.duplicate_of != former[id]
             }

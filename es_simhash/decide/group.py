@@ -85,9 +85,9 @@ def group(
             changed += len(decided.changed)
             conflicts += len(decided.conflicts)
             left_out += sum(choice.left_out for choice in decided.choices)
-            sizes.update(choice.asker.row.group for choice in decided.choices)
+            sizes.update(choice.row.group for choice in decided.choices)
             if since is not None:
-                linked = decider.again([choice.asker.row.id for choice in decided.choices], filter)
+                linked = decider.again([choice.row.id for choice in decided.choices], filter)
                 changed += len(linked)
             if progress is not None:
                 progress(documents, max(documents, total))

@@ -162,13 +162,14 @@ class Run:
 
         A backfill takes the time of a document that has one.
         """
-        now = self._decider.tick()
-        row = replace(asker.row, order=now, written=now, version=None if former is None else former.version)
+        row, now = asker.row, self._decider.tick()
+        order, keeps_order = now, False
         if former is not None and former.digest and (former.digest == row.digest or self._rule.is_near(former, row)):
-            return replace(asker, row=replace(row, order=former.order), keeps_order=True)
-        if is_backfill and row.time is not None:
-            return replace(asker, row=replace(row, order=row.time * 1000), keeps_order=True)
-        return replace(asker, row=row)
+            order, keeps_order = former.order, True
+        elif is_backfill and row.time is not None:
+            order, keeps_order = row.time * 1000, True
+        row = replace(row, order=order, written=now, version=None if former is None else former.version)
+        return Asker(row, asker.keys, asker.probe, asker.features, keeps_order, asker.source)
 
     # --- take -------------------------------------------------------------------------------------------------------
 
@@ -283,7 +284,7 @@ class Run:
         hits = [looked.hits[asker.row.id] for asker in askers]
         with closing(self._decider.decide(askers, hits, self._options.filter)) as choices:
             for choice in choices:
-                id = choice.asker.row.id
+                id = choice.row.id
                 decision = self._decision(documents[id], choice, former_rows[id])
                 if decision.entry is None:
                     self._pending.drop(id)
@@ -313,7 +314,7 @@ class Run:
 
     def _decision(self, document: Document, choice: Choice, former: Row | None) -> _Decision:
         """Return the decision for a document whose text is not stored under its id."""
-        original, row = choice.original, choice.asker.row
+        original, row = choice.original, choice.row
         name: OutcomeName = "new"
         if original is not None:
             name = "exact_duplicate" if original.exact else "near_duplicate"

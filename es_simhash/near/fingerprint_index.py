@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from es_simhash.search.hamming import near_pairs
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 _SHIFTS = (0, 16, 32, 48)
 _SEGMENT = np.uint64(0xFFFF)
-_UNSORTED = 4_096
+_UNSORTED = 512
 """Values of the largest level that is compared as a whole."""
 _COMPARED_AT_ONCE = 4_000_000
 """Pairs that are compared at once, so that memory does not grow with a crowd of equal segments."""
@@ -42,6 +44,8 @@ class FingerprintIndex:
 
     def add(self, values: NDArray[np.uint64]) -> None:
         """Add fingerprints, shape (n,)."""
+        if not len(values):
+            return
         first, self._count = self._count, self._count + len(values)
         while self._levels and len(self._levels[-1].values) < 2 * len(values):
             level = self._levels.pop()
@@ -64,9 +68,10 @@ class FingerprintIndex:
 
 def _near_all(level: _Level, asked: NDArray[np.uint64], distance: int) -> Iterator[NDArray[np.int64]]:
     """Yield pairs (asker, position), shape (2, n). All values are compared."""
-    for asker, value in enumerate(asked):
-        at = np.flatnonzero(np.bitwise_count(level.values ^ value) <= distance)
-        yield np.stack([np.full(len(at), asker), at + level.first])
+    together = max(1, _COMPARED_AT_ONCE // len(level.values))
+    for start in range(0, len(asked), together):
+        askers, at = near_pairs(asked[start : start + together], level.values, distance)
+        yield np.stack([askers + start, at + level.first])
 
 
 def _near_by_segment(level: _Level, asked: NDArray[np.uint64], distance: int) -> Iterator[NDArray[np.int64]]:
