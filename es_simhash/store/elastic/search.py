@@ -37,15 +37,8 @@ _IS_COPY = {"exists": {"field": "simhash.duplicate_of"}}
 
 def search(connection: Connection, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
     """Return what may be near each Probe."""
-    same = _same(connection, probes, filter, heads=heads)
-    rows: list[list[Row]] = [[] for _ in probes]
+    same, rows = _by_digest_and_keys(connection, probes, filter, heads=heads)
     left_out = [0] * len(probes)
-    by_keys = [number for number, probe in enumerate(probes) if probe.queries]
-    for start in range(0, len(by_keys), TOGETHER):
-        part = by_keys[start : start + TOGETHER]
-        bodies = [_body_by_keys(probes[number], filter, heads=heads) for number in part]
-        for number, hits in zip(part, connection.search_many(bodies), strict=True):
-            rows[number] += _rows(hits, connection)
     by_fingerprint = [number for number, probe in enumerate(probes) if probe.fingerprint is not None]
     by_fingerprint.sort(key=lambda number: (probes[number].distance, probes[number].times or ()))
     for _, group in groupby(by_fingerprint, lambda number: (probes[number].distance, probes[number].times)):
@@ -56,44 +49,64 @@ def search(connection: Connection, probes: Sequence[Probe], filter: Filter | Non
     results = []
     for number, probe in enumerate(probes):
         unique = list({row.id: row for row in rows[number]}.values())
+        if probe.fingerprint is not None and not heads:
+            same[number] = [row for row in unique if probe.digest and row.digest == probe.digest][: probe.most]
         more = len(unique) > probe.most
         results.append(Hits(same[number], unique[: probe.most], max(left_out[number], int(more))))
     return results
 
 
-def _same(connection: Connection, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[list[Row]]:
-    """Return the documents with the digest of each Probe, the smallest order first."""
+def _by_digest_and_keys(
+    connection: Connection, probes: Sequence[Probe], filter: Filter | None, *, heads: bool
+) -> tuple[list[list[Row]], list[list[Row]]]:
+    """Return the documents with the digest of each Probe, and those that fulfil one of its queries.
+
+    A search for all documents near a fingerprint finds those with an equal text, too: no digest is looked for.
+    """
+    by_digest = [number for number, probe in enumerate(probes) if probe.digest and (heads or probe.fingerprint is None)]
+    collapsed = [number for number in by_digest if heads and probes[number].times is None]
+    alone = sorted(set(by_digest) - set(collapsed))
+    by_keys = [number for number, probe in enumerate(probes) if probe.queries]
+    digests = sorted({probes[number].digest or "" for number in collapsed})
+    parts = [digests[start : start + PAGE] for start in range(0, len(digests), PAGE)]
+    bodies = [_body_by_digests(part, filter) for part in parts]
+    bodies += [_body_by_digest(probes[number], filter, heads=heads) for number in alone]
+    bodies += [_body_by_keys(probes[number], filter, heads=heads) for number in by_keys]
+    answers: list[list[Row]] = []
+    for start in range(0, len(bodies), TOGETHER):
+        answers += [_rows(hits, connection) for hits in connection.search_many(bodies[start : start + TOGETHER])]
     same: list[list[Row]] = [[] for _ in probes]
-    together = [number for number, probe in enumerate(probes) if probe.digest and heads and probe.times is None]
-    for start in range(0, len(together), PAGE):
-        part = together[start : start + PAGE]
-        digests = sorted({probes[number].digest or "" for number in part})
-        body = {
-            "query": _query([{"terms": {"simhash.digest": digests}}], filter),
-            "collapse": {"field": "simhash.digest"},
-            "sort": [_FIRST],
-            "size": len(digests),
-            **hit_options(),
-        }
-        first = {row.digest: row for row in _rows(connection.search(body)["hits"]["hits"], connection)}
-        for number in part:
-            if (row := first.get(probes[number].digest or "")) is not None:
-                same[number] = [row]
-    alone = [number for number, probe in enumerate(probes) if probe.digest and number not in set(together)]
-    for start in range(0, len(alone), TOGETHER):
-        part = alone[start : start + TOGETHER]
-        bodies = [
-            {
-                "query": _query([{"term": {"simhash.digest": probes[number].digest}}, *_times(probes[number])], filter),
-                "sort": [_FIRST],
-                "size": 1 if heads else probes[number].most,
-                **hit_options(),
-            }
-            for number in part
-        ]
-        for number, hits in zip(part, connection.search_many(bodies), strict=True):
-            same[number] = _rows(hits, connection)
-    return same
+    rows: list[list[Row]] = [[] for _ in probes]
+    first = {row.digest: row for answer in answers[: len(parts)] for row in answer}
+    for number in collapsed:
+        if (row := first.get(probes[number].digest or "")) is not None:
+            same[number] = [row]
+    for number, answer in zip(alone, answers[len(parts) :], strict=False):
+        same[number] = answer
+    for number, answer in zip(by_keys, answers[len(parts) + len(alone) :], strict=True):
+        rows[number] = answer
+    return same, rows
+
+
+def _body_by_digests(digests: Sequence[str], filter: Filter | None) -> dict[str, Any]:
+    """Return the search for the first document with each digest."""
+    return {
+        "query": _query([{"terms": {"simhash.digest": digests}}], filter),
+        "collapse": {"field": "simhash.digest"},
+        "sort": [_FIRST],
+        "size": len(digests),
+        **hit_options(),
+    }
+
+
+def _body_by_digest(probe: Probe, filter: Filter | None, *, heads: bool) -> dict[str, Any]:
+    """Return the search for the documents with the digest of a Probe and a time in its range, in their order."""
+    return {
+        "query": _query([{"term": {"simhash.digest": probe.digest}}, *_times(probe)], filter),
+        "sort": [_FIRST],
+        "size": 1 if heads else probe.most,
+        **hit_options(),
+    }
 
 
 def _body_by_keys(probe: Probe, filter: Filter | None, *, heads: bool) -> dict[str, Any]:
