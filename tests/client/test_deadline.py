@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +111,25 @@ def test_twenty_tasks_end_at_the_deadline_of_each(hanging: tuple[Proxy, str]) ->
     answers = asyncio.run(main())
     assert time.monotonic() - began < DEADLINE + 1.5
     assert {type(answer).__mro__[1] for answer in answers} == {StoreUnavailable}
+
+
+def test_twenty_tasks_end_at_the_deadline_if_another_process_keeps_the_file_locked(tmp_path: Path) -> None:
+    path = tmp_path / "news.db"
+    with Documents(f"sqlite:///{path}") as documents:
+        documents.setup()
+
+    async def main() -> list[Any]:
+        async with AsyncDocuments(f"sqlite:///{path}", deadline=DEADLINE) as documents:
+            adds = [documents.add({"id": str(number), "text": f"{STORM}{number}"}) for number in range(20)]
+            return await asyncio.gather(*adds, return_exceptions=True)
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        answers = asyncio.run(main())
+    assert time.monotonic() - began < DEADLINE + 1.5
+    assert {type(answer) for answer in answers} == {StoreUnavailable}
+    assert "been writing to it (deadline 2 s): try again later" in str(answers[0])
 
 
 # --- another store -------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from es_simhash.errors import InputError, SimhashError, StoreError, StoreUnavailable, one_line
 from es_simhash.files import create_for_owner
-from es_simhash.retries import check_not_cancelled
+from es_simhash.retries import check_not_cancelled, end_after
 from es_simhash.store.description import not_set_up
 from es_simhash.store.sqlite.functions import add_functions
 
@@ -30,6 +30,8 @@ CACHE_KIB = 65_536
 LOG_PAGES = 16_000
 """Pages of the write-ahead log (64 MB) from which on they are copied into the file. A batch changes thousands of pages,
 and the next batch changes many of them again."""
+_LONGEST = 1_000_000.0
+"""Seconds that SQLite waits at most."""
 _RETRY_SECONDS = 0.01
 """Seconds between two attempts of a statement for which SQLite itself does not wait."""
 
@@ -58,11 +60,21 @@ class Database:
 
         :param create: make the file, if there is none.
         :raises NotSetUp: if there is no file.
+        :raises StoreUnavailable: if other threads or processes write until the running call ends.
         :raises StoreError: for every error of SQLite.
         """
         check_not_cancelled()
-        with self._lock, self._errors(), _transaction(self._current(create), write=write) as connection:
-            yield connection
+        end = end_after(self._busy)
+        if not self._lock.acquire(timeout=_left(end) if self._busy else -1):
+            raise self._unavailable("other threads of this program have")
+        try:
+            with self._errors():
+                connection = self._current(create)
+                connection.execute(f"PRAGMA busy_timeout = {round(1000 * _left(end))}")
+                with _transaction(connection, write=write):
+                    yield connection
+        finally:
+            self._lock.release()
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -107,7 +119,7 @@ class Database:
             create_for_owner(self.path)
         address = f"file:{quote(self.path)}{'?immutable=1' if immutable else ''}"
         connection = sqlite3.connect(
-            address, timeout=self._busy, isolation_level=None, check_same_thread=False, uri=True
+            address, timeout=min(self._busy, _LONGEST), isolation_level=None, check_same_thread=False, uri=True
         )
         try:
             with _transaction(connection, write=False):
@@ -151,11 +163,15 @@ class Database:
                 f"{self.name} holds what es_simhash did not write ({one_line(error)}): restore the file from a copy"
             ) from error
 
+    def _unavailable(self, who: str) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"{self.name}: {who} been writing to it (deadline {self._busy:g} s): try again later, or wait longer "
+            "(deadline)"
+        )
+
     def _store_error(self, reason: str) -> StoreError:
         if "locked" in reason or "busy" in reason:
-            return StoreUnavailable(
-                f"{self.name}: another process has been writing to it for {self._busy} s: try again later"
-            )
+            return self._unavailable("another process has")
         if "no such table" in reason:
             return not_set_up(self.name, "the file is empty")
         if "decode" in reason:
@@ -167,6 +183,11 @@ class Database:
         if "full" in reason:
             return StoreError(f"{self.name}: the disk is full: make room and try again")
         return StoreError(f"{self.name}: {reason}")
+
+
+def _left(end: float) -> float:
+    """Return the seconds until a time, as far as SQLite can wait."""
+    return min(max(0.0, end - time.monotonic()), _LONGEST)
 
 
 def identity(path: str) -> Identity | None:
