@@ -425,7 +425,12 @@ class Documents:
             return remove_matching(decider, matching, put, filter)
 
     def _changing(self, rule: str | DuplicateRule | None) -> tuple[Decider, str]:
-        """Return the Decider of a call that changes stored documents, and the id field."""
+        """Return the Decider of a call that changes stored documents, and the id field.
+
+        :raises NotSetUp: if there is no store: it is not made for such a call.
+        """
+        self._reader.checked(rule)
+        self._reader.read()
         resolved, id_field = self._reader.for_writing(rule, None)
         return self._decider_of(resolved), id_field.name
 

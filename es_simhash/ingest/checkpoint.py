@@ -45,9 +45,10 @@ class Checkpoint:
         for key in {**self._run, **before["run"]}:
             began, now = before["run"].get(key), self._run.get(key)
             if began != now:
+                values = [json.dumps(value, ensure_ascii=False) for value in (began, now)]
                 raise InputError(
-                    f"the checkpoint {path!r} was created with {key} {began!r}, not {now!r}: run again with the same "
-                    "options, or name another file"
+                    f"the checkpoint {path!r} was created with {key} {values[0]}, not {values[1]}: run again with the "
+                    "same options, or name another file"
                 )
         self._lines, self._mark, self._counts = before["lines"], before["mark"], Counts(before["counts"])
 

@@ -25,6 +25,8 @@ REMOVE = ["remove", "--matching", EVERYTHING]
 IN_SQLITE: dict[str, tuple[str, list[str], str]] = {
     "a mistyped name": ("new.db", SIMILAR, "{store} is not set up (there is no such file)"),
     "a mistyped name in backfill": ("new.db", BACKFILL, "there is no such file"),
+    "a mistyped name in remove": ("new.db", ["remove", "a"], "{store} is not set up (there is no such file)"),
+    "a mistyped name in group": ("new.db", ["group"], "{store} is not set up (there is no such file)"),
     "a file of users": ("users.db", SIMILAR, "{store} holds only seen items: use another store"),
     "a folder": ("folder", SIMILAR, "can't be written or opened: check the path and its permissions"),
     "removal of everything": (

@@ -70,7 +70,7 @@ def test_another_rule_is_an_error_of_what_writes_and_is_taken_by_what_reads(docu
         lambda: documents.remove_duplicates([], rule="exact"),
     ]
     for write in writes:
-        with pytest.raises(InputError, match=r"keeps the rule .*, this call has .*`es-simhash init "):
+        with pytest.raises(InputError, match=r"keeps the rule .*; this call has .*`es-simhash init "):
             write()
     with pytest.raises(InputError, match=r"text field body"):
         list(documents.backfill(rule=DuplicateRule(text_field="title")))

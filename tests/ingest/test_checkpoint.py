@@ -89,8 +89,8 @@ def test_another_input_is_an_error(path: Path, items: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"on_duplicate": "skip"}, "created with on_duplicate 'index', not 'skip'"),
-        ({"filter": {"term": {"lang": "zh"}}}, "created with filter None, not {'term': {'lang': 'zh'}}"),
+        ({"on_duplicate": "skip"}, 'created with on_duplicate "index", not "skip"'),
+        ({"filter": {"term": {"lang": "zh"}}}, 'created with filter null, not {"term": {"lang": "zh"}}'),
         ({"on_duplicate": "fail"}, "use 'index' or 'skip'"),
     ],
 )

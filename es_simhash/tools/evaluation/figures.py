@@ -128,6 +128,8 @@ def evaluate(
                 wrong[name].append(pair.place)
             elif pair.copy:
                 missed[name].append(pair.place)
+    if not count:
+        raise InputError("there are no pairs: draw some from a store (sample), and label them")
     if not copies:
         raise InputError(
             f"none of {count:,} pairs is labelled as a copy: label some copies, and some pairs that are none"
