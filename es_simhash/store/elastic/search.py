@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from es_simhash.store.types import Probe
 
 TOGETHER = 100
-"""Fingerprints in one query, and searches in one request."""
+"""Fingerprints in one query."""
+SEARCHES = 25
+"""Searches in one request. In a crowd each has a thousand hits, which take some 50 MB together."""
 PAGE = 10_000
 MOST_READ = 200_000
 """Documents near the fingerprints of one query that are read."""
@@ -73,8 +75,12 @@ def _by_digest_and_keys(
     bodies += [_body_by_digest(probes[number], filter, heads=heads) for number in alone]
     bodies += [_body_by_keys(probes[number], filter, heads=heads) for number in by_keys]
     answers: list[list[Row]] = []
-    for start in range(0, len(bodies), TOGETHER):
-        answers += [_rows(hits, connection) for hits in connection.search_many(bodies[start : start + TOGETHER])]
+    shared: dict[str, Row] = {}  # each Probe finds the same documents of a crowd
+    for start in range(0, len(bodies), SEARCHES):
+        answers += [
+            [shared.setdefault(row.id, row) for row in _rows(hits, connection)]
+            for hits in connection.search_many(bodies[start : start + SEARCHES])
+        ]
     same: list[list[Row]] = [[] for _ in probes]
     rows: list[list[Row]] = [[] for _ in probes]
     first = {row.digest: row for answer in answers[: len(parts)] for row in answer}
@@ -112,7 +118,8 @@ def _body_by_digest(probe: Probe, filter: Filter | None, *, heads: bool) -> dict
 def _body_by_keys(probe: Probe, filter: Filter | None, *, heads: bool) -> dict[str, Any]:
     """Return the search for the documents that fulfil a query of a Probe, most and rarest shared keys first.
 
-    It returns one hit too many, if there is one: so it is known that documents were left out.
+    It returns one hit too many, if there is one: so it is known that documents were left out. How rare a key is, each
+    shard says for itself: only which of very many documents come first depends on it, so that is not asked before.
     """
     sharing = {"dis_max": {"queries": [clause_of(query) for query in probe.queries]}}
     return {
