@@ -254,7 +254,7 @@ BAD_ADDRESSES = {
     "not Elasticsearch, JSON": ("http://desk:hunter2@{json}/news", "is not an Elasticsearch: check the address"),
     "not Elasticsearch, HTML": (
         "http://desk:hunter2@{html}/news",
-        "is not an Elasticsearch (HTTP 404): check the address",
+        "is not an Elasticsearch: check the address",
     ),
     "not HTTP": ("http://desk:hunter2@{mail}/news", "can't be reached"),
     "a wrong password": (
@@ -314,6 +314,7 @@ def test_an_address_that_cannot_be_used_is_an_error_with_the_fix_and_without_sec
     assert (refused[kind].code, refused[kind].out) == (1, "")
     assert BAD_ADDRESSES[kind][1] in refused[kind].err.splitlines()[-1]
     shown = refused[kind].out + refused[kind].err
+    assert "Connection(" not in shown
     for secret in ("hunter2", "desk", "12345", "aHVudGVyMg"):
         assert secret not in shown
 

@@ -130,7 +130,8 @@ def late(name: str) -> SimhashError:
 
 def unreachable(name: str, why: str) -> SimhashError:
     """Return the error for a connection that failed. The parameters are those of :func:`untrusted`."""
-    return StoreUnreachable(f"{name} can't be reached ({why}): check that it is running, and check the address")
+    reason = why.partition("): ")[2] or why  # urllib3 begins with its connection as Python shows it
+    return StoreUnreachable(f"{name} can't be reached ({reason}): check that it is running, and check the address")
 
 
 def _has_equal_scores(connection: Connection) -> bool:
