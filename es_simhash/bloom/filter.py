@@ -78,10 +78,6 @@ class BloomFilter:
         """When the filter was started, as the caller set it: whole seconds since 1970, or 0."""
         return self._generation
 
-    @generation.setter
-    def generation(self, seconds: int) -> None:
-        self._generation = whole_number("generation", seconds, 0, _LAST_SECOND)
-
     @property
     def layers(self) -> tuple[LayerInfo, ...]:
         """Figures of each layer, the oldest first."""
@@ -91,11 +87,6 @@ class BloomFilter:
     def count(self) -> int:
         """The number of items that changed the filter when they were added."""
         return sum(layer.count for layer in self._layers)
-
-    @property
-    def estimated_count(self) -> int:
-        """An estimate of the number of distinct items from the set bits, to about one per cent."""
-        return sum(layer.estimated_count for layer in self.layers)
 
     @property
     def false_positive_rate(self) -> float:
@@ -174,15 +165,6 @@ class BloomFilter:
         if len(self._layers) >= MAX_LAYERS:
             raise InputError(f"this Bloom filter is full: it has {MAX_LAYERS} layers; start a new one")
         self._layers.append(Layer(self._config.after(self._layers[-1].size.capacity, len(self._layers))))
-
-    # --- copies ----------------------------------------------------------------------------------------------
-
-    def copy(self) -> BloomFilter:
-        """Return an independent copy."""
-        layers = [layer.copy() for layer in self._layers]
-        return BloomFilter.__new__(BloomFilter)._fill(self._config, self._generation, layers)
-
-    __copy__ = copy
 
     def __eq__(self, other: object) -> bool:
         """Return whether two filters are equal in every bit: configuration, generation and layers."""

@@ -40,13 +40,6 @@ def hash_item(item: Item, seed: int) -> int:
 
     :raises InputError: if the item is no str, int or bytes, or has no UTF-8.
     """
-    try:
-        if type(item) is str:
-            return mmh3_x64_128_uintdigest(item.encode(), seed)
-        if type(item) is int:
-            return mmh3_x64_128_uintdigest(b"%d" % item, seed)
-    except ValueError:
-        pass  # no UTF-8, or too many digits: _utf8 raises the right error
     return mmh3_x64_128_uintdigest(_utf8(item), seed)
 
 

@@ -16,7 +16,6 @@ shares no factor with 2^64.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -53,14 +52,6 @@ class LayerInfo:
     set_bits: int
 
     @property
-    def estimated_count(self) -> int:
-        """An estimate of the number of distinct items (Swamidass and Baldi 2007): -m/k · ln(1 - set_bits/m).
-
-        If all bits are set the formula has no value; then the estimate is that of one bit less.
-        """
-        return round(self.m / self.k * math.log(self.m / max(self.m - self.set_bits, 1)))
-
-    @property
     def false_positive_rate(self) -> float:
         """The share of items, among those that were never added, whose bits are all set: (set_bits/m)^k."""
         rate: float = (self.set_bits / self.m) ** self.k
@@ -77,10 +68,6 @@ class Layer:
         self.size = size
         self.count = count
         self.bits = np.zeros(size.m // 8, dtype=np.uint8) if bits is None else bits
-
-    def copy(self) -> Layer:
-        """Return an independent copy."""
-        return Layer(self.size, self.count, self.bits.copy())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Layer):

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from es_simhash.bloom import BloomFilter
-from es_simhash.bloom.items import hash_item
+from es_simhash.bloom.items import hash_item, hash_items
 from es_simhash.bloom.sizing import MIN_ERROR_RATE, Config
 from es_simhash.errors import InputError, SchemeMismatch
 from es_simhash.fingerprinting.normalisation import check_surrogates
@@ -174,8 +174,7 @@ class Seen:
         :raises InputError: if an item is no str, int or bytes, or has no UTF-8.
         """
         if not self._filters:
-            for item in items:  # a bad item raises also if there is no filter
-                hash_item(item, 0)
+            hash_items(items, 0)  # a bad item raises also if there is no filter
         found = _found(self._filters, items)
         if self.forgotten and found.any():
             found &= [_key(item) not in self.forgotten for item in items]

@@ -27,8 +27,8 @@ RATES = st.sampled_from([0.999, 0.9, 0.5, 0.2, 0.05, 0.001, 1e-6])
 SEEDS = st.sampled_from([0, 1, 2**32 - 1])
 
 
-def filled(capacity: int, rate: float, items: list[Item], seed: int = 0) -> BloomFilter:
-    seen = BloomFilter(capacity, rate, seed=seed)
+def filled(capacity: int, rate: float, items: list[Item], seed: int = 0, generation: int = 0) -> BloomFilter:
+    seen = BloomFilter(capacity, rate, seed=seed, generation=generation)
     seen.update(items)
     return seen
 
@@ -119,15 +119,9 @@ def test_count_is_the_number_of_adds_that_changed_something() -> None:
     assert seen.count == sum(layer.count for layer in seen.layers)
 
 
-def test_the_estimate_is_near_the_count() -> None:
-    for items in (100, 1_000, 10_000):
-        seen = filled(1_000, 0.001, list(range(items)))
-        assert seen.estimated_count == pytest.approx(items, rel=0.03)
-
-
 def test_an_empty_filter_has_seen_nothing() -> None:
     seen = BloomFilter(10, 0.01)
-    assert (seen.count, seen.estimated_count, seen.false_positive_rate) == (0, 0, 0.0)
+    assert (seen.count, seen.false_positive_rate) == (0, 0.0)
     assert not seen.contains_many(range(1000)).any()
 
 
@@ -162,22 +156,19 @@ def test_filters_are_equal_only_if_every_bit_is() -> None:
         filled(11, 0.01, ["x"]),
         filled(10, 0.011, ["x"]),
         filled(10, 0.01, ["x"], seed=1),
+        filled(10, 0.01, ["x"], generation=1),
         "x",
     ]
     assert all(seen != other for other in others)
-    later = seen.copy()
-    later.generation = 1
-    assert later != seen
 
 
 def pickled(seen: BloomFilter) -> Any:
     return pickle.loads(pickle.dumps(seen))
 
 
-@pytest.mark.parametrize("copied", [BloomFilter.copy, copy.copy, copy.deepcopy, pickled])
+@pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
 def test_a_copy_is_independent(copied: Callable[[BloomFilter], BloomFilter]) -> None:
     seen = filled(5, 0.01, list(range(20)))
-    seen.generation = 12
     before = seen.to_bytes()
     other = copied(seen)
     assert other == seen
