@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import random
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.es_node.proxy import Drop
+from es_simhash import Documents, StoreUnavailable
+from tests.es_node.proxy import Delay, Drop, Proxy
 from tests.faults import VERBS, contents, ingest, later, news, unharmed
 
 if TYPE_CHECKING:
-    from tests.es_node.proxy import Proxy, Request, Rule
+    from tests.es_node.proxy import Request, Rule
 
 pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 
@@ -30,6 +32,27 @@ def breaking(seed: int, share: float) -> Rule:
         return Drop(done=of[request.verb].random() < 0.5)
 
     return rule
+
+
+def test_a_host_that_does_not_answer_is_replaced_at_once(direct: str, index_name: str) -> None:
+    host = direct.removeprefix("http://").removesuffix(f"/{index_name}")
+    for _ in range(5):  # a client begins with any of its hosts
+        with Documents(f"http://127.0.0.1:9,{host},127.0.0.1:19/{index_name}", deadline=0) as documents:
+            assert documents.fetch(["0"]) == {}
+
+
+def test_a_call_ends_at_its_deadline_although_each_of_several_hosts_hangs(
+    proxy: Proxy, elasticsearch_url: str, direct: str, index_name: str
+) -> None:
+    with Proxy(elasticsearch_url) as second:
+        hosts = ",".join(each.url.removeprefix("http://") for each in (proxy, second))
+        with Documents(f"http://{hosts}/{index_name}", deadline=2) as documents:
+            documents.fetch(["0"])
+            proxy.rule = second.rule = lambda request: Delay(10)
+            began = time.monotonic()
+            with pytest.raises(StoreUnavailable):
+                documents.fetch(["0"])
+            assert time.monotonic() - began < 3
 
 
 @pytest.mark.parametrize("on_duplicate", ["index", "skip"])

@@ -118,9 +118,7 @@ class Connection:
                 elif not (error.retryable and self._answered and self.deadline):
                     raise
                 else:
-                    if waits is None and (left := end - time.monotonic()) > 0:
-                        _log.warning("%s; retrying for up to %.0f s", error, left)
-                    waits = waits or Waits(end - time.monotonic())
+                    waits = waits or self._begin_waits(error, end)
                     if not waits.wait():
                         raise
                 if self.deadline and time.monotonic() >= end:
@@ -132,6 +130,11 @@ class Connection:
                 if waits is not None:
                     _log.warning("the store answers again")
                 return answer
+
+    def _begin_waits(self, error: SimhashError, end: float) -> Waits:
+        if (left := end - time.monotonic()) > 0:
+            _log.warning("%s; retrying for up to %.0f s", error, left)
+        return Waits(left)
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
