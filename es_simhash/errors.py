@@ -63,15 +63,7 @@ class DuplicateFound(SimhashError):
 
 
 class StoreError(SimhashError):
-    """The store refused a request, or its reply is invalid or incomplete.
-
-    :param retryable: the same request may work later.
-    """
-
-    def __init__(self, message: str, *, retryable: bool | None = None) -> None:
-        super().__init__(message)
-        if retryable is not None:
-            self.retryable = retryable
+    """The store refused a request, or its reply is invalid or incomplete."""
 
 
 class NotSetUp(StoreError):

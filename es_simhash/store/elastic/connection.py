@@ -25,7 +25,6 @@ REQUEST_SECONDS = 10.0
 class Product:
     """What differs between Elasticsearch and OpenSearch, and between their clients.
 
-    :param title: name of the server with its article, for messages.
     :param point_in_time: path of the request that opens a point in time.
     :param point_parameters: its parameters.
     :param point_key: name of the id of a point in time in its response.
@@ -37,7 +36,6 @@ class Product:
         ``use_similarity``. Source: OpenSearch, issue 17823.
     """
 
-    title: str
     point_in_time: str
     point_parameters: Mapping[str, str]
     point_key: str

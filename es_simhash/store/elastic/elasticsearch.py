@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _CLIENT = version("elasticsearch")
 _CONNECTIONS = 100
 """Connections to a host, at most. A thread that waits for one would wait beyond its deadline."""
-_TITLE = "an Elasticsearch"
 _ACCEPT = {"accept": "application/json"}
 _HEADERS = {
     type(None): _ACCEPT,
@@ -108,7 +107,9 @@ def _translate(error: Exception, name: str) -> SimhashError:
 
 
 def _no_elasticsearch(name: str) -> SimhashError:
-    return StoreError(f"the server at {name} is not {_TITLE}: check the address; OpenSearch has opensearch+http://")
+    return StoreError(
+        f"the server at {name} is not an Elasticsearch: check the address; OpenSearch has opensearch+http://"
+    )
 
 
 def untrusted(name: str, why: str) -> SimhashError:
@@ -139,7 +140,6 @@ def _has_equal_scores(connection: Connection) -> bool:
 
 
 PRODUCT = Product(
-    title=_TITLE,
     point_in_time="_pit",
     point_parameters={},
     point_key="id",

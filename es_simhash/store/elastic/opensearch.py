@@ -32,7 +32,6 @@ from es_simhash.store.elastic.responses import bound_responses
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_TITLE = "an OpenSearch"
 _OLDEST = (2, 4)
 """The first version with points in time."""
 _EQUAL_SCORES = (3, 0)
@@ -124,7 +123,7 @@ def _translate(error: Exception, name: str) -> SimhashError:
     if isinstance(error, ClientConnectionError):
         return unreachable(name, _cause(error))
     if isinstance(error, SerializationError):
-        return StoreError(f"the server at {name} is not {_TITLE}: check the address")
+        return StoreError(f"the server at {name} is not an OpenSearch: check the address")
     if isinstance(error, TransportError) and isinstance(error.status_code, int):
         return error_of(_body_of(error), error.status_code, name, "user and password, or the signer")
     return StoreError(f"{name}: {str(error).splitlines()[0]}")
@@ -150,7 +149,7 @@ def _has_equal_scores(connection: Connection) -> bool:
     found = body.get("version", {}) if isinstance(body, dict) else {}
     numbers = re.match(r"(\d+)\.(\d+)", str(found.get("number", "")))
     if found.get("distribution") != "opensearch" or numbers is None:
-        raise StoreError(f"the server at {connection.name} is not {_TITLE}: check the address")
+        raise StoreError(f"the server at {connection.name} is not an OpenSearch: check the address")
     version = int(numbers[1]), int(numbers[2])
     if version < _OLDEST:
         raise StoreError(f"{connection.name} is OpenSearch {found['number']}: use OpenSearch 2.4 or later")
@@ -158,7 +157,6 @@ def _has_equal_scores(connection: Connection) -> bool:
 
 
 PRODUCT = Product(
-    title=_TITLE,
     point_in_time="_search/point_in_time",
     point_parameters={"allow_partial_pit_creation": "false"},
     point_key="pit_id",
