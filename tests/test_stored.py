@@ -143,13 +143,13 @@ def plain_contains(data: bytes, item: str | int) -> bool:
     """Return whether the filter might contain an item, and check its bytes."""
     (checksum,) = unpack_from("<I", data, len(data) - 4)
     assert checksum == crc32(data[:-4])
-    magic, version, hash_id, count, seed, _, _, _ = unpack_from("<4sBBHIQdq", data)
-    assert (magic, version, hash_id) == (b"ESBF", 1, 1)
-    start = 36 + 26 * count
-    for k, m, _, _ in iter_unpack("<HQQQ", data[36:start]):
+    magic, version, count, _, _, _ = unpack_from("<4sBBQdq", data)
+    assert (magic, version) == (b"ESBF", 1)
+    start = 30 + 26 * count
+    for k, m, _, _ in iter_unpack("<HQQQ", data[30:start]):
         bits = data[start : start + m // 8]
         start += m // 8
-        x, y = mmh3.hash64(str(item).encode(), seed=seed, signed=False)
+        x, y = mmh3.hash64(str(item).encode(), seed=0, signed=False)
         found = True
         for i in range(1, k + 1):
             found &= bool(bits[x % len(bits)] >> (x >> 61) & 1)

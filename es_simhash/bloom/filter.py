@@ -42,14 +42,13 @@ class BloomFilter:
     :param capacity: the number of items that the filter is first made for. It grows beyond.
     :param error_rate: the share of items, among those that were never added, that the filter may find; above 0 and
         below 1. It holds before and after the filter has grown.
-    :param seed: of the hash.
     :param generation: a number for the caller: when the filter was started, in whole seconds since 1970, or 0.
     :raises InputError: if a number is out of range. The message says the range.
     """
 
-    def __init__(self, capacity: int, error_rate: float, *, seed: int = 0, generation: int = 0) -> None:
+    def __init__(self, capacity: int, error_rate: float, *, generation: int = 0) -> None:
         """Make an empty filter."""
-        config = Config(capacity, error_rate, seed)
+        config = Config(capacity, error_rate)
         self._fill(config, whole_number("generation", generation, 0, _LAST_SECOND), [Layer(config.first())])
 
     def _fill(self, config: Config, generation: int, layers: Sequence[Layer]) -> BloomFilter:
@@ -67,11 +66,6 @@ class BloomFilter:
     def error_rate(self) -> float:
         """The false-positive rate that the filter never exceeds; ``false_positive_rate`` is its current rate."""
         return self._config.error_rate
-
-    @property
-    def seed(self) -> int:
-        """The seed of the hash."""
-        return self._config.seed
 
     @property
     def generation(self) -> int:
@@ -123,7 +117,7 @@ class BloomFilter:
 
         :raises InputError: if an item is no str, int or bytes, or has no UTF-8. The message shows the item.
         """
-        x, y = hash_items(as_batch(items), self.seed)
+        x, y = hash_items(as_batch(items))
         found = np.zeros(len(x), dtype=np.bool_)
         for layer in reversed(self._layers):  # the newest has the most items
             rest = np.flatnonzero(~found)
@@ -140,7 +134,7 @@ class BloomFilter:
         :raises InputError: if an item is no str, int or bytes, or has no UTF-8. The message shows the item. Nothing is
             added then.
         """
-        x, y = hash_items(as_batch(items), self.seed)
+        x, y = hash_items(as_batch(items))
         starts = range(0, len(x), _CHUNK)
         parts = [self._add(x[start : start + _CHUNK], y[start : start + _CHUNK]) for start in starts]
         return np.concatenate([np.zeros(0, dtype=np.bool_), *parts])

@@ -5,12 +5,12 @@ new version with its own golden files. All numbers are little-endian. The checks
 
 Version 1, the only one so far. The letters are those of Python's ``struct``:
 
-    4s magic "ESBF" · B version · B hash · H number of layers · I seed · Q capacity · d error rate · q generation
+    4s magic "ESBF" · B version · B number of layers · Q capacity · d error rate · q generation
     for each layer:   H k · Q m · Q capacity · Q count
     for each layer:   its m/8 bytes of bits
     I checksum
 
-Hash 1 is the only hash so far: MurmurHash3 x64 128 with the bit positions of layer.py.
+An item sets bits by MurmurHash3 x64 128 and the bit positions of layer.py.
 
 The reader trusts no input. It checks lengths before it allocates memory, so a hostile header costs none. Bytes that
 are inconsistent in any way raise an error; they never become a filter.
@@ -34,10 +34,9 @@ if TYPE_CHECKING:
 
 MAGIC = b"ESBF"
 VERSION = 1
-HASH = 1
 
-_START = Struct("<4sBB")  # every version of the format begins with these
-_HEADER = Struct("<4sBBHIQdq")
+_START = Struct("<4sB")  # every version of the format begins with these
+_HEADER = Struct("<4sBBQdq")
 _LAYER = Struct("<HQQQ")
 _CHECKSUM = Struct("<I")
 
@@ -49,9 +48,7 @@ def size_in_bytes(layers: Sequence[Layer]) -> int:
 
 def dump(config: Config, generation: int, layers: Sequence[Layer]) -> bytes:
     """Return a filter as bytes."""
-    header = _HEADER.pack(
-        MAGIC, VERSION, HASH, len(layers), config.seed, config.capacity, config.error_rate, generation
-    )
+    header = _HEADER.pack(MAGIC, VERSION, len(layers), config.capacity, config.error_rate, generation)
     table = [_LAYER.pack(each.size.k, each.size.m, each.size.capacity, each.count) for each in layers]
     body = b"".join([header, *table, *(each.bits.tobytes() for each in layers)])
     return body + _CHECKSUM.pack(zlib.crc32(body))
@@ -68,14 +65,14 @@ def load(data: bytes) -> tuple[Config, int, list[Layer]]:
             f"these bytes are not a Bloom filter: they begin with {data[:4]!r}, and not with {MAGIC!r}"
         )
     _check_minimum(data, _START.size)
-    _, version, hash_id = _START.unpack_from(data)
+    _, version = _START.unpack_from(data)
     if version != VERSION:
         raise FilterFormatError(
             f"this Bloom filter has format version {version}, and this release reads version {VERSION}: "
             "upgrade es_simhash if a later release wrote it; otherwise it is damaged"
         )
     _check_minimum(data, _HEADER.size)
-    _, _, _, number, seed, capacity, error_rate, generation = _HEADER.unpack_from(data)
+    _, _, number, capacity, error_rate, generation = _HEADER.unpack_from(data)
     if number > MAX_LAYERS:
         raise FilterFormatError(f"this Bloom filter has an impossible header: {number} layers; {MAX_LAYERS} at most")
     start = _HEADER.size + number * _LAYER.size
@@ -90,11 +87,9 @@ def load(data: bytes) -> tuple[Config, int, list[Layer]]:
         raise FilterFormatError(
             f"this Bloom filter is damaged: its bytes have the checksum {computed:08x}, but {stored:08x} is stored"
         )
-    if hash_id != HASH:
-        raise FilterFormatError(f"this Bloom filter uses hash {hash_id}, and this release knows only hash {HASH}")
     if generation < 0:
         raise FilterFormatError(f"this Bloom filter has a generation before 1970: {generation}")
-    config = _config(capacity, error_rate, seed)
+    config = _config(capacity, error_rate)
     return config, generation, _layers(data, start, config, table)
 
 
@@ -104,9 +99,9 @@ def _check_minimum(data: bytes, size: int) -> None:
 
 
 @lru_cache(100)  # most filters of a store have one configuration
-def _config(capacity: int, error_rate: float, seed: int) -> Config:
+def _config(capacity: int, error_rate: float) -> Config:
     try:
-        return Config(capacity, error_rate, seed)
+        return Config(capacity, error_rate)
     except InputError as error:
         raise FilterFormatError(f"this Bloom filter has an impossible header: {error}") from error
 

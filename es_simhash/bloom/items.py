@@ -4,13 +4,12 @@ The rule: **an item is its UTF-8 text.** The integer 1 and the string "1" are th
 number in JSON and a string in a database. Bytes are UTF-8 text already. A value that has no single obvious text
 (``True``, ``1.0``, ``None``) raises an error. So does a lone surrogate, which has no UTF-8.
 
-The hash is MurmurHash3 x64 128 (Austin Appleby) with a seed. It is the same on every machine and in every process.
+The hash is MurmurHash3 x64 128 (Austin Appleby) with the seed 0. It is the same on every machine and in every process.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
-from itertools import repeat
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -35,15 +34,15 @@ _PIECE = 4096
 """Items of a batch that are hashed at once: their digests stay in the processor's cache, and take little memory."""
 
 
-def hash_item(item: Item, seed: int) -> int:
+def hash_item(item: Item) -> int:
     """Return the 128-bit hash of one item: x in the low 64 bits, y in the high 64 bits.
 
     :raises InputError: if the item is no str, int or bytes, or has no UTF-8.
     """
-    return mmh3_x64_128_uintdigest(_utf8(item), seed)
+    return mmh3_x64_128_uintdigest(_utf8(item))
 
 
-def hash_items(items: Sequence[Item], seed: int) -> tuple[Words, Words]:
+def hash_items(items: Sequence[Item]) -> tuple[Words, Words]:
     """Return the hashes of a batch as two arrays of shape (n,): the low words x and the high words y.
 
     :raises InputError: if an item is no str, int or bytes, or has no UTF-8. The message shows the item.
@@ -51,7 +50,7 @@ def hash_items(items: Sequence[Item], seed: int) -> tuple[Words, Words]:
     x, y = np.empty(len(items), dtype=np.uint64), np.empty(len(items), dtype=np.uint64)
     for start in range(0, len(items), _PIECE):
         piece = items[start : start + _PIECE]
-        digests = b"".join(map(hash_bytes, _safe_keys(piece), repeat(seed)))
+        digests = b"".join(map(hash_bytes, _safe_keys(piece)))
         hashes = np.frombuffer(digests, dtype="<u8").reshape(-1, 2)
         x[start : start + _PIECE], y[start : start + _PIECE] = hashes[:, 0], hashes[:, 1]
     return x, y

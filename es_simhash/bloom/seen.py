@@ -174,7 +174,7 @@ class Seen:
         :raises InputError: if an item is no str, int or bytes, or has no UTF-8.
         """
         if not self._filters:
-            hash_items(items, 0)  # a bad item raises also if there is no filter
+            hash_items(items)  # a bad item raises also if there is no filter
         found = _found(self._filters, items)
         if self.forgotten and found.any():
             found &= [_key(item) not in self.forgotten for item in items]
@@ -193,7 +193,7 @@ class Seen:
             self.rotate(now)
         newest, ours = self._filters[-1], self._config
         error_rate = ours.error_rate / ours.generations
-        if (newest.capacity, newest.error_rate, newest.seed) != (ours.capacity, error_rate, 0):
+        if (newest.capacity, newest.error_rate) != (ours.capacity, error_rate):
             raise SchemeMismatch(
                 f"the stored filter was made for {newest.capacity:,} items at error rate {newest.error_rate:g} and the "
                 f"store is set up for {ours.capacity:,} at {error_rate:g}: rotate or rebuild this user"
@@ -258,4 +258,4 @@ def _found(filters: Sequence[BloomFilter], items: Sequence[Item]) -> NDArray[np.
 
 def _key(item: Item) -> str:
     """Return the hash of an item, as the list of forgotten items has it."""
-    return f"{hash_item(item, 0):032x}"
+    return f"{hash_item(item):032x}"

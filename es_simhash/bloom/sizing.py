@@ -44,7 +44,6 @@ MAX_BITS = 1 << 32
 MAX_HASHES = 64
 """The largest number of hashes of a layer."""
 MIN_ERROR_RATE = 1e-9
-MAX_SEED = (1 << 32) - 1
 MAX_LAYERS = 100
 """The largest number of layers. A filter that grew this far would take more than 32 GB; only a forged one has more."""
 
@@ -76,23 +75,20 @@ class Config:
 
     :param capacity: in items.
     :param error_rate: above 0 and below 1.
-    :param seed: of the hash.
     :raises InputError: if a value is out of range. The message says the range.
     """
 
     capacity: int
     error_rate: float
-    seed: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "error_rate", rate("error_rate", self.error_rate, MIN_ERROR_RATE))
-        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0, MAX_SEED))
         most = _most_items(self.error_rate / (1 + KEPT_BACK) * FIRST)
         name = f"capacity, at error_rate {self.error_rate},"
         object.__setattr__(self, "capacity", whole_number(name, self.capacity, 1, most))
 
     def __str__(self) -> str:
-        return f"capacity {self.capacity}, error_rate {self.error_rate}, seed {self.seed}"
+        return f"capacity {self.capacity}, error_rate {self.error_rate}"
 
     def first(self) -> Size:
         """Return the size of the first layer."""

@@ -15,7 +15,7 @@ from es_simhash.bloom.sizing import Config, Size
 WORD = 2**64
 
 
-def murmur3(data: bytes, seed: int) -> tuple[int, int]:
+def murmur3(data: bytes) -> tuple[int, int]:
     """Return the two words of MurmurHash3 x64 128, after Austin Appleby's description."""
     c1, c2 = 0x87C37B91114253D5, 0x4CF5AD432745937F
 
@@ -30,7 +30,7 @@ def murmur3(data: bytes, seed: int) -> tuple[int, int]:
         word = (word ^ word >> 33) * 0xC4CEB9FE1A85EC53 % WORD
         return word ^ word >> 33
 
-    h1 = h2 = seed
+    h1 = h2 = 0
     whole = len(data) - len(data) % 16
     for at in range(0, whole, 16):
         k1, k2 = struct.unpack_from("<QQ", data, at)
@@ -56,9 +56,9 @@ class ReferenceLayer:
     bits: set[int] = field(default_factory=set)
     count: int = 0
 
-    def positions(self, item: str | int | bytes, seed: int) -> set[int]:
+    def positions(self, item: str | int | bytes) -> set[int]:
         text = item if isinstance(item, bytes) else str(item).encode()
-        x, y = murmur3(text, seed)
+        x, y = murmur3(text)
         found = set()
         for i in range(self.size.k):
             word = (x + i * y + (i**3 - i) // 6) % WORD
@@ -72,26 +72,25 @@ class ReferenceLayer:
 class ReferenceFilter:
     """The same operations as a BloomFilter."""
 
-    def __init__(self, capacity: int, error_rate: float, seed: int = 0) -> None:
-        self.config = Config(capacity, error_rate, seed)
+    def __init__(self, capacity: int, error_rate: float) -> None:
+        self.config = Config(capacity, error_rate)
         self.layers = [ReferenceLayer(self.config.first())]
 
     def __contains__(self, item: str | int | bytes) -> bool:
-        return any(layer.positions(item, self.config.seed) <= layer.bits for layer in self.layers)
+        return any(layer.positions(item) <= layer.bits for layer in self.layers)
 
     def add(self, item: str | int | bytes) -> bool:
         if item in self:
             return False
         if self.layers[-1].count == self.layers[-1].size.capacity:
             self.layers.append(ReferenceLayer(self.config.after(self.layers[-1].size.capacity, len(self.layers))))
-        self.layers[-1].bits |= self.layers[-1].positions(item, self.config.seed)
+        self.layers[-1].bits |= self.layers[-1].positions(item)
         self.layers[-1].count += 1
         return True
 
     def to_bytes(self, generation: int = 0) -> bytes:
         config = self.config
-        data = b"ESBF" + struct.pack("<BBHI", 1, 1, len(self.layers), config.seed)
-        data += struct.pack("<Qdq", config.capacity, config.error_rate, generation)
+        data = b"ESBF" + struct.pack("<BBQdq", 1, len(self.layers), config.capacity, config.error_rate, generation)
         for layer in self.layers:
             data += struct.pack("<HQQQ", layer.size.k, layer.size.m, layer.size.capacity, layer.count)
         return with_checksum(data + b"".join(layer.packed() for layer in self.layers))

@@ -131,7 +131,7 @@ def _filters(rng: random.Random, folder: Path) -> None:
 
 @cache
 def _bloom_bytes(number: int) -> bytes:
-    bloom = BloomFilter(8, 0.01, seed=number, generation=5)
+    bloom = BloomFilter(8, 0.01, generation=5)
     bloom.update([f"item {n}" for n in range(number * 7)])
     return bloom.to_bytes()
 

@@ -81,7 +81,7 @@ def user_and_items(line: Line) -> tuple[str, list[Item]]:
     if not isinstance(items, list):
         raise InputError('"items" is not a list: use ["news-1", …], or "item" for one item')
     for item in items:
-        hash_item(item, 0)  # raises for a value that cannot be an item
+        hash_item(item)  # raises for a value that cannot be an item
     return user, items
 
 
