@@ -12,8 +12,8 @@ Version 1, the only one so far. The letters are those of Python's ``struct``:
 
 An item sets bits by MurmurHash3 x64 128 and the bit positions of layer.py.
 
-The reader trusts no input. It checks lengths before it allocates memory, so a hostile header costs none. Bytes that
-are inconsistent in any way raise an error; they never become a filter.
+The reader trusts no input: a right checksum proves no honest writer. It checks lengths before it allocates memory, so a
+hostile header costs none. Bytes that are inconsistent in any way raise an error; they never become a filter.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 MAGIC = b"ESBF"
 VERSION = 1
 
-_START = Struct("<4sB")  # every version of the format begins with these
 _HEADER = Struct("<4sBBQdq")
 _LAYER = Struct("<HQQQ")
 _CHECKSUM = Struct("<I")
@@ -60,42 +59,30 @@ def load(data: bytes) -> tuple[Config, int, list[Layer]]:
     :raises FilterFormatError: if the bytes are not one whole, undamaged filter of a version that this release reads.
         The message says what is wrong.
     """
-    if not data or data[: len(MAGIC)] != MAGIC[: len(data)]:
+    body = memoryview(data)[: -_CHECKSUM.size]
+    if data[: len(MAGIC)] != MAGIC:
         raise FilterFormatError(
             f"these bytes are not a Bloom filter: they begin with {data[:4]!r}, and not with {MAGIC!r}"
         )
-    _check_minimum(data, _START.size)
-    _, version = _START.unpack_from(data)
-    if version != VERSION:
+    if len(data) > len(MAGIC) and data[len(MAGIC)] != VERSION:  # at this place in every version
         raise FilterFormatError(
-            f"this Bloom filter has format version {version}, and this release reads version {VERSION}: "
+            f"this Bloom filter has format version {data[len(MAGIC)]}, and this release reads version {VERSION}: "
             "upgrade es_simhash if a later release wrote it; otherwise it is damaged"
         )
-    _check_minimum(data, _HEADER.size)
-    _, _, number, capacity, error_rate, generation = _HEADER.unpack_from(data)
-    if number > MAX_LAYERS:
-        raise FilterFormatError(f"this Bloom filter has an impossible header: {number} layers; {MAX_LAYERS} at most")
+    if len(body) < _HEADER.size or data[-_CHECKSUM.size :] != _CHECKSUM.pack(zlib.crc32(body)):
+        raise FilterFormatError(f"this Bloom filter of {len(data):,} bytes is cut or damaged: its checksum is wrong")
+    _, _, number, capacity, error_rate, generation = _HEADER.unpack_from(body)
     start = _HEADER.size + number * _LAYER.size
-    _check_minimum(data, start)
-    table = list(_LAYER.iter_unpack(data[_HEADER.size : start]))
-    size = start + sum(-(-m // 8) for _, m, _, _ in table) + _CHECKSUM.size
-    if len(data) != size:
-        how = "cut" if len(data) < size else "followed by other bytes"
-        raise FilterFormatError(f"this Bloom filter is {how}, or damaged: expected {size} bytes, got {len(data)}")
-    (stored,) = _CHECKSUM.unpack_from(data, size - _CHECKSUM.size)
-    if (computed := zlib.crc32(memoryview(data)[: -_CHECKSUM.size])) != stored:
+    if number > MAX_LAYERS or generation < 0 or len(body) < start:
         raise FilterFormatError(
-            f"this Bloom filter is damaged: its bytes have the checksum {computed:08x}, but {stored:08x} is stored"
+            f"this Bloom filter has an impossible header: {number} layers, {MAX_LAYERS} at most, of generation "
+            f"{generation}"
         )
-    if generation < 0:
-        raise FilterFormatError(f"this Bloom filter has a generation before 1970: {generation}")
+    table = list(_LAYER.iter_unpack(body[_HEADER.size : start]))
+    if len(body) != start + sum(-(-m // 8) for _, m, _, _ in table):
+        raise FilterFormatError(f"this Bloom filter of {len(data):,} bytes has layers of other sizes")
     config = _config(capacity, error_rate)
     return config, generation, _layers(data, start, config, table)
-
-
-def _check_minimum(data: bytes, size: int) -> None:
-    if len(data) < size:
-        raise FilterFormatError(f"this Bloom filter is cut: expected at least {size} bytes, got {len(data)}")
 
 
 @lru_cache(100)  # most filters of a store have one configuration

@@ -69,7 +69,7 @@ def test_every_changed_byte_raises(whole: bytes) -> None:
 @each_filter
 def test_every_cut_raises(whole: bytes) -> None:
     for length in range(len(whole)):
-        message = rf"expected .*\d+ bytes, got {length}$" if length else "not a Bloom filter"
+        message = f"of {length} bytes is cut or damaged" if length >= 4 else "not a Bloom filter"
         with pytest.raises(FilterFormatError, match=message):
             BloomFilter.from_bytes(whole[:length])
         if length:
@@ -80,7 +80,7 @@ def test_every_cut_raises(whole: bytes) -> None:
 @each_filter
 def test_additional_bytes_raise(whole: bytes) -> None:
     for more in (b"\0", b"\xff" * 7, whole):
-        expected = rf"followed by other bytes.*expected {len(whole)} bytes, got {len(whole + more)}$"
+        expected = f"of {len(whole + more)} bytes is cut or damaged: its checksum is wrong"
         with pytest.raises(FilterFormatError, match=expected):
             BloomFilter.from_bytes(whole + more)
 
@@ -110,9 +110,7 @@ def test_an_unknown_version_is_reported_with_the_readable_one(version: int) -> N
 def test_a_damaged_bit_is_reported_as_damage() -> None:
     data = bytearray(small().to_bytes())
     data[-CHECKSUM - 1] ^= 1
-    with pytest.raises(
-        FilterFormatError, match=r"is damaged: its bytes have the checksum [0-9a-f]{8}, but [0-9a-f]{8} is stored"
-    ):
+    with pytest.raises(FilterFormatError, match="is cut or damaged: its checksum is wrong"):
         BloomFilter.from_bytes(data)
 
 
@@ -189,7 +187,7 @@ def many_layers(number: int) -> bytes:
 def test_a_forged_filter_of_many_layers_is_refused_at_once() -> None:
     started = time.monotonic()
     for number in (101, 255):
-        with pytest.raises(FilterFormatError, match=f"{number} layers; 100 at most"):
+        with pytest.raises(FilterFormatError, match=f"{number} layers, 100 at most"):
             BloomFilter.from_bytes(many_layers(number))
     assert time.monotonic() - started < 1
 
