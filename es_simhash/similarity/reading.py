@@ -24,6 +24,7 @@ from es_simhash.fingerprinting.numbers import (
 
 LONG_ENOUGH = 60
 """Word characters of the shortest text in which counters and clocks do not count."""
+SHORT = 150
 OPPOSITES = [
     line.split() for line in Path(__file__).with_name("opposites.txt").read_text(encoding="utf-8").splitlines()
 ]
@@ -42,6 +43,7 @@ _CHANGES = re.compile(
     r"|[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
 )
 _PUNCTUATION = re.compile(r"[^\w\s]")
+_REFERENCE = re.compile(f"第(?:[0-9]+|[{CHINESE}]+)(?=[条款项章节])")
 _DIGIT = re.compile("[0-9]")
 _CLAUSE = re.compile("[^,。;!?]+[,。;!?]*|[,。;!?]+")
 _NO_NEGATIONS = "不[仅但过断论管久少错同]|非常|非洲|无论|无锡|未来|未必"
@@ -113,6 +115,8 @@ class Reading:
         text = "".join(self.clauses[start:end])
         if self.length >= LONG_ENOUGH and _DIGIT.search(text):
             text = _CHANGES.sub(" ", text)
+        if self.length > SHORT:
+            text = _REFERENCE.sub("第", text)
         found: list[Token] = []
         for match in _TOKEN.finditer(text):
             if match.lastgroup in _PLAIN:
