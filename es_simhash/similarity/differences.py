@@ -23,18 +23,16 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from es_simhash.similarity.edits import EXACT, pieces
-from es_simhash.similarity.reading import OPPOSITES
+from es_simhash.similarity.reading import OPPOSITES, SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from es_simhash.similarity.reading import Reading, Token
 
-SHORT = 150
-"""Word characters of the longest text that may have no contradiction."""
 _SHARE = 0.2
-"""The most contradictions of a longer text, as a share of the numbers that stand in equal places."""
-_CHARACTERS = 400
+"""The most contradictions of a longer text that are numbers, as a share of the numbers that stand in equal places."""
+_CHARACTERS = 800
 """Word characters for each contradiction of a longer text."""
 _NARROW = 4
 """Tokens of the longest difference in which a term contradicts another one. A longer one is another sentence."""
@@ -56,7 +54,7 @@ class Differences:
 
     :param contradictions: what stands in the place of something else, in order.
     :param others: what only one of the texts has, or has in other words.
-    :param numbers: how many of the contradictions are of numbers.
+    :param numbers: how many of the contradictions are of numbers that are no dates.
     :param equal_numbers: about how many other numbers the text has that has fewer; 0 if that decides nothing.
     :param length: word characters of the shorter text.
     """
@@ -72,8 +70,8 @@ class Differences:
         """The texts say too much that contradicts for copies.
 
         In a text of up to ``SHORT`` word characters that is one contradiction, and in any text if nothing else differs:
-        that is the notice of the next day. A longer one that was revised may have some: a fifth of the numbers in
-        equal places, or one for each 400 characters.
+        that is the notice of the next day. A longer one that was revised may have some: one for each 800 characters;
+        of numbers that are no dates also a fifth of those in equal places.
         """
         count = len(self.contradictions)
         if not count:
@@ -99,8 +97,8 @@ def differences(a: Reading, b: Reading) -> Differences:
         ours, theirs = first.read(start, end), second.read(other_start, other_end)
         for place in _places([token.value for token in ours], [token.value for token in theirs]):
             one, other = ours[place[0] : place[1]], theirs[place[2] : place[3]]
-            found = _numbers(one, other, bare)
-            numbers += len(found)
+            found, some = _numbers(one, other, bare)
+            numbers += some
             found = found or _exclusions(one, other)
             contradictions += found
             if max(len(one), len(other)) > len(found):
@@ -139,20 +137,22 @@ def _windows(a: str, b: str) -> Iterator[tuple[str, str]]:
             yield piece[start : start + EXACT], other[start : start + EXACT]
 
 
-def _numbers(a: Sequence[Token], b: Sequence[Token], bare: bool) -> list[Difference]:
-    """Return the numbers in the place of other numbers.
+def _numbers(a: Sequence[Token], b: Sequence[Token], bare: bool) -> tuple[list[Difference], int]:
+    """Return the numbers in the place of other numbers, and how many of them are no dates.
 
     :param bare: one of the texts has lost its points and percent signs.
     """
     if (bare or len(a) != len(b)) and _joined(a) == _joined(b):  # 3.5 and 3 . 5: a space or a line break in a number
-        return []
+        return [], 0
     if max(len(a), len(b)) <= _NARROW:
-        a, b = ([token for token in tokens if token.kind == "n"] for tokens in (a, b))
-    return [
-        Difference(one.written, other.written)
+        a, b = ([token for token in tokens if token.is_number] for tokens in (a, b))
+    pairs = [
+        (one, other)
         for one, other in zip(a, b, strict=False)
-        if one.kind == other.kind == "n" and one.value != other.value
+        if one.is_number and other.is_number and one.value != other.value
     ]
+    dates = sum(one.kind == other.kind == "d" for one, other in pairs)
+    return [Difference(one.written, other.written) for one, other in pairs], len(pairs) - dates
 
 
 def _exclusions(a: Sequence[Token], b: Sequence[Token]) -> list[Difference]:
@@ -168,7 +168,7 @@ def _exclusions(a: Sequence[Token], b: Sequence[Token]) -> list[Difference]:
 def _exclude(one: Token, other: Token) -> bool:
     """Return whether one token excludes another one in its place."""
     a, b = one.value, other.value
-    if a == b or "n" in (one.kind, other.kind):
+    if a == b or one.is_number or other.is_number:
         return False
     if one.kind == other.kind == "s":
         return True

@@ -2,7 +2,7 @@
 
 A token is a number (``fingerprinting/numbers.py`` reads them), a sign, a word, or a character of a script without
 spaces. Counters (阅读 10234), clocks with seconds and times of an update (更新时间 10:31) change by themselves. They
-are left out in texts of ``LONG_ENOUGH`` word characters.
+are left out in texts of ``LONG_ENOUGH`` word characters, and numbers of articles (第12条) in longer ones.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ from es_simhash.fingerprinting.numbers import (
 LONG_ENOUGH = 60
 """Word characters of the shortest text in which counters and clocks do not count."""
 SHORT = 150
+"""Word characters of the longest text in which numbers of articles (第12条) count: a revision renumbers them."""
 OPPOSITES = [
     line.split() for line in Path(__file__).with_name("opposites.txt").read_text(encoding="utf-8").splitlines()
 ]
 """Terms that exclude each other, in groups."""
+_MONTHS = [term for terms in OPPOSITES if terms[0] in ("january", "jan") for term in terms]
 _LONG = [term for terms in OPPOSITES for term in terms if len(term) > 1 and term[0] > "\u3040"]
 """Terms of several characters, in a script without spaces."""
 
@@ -53,12 +55,14 @@ _LATIN = "a-z\u00df-\u024f\u0370-\u03ff\u0400-\u052f\u0590-\u08ff\u0900-\u0965\u
 _TOKEN = re.compile(
     rf"(?P<character>(?![{_SLOW}])[\u3400-\u9fff])"  # most characters: seen at once
     rf"|(?P<term>{_NO_NEGATIONS}|{'|'.join(_LONG)})"
-    rf"|(?P<sign>(?<![0-9{_LATIN})])[+\-\u2212\u2013])?"
+    rf"|(?:(?P<sign>(?<![0-9{_LATIN})])[+\-\u2212\u2013])?(?=\d)"
+    rf"(?P<after>{'|'.join(f'(?<={month} )' for month in _MONTHS)})?"
     r"(?P<digits>\d{1,3}(?:[ ,]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:[.,:/-]\d+)*)"
     rf"(?P<raised>[{RAISED}]*)(?P<sizes>[百千万亿]*)(?: ?(?P<percent>[%‰]))?"
+    rf"|(?P<parts>[{CHINESE}]+)分之(?P<share>[{CHINESE}]+)"
+    rf"|(?P<chinese>[{CHINESE}]+)(?:点(?P<decimals>[{CHINESE_DIGITS}]+[百千万亿]*(?![{CHINESE}])))?)"
+    rf"(?P<day>(?=[月日号]| (?:{'|'.join(_MONTHS)})))?"
     rf"|(?P<alone>[{RAISED}\u2460-\u2473\u2776-\u277f])"
-    rf"|(?:(?P<parts>[{CHINESE}]+)分之)(?P<share>[{CHINESE}]+)"
-    rf"|(?P<chinese>[{CHINESE}]+)(?:点(?P<decimals>[{CHINESE_DIGITS}]+[百千万亿]*(?![{CHINESE}])))?"
     rf"|(?P<weekday>(?:周|星期|礼拜)[日天])"
     rf"|(?P<word>[{_LATIN}]+(?:'[{_LATIN}]+)*(?:\++|(?<![{_LATIN}]{{2}})#|-(?![\w \n]|$)|-(?=[\u3400-\u9fff]))?)"
     r"|(?P<symbol>[<>\u2264\u2265=\u2260]=?|[+*\u00d7\u00f7\u00b1\u221a\u2713\u2714\u2717\u2718\u25cb]"
@@ -74,7 +78,7 @@ _ANY_NUMBER = re.compile(rf"\d+(?:[.,]\d+)*|[{CHINESE}]+")
 class Token(NamedTuple):
     """A token of a text.
 
-    :param kind: n for a number, s for a sign, w for a word or a character.
+    :param kind: n for a number, d for one of a date, s for a sign, w for a word or a character.
     :param value: what is compared.
     :param written: as it stands in the text.
     """
@@ -83,29 +87,31 @@ class Token(NamedTuple):
     value: str
     written: str
 
+    @property
+    def is_number(self) -> bool:
+        """It is a number, perhaps of a date."""
+        return self.kind in "nd"
+
 
 class Reading:
     """A normalised text, cut into clauses.
 
     :param text: without its links.
     :param length: its word characters.
+    :ivar clauses: in order.
     """
 
     def __init__(self, text: str, length: int) -> None:
         self.length = length
+        self.clauses: list[str] = _CLAUSE.findall(text)
         self._text = text
-
-    @cached_property
-    def clauses(self) -> list[str]:
-        """The clauses, in order."""
-        return _CLAUSE.findall(self._text)
 
     @cached_property
     def count_of_numbers(self) -> int:
         """About how many numbers the text has."""
         return len(_ANY_NUMBER.findall(self._text))
 
-    @cached_property
+    @property
     def is_bare(self) -> bool:
         """It is a longer text without any punctuation."""
         return self.length >= LONG_ENOUGH and _PUNCTUATION.search(self._text) is None
@@ -134,12 +140,15 @@ def _token(kind: str, written: str) -> Token:
 
 
 def _number_tokens(match: re.Match[str]) -> list[Token]:
-    written = match[0]
+    written, is_date = match[0], match["day"] is not None or match["after"] is not None
     if match["digits"]:
         values = arabic_values(*match.group("sign", "digits", "raised", "sizes", "percent"))
-        return [Token("n", value, value if len(values) > 1 else written) for value in values]
+        kind = "d" if is_date or len(values) == 3 else "n"
+        return [Token(kind, value, value if len(values) > 1 else written) for value in values]
     if match["alone"]:
         value: str | None = raised_value(written)
     else:
         value = "7" if match["weekday"] else chinese_value(*match.group("chinese", "parts", "share", "decimals"))
-    return [_token("character", part) for part in written] if value is None else [Token("n", value, written)]
+    if value is None:
+        return [_token("character", part) for part in written]
+    return [Token("d" if is_date else "n", value, written)]

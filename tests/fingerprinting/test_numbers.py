@@ -16,7 +16,7 @@ DIGITS = "零一二三四五六七八九"
 
 
 def values(text: str) -> list[str]:
-    return [token.value for token in Reading(text, len(text)).read() if token.kind == "n"]
+    return [token.value for token in Reading(text, len(text)).read() if token.is_number]
 
 
 def numeral(number: int) -> str:

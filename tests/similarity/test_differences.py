@@ -138,6 +138,21 @@ def test_the_notice_of_the_next_day_is_no_copy_at_any_length() -> None:
         assert made(f"17日停水。{text}", f"18日停水。{text}").contradict
 
 
+@pytest.mark.parametrize(
+    ("day", "next_day"), [("17日停水", "18日停水"), ("on March 17", "on March 18"), ("2026-10-08", "2026-10-09")]
+)
+def test_nor_is_it_with_other_words_up_to_800_characters(day: str, next_day: str) -> None:
+    text = f"影响3户，5点起，8点止，共9处，计20人。{LONG[:300]}"
+    assert made(f"{day}。{text}", f"{next_day}。{text}请大家知悉。").contradict
+    assert not made(f"{text}{day}。", f"{text}{day}。请大家知悉。").contradict
+
+
+def test_a_revision_renumbers_articles_and_a_question_about_one_does_not() -> None:
+    old, new = "依照本法第十二条第二款的规定办理。", "依照本法第十三条第二款的规定办理。"
+    assert made(old, new).contradict
+    assert not made(old + LONG, new + LONG).contradictions
+
+
 def test_a_revised_long_text_may_have_a_contradiction() -> None:
     old, new = f"投资3亿元，2026年10月8日开工。{LONG}", f"投资4亿元，2026年10月8日开工。{LONG}预计工期较长。"
     assert made(old, new).contradictions == (("3亿", "4亿"),)
