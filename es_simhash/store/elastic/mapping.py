@@ -51,11 +51,13 @@ def describe(connection: Connection) -> Description:
     if missing:
         how = "to give its documents fingerprints, run `es-simhash backfill --text-field FIELD`; for new ones alone"
         raise not_set_up(connection.name, f"the index {missing[0]} has no fields of es_simhash: {how}")
-    first, *others = (description for description in kept.values() if description is not None)
-    if any(replace(other, instance=first.instance) != first for other in others):
-        raise StoreError(
-            f"{connection.name} is an alias of indices that were set up in different ways: name one of them"
-        )
+    first, *others = sorted((one for one in kept.values() if one is not None), key=lambda one: one.rule is None)
+    for other in others:  # a new index keeps no rule and no id field yet
+        rule, id_field = other.rule or first.rule, other.id_field or first.id_field
+        if replace(other, rule=rule, id_field=id_field, instance=first.instance) != first:
+            raise StoreError(
+                f"{connection.name} is an alias of indices that were set up in different ways: name one of them"
+            )
     if others:
         return replace(first, read_only=_several(connection, mappings))
     [mapping] = mappings.values()

@@ -131,13 +131,16 @@ def test_an_index_that_requires_routing_is_refused(servers: ServerStores, call: 
 
 @pytest.fixture
 def alias(servers: ServerStores) -> str:
-    """The address of an alias of two indices."""
+    """The address of an alias of three indices, one of them without documents."""
     addresses = []
     for id, text in (("a", TEXT), ("b", COPY)):
         with Documents(servers.new()) as documents:
             documents.setup(rule="copy")
             assert documents.add({"id": id, "text": text}, refresh=True).stored
             addresses.append(documents.name)
+    with Documents(servers.new()) as documents:  # a new one keeps no rule yet
+        documents.setup()
+        addresses.append(documents.name)
     base, _, first = addresses[0].rpartition("/")
     for address in addresses:
         send(servers, "PUT", f"_alias/{first}-all", None, address)
