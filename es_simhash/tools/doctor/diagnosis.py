@@ -41,10 +41,13 @@ def doctor(documents: Documents) -> Diagnosis:
 
     It writes nothing. A fault is a line of the Diagnosis, and no error; also a store that cannot be reached.
     """
-    look = look_at_file if documents.name.startswith("sqlite:") else look_at_server
-    set_up = tuple(_set_up(documents))
-    is_set_up = set_up[0].status == "ok"
-    return Diagnosis(documents.name, (*set_up, *look(documents, is_set_up)))
+    checks = _set_up(documents)
+    is_set_up = checks[0].status == "ok"
+    if documents.name.startswith("sqlite:"):
+        checks += look_at_file(documents, is_set_up)
+    elif hasattr(documents.store, "connection"):  # else it is in memory, where nothing can be wrong
+        checks += look_at_server(documents, is_set_up)
+    return Diagnosis(documents.name, tuple(checks))
 
 
 def _set_up(documents: Documents) -> list[Check]:

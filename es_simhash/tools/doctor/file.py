@@ -26,10 +26,7 @@ def look_at_file(documents: Documents, is_set_up: bool) -> list[Check]:
     :param is_set_up: it has documents of ours.
     """
     path = documents.name.removeprefix("sqlite:///")
-    checks = [_version()]
-    if path == ":memory:":
-        return checks
-    checks.append(_rights(Path(path)))
+    checks = [_version(), _rights(Path(path))]
     if not Path(path).is_file():
         return checks
     return [*checks, *_content(path, is_set_up), _bytes(path)]
