@@ -272,11 +272,6 @@ def filter_option(help: str) -> Callable[[F], F]:
     return click.option("--filter", metavar="JSON", callback=parsed_by(json_object), help=help)
 
 
-def _encoding(name: str) -> str:
-    checked_encoding(name)
-    return name
-
-
 format_option = click.option(
     "--format",
     metavar="NAME",
@@ -288,7 +283,7 @@ encoding_option = click.option(
     metavar="NAME",
     default="utf-8",
     show_default=True,
-    callback=parsed_by(_encoding),
+    callback=parsed_by(checked_encoding),
     help="Of the input, such as gb18030.",
 )
 workers_option = click.option(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from contextlib import closing
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from es_simhash import Documents
     from es_simhash.cli.options import StoreOptions
     from es_simhash.tools.report.page import Language
 
@@ -80,7 +78,11 @@ def report(
             groups = Groups(documents.export(filter=filter), lambda read: progress.reach(read, total))
         with closing(groups):
             info = documents.info()
-            review = Review(info.rule, info.fingerprinter, groups, partial(_fetched, documents), title_field)
+
+            def fetch(ids: Iterable[str], fields: Sequence[str]) -> dict[str, dict[str, Any]]:
+                return documents.fetch(ids, fields=fields)
+
+            review = Review(info.rule, info.fingerprinter, groups, fetch, title_field)
             if as_json:
                 _print_json(review, most)
             elif as_csv:
@@ -93,10 +95,6 @@ def report(
                     f"{count_of(totals.documents, 'document')}, {count_of(totals.groups, 'group')} with "
                     f"{count_of(totals.members, 'member')}: see {out}"
                 )
-
-
-def _fetched(documents: Documents, ids: Iterable[str], fields: Sequence[str]) -> dict[str, dict[str, Any]]:
-    return documents.fetch(ids, fields=fields)
 
 
 def _print_json(review: Review, most: int | None) -> None:
