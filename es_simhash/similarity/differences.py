@@ -38,6 +38,8 @@ _NARROW = 4
 """Tokens of the longest difference in which a term contradicts another one. A longer one is another sentence."""
 
 _NOT = "not no never without cannot nor nicht kein keine pas jamais sans не нет без"
+_AFFIRMED = frozenset("很已有是能可就都真太会必应须仍曾也更最挺")
+"""Characters in whose place a negation is meant. In the place of another one it is a typing error."""
 NEGATIONS = frozenset([*"不没无未非勿", *_NOT.split()])
 
 
@@ -160,7 +162,7 @@ def _exclusions(a: Sequence[Token], b: Sequence[Token]) -> list[Difference]:
     if max(len(a), len(b)) > _NARROW:
         return []
     found = [Difference(one.written, other.written) for one, other in zip(a, b, strict=False) if _exclude(one, other)]
-    if not found and sum(map(_is_negation, a)) != sum(map(_is_negation, b)):
+    if not found and sum(map(_is_negation, a)) != sum(map(_is_negation, b)) and not _is_typing_error(a, b):
         found = [Difference(_written(a), _written(b))]
     return found
 
@@ -201,6 +203,12 @@ def _opposed(a: str, b: str) -> bool:
     if a in groups and b in groups and groups[a] & groups[b]:
         return True
     return _WITHOUT.sub("", a) == b or _WITHOUT.sub("", b) == a
+
+
+def _is_typing_error(a: Sequence[Token], b: Sequence[Token]) -> bool:
+    """Return whether one character, a negation, stands in the place of another one that it does not negate."""
+    one, other = _joined(a), _joined(b)
+    return len(one) == len(other) == 1 and not {one, other} & _AFFIRMED
 
 
 def _is_negation(token: Token) -> bool:
