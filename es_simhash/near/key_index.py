@@ -70,8 +70,12 @@ class KeyIndex:
         """
         queries = [(asker, query) for asker, theirs in enumerate(askers) for query in theirs]
         of_query, position, score, needed = self._entries_shared([query for _, query in queries])
-        pairs, of_pair, shared = np.unique(of_query << 28 | position, return_inverse=True, return_counts=True)
-        scores = np.bincount(of_pair, score, len(pairs)).round(6)
+        entries = of_query << 28 | position
+        by_pair = np.argsort(entries, kind="stable")  # the entries of a key ascend already: this sort merges them
+        entries = entries[by_pair]
+        first = np.flatnonzero(np.diff(entries, prepend=-1))
+        pairs, shared = entries[first], np.diff(first, append=len(entries))
+        scores = np.add.reduceat(score[by_pair], first).round(6)
         fulfils = shared >= needed[pairs >> 28]
         asker_of = np.array([asker for asker, _ in queries], dtype=np.int64)
         pairs, scores = asker_of[pairs[fulfils] >> 28] << 28 | pairs[fulfils] & (2**28 - 1), scores[fulfils]
