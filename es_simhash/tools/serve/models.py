@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, model_validator
 from typing_extensions import Self
 
 from es_simhash import Match  # noqa: TC001  # pydantic reads it
@@ -16,7 +16,6 @@ Id = StrictStr | StrictInt
 Ids = Annotated[list[Id], Field(max_length=MOST)]
 Texts = Annotated[list[StrictStr], Field(max_length=MOST)]
 Filter = dict[str, Any]
-Hex = Annotated[str, StringConstraints(pattern="^[0-9a-f]{1,16}$")]
 Rule = Literal["copy", "contained", "fingerprint", "exact"]
 
 
@@ -50,13 +49,12 @@ class Add(OfRule):
 
 
 class Similar(OfRule):
-    """A text, several texts, the id of a stored document, or a fingerprint."""
+    """A text, several texts, or the id of a stored document."""
 
-    one_of = ("text", "texts", "id", "fingerprint")
+    one_of = ("text", "texts", "id")
     text: StrictStr | None = None
     texts: Texts | None = None
     id: Id | None = Field(None, description="Of a stored document.")
-    fingerprint: Hex | None = Field(None, description="In hex digits.")
     time: str | int | None = Field(None, description="Of the text, if the rule counts times.")
     filter: Filter | None = Field(None, description='Matches fulfil it: {"term": {"lang": "zh"}}.')
 
@@ -65,12 +63,6 @@ class Near(OfRule):
     """A text."""
 
     text: StrictStr
-
-
-class Texted(_Request):
-    """Texts."""
-
-    texts: Texts
 
 
 class Remove(_Request):
@@ -124,21 +116,6 @@ class ClauseAnswer(BaseModel):
 
     clause: dict[str, Any]
     docvalue_fields: list[Any]
-
-
-class FingerprintAnswer(BaseModel):
-    """The fingerprint of a text; null if the text is too short for one."""
-
-    fingerprint: str | None
-    digest: str
-    features: int
-
-
-class FingerprintsAnswer(BaseModel):
-    """The fingerprints of texts."""
-
-    scheme: str
-    fingerprints: list[FingerprintAnswer]
 
 
 class Problem(BaseModel):

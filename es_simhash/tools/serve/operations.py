@@ -116,7 +116,6 @@ class Service:
         app.post("/add", **{**options, "responses": {**_PROBLEMS, **_SOME_FAILED}})(self.add)
         app.post("/similar", **options)(self.similar)
         app.post("/near_query", **options)(self.near_query)
-        app.post("/fingerprint", **options)(self.fingerprint)
         app.post("/remove", **options)(self.remove)
         app.post("/seen/add", **options, name="seen_add")(self.seen_add)
         app.post("/seen/unseen", **options, name="seen_unseen")(self.seen_unseen)
@@ -162,7 +161,7 @@ class Service:
         return [{name: value for name, value in each.to_dict().items() if name != "place"} for each in outcomes]
 
     async def similar(self, request: Request, body: models.Similar) -> models.MatchesAnswer | models.AnswersAnswer:
-        """Return the stored duplicates of a text, of several texts, of a stored document or of a fingerprint."""
+        """Return the stored duplicates of a text, of several texts or of a stored document."""
         answers = await self.work.run(request, lambda step: self._similar(body, step))
         found: Any = [{"matches": [asdict(match) for match in each], "left_out": each.left_out} for each in answers]
         return found[0] if body.texts is None else {"answers": found}  # type: ignore[return-value]
@@ -173,8 +172,7 @@ class Service:
             self._scope.check(self._documents, ids=[body.id])
             return [self._documents.similar_to(body.id, filter=filter, rule=rule)]
         if body.texts is None:
-            value = None if body.fingerprint is None else int(body.fingerprint, 16)
-            return [self._documents.similar(body.text, fingerprint=value, time=body.time, filter=filter, rule=rule)]
+            return [self._documents.similar(body.text, time=body.time, filter=filter, rule=rule)]
         answers: list[Any] = []
         for start in range(0, len(body.texts), STEP):
             step()
@@ -185,15 +183,6 @@ class Service:
         """Return the clause that finds the duplicates of a text in a search of your own."""
         query = await self.work.run(request, lambda _: self._documents.near_query(body.text, rule=self._rule(body)))
         return models.ClauseAnswer(clause=query.clause, docvalue_fields=query.fields)
-
-    async def fingerprint(self, request: Request, body: models.Texted) -> models.FingerprintsAnswer:
-        """Return the fingerprints of texts."""
-        fingerprinter = await self.work.run(request, lambda _: self._documents.info().fingerprinter)
-        made = await self.work.run(request, lambda _: fingerprinter.fingerprints(body.texts))
-        answers = [
-            models.FingerprintAnswer(fingerprint=each.hex, digest=each.digest, features=each.features) for each in made
-        ]
-        return models.FingerprintsAnswer(scheme=fingerprinter.scheme.version, fingerprints=answers)
 
     async def remove(self, request: Request, body: models.Remove) -> dict[str, list[str]]:
         """Remove documents and the links to them."""

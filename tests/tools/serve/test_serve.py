@@ -44,7 +44,6 @@ REQUESTS: list[tuple[str, Any, int]] = [
     ("/similar", {"texts": [STORM, HARVEST]}, 200),
     ("/similar", {"id": 2}, 200),
     ("/near_query", {"text": STORM}, 200),
-    ("/fingerprint", {"texts": [STORM, "短"]}, 200),
     ("/remove", {"ids": [4, "none"]}, 200),
     ("/seen/add", {"user": "ann", "items": ["a", 1]}, 200),
     ("/seen/unseen", {"user": "ann", "items": ["a", "b"]}, 200),
@@ -78,8 +77,7 @@ def test_answers_are_those_of_the_methods_of_python(local: Make, tmp_path: Path)
     answers = server.call("/similar", {"texts": [STORM, HARVEST]}).json["answers"]
     assert [[match["id"] for match in answer["matches"]] for answer in answers] == [["1", "2"], []]
     assert server.found(id=2) == ["1"]
-    [made] = server.call("/fingerprint", {"texts": [STORM]}).json["fingerprints"]
-    assert server.found(fingerprint=made["fingerprint"], rule="fingerprint") == ["1", "2"]
+    assert server.found(text=STORM, rule="fingerprint") == ["1", "2"]
     assert server.found(text=STORM_NEAR, rule="exact") == ["2"]
     assert server.found(text=STORM_NEAR, confirm=1.0) == ["2"]
     with Documents(f"sqlite:///{tmp_path}/news.db") as documents:
@@ -102,7 +100,7 @@ def test_answers_are_those_of_the_methods_of_python(local: Make, tmp_path: Path)
         ("/similar", b"[" * 100_000, 400, "pars"),
         ("/similar", b'{"text": "a", "confirm": 1e999}', 422, "confirm is inf"),
         ("/similar", b"[]", 422, "no JSON object: .* Content-Type"),
-        ("/similar", {}, 422, "none given: send exactly one of text, texts, id, fingerprint"),
+        ("/similar", {}, 422, "none given: send exactly one of text, texts, id"),
         ("/similar", {"text": "a", "texts": []}, 422, "text and texts given"),
         ("/similar", {"text": "a", "time": 1}, 422, "a time counts only with within"),
         ("/similar", {"text": 1}, 422, "text: .* string"),
@@ -114,7 +112,6 @@ def test_answers_are_those_of_the_methods_of_python(local: Make, tmp_path: Path)
         ("/similar", {"text": "a", "confirm": 7}, 422, "confirm"),
         ("/similar", {"id": "none"}, 422, "none"),
         ("/similar", {"id": True}, 422, "id"),
-        ("/similar", {"fingerprint": "xyz"}, 422, "fingerprint"),
         ("/add", {"document": {"id": 1}}, 422, "no text in field 'text'"),
         ("/add", {"document": {"id": 1, "text": "a"}, "refresh": "soon"}, 422, "refresh"),
         ("/seen/add", {"user": "", "items": []}, 422, "user"),
@@ -204,7 +201,7 @@ def test_other_machines_need_a_token_and_a_token_is_long(tmp_path: Path) -> None
 def test_work_that_nobody_waits_for_is_counted_and_stops_at_its_next_step(
     local: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert local().call("/fingerprint", {"texts": ["暴雨"]}).status == 200, "the dictionary is loaded"
+    assert local().call("/near_query", {"text": STORM}).status == 200, "the dictionary is loaded"
     server, steps, going = local(seconds=0.3), [], threading.Event()
 
     def similar_many(self: Documents, texts: Any, **options: Any) -> Any:
@@ -218,14 +215,14 @@ def test_work_that_nobody_waits_for_is_counted_and_stops_at_its_next_step(
             reply = server.call("/similar", {"texts": ["暴雨"] * 200})
             assert (reply.status, "no answer within 0.3 s" in reply.detail) == (503, True)
         assert "es_simhash_work 4.0" in server.call("/metrics").json
-        refused = server.call("/fingerprint", {"texts": ["暴雨"]})
+        refused = server.call("/near_query", {"text": STORM})
         assert (refused.status, refused.headers["Retry-After"]) == (503, "1")
         assert "does 4 things at once" in refused.detail
         going.set()
         end = time.monotonic() + 20
         while server.work.count and time.monotonic() < end:
             time.sleep(0.01)
-        assert server.call("/fingerprint", {"texts": ["暴雨"]}).status == 200
+        assert server.call("/near_query", {"text": STORM}).status == 200
     assert steps == [50] * 4
 
 
