@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from es_simhash.fingerprinting.fingerprinter import Fingerprint
     from es_simhash.search.keys import TextKeys
     from es_simhash.store.types import Row
@@ -100,15 +98,11 @@ def failed(document: Document, reason: str) -> Outcome:
 
 
 class Counts:
-    """The number of documents with each outcome.
+    """The number of documents with each outcome."""
 
-    :param counts: counts to continue from, as :meth:`to_dict` returns them.
-    """
-
-    def __init__(self, counts: Mapping[str, int] | None = None) -> None:
-        counts = counts or {}
-        self.outcomes: Counter[str] = Counter({name: counts[name] for name in OUTCOMES if name in counts})
-        self.without_fingerprint = counts.get("without_fingerprint", 0)
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self.without_fingerprint = 0
 
     def add(self, outcome: Outcome) -> None:
         """Count one outcome."""

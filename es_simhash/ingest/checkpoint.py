@@ -10,20 +10,18 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.decide.outcome import Counts
 from es_simhash.errors import InputError, StoreError, one_line
 from es_simhash.files import open_for_owner
 from es_simhash.ingest.batches import mark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-    from es_simhash.decide.outcome import Outcome
     from es_simhash.ingest.batches import Source
     from es_simhash.store.protocol import Store
 
 FORMAT = "es-simhash checkpoint 2"
-_NAMES = ("format", "run", "lines", "mark", "counts")
+_NAMES = ("format", "run", "lines", "mark")
 
 
 class Checkpoint:
@@ -37,23 +35,28 @@ class Checkpoint:
     def __init__(self, path: str, run: Mapping[str, Any]) -> None:
         self._path = path
         self._run = json.loads(json.dumps(run))
-        self._lines, self._mark, self._counts = 0, "", Counts()
+        self._lines, self._mark = 0, ""
         before = _read(path)
         if before is None:
             self._write()
             return
         for key in {**self._run, **before["run"]}:
             began, now = before["run"].get(key), self._run.get(key)
+            if began != now and key == "instance":
+                raise InputError(
+                    f"the store was made again after the checkpoint {path!r}: ingest everything again, with another "
+                    "checkpoint"
+                )
             if began != now:
                 values = [json.dumps(value, ensure_ascii=False) for value in (began, now)]
                 raise InputError(
                     f"the checkpoint {path!r} was created with {key} {values[0]}, not {values[1]}: run again with the "
                     "same options, or name another file"
                 )
-        self._lines, self._mark, self._counts = before["lines"], before["mark"], Counts(before["counts"])
+        self._lines, self._mark = before["lines"], before["mark"]
 
     def skip_done(self, source: Source, store: Store) -> None:
-        """Skip the documents that are done, after a check that they are the same and are still in the store.
+        """Skip the documents that are done, after a check that they are the same.
 
         :raises InputError: if not.
         """
@@ -67,21 +70,14 @@ class Checkpoint:
             )
         if self._lines:
             store.refresh()  # what the stopped run wrote may not be searchable yet
-        if self._counts.total > self._counts.not_taken and not store.count(None):
-            raise InputError(
-                f"{store.name} has no documents, and the checkpoint {self._path!r} has some as done: ingest "
-                "everything again, with another checkpoint"
-            )
 
-    def done(self, lines: int, mark: str, outcomes: Iterable[Outcome]) -> None:
+    def done(self, lines: int, mark: str) -> None:
         """Record that the outcomes of the next batch were taken.
 
         :param lines: how many documents were read for it.
         :param mark: a short digest of the last one.
         :raises StoreError: if the file cannot be written.
         """
-        for outcome in outcomes:
-            self._counts.add(outcome)
         self._lines += lines
         self._mark = mark
         try:
@@ -91,7 +87,7 @@ class Checkpoint:
 
     def _write(self) -> None:
         """Replace the file, so that it is whole whenever the program or the machine stops."""
-        values = (FORMAT, self._run, self._lines, self._mark, self._counts.to_dict())
+        values = (FORMAT, self._run, self._lines, self._mark)
         new = f"{self._path}.new"
         try:
             with open(new, "w", encoding="utf-8", opener=open_for_owner) as file:
@@ -127,6 +123,5 @@ def _read(path: str) -> dict[str, Any] | None:
 def _is_checkpoint(about: Any) -> bool:
     if not isinstance(about, dict) or set(about) != set(_NAMES) or about["format"] != FORMAT:
         return False
-    if not (isinstance(about["run"], dict) and isinstance(about["mark"], str) and isinstance(about["counts"], dict)):
-        return False
-    return all(type(number) is int and number >= 0 for number in (about["lines"], *about["counts"].values()))
+    lines, is_whole = about["lines"], isinstance(about["run"], dict) and isinstance(about["mark"], str)
+    return is_whole and type(lines) is int and lines >= 0

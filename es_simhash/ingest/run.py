@@ -195,7 +195,6 @@ class _Stages:
         self._workers = workers
         self._check = check
         self._ahead = workers + 1 if workers else 0
-        self._outcomes: list[Outcome] = []
         self._read = 0
         """Documents that were read, and whose outcomes were not yielded."""
 
@@ -283,13 +282,12 @@ class _Stages:
             outcomes += [outcome] if outcome is not None else []
         _log.info("written: a batch of %s", batch.lines)
         self._read -= batch.lines
-        self._outcomes = outcomes
         return outcomes
 
     def _taken(self, batch: _Batch) -> None:
         """Note that the caller has taken the outcomes of a batch."""
         if self.checkpoint is not None:
-            self.checkpoint.done(batch.lines, batch.mark, self._outcomes)
+            self.checkpoint.done(batch.lines, batch.mark)
 
 
 def _checkpoint(path: str, decider: Decider, id_field: str, options: RunOptions) -> Checkpoint:
@@ -304,5 +302,6 @@ def _checkpoint(path: str, decider: Decider, id_field: str, options: RunOptions)
         "on_duplicate": options.on_duplicate,
         "on_update": options.on_update,
         "filter": options.filter,
+        "instance": decider.store.describe().instance,
     }
     return Checkpoint(path, about)
