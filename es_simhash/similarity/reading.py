@@ -34,12 +34,12 @@ _MONTHS = [term for terms in OPPOSITES if terms[0] in ("january", "jan") for ter
 _LONG = [term for terms in OPPOSITES for term in terms if len(term) > 1 and term[0] > "\u3040"]
 """Terms of several characters, in a script without spaces."""
 
-_COUNTED = "阅读|浏览|点击|评论|点赞|转发|分享|收藏|播放|访问|围观|人气|热度|views?|reads?|comments?|likes?|shares?"
+_COUNTED = "阅读|浏览|点击|评论|点赞|转发|分享|收藏|播放|访问|围观|人气|热度|views|reads|comments|likes"
 _MEASURES = "个本部页篇章遍年月日天分小秒项种位名人户家套份万千百余多元%‰"
-_SIZE = r"[0-9][0-9,.]*[万亿kw]?\+?"
+_SIZE = r"[0-9]+(?:[.,][0-9]+)*[万亿kw]?\+?"
 _DAY = "[0-9]{4}[-/.年][0-9]{1,2}[-/.月][0-9]{1,2}日?"
 _CHANGES = re.compile(
-    rf"(?:{_COUNTED})(?:量|数|次数)?[ :(]*{_SIZE}(?![0-9.,]|[{_MEASURES}])[次)]*"
+    rf"(?:{_COUNTED})(?:量|数|次数)?[ :(]*{_SIZE}(?![0-9]|[.,][0-9]|[{_MEASURES}])[次)]*"
     rf"|(?<![0-9]){_SIZE} ?(?:次|人)?(?:{_COUNTED})(?![a-z])(?:量|数)?"
     rf"|(?:更新|发布|刷新)(?:时间|日期|于)?[ :]*(?:{_DAY} ?)?[0-9]{{1,2}}:[0-9]{{2}}(?![0-9:])"
     r"|[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"

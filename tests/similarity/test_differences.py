@@ -81,6 +81,8 @@ def test_what_was_only_added_is_no_contradiction(text: str, added: str) -> None:
         ("turn it on", "turn it off"),
         ("it is safe", "it is not safe"),
         ("on Monday", "on Tuesday"),
+        ("15 read replicas", "19 read replicas"),
+        ("1,000 shares", "2,000 shares"),
         ("creates a key", "deletes a key"),
         ("registered keys", "unregistered keys"),
         ("월요일", "화요일"),
