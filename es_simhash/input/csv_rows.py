@@ -19,12 +19,13 @@ from es_simhash.errors import InputError
 from es_simhash.lines import MAX_LINE, UTF_8, Line, not_decoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from es_simhash.lines import LineStream
 
 MAX_LINES = 500
 """Lines of a row. A row with more is taken for one whose quote is not closed."""
+LONGEST_ID = 512
 _OTHER_DELIMITERS = ";\t|"
 
 
@@ -95,6 +96,7 @@ class _TextLines:
         self.size = 0
         """Bytes of these lines."""
         self._problem: str | None = None
+        self._row_of_one_line: Sequence[str | None] = ()
         self._number = 0
         self._stream = stream
         self._name = name
@@ -153,21 +155,22 @@ class _TextLines:
     def swallowed(self, row: Sequence[str | None]) -> str | None:
         """Return the problem of a row that has taken in other rows, as far as they can be told; None if it has not.
 
-        A line inside a cell looks like a row if it has as many cells, and the first or the last one, with digits, has
-        the form of that cell of the row: ``news-17`` and ``news-18``. The row's own first and last cell do not count.
+        A line inside a cell looks like a row if it has as many cells, and one with digits has the form of that cell of
+        the row, or of the last row of one line: ``news-17`` and ``news-18``. The first line ends inside a cell, and the
+        last one begins there, so the cells of the row itself do not count.
         """
         if len(self.lines) == 1:
+            self._row_of_one_line = row
             return None
         problem = f"the row goes to line {self._number}"
         if len(self.lines) > MAX_LINES:
             return f"{problem}, more than {MAX_LINES} lines: check if a quote is not closed, or write JSON lines"
-        first, last = _form(row[0] or ""), _form(row[-1] or "")
+        others = (row, self._row_of_one_line or row)
         start = self._number - len(self.lines) + 1
         for number, line in enumerate(self.lines, start=start):
             cells = line.decode("utf-8", "replace").rstrip("\r\n").split(self._delimiter)
-            begins = number > start and "0" in first and _form(cells[0]) == first
-            ends = number < self._number and "0" in last and _form(cells[-1]) == last
-            if len(cells) == len(row) > 1 and (begins or ends):
+            inside = range(number == start, len(row) - (number == self._number))
+            if len(cells) == len(row) > 1 and any(_are_like(cells[at], [each[at] for each in others]) for at in inside):
                 return f"{problem}, and line {number} looks like a row of its own: check if a quote is not closed"
         return None
 
@@ -201,6 +204,14 @@ def _tsv_cell(cell: str) -> str | None:
     return cell
 
 
+def _are_like(cell: str, others: Iterable[str | None]) -> bool:
+    """Return whether a cell with digits has the form of one of some other cells."""
+    form = _form(cell)
+    return "0" in form and any(form == _form(other or "") for other in others)
+
+
 def _form(cell: str) -> str:
-    """Return a cell with 0 for each number, and a for each word."""
+    """Return a cell with 0 for each number, and a for each word. A long cell, which is no id and no time, has none."""
+    if len(cell) > LONGEST_ID:
+        return ""
     return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", cell.strip('" ')))

@@ -57,6 +57,13 @@ def test_a_quote_that_takes_in_other_rows_is_said_by_the_last_cell_too(data: byt
     assert last.problem is None
 
 
+def test_two_stray_quotes_take_no_row_into_an_id() -> None:
+    for data in (b'id,text\nn-1,a\n"n-2,b\nn-3,c\nn-4",d\n', b'text,id\na,n-1\nb,"n-2\nc,n-3\nd,n-4"\n'):
+        good, bad = read(data, "news.csv")
+        assert good.document == {"id": "n-1", "text": "a"}
+        assert "looks like a row of its own" in str(bad.problem)
+
+
 def test_a_text_of_several_paragraphs_with_commas_is_one_row() -> None:
     text = "Rain, at last.\nThe town, which waited, is glad.\nMore, tomorrow."
     assert documents_of(read(f'id,text\n1,"{text}"\n'.encode(), "news.csv")) == [{"id": "1", "text": text}]
