@@ -83,6 +83,7 @@ def test_a_server_that_hangs_from_the_beginning_is_told_as_soon(hanging: tuple[P
         assert took(lambda: seen.unseen("ann", ["a"])) < DEADLINE + 1
 
 
+@pytest.mark.slow
 @servers
 @pytest.mark.parametrize("verb", ["similar", "similar_to", "add", "fetch", "seen"])
 def test_a_call_whose_requests_are_slow_ends_about_at_its_deadline(hanging: tuple[Proxy, str], verb: str) -> None:
