@@ -120,8 +120,7 @@ def test_version_is_that_of_the_package(tmp_path: Path) -> None:
 @pytest.mark.parametrize("group", ["", "seen"])
 def test_a_group_of_commands_alone_shows_its_help(group: str, tmp_path: Path) -> None:
     done = es_simhash(group, cwd=tmp_path)
-    shown = done.out or done.err  # click before 8.2 prints it on standard output
-    assert shown.splitlines()[0] == f"Usage: {' '.join(['es-simhash', *group.split()])} [OPTIONS] COMMAND [ARGS]..."
+    assert done.err.splitlines()[0] == f"Usage: {' '.join(['es-simhash', *group.split()])} [OPTIONS] COMMAND [ARGS]..."
 
 
 @pytest.mark.parametrize(
@@ -131,9 +130,9 @@ def test_a_group_of_commands_alone_shows_its_help(group: str, tmp_path: Path) ->
         ("seen unsen", "Did you mean unseen?"),
         ("ingest --on-duplicates skip", "--on-duplicate"),
         ("similar --fitler {}", "--filter"),
-        ("dedupe --similarity 0.9", "Did you mean '--confirm'?"),
-        ("init --threshold 0.9", "Did you mean '--confirm'?"),
-        ("similar --timeout 2", "Did you mean '--deadline'?"),
+        ("dedupe --similarity 0.9", "--confirm"),
+        ("init --threshold 0.9", "--confirm"),
+        ("similar --timeout 2", "--deadline"),
     ],
 )
 def test_for_a_mistyped_word_the_nearest_one_is_named(tmp_path: Path, words: str, nearest: str) -> None:
@@ -146,7 +145,7 @@ def test_a_word_like_none_of_them_is_an_error_with_the_help(tmp_path: Path) -> N
     done = es_simhash("xyzzy", STORM, cwd=tmp_path)
     assert done.code == 2
     assert "No such command 'xyzzy'" in done.err
-    assert "--help" in done.err
+    assert "-h" in done.err
 
 
 def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:

@@ -91,12 +91,17 @@ def test_options_that_a_store_lacks_are_errors() -> None:
         ("http://here:9200/a", {"index": "b"}),
         ("opensearch+http://here:9200/a", {"api_key": "x"}),
         ("opensearch+http://here:9200/a", {"no_such_option": 1}),
-        (AsyncElasticsearch("http://here:9200"), {"index": "a"}),
         (Elasticsearch("http://here:9200"), {}),
         (object(), {}),
     ):
         with pytest.raises(InputError):
             open_store(address, **options)  # type: ignore[arg-type]
+
+
+def test_an_async_client_is_refused() -> None:
+    pytest.importorskip("aiohttp")
+    with pytest.raises(InputError, match="pass a sync client"):
+        open_store(AsyncElasticsearch("http://here:9200"), index="a")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("prefix", ["", "opensearch+"])
