@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
     from opensearchpy import OpenSearch
 
+    from es_simhash.store.elastic.store import ElasticStore
     from es_simhash.store.protocol import Store
 
 DEFAULT_ADDRESS = "sqlite:///es-simhash.db"
@@ -84,6 +85,7 @@ def open_store(
         return MemoryStore()
     if (path := _sqlite_path(address, index, options)) is not None:
         return SqliteStore(path, busy=deadline)
+    seconds = options.pop("request_timeout", None)
     server = _parse_url(address, index, default_index, options)
     module = _module(server.kind)
     try:
@@ -92,7 +94,10 @@ def open_store(
         raise
     except Exception as error:  # an invalid file of certificates, or an option that the client does not know
         raise InputError(f"the client for {server.name} can't be made: {error}: check its options") from error
-    return _elastic_store(client, server.index, server.name, module, deadline, hosts=len(server.hosts), owned=True)
+    store = _elastic_store(client, server.index, server.name, module, deadline, hosts=len(server.hosts), owned=True)
+    if seconds is not None:
+        store.connection.request_seconds = seconds
+    return store
 
 
 def _store_on(client: Any, index: str | None, deadline: float, options: dict[str, Any]) -> Store:
@@ -113,7 +118,7 @@ def _store_on(client: Any, index: str | None, deadline: float, options: dict[str
 
 def _elastic_store(
     client: Any, index: str, name: str, module: Any, deadline: float, *, owned: bool, hosts: int = 1
-) -> Store:
+) -> ElasticStore:
     from es_simhash.store.elastic.connection import Connection  # a file does not need these modules
     from es_simhash.store.elastic.store import ElasticStore
 

@@ -99,6 +99,16 @@ def test_a_call_whose_requests_are_slow_ends_about_at_its_deadline(hanging: tupl
 
 
 @servers
+def test_a_slow_answer_is_waited_for_as_long_as_the_caller_says(hanging: tuple[Proxy, str]) -> None:
+    proxy, address = hanging
+    proxy.rule = lambda request: Delay(1)
+    with Documents(address, deadline=30, request_timeout=0.5) as documents:
+        assert took(lambda: documents.similar(STORM)) < 1
+    with Documents(address, deadline=30, request_timeout=2) as documents:
+        assert documents.similar(STORM) == []
+
+
+@servers
 def test_twenty_tasks_end_at_the_deadline_of_each(hanging: tuple[Proxy, str]) -> None:
     proxy, address = hanging
 

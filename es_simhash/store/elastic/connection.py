@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("es_simhash")
 
 REQUEST_SECONDS = 10.0
-"""Seconds for one answer, if the deadline leaves so much."""
+"""Seconds for one answer, if the deadline leaves so much, and the caller gives no ``request_timeout``."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ class Connection:
     ) -> None:
         self.client, self.index, self.name, self.product = client, index, name, product
         self.deadline = deadline
+        self.request_seconds = REQUEST_SECONDS
         self.is_several = False
         """The name is that of an alias of several indices. It is known when the store was described."""
         self._owned, self._hosts = owned, hosts
@@ -95,7 +96,7 @@ class Connection:
         waits: Waits | None = None
         while True:
             check_not_cancelled()
-            seconds = REQUEST_SECONDS
+            seconds = self.request_seconds
             if self.deadline:
                 seconds = min(seconds, end - time.monotonic())
             if seconds <= 0:
