@@ -62,8 +62,8 @@ class Work:
         future.set_running_or_notify_cancel()  # so that nothing cancels it
         answer = asyncio.wrap_future(future)
         answer.add_done_callback(self._end)
-        self.count += 1
         threading.Thread(target=_do, args=(function, stopped, future), daemon=True).start()
+        self.count += 1
         gone = asyncio.ensure_future(_left(request))
         try:
             either: set[asyncio.Future[Any]] = {answer, gone}
