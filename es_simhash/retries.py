@@ -25,11 +25,11 @@ class Cancelled(BaseException):
 class Call:
     """A call that a thread runs, and that another thread may cancel.
 
-    :ivar asked: when it was asked for. Its time to wait for a thread is a part of its deadline.
+    :ivar waited: the seconds for which it waited for a thread. They are a part of its deadline.
     """
 
     def __init__(self) -> None:
-        self.asked = time.monotonic()
+        self.waited = 0.0
         self._cancelled = threading.Event()
         self._parts: list[Call] = []
 
@@ -95,10 +95,10 @@ _end: ContextVar[float | None] = ContextVar("es_simhash_end", default=None)
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Let all requests in this block end with the call, some seconds after it was asked for. 0 is no limit."""
+    """Let all requests in this block end within some seconds, less those that the running call waited. 0: no limit."""
     call = _running.get()
-    asked = time.monotonic() if call is None else call.asked
-    token = _end.set(asked + seconds if seconds else None)
+    waited = 0.0 if call is None else call.waited
+    token = _end.set(time.monotonic() + seconds - waited if seconds else None)
     try:
         yield
     finally:

@@ -14,6 +14,8 @@ from es_simhash.retries import (
     Call,
     Cancelled,
     Waits,
+    end_after,
+    limited,
     pause,
     running_call,
 )
@@ -86,6 +88,27 @@ def test_there_is_no_wait_without_time(kind: Callable[[float], Waits], deadline:
 
 
 # --- calls -------------------------------------------------------------------------------------------------
+
+
+def left(seconds: float) -> float:
+    """Return for how long a request with this deadline may go on."""
+    return end_after(seconds) - time.monotonic()
+
+
+def test_the_requests_of_a_call_have_one_end_and_its_wait_for_a_thread_is_a_part_of_it() -> None:
+    def work() -> list[float]:
+        with limited(20):
+            time.sleep(0.1)
+            return [left(30), left(5)]
+
+    call = Call()
+    assert call.do(work) == pytest.approx([19.9, 5], abs=0.05)
+    assert call.do(work) == pytest.approx([19.9, 5], abs=0.05), "an earlier part of a long call counts for none"
+    call.waited = 8
+    assert call.do(work) == pytest.approx([11.9, 5], abs=0.05)
+    with limited(0):
+        assert left(30) == pytest.approx(30, abs=0.05)
+    assert left(30) == pytest.approx(30, abs=0.05)
 
 
 def test_code_belongs_to_the_call_that_does_it() -> None:

@@ -11,6 +11,7 @@ is refused, so that the calls that are begun have the other half for their reque
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, AsyncIterable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
@@ -110,9 +111,14 @@ class _InThreads(Generic[Client]):
 
         :raises StoreUnavailable: if no thread begins it within a half of the deadline.
         """
-        call = Call()
-        future = _start(pool, call, work)
+        call, asked = Call(), time.monotonic()
         refused = False
+
+        def begin() -> T:
+            call.waited = time.monotonic() - asked
+            return work()
+
+        future = _start(pool, call, begin)
 
         def refuse() -> None:
             nonlocal refused
