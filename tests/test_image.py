@@ -153,7 +153,9 @@ def test_serve_answers_and_ends_after_sigterm(image: Image) -> None:
             time.sleep(0.1)
     for line in NEWS.read_text(encoding="utf-8").splitlines():
         request = urllib.request.Request(
-            f"http://127.0.0.1:{port}/add", json.dumps({"document": json.loads(line)}).encode()
+            f"http://127.0.0.1:{port}/add",
+            json.dumps({"document": json.loads(line)}).encode(),
+            {"Content-Type": "application/json"},
         )
         with urllib.request.urlopen(request) as reply:
             answer = json.load(reply)

@@ -16,7 +16,7 @@ import pytest
 
 from es_simhash import Documents, DuplicateRule, Fingerprinter, Outcome
 from es_simhash.decide.rule import ResolvedRule
-from es_simhash.ingest.reader import Reader
+from es_simhash.ingest.reader import IdField, Reader
 from es_simhash.lines import Line
 from es_simhash.workers import Workers
 from tests.ingest import contents, worker_pids
@@ -46,9 +46,8 @@ def lines(count: int) -> list[Line]:
 
 @pytest.fixture
 def workers() -> Iterator[Workers[Line, Any]]:
-    with Workers(
-        Reader(ResolvedRule(DuplicateRule("fingerprint", text_field="text"), Fingerprinter(), keys=False), "id"), 1
-    ) as workers:
+    rule = ResolvedRule(DuplicateRule("fingerprint", text_field="text"), Fingerprinter(), keys=False)
+    with Workers(Reader(rule, IdField("id", is_stored=True)), 1) as workers:
         yield workers
 
 
@@ -95,6 +94,17 @@ def test_a_close_does_not_wait_for_a_long_text(workers: Workers[Line, Any]) -> N
     workers.close()
     assert time.monotonic() - started < 5
     assert worker_pids() == []
+
+
+def test_a_run_ends_where_no_other_program_is_installed() -> None:  # as in python:3-slim
+    program = (
+        "from es_simhash import Documents\n"
+        "documents = ({'id': n, 'text': 'x'} for n in range(3_000))\n"
+        "print(len(list(Documents('memory://').ingest(documents, workers=2))))"
+    )
+    environment = {**os.environ, "PYTHONPATH": ROOT, "PATH": "/none"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("3000\n", "")
 
 
 RUN = """
