@@ -157,10 +157,10 @@ def main():
     parser.add_argument("--only", choices=["revisions", "news", "texts"], action="append")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    given = " ".join(f"--{name} {value}" for name in ("laws", "half") if (value := getattr(arguments, name)))
+    given = (" --laws FILE" if arguments.laws else "") + (f" --half {arguments.half}" if arguments.half else "")
     libraries = ", ".join(f"{find.__name__} {version(find.__name__)}" for find in peers())
     print("# Which setting finds the revisions of a text?\n")
-    print(f"`python scripts/study/revisions.py {given}`; {libraries}.", flush=True)
+    print(f"`python scripts/study/revisions.py{given}`; {libraries}.", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for part, measure in (("revisions", of_pairs), ("news", news), ("texts", texts)):
             if part in (arguments.only or (part,)):
