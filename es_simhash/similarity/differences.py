@@ -19,7 +19,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from es_simhash.similarity.edits import EXACT, pieces
@@ -119,8 +119,8 @@ def _places(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[int, int, int,
     """Yield where two series of clauses or tokens differ: from and to in each of them."""
     from rapidfuzz.distance import Levenshtein
 
-    distinct = dict.fromkeys(chain(a, b))
-    codes = dict(zip(distinct, [chr(0x10000 + number % 0x100000) for number in range(len(distinct))], strict=True))
+    letters = map(chr, chain(range(0x10000, 0x110000), repeat(0x10FFFF)))  # one for each clause or token
+    codes = dict(zip(dict.fromkeys(chain(a, b)), letters, strict=False))
     one, other = ("".join(map(codes.__getitem__, parts)) for parts in (a, b))
     start = other_start = 0
     for piece, counterpart in _windows(one, other):
