@@ -45,7 +45,7 @@ def members(connection: Connection, heads: Sequence[str]) -> list[Row]:
 def scan(connection: Connection, scan: Scan) -> Iterator[list[Stored]]:
     """Yield documents in lists."""
     where, parameters = condition(scan.filter, missing=scan.missing, since=scan.since)
-    order = '"order", position' if scan.by_order else "position"
+    order = "[order], position" if scan.by_order else "position"
     if scan.by_field is not None:
         order = f"{SORT_VALUE} IS NULL, {SORT_VALUE}, {order}"
         parameters += [scan.by_field, scan.by_field]

@@ -26,7 +26,7 @@ TABLES = (
         digest TEXT NOT NULL CHECK (typeof(digest) = 'text'),
         length INTEGER CHECK (typeof(length) IN ('integer', 'null')),
         duplicate_of TEXT CHECK (typeof(duplicate_of) IN ('text', 'null')),
-        "order" INTEGER NOT NULL CHECK (typeof("order") = 'integer'),
+        [order] INTEGER NOT NULL CHECK (typeof([order]) = 'integer'),
         written INTEGER NOT NULL CHECK (typeof(written) = 'integer'),
         time INTEGER CHECK (typeof(time) IN ('integer', 'null')),
         content INTEGER CHECK (typeof(content) IN ('integer', 'null')),
@@ -36,13 +36,13 @@ TABLES = (
         keys BLOB,
         source TEXT NOT NULL CHECK (typeof(source) = 'text')
     )""",
-    'CREATE INDEX digests ON documents (digest, "order")',
+    "CREATE INDEX digests ON documents (digest, [order])",
     "CREATE INDEX copies ON documents (duplicate_of) WHERE duplicate_of IS NOT NULL",
-    'CREATE INDEX orders ON documents ("order")',
+    "CREATE INDEX orders ON documents ([order])",
     "CREATE INDEX written ON documents (written)",
     # A search reads these indexes alone: "order" tells which documents come first.
     *(
-        f'CREATE INDEX segments{number} ON documents (s{number}, is_copy, fingerprint, "order") '
+        f"CREATE INDEX segments{number} ON documents (s{number}, is_copy, fingerprint, [order]) "
         f"WHERE s{number} IS NOT NULL"
         for number in range(4)
     ),
@@ -58,8 +58,8 @@ TABLES = (
 """All tables are made at once, so the number of the schema changes only if a backup is restored or the file is packed
 (``SqliteStore.describe``)."""
 
-COLUMNS = 'id, fingerprint, digest, length, duplicate_of, "order", written, time, content, version'
-"""The columns that :func:`to_row` reads."""
+COLUMNS = "id, fingerprint, digest, length, duplicate_of, [order], written, time, content, version"
+"""The columns that :func:`to_row` reads. In a damaged file without the column, SQLite takes ``"order"`` for a text."""
 
 
 def to_row(values: tuple[Any, ...]) -> Row:

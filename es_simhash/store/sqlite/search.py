@@ -59,7 +59,7 @@ def _same(connection: Connection, probe: Probe, where: tuple[str, list[Any]], mo
     """Return the first documents with the digest of a Probe."""
     if not probe.digest:
         return []
-    sql = f'SELECT {COLUMNS} FROM documents WHERE digest = ? AND {where[0]} ORDER BY "order" LIMIT ?'
+    sql = f"SELECT {COLUMNS} FROM documents WHERE digest = ? AND {where[0]} ORDER BY [order] LIMIT ?"
     return [to_row(values) for values in connection.execute(sql, [probe.digest, *where[1], most])]
 
 
@@ -69,7 +69,7 @@ def _ranked(connection: Connection, by_keys: keys.KeySearch, probe: Probe, *, he
     if probe.fingerprint is not None:
         orders = _near(connection, probe.fingerprint, probe.distance, heads=heads)
         if scored is not None:
-            sql = 'SELECT position, "order" FROM documents WHERE position IN (SELECT value FROM json_each(?))'
+            sql = "SELECT position, [order] FROM documents WHERE position IN (SELECT value FROM json_each(?))"
             orders |= dict(connection.execute(sql, [json_list(scored.positions.tolist())]))
         return _Ranked(sorted(orders, key=orders.__getitem__), {})
     if scored is None:
@@ -94,7 +94,7 @@ def _near(connection: Connection, fingerprint: int, distance: int, *, heads: boo
         earlier = [f"fingerprint >> {48 - 16 * one} & 65535 NOT IN {values}" for one in range(number)]
         where = [f"s{number} IN {values}", f"is_copy IN ({'0' if heads else '0, 1'})", *earlier]
         found = connection.execute(
-            f'SELECT position, "order", fingerprint FROM documents INDEXED BY segments{number} '
+            f"SELECT position, [order], fingerprint FROM documents INDEXED BY segments{number} "
             f"WHERE {' AND '.join(where)}",
             [*within[number], *chain.from_iterable(within[:number])],
         )
