@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
@@ -130,8 +130,9 @@ def dedupe(
         counts = _Counts(progress)
         shown = None if report is None else CopiesReport()
         try:
-            every = decisions.of(chain(items(before, against=True), items(source, against=False)))
-            _print(every, counts, copies, shown, pairs=pairs)
+            every = chain(items(before, against=True), items(source, against=False))
+            with closing(decisions.of(every)) as decided:
+                _print(decided, counts, copies, shown, pairs=pairs)
         except (SimhashError, KeyboardInterrupt):
             counts.print(decisions.not_compared, quiet=quiet)
             raise

@@ -13,7 +13,7 @@ from es_simhash.similarity.text_fields import field_value, text_of, text_or_none
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
     from es_simhash import DuplicateRule, Fingerprinter, Match, Outcome
 
@@ -111,7 +111,7 @@ class Decisions:
         for archive in archives:
             archive.similar_many([], rule=self._rule_of_archives)
 
-    def of(self, items: Iterable[Item]) -> Iterator[tuple[Item, Copy | None]]:
+    def of(self, items: Iterable[Item]) -> Generator[tuple[Item, Copy | None], None, None]:
         """Yield each document, and what it is a copy of, in their order."""
         outcomes = self._documents.ingest(
             self._lines(items), on_duplicate="skip", workers=self._workers, rule=self._rule
