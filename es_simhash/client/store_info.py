@@ -262,10 +262,12 @@ class StoreReader:
 
         :raises AccessDenied: if this user may not change the mapping.
         """
-        described = self.read()
         id_field = None if id_field == "_id" else id_field
+        described = self.read()
         if described.rule is not None and (id_field is None or described.id_field is not None):
             return
+        self.forget()
+        described = self.read()  # another program may have set it up just now
         kept = replace(described, rule=described.rule or rule, id_field=described.id_field or id_field)
         try:
             self._store.change(kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import time
 from contextlib import contextmanager
@@ -12,19 +13,22 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.decide.choose import Asker, Original, choose, distance_or_more
 from es_simhash.decide.pending import Pending
 from es_simhash.decide.texts import Texts
+from es_simhash.errors import StoreError, count_of
 from es_simhash.search.filters import matches
 from es_simhash.search.keys import keys_of_texts
 from es_simhash.store.types import Hits, Link, Row, Scan, Written
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Container, Generator, Iterable, Iterator, Mapping, Sequence
 
     from es_simhash.decide.pending import State
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.similarity.confirm import TextFeatures
     from es_simhash.store.protocol import Filter, Store
     from es_simhash.store.types import Stored
+
+_log = logging.getLogger("es_simhash")
 
 MOST_PENDING = 20_000
 """Documents that are pending, after which the store is refreshed and they are forgotten."""
@@ -34,6 +38,8 @@ READ_AHEAD = 3
 """Texts of candidates that are read for a document before it is decided: mostly the nearest is its head."""
 CLOCKS_DIFFER = 60_000_000
 """Microseconds by which the clock of another program may be behind, when its documents are read."""
+ATTEMPTS = 5
+"""How often a document is decided if other programs write it meanwhile."""
 DECIDED_AT_ONCE = 500
 """Stored documents that are decided again together."""
 _NOTHING = Hits([], [])
@@ -44,12 +50,14 @@ class Choice:
     """What was chosen for a document.
 
     :param row: the document as it was decided.
+    :param state: of the row while it is pending.
     :param original: None if it is a head.
     :param left_out: at least so many documents that may be near were not compared.
     """
 
     asker: Asker
     row: Row
+    state: State
     original: Original | None
     left_out: int
 
@@ -58,9 +66,9 @@ class Choice:
 class Decided:
     """What was decided for stored documents.
 
-    :param choices: for each document that could be read.
+    :param choices: for each document that was decided.
     :param changed: ids of those whose link was written.
-    :param conflicts: ids of those that another program changed meanwhile: they stay as they are.
+    :param conflicts: ids of those that another call or program changes meanwhile: they stay as they are.
     """
 
     choices: list[Choice]
@@ -71,7 +79,8 @@ class Decided:
 class Decider:
     """Decides for the documents of one store by one rule. One object serves all threads of a program.
 
-    The lock is held while documents are decided, and not while the store is searched or written.
+    The lock is held while documents are decided, with the reading of texts that were not read ahead; not while the
+    store is searched or written.
     """
 
     def __init__(self, store: Store, rule: ResolvedRule) -> None:
@@ -143,6 +152,7 @@ class Decider:
         :param own: what is pending.
         """
         same, heads = self.pending.matching(own, self._allowed(asker, filter))
+        heads = heads[: asker.probe.most]
         same += [row for row in stored.same if self.pending.counts(row) and self._is_before(row, asker)]
         heads += [row for row in stored.rows if self.pending.counts(row) and self._is_before(row, asker)]
         same.sort(key=lambda row: row.order)
@@ -152,8 +162,7 @@ class Decider:
             order = row.order if asker.keeps_order else max(row.order, original.order + 1)
             row = replace(row, duplicate_of=original.id, order=order)
             self._clock = max(self._clock, order)
-        self.pending.decide(row)
-        return Choice(asker, row, original, max(stored.left_out, own.left_out))
+        return Choice(asker, row, self.pending.decide(row), original, max(stored.left_out, own.left_out))
 
     def _allowed(self, asker: Asker, filter: Filter | None) -> Callable[[Row], bool]:
         """Return whether a pending row may be a head of a document, or an exact copy."""
@@ -198,6 +207,8 @@ class Decider:
     def again(self, heads: Sequence[str], filter: Filter | None) -> dict[str, Choice]:
         """Decide again what is linked to documents that changed or are gone. Only what differs is written.
 
+        One that another program changes meanwhile is read and decided once more, at most five times.
+
         :returns: what was chosen for each document whose link changed.
         """
         with self.look_up():
@@ -205,18 +216,28 @@ class Decider:
         with self.lock:
             own = self.pending.members(heads)
             linked = {id for id, row in stored.items() if self.pending.counts(row)} | {row.id for row in own}
-            linked = {id for id in linked if self.pending.unwritten(id) is None}
         changed: dict[str, Choice] = {}
-        read = self._read_texts(sorted(linked))
-        read.sort(key=lambda stored: stored.row.order)
-        for start in range(0, len(read), DECIDED_AT_ONCE):
-            decided = self.decide_stored(read[start : start + DECIDED_AT_ONCE], filter)
-            choices = {choice.row.id: choice for choice in decided.choices}
-            changed |= {id: choices[id] for id in decided.changed}
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                self.store.refresh()
+            with self.lock:
+                states = [state for id in linked if (state := self.pending.unwritten(id)) is not None]
+            self.wait_for(states)  # another call may have decided them before it knew of the change
+            read = self._read_texts(sorted(linked))
+            read.sort(key=lambda stored: stored.row.order)
+            linked = set()
+            for start in range(0, len(read), DECIDED_AT_ONCE):
+                decided = self.decide_stored(read[start : start + DECIDED_AT_ONCE], filter)
+                choices = {choice.row.id: choice for choice in decided.choices}
+                changed |= {id: choices[id] for id in decided.changed}
+                linked |= decided.conflicts
+            if not linked:
+                return changed
+        _log.warning("%s: %s not decided again: run group", self.store.name, count_of(len(linked), "linked document"))
         return changed
 
     def _read_texts(self, ids: Sequence[str]) -> list[Stored]:
-        fields = self.rule.text_fields if self.rule.by == "keys" or self.rule.confirm is not None else ()
+        fields = self.rule.text_fields if self.rule.confirm is not None else ()
         read: list[Stored] = []
         for start in range(0, len(ids), DECIDED_AT_ONCE):
             read += self.store.read(ids[start : start + DECIDED_AT_ONCE], fields).values()
@@ -226,30 +247,45 @@ class Decider:
         """Decide stored documents, in the order given, and write the links that differ.
 
         :param documents: with their text fields, where texts decide.
+        :raises StoreError: if the store refuses a link.
         """
         former = {stored.row.id: stored.row.duplicate_of for stored in documents}
         askers = self.askers_of_stored(documents)
+        states: dict[str, State] = {}
+        settled: set[str] = set()
+        choices: list[Choice] = []
         try:
             with self.look_up():
-                hits = self.search(askers, filter)
+                found = list(zip(askers, self.search(askers, filter), strict=True))
                 with self.lock:
-                    choices = list(self.decide(askers, hits, filter))
-            rows = {choice.row.id: choice.row for choice in choices}
+                    free = [(asker, hits) for asker, hits in found if self.pending.unwritten(asker.row.id) is None]
+                    for choice in self.decide([asker for asker, _ in free], [hits for _, hits in free], filter):
+                        choices.append(choice)
+                        states[choice.row.id] = choice.state
+            heads = {choice.row.id: choice.original.id for choice in choices if choice.original is not None}
+            self.wait_for(self.unwritten_heads(heads, states).values())
+            lost = self.without_head(heads, states)
+            rows = {choice.row.id: choice.row for choice in choices if choice.row.id not in lost}
             links = {
                 id: Link(row.duplicate_of, row.version) for id, row in rows.items() if row.duplicate_of != former[id]
             }
             written = self.store.write_links(links) if links else Written({}, frozenset(), {})
             with self.lock:
                 for id in rows.keys() - written.conflicts - written.refused.keys():
-                    self.pending.write(id, written.versions.get(id, rows[id].version))
+                    settled.add(id)
+                    if self.pending.unwritten(id) is states[id]:
+                        self.pending.write(id, written.versions.get(id, rows[id].version))
         finally:
-            self.drop_unwritten(asker.row.id for asker in askers)
+            self.drop_unwritten(states)
+        self.read_again(states)
+        for id, reason in written.refused.items():
+            raise StoreError(f"{self.store.name} did not take the link of {id}: {reason}")
         self.forget()
-        return Decided(choices, frozenset(written.versions), written.conflicts)
+        return Decided(choices, frozenset(written.versions), frozenset({asker.row.id for asker in askers} - settled))
 
     def askers_of_stored(self, documents: Sequence[Stored]) -> list[Asker]:
         """Return stored documents as Askers. One without a text that is needed is left out, with a warning."""
-        if self.rule.by != "keys" and self.rule.confirm is None:
+        if self.rule.confirm is None:
             rows = [replace(stored.row, duplicate_of=None) for stored in documents]
             return [Asker(row, None, self.rule.probe(row, None), None, keeps_order=True) for row in rows]
         read = [
@@ -269,11 +305,41 @@ class Decider:
         with self.lock:
             self.lock.wait_for(lambda: all(state.settled for state in states))
 
-    def drop_unwritten(self, ids: Iterable[str]) -> None:
-        """Forget documents that were not written, or of which nobody knows it."""
+    def unwritten_heads(self, heads: Mapping[str, str], own: Container[str]) -> dict[str, State]:
+        """Return the copies whose head another call is writing, and the states of these heads.
+
+        :param heads: by the id of a copy, that of its head.
+        :param own: ids of the documents of this call.
+        """
         with self.lock:
-            for id in ids:
-                if self.pending.unwritten(id) is not None:
+            states = {id: self.pending.unwritten(head) for id, head in heads.items() if head not in own}
+        return {id: state for id, state in states.items() if state is not None}
+
+    def without_head(self, heads: Mapping[str, str], states: Mapping[str, State]) -> set[str]:
+        """Return the documents that must be decided again: they were dropped, or their head is none any more.
+
+        A head may have been refused. Another program may have removed it, or made it a copy.
+
+        :param heads: by the id of a copy, that of its head.
+        :param states: by id, the documents of this call that are pending.
+        """
+        with self.lock:
+            dropped = {id for id, state in states.items() if self.pending.unwritten(id) is not state}
+            written = {head for head in heads.values() if self.pending.unwritten(head) is None}
+        stored = self.store.read(sorted(written)) if written else {}
+        lost = {id for id in written if id not in stored or stored[id].row.duplicate_of is not None}
+        with self.lock:
+            for id in lost:
+                if self.pending.unwritten(id) is None:
+                    self.pending.drop(id)
+        self.read_again(lost)
+        return dropped | {id for id, head in heads.items() if head in lost}
+
+    def drop_unwritten(self, states: Mapping[str, State]) -> None:
+        """Forget documents of this call that were not written, or of which nobody knows it."""
+        with self.lock:
+            for id, state in states.items():
+                if self.pending.unwritten(id) is state:
                     self.pending.drop(id)
 
     # --- what is visible --------------------------------------------------------------------------------------------
@@ -309,14 +375,22 @@ class Decider:
                 self.pending.is_whole = True
 
     def release(self) -> None:
-        """Hold no more than is pending."""
-        if self.pending.is_whole:
-            with self.lock:
-                self.pending.is_whole = False
-            self.forget(now=True)
+        """Hold no more than is pending, from the next ``forget`` on."""
+        with self.lock:
+            self.pending.is_whole = False
+
+    def read_again(self, ids: Iterable[str]) -> None:
+        """While all documents are held: enter those of these that were dropped as they are stored, if they are."""
+        with self.lock:
+            dropped = [id for id in ids if id not in self.pending] if self.pending.is_whole else []
+        if dropped:
+            self.store.refresh()
+            self._enter(Scan(filter={"ids": {"values": dropped}}, keys=self.rule.by == "keys"))
 
     def _follow(self) -> None:
-        """Read what other programs wrote since all documents were read."""
+        """Read what other programs wrote since all documents were read. ``group`` reads them itself."""
+        if not self._followed:
+            return
         self.store.refresh()
         if self.store.count(None, missing=False) == len(self.pending):
             return

@@ -101,11 +101,13 @@ class Pending:
             state = State(asker.features, asker.source, asker.key_values, self._epoch)
             self._undecided[asker.row.id] = position, state
 
-    def decide(self, row: Row) -> None:
-        """Say what an undecided document is."""
-        position, self._states[row.id] = self._undecided.pop(row.id)
+    def decide(self, row: Row) -> State:
+        """Say what an undecided document is. Its state tells whose row it is, if another call decides the id later."""
+        position, state = self._undecided.pop(row.id)
+        self._states[row.id] = state
         self._removed.pop(row.id, None)
         self._memory.admit(position, row)
+        return state
 
     def enter_stored(self, rows: Sequence[Row], keys: Sequence[tuple[int, ...]]) -> None:
         """Enter documents as they are stored."""

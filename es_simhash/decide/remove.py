@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import ConflictError, InputError, count_of, saying_what_is_done
+from es_simhash.errors import ConflictError, InputError, StoreError, count_of, saying_what_is_done
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.store.types import Scan
 
@@ -117,9 +117,14 @@ def _remove(
         removed = set(stored) - written.conflicts - written.refused.keys()
     finally:
         with decider.lock:
+            for id in removed:
+                decider.pending.remove(id)  # once more: a refresh may have come before the store removed it
             for id in set(ids) - removed:
                 decider.pending.restore(id)
+        decider.read_again(ids)
     decider.again(sorted(removed), filter)  # another program may have linked documents to them meanwhile
+    for id, reason in written.refused.items():
+        raise StoreError(f"{decider.store.name} did not remove {id}: {reason}")
     decider.forget()
     return removed
 
@@ -135,7 +140,7 @@ def checked_duplicates(decider: Decider, rows: Sequence[Row]) -> list[tuple[Stor
 
     A document that changed, or whose text is no copy of its head's any more, is left out.
     """
-    rule, store = decider.rule, decider.store
+    rule, store, window = decider.rule, decider.store, decider.rule.window
     heads = {row.id: row.duplicate_of for row in rows if row.duplicate_of is not None}
     stored = store.read(sorted({*heads, *heads.values()}), None)
     pairs = []
@@ -145,6 +150,8 @@ def checked_duplicates(decider: Decider, rows: Sequence[Row]) -> list[tuple[Stor
     checked = []
     for document, head_document in pairs:
         row, head_row = document.row, head_document.row
+        if window is not None and not window.holds(row.time, head_row.time):
+            continue
         exact = row.digest == head_row.digest
         similarity = None
         if exact or rule.confirm is not None:
@@ -155,7 +162,7 @@ def checked_duplicates(decider: Decider, rows: Sequence[Row]) -> list[tuple[Stor
                 similarity = rule.confirm.similarity(own, other)
                 if similarity < rule.confirm.least:
                     continue
-        elif not rule.is_near(row, head_row):
+        if not exact and not rule.allows(row, head_row):
             continue
         distance = hamming_distance(row.fingerprint, head_row.fingerprint)
         checked.append((document, Duplicate(row.id, head_row.id, distance, exact, similarity)))

@@ -61,11 +61,10 @@ class ResolvedRule:
         """The digest of an empty text, which is no exact duplicate of another."""
         return self.fingerprinter.scheme.blank_digest
 
-    def probe(self, row: Row, keys: TextKeys | None, *, most: int | None = None) -> Probe:
+    def probe(self, row: Row, keys: TextKeys | None) -> Probe:
         """Return what to look for, for a document.
 
         :param keys: of its text, in a store with keys.
-        :param most: so many candidates; None for those that are compared with a document.
         """
         times = None
         if self.window is not None:
@@ -75,9 +74,9 @@ class ResolvedRule:
         digest = None if row.digest in ("", self.blank_digest) else row.digest
         if self.by == "keys" and keys is not None and self.confirm is not None:
             queries = key_queries(keys, self.confirm.least)
-            return Probe(None, digest, queries, self.distance, times, most or most_texts(keys.length))
+            return Probe(None, digest, queries, self.distance, times, most_texts(keys.length))
         fingerprint = row.fingerprint if self.by == "fingerprint" else None
-        return Probe(fingerprint, digest, (), self.distance, times, most or MOST_HITS)
+        return Probe(fingerprint, digest, (), self.distance, times, MOST_HITS)
 
     def allows(self, row: Row, other: Row) -> bool:
         """Return whether two documents may be near-duplicates by their times and fingerprints."""

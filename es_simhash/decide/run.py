@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from es_simhash.decide.choose import Asker, choose
+from es_simhash.decide.decider import ATTEMPTS
 from es_simhash.decide.outcome import Outcome, failed
 from es_simhash.errors import DuplicateFound
 from es_simhash.free_memory import free_memory
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from es_simhash.decide.pending import State
     from es_simhash.store.protocol import Filter
 
-ATTEMPTS = 5
-"""How often a document is decided if other programs write it meanwhile."""
 SHARE = 20
 """The documents of a store are held if they are at most so many times those that the run has taken."""
 BYTES_OF_ROW = 1_000
@@ -82,15 +81,15 @@ class _Decision:
     """What was decided for a document.
 
     :param entry: what is written; None if nothing is.
-    :param replaces_text: the stored document has another text.
-    :param is_pending: others may have become copies of it, until it is written.
+    :param replaces_text: the stored document has another text, or another time where times count.
+    :param state: of its row while it is pending; None if it has none.
     """
 
     document: Document
     outcome: Outcome
     entry: Entry | None = None
     replaces_text: bool = False
-    is_pending: bool = False
+    state: State | None = None
 
 
 class Run:
@@ -128,9 +127,7 @@ class Run:
             askers = {
                 document.id: self._asker(document)
                 for document in documents
-                if document.id not in former
-                or document.stored is not None
-                or former[document.id].digest != document.fingerprint.digest
+                if document.stored is not None or not self._is_same(document, former.get(document.id))
             }
             if self._options.on_update == "keep" and self._rule.confirm is not None:
                 self._decider.texts.read_ahead(former[id] for id in askers if id in former)
@@ -140,6 +137,12 @@ class Run:
             on_error.pop_all()
         heads = frozenset(row.duplicate_of for row in members if row.duplicate_of is not None)
         return LookedUp(documents, former, askers, dict(zip(askers, hits, strict=True)), heads, ticket)
+
+    def _is_same(self, document: Document, former: Row | None) -> bool:
+        """Return whether the text of a document is stored under its id, and its time, where times count."""
+        if former is None or former.digest != document.fingerprint.digest:
+            return False
+        return self._rule.window is None or former.time == document.time
 
     def _asker(self, document: Document) -> Asker:
         """Return a document that asks what it is a copy of."""
@@ -199,6 +202,7 @@ class Run:
         fits = self._stored + self._taken <= self._room
         if self._pending.is_whole and not fits:
             self._decider.release()
+            self._decider.forget(now=True)
         elif not self._pending.is_whole and fits and self._stored <= SHARE * self._taken:
             self._decider.hold_all()
 
@@ -219,7 +223,9 @@ class Run:
         part: list[Document] = []
         for document in looked.documents:
             part.append(document)
-            if document.id in looked.askers and (document.id in looked.heads or self._pending.members([document.id])):
+            with self._decider.lock:
+                is_head = document.id in looked.heads or bool(self._pending.members([document.id]))
+            if is_head and document.id in looked.askers:
                 yield part
                 part = []
         if part:
@@ -229,7 +235,7 @@ class Run:
         self, part: Sequence[Document], looked: LookedUp, outcomes: dict[str, Outcome], attempts: Counter[str]
     ) -> list[Document]:
         """Decide and write documents, then decide what was linked to them. Return those to look up again."""
-        entered: list[str] = []
+        entered: dict[str, State] = {}
         replaced: list[str] = []
         try:
             with self._decider.lock:
@@ -244,35 +250,32 @@ class Run:
         finally:  # after an error nobody knows which are written
             self._decider.drop_unwritten(entered)
         attempts.update(document.id for document in in_vain)
+        self._decider.read_again(replaced)
         self._decide_linked(replaced, outcomes)
         self._decider.wait_for(busy.values())  # another call writes the same documents
         return [*late, *in_vain, *(document for document in part if document.id in busy)]
 
     def _unwritten_heads(self, decisions: Sequence[_Decision]) -> dict[str, State]:
-        """Return the copies whose head another call is writing, and the states of the heads."""
-        own = {decision.document.id for decision in decisions}
-        with self._decider.lock:
-            heads = {d.document.id: d.outcome.duplicate_of for d in decisions if d.entry is not None}
-            states = {id: self._pending.unwritten(head) for id, head in heads.items() if head and head not in own}
-        return {id: state for id, state in states.items() if state is not None}
+        """Return the copies whose head another call is writing, and the states of these heads."""
+        return self._decider.unwritten_heads(_heads(decisions), {decision.document.id for decision in decisions})
 
     # --- decide -----------------------------------------------------------------------------------------------------
 
     def _decide(
-        self, part: Sequence[Document], looked: LookedUp, entered: list[str]
+        self, part: Sequence[Document], looked: LookedUp, entered: dict[str, State]
     ) -> tuple[list[_Decision], list[Document]]:
         """Return what was decided, and the documents that must be looked up again.
 
-        :param entered: gets the ids of the documents that are pending now.
+        :param entered: gets the states of the documents that are pending now.
         """
         decisions: dict[str, _Decision] = {}
         late: list[Document] = []
         askers: list[Asker] = []
         documents = {document.id: document for document in part}
-        former_rows = {id: self._pending.row(id) or looked.former.get(id) for id in documents}
+        former_rows = {id: self._former(id, looked) for id in documents}
         for id, document in documents.items():
             former = former_rows[id]
-            if document.stored is None and former is not None and former.digest == document.fingerprint.digest:
+            if document.stored is None and former is not None and self._is_same(document, former):
                 decisions[id] = self._same_text(document, former)
             elif id in looked.askers and (kept := self._kept(document, looked.askers[id], former)) is not None:
                 decisions[id] = kept
@@ -280,11 +283,11 @@ class Run:
                 askers.append(self._in_order(looked.askers[id], former, document.stored is not None))
             else:
                 late.append(document)  # another call changed its text since it was looked up
-        entered += [asker.row.id for asker in askers]
         hits = [looked.hits[asker.row.id] for asker in askers]
         with closing(self._decider.decide(askers, hits, self._options.filter)) as choices:
             for choice in choices:
                 id = choice.row.id
+                entered[id] = choice.state
                 decision = self._decision(documents[id], choice, former_rows[id])
                 if decision.entry is None:
                     self._pending.drop(id)
@@ -292,6 +295,11 @@ class Run:
                     break
                 decisions[id] = decision
         return [decisions[id] for id in documents if id in decisions], late
+
+    def _former(self, id: str, looked: LookedUp) -> Row | None:
+        """Return what is stored under an id: as it was decided last, else as it was read."""
+        own, stored = self._pending.row(id), looked.former.get(id)
+        return stored if own is None or (stored is not None and stored.version == own.version) else own
 
     def _same_text(self, document: Document, former: Row) -> _Decision:
         """Return the decision for a document whose text is stored under its id."""
@@ -330,8 +338,8 @@ class Run:
         if former is not None and former == replace(row, written=former.written, content=former.content):
             return _Decision(document, outcome)
         entry = Entry(row, choice.asker.key_values, document.source)
-        replaces_text = is_update and former is not None and former.digest != row.digest
-        return _Decision(document, outcome, entry, replaces_text, is_pending=True)
+        replaces_text = is_update and not self._is_same(document, former)
+        return _Decision(document, outcome, entry, replaces_text, choice.state)
 
     def _outcome(
         self, document: Document, name: OutcomeName, duplicate_of: str | None, choice: Choice | None = None
@@ -355,7 +363,9 @@ class Run:
         self, decisions: Sequence[_Decision], outcomes: dict[str, Outcome], replaced: list[str]
     ) -> list[Document]:
         """Write documents. Return those that must be looked up again."""
-        lost = self._without_head([decision for decision in decisions if decision.entry is not None])
+        states = {d.document.id: d.state for d in decisions if d.state is not None and d.entry is not None}
+        heads = {id: head for id, head in _heads(decisions).items() if head not in states}
+        lost = self._decider.without_head(heads, states)
         entries = [d.entry for d in decisions if d.entry is not None and d.document.id not in lost]
         written = self._store.write(entries) if entries else Written({}, frozenset(), {})
         late = []
@@ -365,10 +375,11 @@ class Run:
                 if entry is None:
                     continue
                 if id in written.versions:
-                    self._settle(entry, written)
+                    self._settle(entry, decision.state, written)
                     replaced += [id] if decision.replaces_text else []
                     continue
-                self._pending.drop(id)
+                if self._pending.unwritten(id) is decision.state:
+                    self._pending.drop(id)
                 replaced.append(id)
                 if id in written.refused:
                     outcomes[id] = failed(decision.document, written.refused[id])
@@ -378,28 +389,15 @@ class Run:
                     late.append(decision.document)
         return late
 
-    def _settle(self, entry: Entry, written: Written) -> None:
+    def _settle(self, entry: Entry, state: State | None, written: Written) -> None:
         """Say that a document is written. One with the same text as before need not be pending."""
-        if entry.row.id not in self._pending:
+        id = entry.row.id
+        if id not in self._pending or self._pending.unwritten(id) is not state:
             return
-        if self._pending.unwritten(entry.row.id) is None:
-            self._pending.enter_stored([replace(entry.row, version=written.versions[entry.row.id])], [entry.keys])
+        if state is None:
+            self._pending.enter_stored([replace(entry.row, version=written.versions[id])], [entry.keys])
         else:
-            self._pending.write(entry.row.id, written.versions[entry.row.id])
-
-    def _without_head(self, decisions: Sequence[_Decision]) -> set[str]:
-        """Return the documents whose head is none any more: it was refused or removed, or became a copy."""
-        own = {decision.document.id for decision in decisions}
-        heads = {d.document.id: d.outcome.duplicate_of for d in decisions if d.outcome.duplicate_of is not None}
-        heads = {id: head for id, head in heads.items() if head not in own}
-        with self._decider.lock:
-            dropped = {d.document.id for d in decisions if d.is_pending and self._pending.row(d.document.id) is None}
-            rows = {head: self._pending.row(head) for head in heads.values() if head in self._pending}
-        if self._store.lags:  # another program may have changed what search still finds
-            unknown = sorted({head for head in heads.values() if head not in rows})
-            rows |= dict.fromkeys(unknown) | {id: stored.row for id, stored in self._store.read(unknown).items()}
-        is_head = {id for id, row in rows.items() if row is not None and row.duplicate_of is None}
-        return dropped | {id for id, head in heads.items() if head in rows and head not in is_head}
+            self._pending.write(id, written.versions[id])
 
     def _decide_linked(self, replaced: Sequence[str], outcomes: dict[str, Outcome]) -> None:
         """Decide again what is linked to documents whose text changed, or that the store did not take."""
@@ -410,6 +408,15 @@ class Run:
             head = None if former is None else outcomes.get(former.duplicate_of or "")
             if former is not None and head is not None and head.outcome == "failed":
                 outcomes[id] = _with_original(former, choice.original)
+
+
+def _heads(decisions: Sequence[_Decision]) -> dict[str, str]:
+    """Return the heads of the copies that are written, by the ids of the copies."""
+    return {
+        decision.document.id: decision.outcome.duplicate_of
+        for decision in decisions
+        if decision.entry is not None and decision.outcome.duplicate_of is not None
+    }
 
 
 def _with_original(outcome: Outcome, original: Original | None) -> Outcome:

@@ -63,6 +63,8 @@ class Checkpoint:
         left, lines = self._lines, []
         while left and (taken := source.take(left)):
             left, lines = left - len(taken), taken
+        if source.error is not None:
+            raise source.error
         if left or (lines and mark(lines[-1]) != self._mark):
             raise InputError(
                 f"the checkpoint {self._path!r} belongs to another input: give the same documents in the same order, "

@@ -138,7 +138,7 @@ class Reader:
     def _id_if_any(self, line: Line) -> str | None:
         try:
             return self._id(line.document, self._field(line.document), line.id)
-        except (InputError, TypeError):
+        except (InputError, TypeError, AttributeError):  # the line is no object
             return None
 
     def _field(self, document: Mapping[str, Any]) -> str:

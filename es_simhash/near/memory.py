@@ -109,6 +109,8 @@ class Memory:
     ) -> list[Hits]:
         """Return what may be near each Probe, as :meth:`es_simhash.store.protocol.Store.search` does.
 
+        Rows that are not admitted come on top of the most that a Probe asks for: many may turn out to be copies.
+
         :param matches: only rows that it allows.
         :param before: for each Probe, only rows with a smaller order.
         """
@@ -174,16 +176,17 @@ class Memory:
         orders = self._orders[positions]
         rank = np.argsort(orders) if scores is None else np.lexsort((orders, -scores[kept]))
         rows: list[Row] = []
-        left_out = 0
+        admitted = 0
         for position in positions[rank].tolist():
             row = self._rows[position]
             if row is None or not _allows(row, probe, matches, before):
                 continue
-            if len(rows) == probe.most:
-                left_out += 1
-                break
+            if self._positions.get(row.id) == position:
+                admitted += 1
+            if admitted > probe.most:
+                return Hits(same, rows, 1)
             rows.append(row)
-        return Hits(same, rows, left_out)
+        return Hits(same, rows, 0)
 
     def _set(self, position: int, row: Row) -> None:
         self._rows[position] = row

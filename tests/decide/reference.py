@@ -56,13 +56,14 @@ class Plain:
     def ingest(self, document: Document) -> tuple[str, str | None]:
         """Return the outcome of a document, and what it duplicates."""
         former = self.known.get(document.id)
-        if former is not None and former[0].fingerprint.digest == document.fingerprint.digest:
+        same_text = former is not None and former[0].fingerprint.digest == document.fingerprint.digest
+        if former is not None and same_text and (self.rule.window is None or former[0].time == document.time):
             unchanged = former[0].content == document.content
             self.known[document.id] = (document, *former[1:])
             return ("unchanged" if unchanged else "updated"), former[2]
         self.clock += 1
         order, kept = self.clock, False
-        if former is not None and self.rule.is_near(self._row(former[0]), self._row(document)):
+        if former is not None and (same_text or self.rule.is_near(self._row(former[0]), self._row(document))):
             order, kept = former[1], True
         head, exact = self._head(document, order if kept else None)
         self.known[document.id] = (document, order, head)

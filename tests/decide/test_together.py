@@ -6,6 +6,7 @@ import random
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +15,7 @@ from es_simhash.decide.decider import Decider
 from es_simhash.decide.remove import remove
 from es_simhash.decide.run import BYTES_OF_ROW, Options, Run
 from es_simhash.errors import StoreUnavailable
+from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.store.types import Description, Scan, Written
 from tests.decide.lagging import LaggingStore
 from tests.decide.reference import FINGERPRINTER, Plain, documents, resolved
@@ -36,6 +38,9 @@ class SlowStore(LaggingStore):
         super().__init__()
         self.set_up(Description(scheme=FINGERPRINTER.scheme, keys=True))
         self._refused, self._failing = set(refused), set(failing)
+
+    def refuse(self, ids: Sequence[str]) -> None:
+        self._refused = set(ids)
 
     def write(self, entries: Sequence[Entry]) -> Written:
         time.sleep(0.02)
@@ -151,4 +156,77 @@ def test_a_large_load_finds_what_is_stored_and_what_others_store(room: int, monk
         if decider_run is run:
             assert ours.pending.is_whole == (start + 40 <= room)
     run.close()
+    ours.forget(now=True)
     assert not len(ours.pending)
+
+
+def test_a_large_load_writes_no_document_again_that_is_stored_as_it_is() -> None:
+    store = SlowStore()
+    sources = [{"id": str(id), "text": f"{TEXT}第{id}号文件"} for id in range(40)]
+    added(Decider(store, RULE), sources)
+    run = Run(Decider(store, RULE), Options(), is_load=True)
+    for start in range(0, 40, 10):
+        batch = documents(sources[start : start + 10], RULE)
+        assert {outcome.outcome for outcome in run.take(run.look_up(batch))} == {"unchanged"}
+
+
+def test_a_refused_update_stays_a_head_in_a_large_load() -> None:
+    store = SlowStore()
+    added(Decider(store, RULE), [{"id": "a", "text": TEXT}])
+    run = Run(Decider(store, RULE), Options(), is_load=True)
+    store.refuse(["a"])
+    outcomes = []
+    for id, other in (
+        ("x", "地铁三号线今日开通试运营"),
+        ("a", "地铁四号线今日开通试运营，线路全长三十公里"),
+        ("b", TEXT),
+    ):
+        outcomes += run.take(run.look_up(documents([{"id": id, "text": other}], RULE)))
+    assert [outcome.outcome for outcome in outcomes] == ["new", "failed", "exact_duplicate"]
+    assert outcomes[-1].duplicate_of == "a"
+
+
+def test_the_head_of_a_crowd_in_one_batch_is_found() -> None:
+    sentence = "全市各级医院门诊时间、急诊安排和咨询电话如下，请市民按照公告提前预约，分时就诊，错峰前往。"
+    sources = [{"id": f"{n:03}", "text": sentence * 2 + chr(0x4E00 + 7 * n) * (1 + n % 3)} for n in range(120)]
+    store, plain = SlowStore(), Plain(RULE)
+    run = Run(Decider(store, RULE), Options())
+    batch = documents(sources, RULE)
+    outcomes = [(outcome.outcome, outcome.duplicate_of) for outcome in run.take(run.look_up(batch))]
+    assert outcomes == [plain.ingest(document) for document in batch]
+
+
+def test_documents_that_are_removed_while_their_copies_change_leave_no_wrong_link() -> None:
+    chance = random.Random(5)
+    store = SlowStore()
+    decider = Decider(store, RULE)
+    added(
+        decider,
+        [{"id": f"{group}-{n}", "text": f"{TEXT}见{group}版" + "。" * n} for group in "甲乙丙" for n in range(8)],
+    )
+
+    def change(step: int) -> None:
+        group = "甲乙丙"[step % 3]
+        if chance.random() < 0.3:
+            remove(decider, [head for head in set(links(store).values()) if head is not None][:1])
+        else:
+            run = Run(decider, Options())
+            source = {"id": f"{group}-{chance.randrange(8)}", "text": f"{TEXT}见{group}版" + "！" * chance.randrange(3)}
+            run.take(run.look_up(documents([source], RULE)))
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(change, range(90), timeout=120))
+    stored = links(store)
+    assert all(head is None or stored.get(head, "gone") is None for head in stored.values())
+
+
+def test_a_document_whose_time_changes_is_decided_again() -> None:
+    rule = resolved(DuplicateRule("copy", within=timedelta(days=7), time_field="date"))
+    store, plain = LaggingStore(), Plain(rule)
+    store.set_up(Description(scheme=FINGERPRINTER.scheme, keys=True))
+    run = Run(Decider(store, rule), Options())
+    for id, date in (("a", "2026-05-01"), ("b", "2026-05-02"), ("b", "2026-06-02"), ("a", "2026-06-01")):
+        batch = documents([{"id": id, "text": TEXT, "date": date}], rule)
+        [outcome] = run.take(run.look_up(batch))
+        assert (outcome.outcome, outcome.duplicate_of) == plain.ingest(batch[0])
+        assert links(store) == plain.links()

@@ -1,7 +1,7 @@
 """Read and write documents by their ids.
 
 Each write names the version that it replaces. If the response to a write is lost, it is sent again, and then conflicts
-with itself. So a document that conflicts is read: it is no conflict if it is already as it should become.
+with itself. So a document that conflicts after a repetition is read: it is no conflict if it is as it should become.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 _DROPPED = "an ingest pipeline of the server dropped it"
 _MOST_BYTES = 20_000_000
 """Bytes of a bulk request, about. A server takes five times as many."""
-
-Operations = "dict[str, tuple[Any, ...]]"
 
 
 def get_documents(connection: Connection, ids: Sequence[str], fields: Sequence[str] | None) -> list[dict[str, Any]]:
@@ -64,10 +62,15 @@ def read(connection: Connection, ids: Sequence[str], fields: Sequence[str] | Non
 
 def write(connection: Connection, entries: Sequence[Entry]) -> Written:
     """Write documents, each on the version that it replaces."""
-    written = bulk(connection, {entry.row.id: operation(entry) for entry in entries})
+    repeats: list[SimhashError] = []
+    written = bulk(connection, {entry.row.id: operation(entry) for entry in entries}, repeats)
     rows = {entry.row.id: entry.row for entry in entries}
-    stored = read(connection, sorted(written.conflicts))
-    own = {id: one.row.version for id, one in stored.items() if one.row == rows[id] and one.row.digest}
+    stored = read(connection, sorted(written.conflicts)) if repeats else {}
+    own = {
+        id: one.row.version
+        for id, one in stored.items()
+        if one.row.digest and one.row == replace(rows[id], content=rows[id].content or one.row.content)
+    }
     return without_own(written, own)
 
 
@@ -79,8 +82,9 @@ def write_links(connection: Connection, links: Mapping[str, Link]) -> Written:
             continue
         simhash = {"group": link.duplicate_of or id, "duplicate_of": link.duplicate_of}
         operations[id] = {"update": {"_id": id, **if_version(link.version)}}, {"doc": {"simhash": simhash}}
-    written = bulk(connection, operations)
-    stored = read(connection, sorted(written.conflicts))
+    repeats: list[SimhashError] = []
+    written = bulk(connection, operations, repeats)
+    stored = read(connection, sorted(written.conflicts)) if repeats else {}
     own = {id: one.row.version for id, one in stored.items() if one.row.duplicate_of == links[id].duplicate_of}
     written = without_own(written, own)
     return replace(written, conflicts=written.conflicts | (links.keys() - operations.keys()))
