@@ -197,9 +197,8 @@ class Documents:
         """Store one document, and return whether it is new or what it duplicates.
 
         Use one object for as long as the program runs, from any number of threads or tasks. It knows what it added,
-        even if search does not find it yet: of ten concurrent calls with one text, one is ``new``. Calls that come
-        while another one is at work go to the store together. What another program wrote is found after the next
-        refresh of the index (1 s by default).
+        even if search does not find it yet: of ten concurrent calls with one text, one is ``new``. What another
+        program wrote is found after the next refresh of the index (1 s by default).
 
         The outcomes, and what happens to other documents, are those of :meth:`ingest`.
 
@@ -261,7 +260,8 @@ class Documents:
     ) -> Generator[Outcome, None, None]:
         """Store documents, and return for each whether it is new or what it duplicates.
 
-        The work is done while you iterate, so iterate to the end. Memory does not grow with the number of documents.
+        The work is done while you iterate, so iterate to the end. All documents of the store are held in
+        memory while they fit into a quarter of the free memory: it grows by some 5 KB a document until then.
         A document that has not changed is ``unchanged`` and not written. If only its other fields have changed, it is
         ``updated``: it is written with the new fields, and keeps its links.
         If an id occurs again, the later document replaces the earlier one.
@@ -496,7 +496,7 @@ class Documents:
         filter: Mapping[str, Any] | None = None,
         rule: str | DuplicateRule | None = None,
     ) -> Matches:
-        """Return the stored documents that are duplicates of a text, nearest first: all of them, or an error.
+        """Return the stored documents that are duplicates of a text, nearest first.
 
         With keys, a limited number of texts is compared: 20 with a long text, up to 1,000 with a short one. If more
         documents share keys, ``complete`` of the result is False.
@@ -507,8 +507,7 @@ class Documents:
             UTC.
         :param filter: a filter that the documents must match, such as ``{"term": {"lang": "zh"}}``.
         :param rule: as for :meth:`ingest`; ``text_field`` is the text of a stored document.
-        :raises InputError: if the text, the fingerprint or the filter cannot be used; if texts decide and a candidate
-            has no text in the store.
+        :raises InputError: if the text, the fingerprint or the filter cannot be used.
         :raises StoreError: if the store could not search everywhere.
         """
         times = None if time is None else [time]

@@ -68,11 +68,13 @@ class Decided:
 
     :param choices: for each document that was decided.
     :param changed: ids of those whose link was written.
+    :param former_heads: ids of those of them that were heads, and are copies now.
     :param conflicts: ids of those that another call or program changes meanwhile: they stay as they are.
     """
 
     choices: list[Choice]
     changed: frozenset[str]
+    former_heads: frozenset[str]
     conflicts: frozenset[str]
 
 
@@ -213,10 +215,11 @@ class Decider:
         """
         with self.look_up():
             stored = {row.id: row for row in self.store.members(heads)}
-        with self.lock:
-            own = self.pending.members(heads)
-            linked = {id for id, row in stored.items() if self.pending.counts(row)} | {row.id for row in own}
+            with self.lock:
+                own = self.pending.members(heads)
+                linked = {id for id, row in stored.items() if self.pending.counts(row)} | {row.id for row in own}
         changed: dict[str, Choice] = {}
+        former_heads: set[str] = set()
         for attempt in range(ATTEMPTS):
             if attempt:
                 self.store.refresh()
@@ -231,10 +234,13 @@ class Decider:
                 choices = {choice.row.id: choice for choice in decided.choices}
                 changed |= {id: choices[id] for id in decided.changed}
                 linked |= decided.conflicts
+                former_heads |= decided.former_heads
             if not linked:
-                return changed
-        _log.warning("%s: %s not decided again: run group", self.store.name, count_of(len(linked), "linked document"))
-        return changed
+                break
+        else:
+            about = count_of(len(linked), "linked document")
+            _log.warning("%s: %s could not be decided again: run group", self.store.name, about)
+        return changed | self.again(sorted(former_heads), filter) if former_heads else changed
 
     def _read_texts(self, ids: Sequence[str]) -> list[Stored]:
         fields = self.rule.text_fields if self.rule.confirm is not None else ()
@@ -249,6 +255,8 @@ class Decider:
         :param documents: with their text fields, where texts decide.
         :raises StoreError: if the store refuses a link.
         """
+        with self.lock:
+            documents = [stored for stored in documents if not self.pending.is_removed(stored.row.id)]
         former = {stored.row.id: stored.row.duplicate_of for stored in documents}
         askers = self.askers_of_stored(documents)
         states: dict[str, State] = {}
@@ -258,7 +266,7 @@ class Decider:
             with self.look_up():
                 found = list(zip(askers, self.search(askers, filter), strict=True))
                 with self.lock:
-                    free = [(asker, hits) for asker, hits in found if self.pending.unwritten(asker.row.id) is None]
+                    free = [(asker, hits) for asker, hits in found if self._is_free(asker.row.id)]
                     for choice in self.decide([asker for asker, _ in free], [hits for _, hits in free], filter):
                         choices.append(choice)
                         states[choice.row.id] = choice.state
@@ -277,11 +285,26 @@ class Decider:
                         self.pending.write(id, written.versions.get(id, rows[id].version))
         finally:
             self.drop_unwritten(states)
-        self.read_again(states)
+        self._enter_unsettled([asker for asker in askers if asker.row.id in states.keys() - settled])
         for id, reason in written.refused.items():
             raise StoreError(f"{self.store.name} did not take the link of {id}: {reason}")
         self.forget()
-        return Decided(choices, frozenset(written.versions), frozenset({asker.row.id for asker in askers} - settled))
+        former_heads = frozenset(id for id in written.versions if former[id] is None)
+        conflicts = frozenset({asker.row.id for asker in askers} - settled)
+        return Decided(choices, frozenset(written.versions), former_heads, conflicts)
+
+    def _enter_unsettled(self, askers: Sequence[Asker]) -> None:
+        """Enter stored documents that were decided in vain as they are stored now: a search may not know it yet."""
+        stored = self.store.read([asker.row.id for asker in askers]) if askers else {}
+        with self.lock:
+            for asker in askers:
+                now = stored.get(asker.row.id)
+                if now is not None and now.row.digest == asker.row.digest and asker.row.id not in self.pending:
+                    self.pending.enter_stored([now.row], [asker.key_values])
+
+    def _is_free(self, id: str) -> bool:
+        """Return whether no call writes or removes a document."""
+        return self.pending.unwritten(id) is None and not self.pending.is_removed(id)
 
     def askers_of_stored(self, documents: Sequence[Stored]) -> list[Asker]:
         """Return stored documents as Askers. One without a text that is needed is left out, with a warning."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from es_simhash.decide.decider import DECIDED_AT_ONCE, Decider
-from es_simhash.decide.run import BYTES_OF_ROW
 from es_simhash.errors import count_of, saying_what_is_done
 from es_simhash.free_memory import free_memory
 from es_simhash.store.types import Scan
@@ -69,7 +68,7 @@ def group(
     store.refresh()
     total = store.count(filter, missing=False)
     decider = Decider(store, rule)
-    decider.pending.is_whole = since is None and total * BYTES_OF_ROW < (free_memory() or 0) / 4
+    decider.pending.is_whole = since is None and 4 * total * rule.bytes_of_row < (free_memory() or 0)
     fields = rule.text_fields if rule.confirm is not None else ()
     sizes: Counter[str] = Counter()
     documents = changed = conflicts = left_out = 0

@@ -92,6 +92,10 @@ class Pending:
         state = self._states.get(id)
         return None if state is None or state.settled else state
 
+    def is_removed(self, id: str) -> bool:
+        """Return whether a document is hidden, because it is removed."""
+        return id in self._removed
+
     # --- a row from its batch to the store --------------------------------------------------------------------------
 
     def enter(self, askers: Sequence[Asker]) -> None:
@@ -131,8 +135,7 @@ class Pending:
         if id in self._states:
             waiting = [row.id for row in self._memory.members([id]) if self.unwritten(row.id) is not None]
             for dropped in [id, *waiting]:
-                self._settle(self._states.pop(dropped))
-                self._memory.drop(dropped)
+                self._drop(dropped)
 
     def drop_undecided(self) -> None:
         """Forget documents that were not decided after all."""
@@ -141,13 +144,18 @@ class Pending:
             self._settle(state)
         self._undecided.clear()
 
+    def _drop(self, id: str) -> None:
+        self._settle(self._states.pop(id))
+        self._memory.drop(id)
+
     def _settle(self, state: State) -> None:
         state.settled = True
         self._lock.notify_all()
 
     def remove(self, id: str) -> None:
-        """Hide a document that is removed."""
-        self.drop(id)
+        """Hide a document that is removed. Copies of it that are being written stay, to be decided again."""
+        if id in self._states:
+            self._drop(id)
         self._removed[id] = self._epoch
 
     def restore(self, id: str) -> None:

@@ -47,6 +47,11 @@ class ResolvedRule:
         object.__setattr__(self, "distance", max(0, self.chosen.bits_allowed(self.fingerprinter.scheme)))
 
     @property
+    def bytes_of_row(self) -> int:
+        """The memory for a document that is held, as measured on short texts: 5.4 and 2.1 KB."""
+        return 5_500 if self.by == "keys" else 2_200
+
+    @property
     def window(self) -> Window | None:
         """Only documents whose times differ by at most its length are duplicates; None if times do not count."""
         return self.chosen.window

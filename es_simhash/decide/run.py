@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 SHARE = 20
 """The documents of a store are held if they are at most so many times those that the run has taken."""
-BYTES_OF_ROW = 1_000
-"""Memory for a row with its keys, about."""
 CHANGED = f"another program wrote it each of the {ATTEMPTS} times that it was decided: ingest it again"
 MOVED = "another program changed or removed it meanwhile: run the backfill again"
 
@@ -105,7 +103,7 @@ class Run:
         self._store, self._rule, self._pending = decider.store, decider.rule, decider.pending
         self.stopped: DuplicateFound | None = None
         self._may_hold_all = is_load and not self._store.in_memory and options.filter is None
-        self._room = (free_memory() or 0) // (4 * BYTES_OF_ROW) if self._may_hold_all else 0
+        self._room = (free_memory() or 0) // (4 * self._rule.bytes_of_row) if self._may_hold_all else 0
         self._stored: int | None = None
         self._taken = 0
 

@@ -245,8 +245,8 @@ class _Stages:
         """Return what is left to do after an error of the store."""
         if self.checkpoint is not None:
             return "the same call continues from its checkpoint"
-        verbs = "was read is" if self._read == 1 else "were read are"
-        return f"{count_of(self._read, 'document')} that {verbs} not stored, and nothing more was read"
+        verbs = "was read has" if self._read == 1 else "were read have"
+        return f"{count_of(self._read, 'document')} that {verbs} no outcome: ingest them again, with what follows"
 
     def _batches(self, workers: Workers[Line, Document | Outcome]) -> Iterator[_Batch]:
         """Yield the batches of the input. One ends before an id that it already has."""

@@ -1,4 +1,4 @@
-"""Stored documents as the input of a backfill, or of an ingest into another store."""
+"""Stored documents as the input of a backfill."""
 
 from __future__ import annotations
 

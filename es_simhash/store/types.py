@@ -125,7 +125,7 @@ class Hits:
 
     :param same: documents with the digest, the smallest order first: at most ``SAME`` if the search is for heads, else
         at most ``Probe.most``. With ``heads`` copies are among them, too.
-    :param rows: documents that may be near, the first to compare first. By queries: those whose shared keys have the
+    :param rows: documents that may be near. By queries: those whose shared keys have the
         largest sum of rarities, then the smallest order. By the fingerprint: the smallest order first. At most
         ``Probe.most``. Documents of ``same`` may be among them.
     :param left_out: at least so many more documents may be near.

@@ -13,7 +13,7 @@ import pytest
 
 from es_simhash.decide.decider import Decider
 from es_simhash.decide.remove import remove
-from es_simhash.decide.run import BYTES_OF_ROW, Options, Run
+from es_simhash.decide.run import Options, Run
 from es_simhash.errors import StoreUnavailable
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.store.types import Description, Scan, Written
@@ -138,7 +138,7 @@ def test_what_another_program_stored_or_removed_is_noticed() -> None:
 
 @pytest.mark.parametrize("room", [300, 10_000])
 def test_a_large_load_finds_what_is_stored_and_what_others_store(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("es_simhash.decide.run.free_memory", lambda: 4 * BYTES_OF_ROW * room)
+    monkeypatch.setattr("es_simhash.decide.run.free_memory", lambda: 4 * RULE.bytes_of_row * room)
     store = SlowStore()
     chance, texts = random.Random(3), list[str]()
     ours, theirs = Decider(store, RULE), Decider(store, RULE)

@@ -101,12 +101,12 @@ def test_what_was_read_before_an_error_of_the_input_is_done(error: type[Exceptio
 
 @pytest.mark.parametrize("method", ["read", "search", "write"])
 @pytest.mark.parametrize("number", [1, 2, 4])
-def test_an_error_of_the_store_says_how_many_documents_were_read_and_are_not_stored(method: str, number: int) -> None:
+def test_an_error_of_the_store_says_how_many_documents_were_read_and_have_no_outcome(method: str, number: int) -> None:
     store, source = FailingStore(method, number, StoreError("it broke")), Endless()
     outcomes: list[Outcome] = []
     with pytest.raises(StoreError, match="it broke") as error:
         outcomes.extend(ingested(new(store), source, size=BATCH, rule="fingerprint"))
-    assert f"; {source.read - len(outcomes)} documents that were read are not stored" in str(error.value)
+    assert f"; {source.read - len(outcomes)} documents that were read have no outcome" in str(error.value)
     assert [(outcome.id, outcome.stored) for outcome in outcomes] == [
         (str(id), True) for id in range(1, len(outcomes) + 1)
     ]
