@@ -223,9 +223,7 @@ class Decider:
         for attempt in range(ATTEMPTS):
             if attempt:
                 self.store.refresh()
-            with self.lock:
-                states = [state for id in linked if (state := self.pending.unwritten(id)) is not None]
-            self.wait_for(states)  # another call may have decided them before it knew of the change
+            self.wait_until_written(linked)  # another call may have decided them before it knew of the change
             read = self._read_texts(sorted(linked))
             read.sort(key=lambda stored: stored.row.order)
             linked = set()
@@ -327,6 +325,12 @@ class Decider:
         """Wait until other calls have written their documents, or failed to."""
         with self.lock:
             self.lock.wait_for(lambda: all(state.settled for state in states))
+
+    def wait_until_written(self, ids: Iterable[str]) -> None:
+        """Wait until other calls have written those of these documents that they are writing."""
+        with self.lock:
+            states = [state for id in ids if (state := self.pending.unwritten(id)) is not None]
+        self.wait_for(states)
 
     def unwritten_heads(self, heads: Mapping[str, str], own: Container[str]) -> dict[str, State]:
         """Return the copies whose head another call is writing, and the states of these heads.

@@ -59,6 +59,7 @@ def remove(decider: Decider, ids: Sequence[str], save: Save | None = None, filte
         decider.store.refresh()
         for start in range(0, len(ids), AT_ONCE):
             part = ids[start : start + AT_ONCE]
+            decider.wait_until_written(part)
             stored = decider.store.read(part, None if save is not None else ())
             removed |= _remove(decider, part, stored, save, filter)
     return removed
@@ -100,7 +101,7 @@ def remove_matching(
 def _remove(
     decider: Decider, ids: Sequence[str], stored: Mapping[str, Stored], save: Save | None, filter: Filter | None
 ) -> set[str]:
-    """Remove documents as they were read. One that another program has changed stays.
+    """Remove documents as they were read. One that another call or program changes meanwhile stays.
 
     :param ids: of the documents, and of those that are gone: a call that broke off may have left links to them.
     """
@@ -108,6 +109,8 @@ def _remove(
         save(list(stored.values()))
     removed: set[str] = set()
     with decider.lock:
+        ids = [id for id in ids if decider.pending.unwritten(id) is None]
+        stored = {id: stored[id] for id in ids if id in stored}
         for id in ids:
             decider.pending.remove(id)
     try:
@@ -117,8 +120,9 @@ def _remove(
         removed = set(stored) - written.conflicts - written.refused.keys()
     finally:
         with decider.lock:
-            for id in removed:
-                decider.pending.remove(id)  # once more: a refresh may have come before the store removed it
+            for id in removed:  # once more: a refresh may have come before the store removed it
+                if decider.pending.unwritten(id) is None:
+                    decider.pending.remove(id)
             for id in set(ids) - removed:
                 decider.pending.restore(id)
         decider.read_again(ids)
