@@ -34,7 +34,7 @@ MOST_PENDING = 20_000
 """Documents that are pending, after which the store is refreshed and they are forgotten."""
 OLDEST_PENDING = 10.0
 """Seconds after which they are forgotten: what other programs did to them is known then."""
-READ_AHEAD = 3
+READ_AHEAD = 10
 """Texts of candidates that are read for a document before it is decided: mostly the nearest is its head."""
 CLOCKS_DIFFER = 60_000_000
 """Microseconds by which the clock of another program may be behind, when its documents are read."""
@@ -117,14 +117,19 @@ class Decider:
         if self.pending.is_whole or not askers:
             return [_NOTHING] * len(askers)
         hits = self.store.search([asker.probe for asker in askers], filter, heads=True)
+        self._read_ahead(askers, hits)
+        return hits
+
+    def _read_ahead(self, askers: Sequence[Asker], hits: Sequence[Hits]) -> None:
+        """Read the stored texts that are compared first, for several documents together."""
         if self.rule.confirm is not None:
             self.texts.read_ahead(
                 row
                 for asker, found in zip(askers, hits, strict=True)
                 if not found.same
                 for row in self._nearest(asker.row, found.rows)
+                if self.pending.features(row) is None
             )
-        return hits
 
     def _nearest(self, row: Row, rows: Sequence[Row]) -> list[Row]:
         """Return the candidates that are compared first."""
@@ -142,7 +147,9 @@ class Decider:
         """
         self.pending.enter(askers)
         try:
-            for asker, stored, own in zip(askers, hits, self.pending.search(askers), strict=True):
+            pending = self.pending.search(askers)
+            self._read_ahead(askers, pending)
+            for asker, stored, own in zip(askers, hits, pending, strict=True):
                 yield self._choose(asker, stored, own, filter)
         finally:
             self.pending.drop_undecided()
