@@ -276,8 +276,8 @@ class Decider:
                         choices.append(choice)
                         states[choice.row.id] = choice.state
             heads = {choice.row.id: choice.original.id for choice in choices if choice.original is not None}
-            self.wait_for(self.unwritten_heads(heads, states).values())
-            lost = self.without_head(heads, states)
+            waits = self.unwritten_heads(heads, states)  # not waited for while other calls may wait for these documents
+            lost = self.without_head(heads, states) | waits.keys()
             rows = {choice.row.id: choice.row for choice in choices if choice.row.id not in lost}
             links = {
                 id: Link(row.duplicate_of, row.version) for id, row in rows.items() if row.duplicate_of != former[id]
@@ -290,6 +290,7 @@ class Decider:
                         self.pending.write(id, written.versions.get(id, rows[id].version))
         finally:
             self.drop_unwritten(states)
+        self.wait_for(waits.values())
         self._enter_unsettled([asker for asker in askers if asker.row.id in states.keys() - settled])
         for id, reason in written.refused.items():
             raise StoreError(f"{self.store.name} did not take the link of {id}: {reason}")
