@@ -196,6 +196,7 @@ def test_the_head_of_a_crowd_in_one_batch_is_found() -> None:
     assert outcomes == [plain.ingest(document) for document in batch]
 
 
+@pytest.mark.nightly
 def test_documents_that_are_removed_while_their_copies_change_leave_no_wrong_link() -> None:
     chance = random.Random(5)
     store = SlowStore()
