@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.decide.choose import Asker, Original, choose, distance_or_more
 from es_simhash.decide.pending import Pending
 from es_simhash.decide.texts import Texts
+from es_simhash.decide.turns import Turns, wait_for
 from es_simhash.errors import StoreError, count_of
 from es_simhash.search.filters import matches
 from es_simhash.search.keys import keys_of_texts
@@ -20,7 +21,7 @@ from es_simhash.store.types import Hits, Link, Row, Scan, Written
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 
     from es_simhash.decide.pending import State
     from es_simhash.decide.rule import ResolvedRule
@@ -69,7 +70,7 @@ class Decided:
     :param choices: for each document that was decided.
     :param changed: ids of those whose link was written.
     :param former_heads: ids of those of them that were heads, and are copies now.
-    :param conflicts: ids of those that another call or program changes meanwhile: they stay as they are.
+    :param conflicts: ids of those that another program changes meanwhile: they stay as they are.
     """
 
     choices: list[Choice]
@@ -82,13 +83,14 @@ class Decider:
     """Decides for the documents of one store by one rule. One object serves all threads of a program.
 
     The lock is held while documents are decided, with the reading of texts that were not read ahead; not while the
-    store is searched or written.
+    store is searched or written. Who writes, or decides stored documents, has a turn.
     """
 
     def __init__(self, store: Store, rule: ResolvedRule) -> None:
         self.store, self.rule = store, rule
         self.texts = Texts(store, rule)
         self.lock = threading.Condition()
+        self.turns = Turns(self.lock)
         self.pending = Pending(rule, self.lock)
         self._clock = 0
         self._forgotten = time.monotonic()
@@ -216,7 +218,8 @@ class Decider:
     def again(self, heads: Sequence[str], filter: Filter | None) -> dict[str, Choice]:
         """Decide again what is linked to documents that changed or are gone. Only what differs is written.
 
-        One that another program changes meanwhile is read and decided once more, at most five times.
+        One that another program changes meanwhile is read and decided once more, at most five times. The caller goes
+        alone.
 
         :returns: what was chosen for each document whose link changed.
         """
@@ -230,7 +233,6 @@ class Decider:
         for attempt in range(ATTEMPTS):
             if attempt:
                 self.store.refresh()
-            self.wait_until_written(linked)  # another call may have decided them before it knew of the change
             read = self._read_texts(sorted(linked))
             read.sort(key=lambda stored: stored.row.order)
             linked = set()
@@ -255,13 +257,12 @@ class Decider:
         return [stored for stored in read if stored.row.digest]
 
     def decide_stored(self, documents: Sequence[Stored], filter: Filter | None) -> Decided:
-        """Decide stored documents, in the order given, and write the links that differ.
+        """Decide stored documents, in the order given, and write the links that differ. The caller goes alone.
 
         :param documents: with their text fields, where texts decide.
         :raises StoreError: if the store refuses a link.
         """
-        with self.lock:
-            documents = [stored for stored in documents if not self.pending.is_removed(stored.row.id)]
+        documents = [stored for stored in documents if not self.pending.is_removed(stored.row.id)]
         former = {stored.row.id: stored.row.duplicate_of for stored in documents}
         askers = self.askers_of_stored(documents)
         states: dict[str, State] = {}
@@ -269,16 +270,14 @@ class Decider:
         choices: list[Choice] = []
         try:
             with self.look_up():
-                found = list(zip(askers, self.search(askers, filter), strict=True))
+                hits = self.search(askers, filter)
                 with self.lock:
-                    free = [(asker, hits) for asker, hits in found if self._is_free(asker.row.id)]
-                    for choice in self.decide([asker for asker, _ in free], [hits for _, hits in free], filter):
+                    for choice in self.decide(askers, hits, filter):
                         choices.append(choice)
                         states[choice.row.id] = choice.state
-            heads = {choice.row.id: choice.original.id for choice in choices if choice.original is not None}
-            waits = self.unwritten_heads(heads, states)  # not waited for while other calls may wait for these documents
-            lost = self.without_head(heads, states) | waits.keys()
-            rows = {choice.row.id: choice.row for choice in choices if choice.row.id not in lost}
+            heads = {choice.original.id for choice in choices if choice.original is not None}
+            lost = self.lost_heads(heads - states.keys())
+            rows = {choice.row.id: choice.row for choice in choices if choice.row.duplicate_of not in lost}
             links = {
                 id: Link(row.duplicate_of, row.version) for id, row in rows.items() if row.duplicate_of != former[id]
             }
@@ -286,31 +285,15 @@ class Decider:
             with self.lock:
                 for id in rows.keys() - written.conflicts - written.refused.keys():
                     settled.add(id)
-                    if self.pending.unwritten(id) is states[id]:
-                        self.pending.write(id, written.versions.get(id, rows[id].version))
+                    self.pending.write(id, written.versions.get(id, rows[id].version))
         finally:
             self.drop_unwritten(states)
-        self.wait_for(waits.values())
-        self._enter_unsettled([asker for asker in askers if asker.row.id in states.keys() - settled])
+        self.read_again(states.keys() - settled)
         for id, reason in written.refused.items():
             raise StoreError(f"{self.store.name} did not take the link of {id}: {reason}")
         self.forget()
         former_heads = frozenset(id for id in written.versions if former[id] is None)
-        conflicts = frozenset({asker.row.id for asker in askers} - settled)
-        return Decided(choices, frozenset(written.versions), former_heads, conflicts)
-
-    def _enter_unsettled(self, askers: Sequence[Asker]) -> None:
-        """Enter stored documents that were decided in vain as they are stored now: a search may not know it yet."""
-        stored = self.store.read([asker.row.id for asker in askers]) if askers else {}
-        with self.lock:
-            for asker in askers:
-                now = stored.get(asker.row.id)
-                if now is not None and now.row.digest == asker.row.digest and asker.row.id not in self.pending:
-                    self.pending.enter_stored([now.row], [asker.key_values])
-
-    def _is_free(self, id: str) -> bool:
-        """Return whether no call writes or removes a document."""
-        return self.pending.unwritten(id) is None and not self.pending.is_removed(id)
+        return Decided(choices, frozenset(written.versions), former_heads, frozenset(states.keys() - settled))
 
     def askers_of_stored(self, documents: Sequence[Stored]) -> list[Asker]:
         """Return stored documents as Askers. One without a text that is needed is left out, with a warning."""
@@ -332,43 +315,23 @@ class Decider:
     def wait_for(self, states: Collection[State]) -> None:
         """Wait until other calls have written their documents, or failed to."""
         with self.lock:
-            self.lock.wait_for(lambda: all(state.settled for state in states))
+            wait_for(self.lock, lambda: all(state.settled for state in states))
 
-    def wait_until_written(self, ids: Iterable[str]) -> None:
-        """Wait until other calls have written those of these documents that they are writing."""
-        with self.lock:
-            states = [state for id in ids if (state := self.pending.unwritten(id)) is not None]
-        self.wait_for(states)
+    def lost_heads(self, heads: Collection[str]) -> set[str]:
+        """Return which heads are none any more: what is linked to them must be decided again.
 
-    def unwritten_heads(self, heads: Mapping[str, str], own: Container[str]) -> dict[str, State]:
-        """Return the copies whose head another call is writing, and the states of these heads.
+        One may have been refused. Another program may have removed it, or made it a copy.
 
-        :param heads: by the id of a copy, that of its head.
-        :param own: ids of the documents of this call.
+        :param heads: ids of documents that this call does not write itself.
         """
-        with self.lock:
-            states = {id: self.pending.unwritten(head) for id, head in heads.items() if head not in own}
-        return {id: state for id, state in states.items() if state is not None}
-
-    def without_head(self, heads: Mapping[str, str], states: Mapping[str, State]) -> set[str]:
-        """Return the documents that must be decided again: they were dropped, or their head is none any more.
-
-        A head may have been refused. Another program may have removed it, or made it a copy.
-
-        :param heads: by the id of a copy, that of its head.
-        :param states: by id, the documents of this call that are pending.
-        """
-        with self.lock:
-            dropped = {id for id, state in states.items() if self.pending.unwritten(id) is not state}
-            written = {head for head in heads.values() if self.pending.unwritten(head) is None}
-        stored = self.store.read(sorted(written)) if written else {}
-        lost = {id for id in written if id not in stored or stored[id].row.duplicate_of is not None}
+        stored = self.store.read(sorted(heads)) if heads else {}
+        lost = {id for id in heads if id not in stored or stored[id].row.duplicate_of is not None}
         with self.lock:
             for id in lost:
                 if self.pending.unwritten(id) is None:
                     self.pending.drop(id)
         self.read_again(lost)
-        return dropped | {id for id, head in heads.items() if head in lost}
+        return lost
 
     def drop_unwritten(self, states: Mapping[str, State]) -> None:
         """Forget documents of this call that were not written, or of which nobody knows it."""

@@ -92,6 +92,10 @@ class Pending:
         state = self._states.get(id)
         return None if state is None or state.settled else state
 
+    def state(self, id: str) -> State | None:
+        """Return the state of a document. It is another object as soon as the document is decided again."""
+        return self._states.get(id)
+
     def is_removed(self, id: str) -> bool:
         """Return whether a document is hidden, because it is removed."""
         return id in self._removed
@@ -131,11 +135,10 @@ class Pending:
         self._settle(state)
 
     def drop(self, id: str) -> None:
-        """Forget a document that was not written, and the copies of it that wait for it: what the store has counts."""
-        if id in self._states:
-            waiting = [row.id for row in self._memory.members([id]) if self.unwritten(row.id) is not None]
-            for dropped in [id, *waiting]:
-                self._drop(dropped)
+        """Forget a document: what the store has counts."""
+        if (state := self._states.pop(id, None)) is not None:
+            self._settle(state)
+            self._memory.drop(id)
 
     def drop_undecided(self) -> None:
         """Forget documents that were not decided after all."""
@@ -144,18 +147,13 @@ class Pending:
             self._settle(state)
         self._undecided.clear()
 
-    def _drop(self, id: str) -> None:
-        self._settle(self._states.pop(id))
-        self._memory.drop(id)
-
     def _settle(self, state: State) -> None:
         state.settled = True
         self._lock.notify_all()
 
     def remove(self, id: str) -> None:
-        """Hide a document that is removed. Copies of it that are being written stay, to be decided again."""
-        if id in self._states:
-            self._drop(id)
+        """Hide a document that is removed."""
+        self.drop(id)
         self._removed[id] = self._epoch
 
     def restore(self, id: str) -> None:

@@ -59,9 +59,9 @@ def remove(decider: Decider, ids: Sequence[str], save: Save | None = None, filte
         decider.store.refresh()
         for start in range(0, len(ids), AT_ONCE):
             part = ids[start : start + AT_ONCE]
-            decider.wait_until_written(part)
-            stored = decider.store.read(part, None if save is not None else ())
-            removed |= _remove(decider, part, stored, save, filter)
+            with decider.turns.alone():
+                stored = decider.store.read(part, None if save is not None else ())
+                removed |= _remove(decider, part, stored, save, filter)
     return removed
 
 
@@ -87,7 +87,8 @@ def remove_matching(
             for page in decider.store.scan(scan):
                 for start in range(0, len(page), AT_ONCE):
                     stored = {document.row.id: document for document in page[start : start + AT_ONCE]}
-                    gone = _remove(decider, list(stored), stored, save, filter)
+                    with decider.turns.alone():
+                        gone = _remove(decider, list(stored), stored, save, filter)
                     removed |= gone
                     stayed += len(stored) - len(gone)
             if not stayed:
@@ -101,7 +102,7 @@ def remove_matching(
 def _remove(
     decider: Decider, ids: Sequence[str], stored: Mapping[str, Stored], save: Save | None, filter: Filter | None
 ) -> set[str]:
-    """Remove documents as they were read. One that another call or program changes meanwhile stays.
+    """Remove documents as they were read. One that another program changes meanwhile stays. The caller goes alone.
 
     :param ids: of the documents, and of those that are gone: a call that broke off may have left links to them.
     """
@@ -109,8 +110,6 @@ def _remove(
         save(list(stored.values()))
     removed: set[str] = set()
     with decider.lock:
-        ids = [id for id in ids if decider.pending.unwritten(id) is None]
-        stored = {id: stored[id] for id in ids if id in stored}
         for id in ids:
             decider.pending.remove(id)
     try:
@@ -121,8 +120,7 @@ def _remove(
     finally:
         with decider.lock:
             for id in removed:  # once more: a refresh may have come before the store removed it
-                if decider.pending.unwritten(id) is None:
-                    decider.pending.remove(id)
+                decider.pending.remove(id)
             for id in set(ids) - removed:
                 decider.pending.restore(id)
         decider.read_again(ids)
@@ -188,9 +186,10 @@ def remove_duplicates(
 
     with saying_what_is_done(report):
         for start in range(0, len(ids), AT_ONCE):
-            rows = [stored.row for stored in decider.store.read(ids[start : start + AT_ONCE]).values()]
-            checked = {document.row.id: document for document, _ in checked_duplicates(decider, rows)}
-            count += len(_remove(decider, list(checked), checked, save, filter))
+            with decider.turns.alone():
+                rows = [stored.row for stored in decider.store.read(ids[start : start + AT_ONCE]).values()]
+                checked = {document.row.id: document for document, _ in checked_duplicates(decider, rows)}
+                count += len(_remove(decider, list(checked), checked, save, filter))
     return count
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from es_simhash.decide.choose import Asker, choose
 from es_simhash.decide.decider import ATTEMPTS
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SHARE = 20
 """The documents of a store are held if they are at most so many times those that the run has taken."""
-CHANGED = f"another program wrote it each of the {ATTEMPTS} times that it was decided: ingest it again"
+CHANGED = f"other programs changed it or its original each of the {ATTEMPTS} times that it was decided: ingest it again"
 MOVED = "another program changed or removed it meanwhile: run the backfill again"
 
 OnDuplicate = Literal["index", "skip", "fail"]
@@ -61,6 +61,7 @@ class LookedUp:
     """A batch, and what the store has about it. Its ``ticket`` is open until it is decided.
 
     :param former: by id, the stored documents that it replaces.
+    :param settled: by id, the states of pending rows that were written before ``former`` was read.
     :param askers: by id, the documents whose text is not stored yet.
     :param hits: by id, what may be near these.
     :param heads: ids of documents that others are copies of, and that get another text.
@@ -68,6 +69,7 @@ class LookedUp:
 
     documents: Sequence[Document]
     former: Mapping[str, Row]
+    settled: Mapping[str, State]
     askers: Mapping[str, Asker]
     hits: Mapping[str, Hits]
     heads: frozenset[str]
@@ -121,6 +123,9 @@ class Run:
             on_error.callback(ticket.close)
             former = {document.id: document.stored for document in documents if document.stored is not None}
             ids = [document.id for document in documents if document.stored is None]
+            with self._decider.lock:
+                states = {id: self._pending.state(id) for id in ids}
+                settled = {id: state for id, state in states.items() if state is not None and state.settled}
             former |= {id: stored.row for id, stored in self._store.read(ids).items()} if ids else {}
             askers = {
                 document.id: self._asker(document)
@@ -134,7 +139,7 @@ class Run:
             members = self._store.members(replaced) if replaced else []
             on_error.pop_all()
         heads = frozenset(row.duplicate_of for row in members if row.duplicate_of is not None)
-        return LookedUp(documents, former, askers, dict(zip(askers, hits, strict=True)), heads, ticket)
+        return LookedUp(documents, former, settled, askers, dict(zip(askers, hits, strict=True)), heads, ticket)
 
     def _is_same(self, document: Document, former: Row | None) -> bool:
         """Return whether the text of a document is stored under its id, and its time, where times count."""
@@ -221,9 +226,7 @@ class Run:
         part: list[Document] = []
         for document in looked.documents:
             part.append(document)
-            with self._decider.lock:
-                is_head = document.id in looked.heads or bool(self._pending.members([document.id]))
-            if is_head and document.id in looked.askers:
+            if document.id in looked.askers and self._is_head(document.id, looked):
                 yield part
                 part = []
         if part:
@@ -234,28 +237,39 @@ class Run:
     ) -> list[Document]:
         """Decide and write documents, then decide what was linked to them. Return those to look up again."""
         entered: dict[str, State] = {}
-        replaced: list[str] = []
-        try:
-            with self._decider.lock:
-                busy = {d.id: state for d in part if (state := self._pending.unwritten(d.id)) is not None}
-                decisions, late = self._decide([d for d in part if d.id not in busy], looked, entered)
-            outcomes |= {decision.document.id: decision.outcome for decision in decisions}
-            waits = self._unwritten_heads(decisions)
-            in_vain = self._write([d for d in decisions if d.document.id not in waits], outcomes, replaced)
-            self._decider.wait_for(waits.values())
-            waiting = [decision for decision in decisions if decision.document.id in waits]
-            in_vain += self._write(waiting, outcomes, replaced) if waiting else []
-        finally:  # after an error nobody knows which are written
-            self._decider.drop_unwritten(entered)
+        heads: list[str] = []
+        with self._decider.turns.together():
+            try:
+                with self._decider.lock:
+                    busy = {d.id: state for d in part if (state := self._pending.unwritten(d.id)) is not None}
+                    decisions, late = self._decide([d for d in part if d.id not in busy], looked, entered)
+                outcomes |= {decision.document.id: decision.outcome for decision in decisions}
+                waits = self._unwritten_heads(decisions)
+                in_vain = self._write([d for d in decisions if d.document.id not in waits], looked, outcomes, heads)
+                self._decider.wait_for(waits.values())
+                waiting = [decision for decision in decisions if decision.document.id in waits]
+                in_vain += self._write(waiting, looked, outcomes, heads) if waiting else []
+            finally:  # after an error nobody knows which are written
+                self._decider.drop_unwritten(entered)
         attempts.update(document.id for document in in_vain)
-        self._decider.read_again(replaced)
-        self._decide_linked(replaced, outcomes)
-        self._decider.wait_for(busy.values())  # another call writes the same documents
+        self._decider.read_again(entered)
+        if heads:
+            with self._decider.turns.alone():
+                self._decide_linked(heads, outcomes)
+        self._decider.wait_for(busy.values())
         return [*late, *in_vain, *(document for document in part if document.id in busy)]
+
+    def _is_head(self, id: str, looked: LookedUp) -> bool:
+        """Return whether others are copies of a document."""
+        with self._decider.lock:
+            return id in looked.heads or bool(self._pending.members([id]))
 
     def _unwritten_heads(self, decisions: Sequence[_Decision]) -> dict[str, State]:
         """Return the copies whose head another call is writing, and the states of these heads."""
-        return self._decider.unwritten_heads(_heads(decisions), {decision.document.id for decision in decisions})
+        heads, own = _heads(decisions), {decision.document.id for decision in decisions}
+        with self._decider.lock:
+            states = {id: self._pending.unwritten(head) for id, head in heads.items() if head not in own}
+        return {id: state for id, state in states.items() if state is not None}
 
     # --- decide -----------------------------------------------------------------------------------------------------
 
@@ -295,9 +309,9 @@ class Run:
         return [decisions[id] for id in documents if id in decisions], late
 
     def _former(self, id: str, looked: LookedUp) -> Row | None:
-        """Return what is stored under an id: as it was decided last, else as it was read."""
-        own, stored = self._pending.row(id), looked.former.get(id)
-        return stored if own is None or (stored is not None and stored.version == own.version) else own
+        """Return what is stored under an id: as it was read, or as it was decided since."""
+        state = self._pending.state(id)
+        return looked.former.get(id) if state is None or state is looked.settled.get(id) else self._pending.row(id)
 
     def _same_text(self, document: Document, former: Row) -> _Decision:
         """Return the decision for a document whose text is stored under its id."""
@@ -358,13 +372,16 @@ class Run:
     # --- write ------------------------------------------------------------------------------------------------------
 
     def _write(
-        self, decisions: Sequence[_Decision], outcomes: dict[str, Outcome], replaced: list[str]
+        self, decisions: Sequence[_Decision], looked: LookedUp, outcomes: dict[str, Outcome], heads: list[str]
     ) -> list[Document]:
-        """Write documents. Return those that must be looked up again."""
-        states = {d.document.id: d.state for d in decisions if d.state is not None and d.entry is not None}
-        heads = {id: head for id, head in _heads(decisions).items() if head not in states}
-        lost = self._decider.without_head(heads, states)
-        entries = [d.entry for d in decisions if d.entry is not None and d.document.id not in lost]
+        """Write documents. Return those that must be looked up again.
+
+        :param heads: gets the ids of those that others are linked to, and that are not what these were decided for.
+        """
+        own = {decision.document.id for decision in decisions if decision.entry is not None}
+        lost = self._decider.lost_heads(set(_heads(decisions).values()) - own)
+        heads += lost
+        entries = [d.entry for d in decisions if d.entry is not None and d.outcome.duplicate_of not in lost]
         written = self._store.write(entries) if entries else Written({}, frozenset(), {})
         late = []
         with self._decider.lock:
@@ -373,12 +390,11 @@ class Run:
                 if entry is None:
                     continue
                 if id in written.versions:
-                    self._settle(entry, decision.state, written)
-                    replaced += [id] if decision.replaces_text else []
+                    self._settle(entry, decision.state, written.versions[id])
+                    heads += [id] if decision.replaces_text and self._is_head(id, looked) else []
                     continue
-                if self._pending.unwritten(id) is decision.state:
-                    self._pending.drop(id)
-                replaced.append(id)
+                heads += [id] if self._is_head(id, looked) else []
+                self._pending.drop(id)
                 if id in written.refused:
                     outcomes[id] = failed(decision.document, written.refused[id])
                 elif decision.document.stored is not None:
@@ -387,21 +403,16 @@ class Run:
                     late.append(decision.document)
         return late
 
-    def _settle(self, entry: Entry, state: State | None, written: Written) -> None:
+    def _settle(self, entry: Entry, state: State | None, version: Any) -> None:
         """Say that a document is written. One with the same text as before need not be pending."""
-        id = entry.row.id
-        if id not in self._pending or self._pending.unwritten(id) is not state:
-            return
-        if state is None:
-            self._pending.enter_stored([replace(entry.row, version=written.versions[id])], [entry.keys])
-        else:
-            self._pending.write(id, written.versions[id])
+        if state is not None:
+            self._pending.write(entry.row.id, version)
+        elif entry.row.id in self._pending:
+            self._pending.enter_stored([replace(entry.row, version=version)], [entry.keys])
 
-    def _decide_linked(self, replaced: Sequence[str], outcomes: dict[str, Outcome]) -> None:
+    def _decide_linked(self, heads: Sequence[str], outcomes: dict[str, Outcome]) -> None:
         """Decide again what is linked to documents whose text changed, or that the store did not take."""
-        if not replaced:
-            return
-        for id, choice in self._decider.again(replaced, self._options.filter).items():
+        for id, choice in self._decider.again(heads, self._options.filter).items():
             former = outcomes.get(id)
             head = None if former is None else outcomes.get(former.duplicate_of or "")
             if former is not None and head is not None and head.outcome == "failed":

@@ -15,6 +15,7 @@ from es_simhash.decide.decider import Decider
 from es_simhash.decide.remove import remove
 from es_simhash.decide.run import Options, Run
 from es_simhash.errors import StoreUnavailable
+from es_simhash.retries import limited
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.store.types import Description, Scan, Written
 from tests.decide.lagging import LaggingStore
@@ -55,15 +56,19 @@ def added(decider: Decider, sources: Sequence[Mapping[str, Any]]) -> list[Outcom
     """Add documents, each in a call of its own, ten at a time."""
 
     def add(source: Mapping[str, Any]) -> Outcome | None:
-        run = Run(decider, Options())
         try:
-            [outcome] = run.take(run.look_up(documents([source], RULE)))
+            return added_here(decider, source)
         except StoreUnavailable:
             return None
-        return outcome
 
     with ThreadPoolExecutor(10) as pool:
         return [outcome for outcome in pool.map(add, sources) if outcome is not None]
+
+
+def added_here(decider: Decider, source: Mapping[str, Any]) -> Outcome:
+    run = Run(decider, Options())
+    [outcome] = run.take(run.look_up(documents([source], RULE)))
+    return outcome
 
 
 def links(store: LaggingStore) -> dict[str, str | None]:
@@ -196,7 +201,6 @@ def test_the_head_of_a_crowd_in_one_batch_is_found() -> None:
     assert outcomes == [plain.ingest(document) for document in batch]
 
 
-@pytest.mark.nightly
 def test_documents_that_are_removed_while_their_copies_change_leave_no_wrong_link() -> None:
     chance = random.Random(5)
     store = SlowStore()
@@ -231,3 +235,32 @@ def test_a_document_whose_time_changes_is_decided_again() -> None:
         [outcome] = run.take(run.look_up(batch))
         assert (outcome.outcome, outcome.duplicate_of) == plain.ingest(batch[0])
         assert links(store) == plain.links()
+
+
+def test_what_another_program_wrote_over_a_pending_document_is_what_is_stored() -> None:
+    store = SlowStore()
+    ours, theirs = Decider(store, RULE), Decider(store, RULE)
+    for decider, text_of_it, outcome in ((ours, TEXT, "new"), (theirs, "地铁三号线今日开通", "updated")):
+        assert [one.outcome for one in added(decider, [{"id": "a", "text": text_of_it}])] == [outcome]
+    assert [one.outcome for one in added(ours, [{"id": "a", "text": "地铁三号线今日开通"}])] == ["unchanged"]
+
+
+def test_a_copy_of_a_document_with_a_lost_head_gets_a_head_that_is_there() -> None:
+    store = SlowStore()
+    added(Decider(store, RULE), [{"id": "a", "text": TEXT}])
+    added(Decider(store, RULE), [{"id": "b", "text": TEXT}])
+    store.remove({"a": None})  # another program ended before it decided b again
+    store.refresh()
+    [outcome] = added(Decider(store, RULE), [{"id": "c", "text": TEXT}])
+    assert (outcome.outcome, outcome.duplicate_of) == ("exact_duplicate", "b")
+    assert links(store) == {"b": None, "c": "b"}
+
+
+def test_a_call_waits_for_others_until_its_deadline_at_most() -> None:
+    store = SlowStore()
+    decider = Decider(store, RULE)
+    added(decider, [{"id": "a", "text": TEXT}])
+    with decider.turns.alone(), limited(0.2), pytest.raises(StoreUnavailable, match="other calls"):
+        added_here(decider, {"id": "b", "text": TEXT})
+    [outcome] = added(decider, [{"id": "b", "text": TEXT}])
+    assert outcome.duplicate_of == "a"
