@@ -7,7 +7,6 @@ import logging
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.decide.choose import Asker, Original, choose, distance_or_more
@@ -171,7 +170,7 @@ class Decider:
         row = asker.row
         if original is not None:
             order = row.order if asker.keeps_order else max(row.order, original.order + 1)
-            row = replace(row, duplicate_of=original.id, order=order)
+            row = row._replace(duplicate_of=original.id, order=order)
             self._clock = max(self._clock, order)
         return Choice(asker, row, self.pending.decide(row), original, max(stored.left_out, own.left_out))
 
@@ -298,7 +297,7 @@ class Decider:
     def askers_of_stored(self, documents: Sequence[Stored]) -> list[Asker]:
         """Return stored documents as Askers. One without a text that is needed is left out, with a warning."""
         if self.rule.confirm is None:
-            rows = [replace(stored.row, duplicate_of=None) for stored in documents]
+            rows = [stored.row._replace(duplicate_of=None) for stored in documents]
             return [Asker(row, None, self.rule.probe(row, None), None, keeps_order=True) for row in rows]
         read = [
             (stored.row, features) for stored in documents if (features := self.texts.of_stored(stored)) is not None
@@ -308,7 +307,7 @@ class Decider:
             keys = keys_of_texts([features.normalised for _, features in read])
         askers = []
         for (stored_row, features), key in zip(read, keys, strict=True):
-            row = replace(stored_row, duplicate_of=None)
+            row = stored_row._replace(duplicate_of=None)
             askers.append(Asker(row, key, self.rule.probe(row, key), features, keeps_order=True))
         return askers
 

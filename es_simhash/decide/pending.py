@@ -16,7 +16,7 @@ were under way at that refresh have ended.
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.near.memory import Memory
@@ -127,9 +127,7 @@ class Pending:
     def write(self, id: str, version: Any) -> None:
         """Say that the store has taken a document."""
         state = self._states[id]
-        row = self._memory.row(id)
-        assert row is not None
-        self._memory.replace(replace(row, version=version))
+        self._memory.set_version(id, version)
         state.features, state.source, state.keys = None, None, array("Q", state.keys)
         state.epoch = self._epoch
         self._settle(state)

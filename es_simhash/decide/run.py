@@ -174,7 +174,7 @@ class Run:
             order, keeps_order = former.order, True
         elif is_backfill and row.time is not None:
             order, keeps_order = row.time * 1000, True
-        row = replace(row, order=order, written=now, version=None if former is None else former.version)
+        row = row._replace(order=order, written=now, version=None if former is None else former.version)
         return Asker(row, asker.keys, asker.probe, asker.features, keeps_order, asker.source)
 
     # --- take -------------------------------------------------------------------------------------------------------
@@ -318,7 +318,7 @@ class Run:
         outcome = self._outcome(document, "unchanged", former.duplicate_of)
         if document.content == former.content and former.time == document.time:
             return _Decision(document, outcome)
-        row = replace(former, content=document.content, time=document.time)
+        row = former._replace(content=document.content, time=document.time)
         keys = () if document.keys is None else document.keys.shingles
         return _Decision(document, replace(outcome, outcome="updated"), Entry(row, keys, document.source))
 
@@ -347,7 +347,7 @@ class Run:
             same = document.stored is not None and former.digest == row.digest
             name = "unchanged" if same and former.duplicate_of == row.duplicate_of else "updated"
         outcome = self._outcome(document, name, row.duplicate_of, choice)
-        if former is not None and former == replace(row, written=former.written, content=former.content):
+        if former is not None and former == row._replace(written=former.written, content=former.content):
             return _Decision(document, outcome)
         entry = Entry(row, choice.asker.key_values, document.source)
         replaces_text = is_update and not self._is_same(document, former)
@@ -408,7 +408,7 @@ class Run:
         if state is not None:
             self._pending.write(entry.row.id, version)
         elif entry.row.id in self._pending:
-            self._pending.enter_stored([replace(entry.row, version=version)], [entry.keys])
+            self._pending.enter_stored([entry.row._replace(version=version)], [entry.keys])
 
     def _decide_linked(self, heads: Sequence[str], outcomes: dict[str, Outcome]) -> None:
         """Decide again what is linked to documents whose text changed, or that the store did not take."""

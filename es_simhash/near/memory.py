@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -93,6 +93,13 @@ class Memory:
         self._unlink(position)
         self._set(position, row)
 
+    def set_version(self, id: str, version: Any) -> None:
+        """Set the version of a row."""
+        position = self._positions[id]
+        row = self._rows[position]
+        assert row is not None
+        self._rows[position] = row._replace(version=version)
+
     def drop(self, id: str) -> None:
         """Take the row with an id away, if there is one."""
         if (position := self._positions.pop(id, None)) is not None:
@@ -173,6 +180,8 @@ class Memory:
         if before is not None:
             kept = kept & (self._orders[positions] < before)
         positions = positions[kept]
+        if not len(positions):
+            return Hits(same, [], 0)
         orders = self._orders[positions]
         rank = np.argsort(orders) if scores is None else np.lexsort((orders, -scores[kept]))
         rows: list[Row] = []

@@ -114,7 +114,7 @@ class MemoryStore:
                 or (entry.row.version is None and entry.source is None)
             }
             accepted = [entry for entry in entries if entry.row.id not in conflicts]
-            rows = [replace(entry.row, version=self._next_version()) for entry in accepted]
+            rows = [entry.row._replace(version=self._next_version()) for entry in accepted]
             for entry in accepted:
                 self._keys[entry.row.id] = entry.keys
                 if entry.source is not None:
@@ -130,7 +130,7 @@ class MemoryStore:
                 row = self._memory.row(id)
                 if row is not None and row.version == link.version:
                     versions[id] = self._next_version()
-                    self._memory.replace(replace(row, duplicate_of=link.duplicate_of, version=versions[id]))
+                    self._memory.replace(row._replace(duplicate_of=link.duplicate_of, version=versions[id]))
             return Written({}, frozenset(links.keys() - versions.keys()), versions)
 
     def remove(self, versions: Mapping[str, Any]) -> Written:

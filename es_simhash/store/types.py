@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from es_simhash.values import value
 
@@ -21,8 +21,7 @@ SAME = 3
 """The most documents with the digest of a Probe that a search for heads returns: the first is enough."""
 
 
-@value
-class Row:
+class Row(NamedTuple):
     """What is known of a stored document, without its text: what decides.
 
     :param fingerprint: unsigned, 64 bits; None if the text is too short for one.
@@ -50,7 +49,7 @@ class Row:
     written: int = 0
     time: int | None = None
     content: int | None = None
-    version: Any = field(default=None, compare=False)
+    version: Any = None
 
     @property
     def group(self) -> str:

@@ -41,7 +41,7 @@ class LaggingStore(MemoryStore):
 
     def scan(self, scan: Scan) -> Iterator[list[Stored]]:
         for page in super().scan(scan):
-            yield [replace(stored, row=replace(stored.row, content=None)) for stored in page]
+            yield [replace(stored, row=stored.row._replace(content=None)) for stored in page]
 
     def members(self, heads: Sequence[str]) -> list[Row]:
         with self._lock:

@@ -50,7 +50,7 @@ def put(store: Store, *entries: Entry) -> Written:
     """Write documents in place of those with their ids, and make them visible."""
     stored = store.read([one.row.id for one in entries])
     versions = {id: one.row.version for id, one in stored.items()}
-    written = store.write([replace(one, row=replace(one.row, version=versions.get(one.row.id))) for one in entries])
+    written = store.write([replace(one, row=one.row._replace(version=versions.get(one.row.id))) for one in entries])
     assert not written.conflicts
     assert not written.refused
     store.refresh()

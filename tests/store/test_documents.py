@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 )
 def test_a_row_is_read_as_it_was_written(store: Store, row: Row) -> None:
     put(store, Entry(row, keys("g1"), "{}"))
-    assert row_of(store, row.id) == row
+    assert row_of(store, row.id)._replace(version=None) == row
 
 
 def test_ids_that_do_not_exist_are_left_out(store: Store) -> None:
@@ -98,10 +98,10 @@ def test_a_version_does_not_come_again(store: Store) -> None:
 
 def test_a_write_without_a_document_changes_the_row_and_the_keys_alone(store: Store) -> None:
     put(store, document("a", {"n": 1}))
-    row = replace(row_of(store, "a"), fingerprint=7, digest="other")
-    assert not store.write([Entry(row, keys("g1"))]).conflicts
+    row = row_of(store, "a")._replace(fingerprint=7, digest="other")
+    written = store.write([Entry(row, keys("g1"))])
     store.refresh()
-    assert row_of(store, "a") == row
+    assert row_of(store, "a") == row._replace(version=written.versions["a"])
     assert store.read(["a"], None)["a"].source == {"n": 1}
     assert scanned(store, Scan(keys=True))[0].keys == keys("g1")
 
@@ -137,12 +137,12 @@ def test_a_link_changes_nothing_else(store: Store) -> None:
     former = row_of(store, "b")
     link(store, "b", "a")
     linked = row_of(store, "b")
-    assert linked == replace(former, duplicate_of="a")
+    assert linked == former._replace(duplicate_of="a", version=linked.version)
     assert linked.version != former.version
     assert linked.group == "a"
     assert store.read(["b"], None)["b"].source == {"n": 2}
     link(store, "b", None)
-    assert row_of(store, "b") == former
+    assert row_of(store, "b")._replace(version=former.version) == former
 
 
 def test_a_link_is_written_on_its_version(store: Store) -> None:
@@ -172,7 +172,8 @@ def test_members_are_the_copies_of_heads(store: Store) -> None:
 def test_a_scan_finds_each_document_once(store: Store) -> None:
     entries = [entry(f"{number}", number, "g1", "p2") for number in range(2_500)]
     put(store, *entries)
-    assert {one.row.id: one.row for one in scanned(store)} == {one.row.id: one.row for one in entries}
+    rows = [one.row._replace(version=None) for one in scanned(store)]
+    assert sorted(rows) == sorted(one.row for one in entries)
     assert len(scanned(store)) == 2_500
 
 

@@ -69,7 +69,8 @@ def write(connection: Connection, entries: Sequence[Entry]) -> Written:
     own = {
         id: one.row.version
         for id, one in stored.items()
-        if one.row.digest and one.row == replace(rows[id], content=rows[id].content or one.row.content)
+        if one.row.digest
+        and one.row == rows[id]._replace(content=rows[id].content or one.row.content, version=one.row.version)
     }
     return without_own(written, own)
 

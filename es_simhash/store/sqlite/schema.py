@@ -40,10 +40,8 @@ TABLES = (
     "CREATE INDEX copies ON documents (duplicate_of) WHERE duplicate_of IS NOT NULL",
     "CREATE INDEX orders ON documents ([order])",
     "CREATE INDEX written ON documents (written)",
-    # A search reads these indexes alone: "order" tells which documents come first.
     *(
-        f"CREATE INDEX segments{number} ON documents (s{number}, is_copy, fingerprint, [order]) "
-        f"WHERE s{number} IS NOT NULL"
+        f"CREATE INDEX segments{number} ON documents (s{number}, is_copy) WHERE s{number} IS NOT NULL"
         for number in range(4)
     ),
     "CREATE TABLE keys (key INTEGER, document INTEGER, PRIMARY KEY (key, document)) WITHOUT ROWID",

@@ -83,7 +83,7 @@ def _near(connection: Connection, fingerprint: int, distance: int, *, heads: boo
     """Return the ``order`` of each document within a distance, by position.
 
     Of two fingerprints within 3 bits one of the four segments is equal, and within 7 bits one differs in at most one
-    bit, by the pigeonhole principle. The index of a segment holds the fingerprint and the order, so no row is read.
+    bit, by the pigeonhole principle.
     """
     signed, masks = to_signed(fingerprint), ball(distance // 4).tolist()
     within = [[segment ^ mask for mask in masks] for segment in split(fingerprint, 64)]
