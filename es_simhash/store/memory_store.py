@@ -83,18 +83,19 @@ class MemoryStore:
 
     def scan(self, scan: Scan) -> Iterator[list[Stored]]:
         """Yield documents in lists."""
-        rows = self._scanned(scan)
-        if scan.by_order:
-            rows.sort(key=lambda row: row.order)
-        if scan.by_field is not None:
-            values = {row.id: field_value(json.loads(self._sources[row.id]), scan.by_field) for row in rows}
-            with_value = sorted((row for row in rows if values[row.id] is not None), key=lambda row: values[row.id])
-            rows = with_value + [row for row in rows if values[row.id] is None]
-        for start in range(0, len(rows), _PAGE):
-            yield [
-                Stored(row, self._keys[row.id] if scan.keys else (), self._source(row.id, scan.fields))
-                for row in rows[start : start + _PAGE]
+        with self._lock:
+            rows = self._scanned(scan)
+            if scan.by_order:
+                rows.sort(key=lambda row: row.order)
+            if scan.by_field is not None:
+                values = {row.id: field_value(json.loads(self._sources[row.id]), scan.by_field) for row in rows}
+                with_value = sorted((row for row in rows if values[row.id] is not None), key=lambda row: values[row.id])
+                rows = with_value + [row for row in rows if values[row.id] is None]
+            documents = [
+                Stored(row, self._keys[row.id] if scan.keys else (), self._source(row.id, scan.fields)) for row in rows
             ]
+        for start in range(0, len(documents), _PAGE):
+            yield documents[start : start + _PAGE]
 
     def count(self, filter: Filter | None, *, missing: bool | None = None) -> int:
         """Return how many documents match a filter."""

@@ -55,6 +55,17 @@ def test_a_call_ends_at_its_deadline_although_each_of_several_hosts_hangs(
             assert time.monotonic() - began < 3
 
 
+def test_a_scan_of_a_node_that_hangs_ends_at_the_deadline(proxy: Proxy, address: str, direct: str) -> None:
+    ingest(direct, NEWS)
+    with Documents(address, deadline=1) as documents:
+        documents.fetch(["0"])
+        proxy.rule = lambda request: Delay(10) if request.verb == "_search" or request.method == "DELETE" else None
+        began = time.monotonic()
+        with pytest.raises(StoreUnavailable):
+            list(documents.export())
+        assert time.monotonic() - began < 1.8
+
+
 @pytest.mark.parametrize("on_duplicate", ["index", "skip"])
 def test_an_ingest_over_connections_that_break_leaves_what_one_without_does(
     proxy: Proxy, address: str, direct: str, on_duplicate: Any

@@ -51,7 +51,8 @@ def search(
         ranked = _ranked(connection, by_keys, probe, heads=heads)
         rows = _rows(connection, ranked, condition(filter, times=probe.times, heads=heads), probe.most)
         same = _same(connection, probe, condition(filter, times=probe.times), SAME if heads else probe.most)
-        results.append(Hits(same, rows[: probe.most], len(rows[probe.most :])))
+        unread = bool(ranked.queries) and len(ranked.positions) > EXAMINED
+        results.append(Hits(same, rows[: probe.most], len(rows[probe.most :]) or int(unread)))
     return results
 
 
