@@ -118,7 +118,7 @@ def ingest(
         interruptible = stack.enter_context(Interruptible())
         info = documents.info()
         name, text_fields = id_field or info.id_field, text_field or info.rule.text_fields
-        lines = source.lines(progress, partial(check_fields, id_field=name, text_fields=text_fields))
+        lines = source.lines(progress, partial(check_fields, id_field=name, text_fields=text_fields), text_fields)
         outcomes = documents.ingest(
             interruptible.until_interrupted(lines),
             id_field=id_field,

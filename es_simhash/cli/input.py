@@ -6,6 +6,7 @@ each line.
 
 from __future__ import annotations
 
+import logging
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from es_simhash.lines import MAX_LINE, parsed
 from es_simhash.similarity.text_fields import field_value, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from io import BufferedReader
 
     from es_simhash.lines import Line
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     Check = Callable[[Line], object]
     """Raises InputError if a line cannot be used."""
 
+_log = logging.getLogger("es_simhash")
 _PROGRESS_LINES = 63
 """The progress bar is moved before each 64th line: a mask for its number."""
 FIRST = 100
@@ -119,18 +121,19 @@ class Input:
         total = sum(Path(path).stat().st_size for path in self.paths) if sizes_known else None
         return Progress(total, noun, quiet=quiet)
 
-    def lines(self, progress: Progress, check: Check) -> Iterator[Line]:
+    def lines(self, progress: Progress, check: Check, fields: Sequence[str] = ()) -> Iterator[Line]:
         """Yield the documents of all files, not yet parsed. Only one file is open at a time.
 
         :param progress: moved on by the bytes that are read.
         :param check: raises InputError if a line cannot be used. It is called for the first lines of each file, until
             one can be used.
+        :param fields: each of them must be in one of the first documents of each file.
         :raises InputError: if a file cannot be read to its end, or if none of its first lines can be used.
         """
         for path in self.paths:
             name = display(path)
             with open_input(path) as stream, _reading(path):
-                lines = checked_start(lines_of(stream, name, self.format, self.encoding), check, name)
+                lines = checked_start(lines_of(stream, name, self.format, self.encoding), check, name, fields)
                 yield from lines if progress.disable else _moving(progress, stream, lines)
 
 
@@ -165,37 +168,41 @@ def _reading(path: str) -> Iterator[None]:
 # --- a wrong file ------------------------------------------------------------------------------------------
 
 
-def checked_start(lines: Iterator[Line], check: Check, name: str) -> Iterator[Line]:
-    """Yield the lines of a file. The first ones are held back until one of them can be used.
+def checked_start(lines: Iterator[Line], check: Check, name: str, fields: Sequence[str] = ()) -> Iterator[Line]:
+    """Yield the lines of a file. The first ones are held back until one of them can be used, and has each field.
 
     :param name: of the file.
+    :param fields: each of them must be in one of the lines that can be used.
     :raises InputError: if none of the first 100 can be used, or of all lines if there are more than 10. Or of fewer,
-        if they are as large as the largest line.
+        if they are as large as the largest line. If none has one of the fields, likewise; of fewer lines this is a
+        warning.
     """
     held: list[Line] = []
-    why: str | None = None
-    size = 0
+    problem: str | None = None
+    missing, usable, size = list(fields), False, 0
     for line in lines:
         held.append(line)
+        size += line.size
         try:
             check(line)
         except InputError as error:
-            why = why or f"{line.place}: {error}"
-            size += line.size
-            if len(held) == FIRST or size > MAX_LINE:
-                raise InputError(_wrong_file(f"first {len(held)}", name, why)) from error
+            problem = problem or f"{line.place}: {error}"
         else:
-            why = None
+            usable = True
+            missing = [field for field in missing if field_value(object_of(line), field) is None]
+        if (usable and not missing) or len(held) == FIRST or size > MAX_LINE:
             break
-    if why is not None and len(held) > FEW:
-        raise InputError(_wrong_file(str(len(held)), name, why))
+    all_of_them = f"none of the first {len(held)} documents in {name}"
+    if usable and missing:
+        advice = f"has the field {missing[0]!r}: name the fields with the text (text_field)"
+        if len(held) > FEW:
+            raise InputError(f"stopped, because {all_of_them} {advice}")
+        _log.warning("%s %s", all_of_them, advice)
+    if problem is not None and not usable and len(held) > FEW:
+        raise InputError(f"stopped, because {all_of_them} can be used. {problem}")
     yield from held
     del held
     yield from lines
-
-
-def _wrong_file(count: str, name: str, why: str) -> str:
-    return f"stopped, because none of the {count} documents in {name} can be used. {why}"
 
 
 def object_of(line: Line) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from es_simhash.cli.progress import Progress
 from es_simhash.store.address import sqlite_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from es_simhash import Documents
     from es_simhash.cli.input import Check
@@ -56,13 +56,13 @@ class StoredInput:
         """Return a progress bar. The number of documents is not known."""
         return Progress(None, quiet=quiet)
 
-    def lines(self, progress: Progress, check: Check) -> Iterator[Line]:
+    def lines(self, progress: Progress, check: Check, fields: Sequence[str] = ()) -> Iterator[Line]:
         """Yield all documents that have a fingerprint, each with its id as ``_id``, in no particular order.
 
-        :param check: as for Input.
+        :param check: this and ``fields`` as for Input.
         """
         with self._open() as source:
-            yield from checked_start(_stored_lines(source), check, source.name)
+            yield from checked_start(_stored_lines(source), check, source.name, fields)
 
     def _open(self) -> Documents:
         options = self.options.copy()

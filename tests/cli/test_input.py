@@ -37,15 +37,32 @@ def test_a_file_of_few_lines_is_read_even_if_none_is_usable() -> None:
     assert list(checked_start(iter([NOT_USABLE] * FEW), check, "f")) == [NOT_USABLE] * FEW
 
 
-@pytest.mark.parametrize(("count", "said"), [(FEW + 1, f"{FEW + 1}"), (FIRST, f"first {FIRST}")])
-def test_a_file_without_a_usable_line_stops_once_and_names_its_fields(count: int, said: str) -> None:
+@pytest.mark.parametrize("count", [FEW + 1, FIRST])
+def test_a_file_without_a_usable_line_stops_once_and_names_its_fields(count: int) -> None:
     lines = iter([NOT_USABLE] * count + [usable(1)] * (count == FIRST))
     with pytest.raises(InputError) as error:
         next(checked_start(lines, check, "f"))
     assert str(error.value) == (
-        f"stopped, because none of the {said} documents in f can be used. f:1: no field 'id': name the field that "
-        "holds the id (id_field). It has the fields: docid"
+        f"stopped, because none of the first {count} documents in f can be used. f:1: no field 'id': name the field "
+        "that holds the id (id_field). It has the fields: docid"
     )
+
+
+@pytest.mark.parametrize("count", [FEW + 1, FIRST + 1])
+def test_a_text_field_that_no_document_has_stops_the_command(count: int) -> None:
+    lines = map(usable, range(count))
+    with pytest.raises(InputError, match=r"none of the first \d+ documents in f has the field 'titel'"):
+        next(checked_start(lines, check, "f", ("titel", "text")))
+
+
+def test_a_text_field_that_no_document_of_a_small_file_has_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    assert len(list(checked_start(map(usable, range(FEW)), check, "f", ("titel", "text")))) == FEW
+    assert "none of the first 10 documents in f has the field 'titel'" in caplog.text
+
+
+def test_a_text_field_may_be_missing_in_the_first_documents() -> None:
+    lines = [usable(number) for number in range(FIRST - 1)] + [Line("f:100", {"id": 1, "title": "快讯", "text": STORM})]
+    assert list(checked_start(iter(lines), check, "f", ("title", "text"))) == lines
 
 
 @pytest.mark.parametrize(

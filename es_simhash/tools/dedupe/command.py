@@ -124,7 +124,7 @@ def dedupe(
 
         def items(files: Input, *, against: bool) -> Iterator[Item]:
             check = partial(check_fields, id_field=None, text_fields=chosen.text_fields)
-            for line in interruptible.until_interrupted(files.lines(progress, check)):
+            for line in interruptible.until_interrupted(files.lines(progress, check, chosen.text_fields)):
                 yield item_of(line, chosen.text_fields, id_field or "id", against=against)
 
         counts = _Counts(progress)
