@@ -507,7 +507,9 @@ class AsyncSeenItems(_InThreads[SeenItems]):
         """:meth:`es_simhash.SeenItems.forget_many`."""
         return await self._run(self._client.forget_many, items)
 
-    async def rotate(self, users: Iterable[str | int] | None = None, *, before: int | None = None) -> SeenReport:
+    async def rotate(
+        self, users: Iterable[str | int] | None = None, *, before: datetime | timedelta | None = None
+    ) -> SeenReport:
         """:meth:`es_simhash.SeenItems.rotate`."""
         return await self._run(self._client.rotate, users, before=before)
 

@@ -100,19 +100,20 @@ def checked_times(times: Iterable[Time] | None, texts: Sequence[str], rule: Dupl
     return checked
 
 
-def checked_since(since: object) -> int | None:
+def checked_moment(moment: object, name: str) -> int | None:
     """Return a time in microseconds since 1970.
 
-    :param since: a datetime; without a time zone it is UTC. Or a timedelta before now.
+    :param moment: a datetime; without a time zone it is UTC. Or a timedelta before now.
+    :param name: of the argument, for the message.
     :raises InputError: if it is something else.
     """
-    if since is None:
+    if moment is None:
         return None
-    if isinstance(since, timedelta):
-        return time.time_ns() // 1000 - since // timedelta(microseconds=1)
-    if isinstance(since, datetime):
-        return checked_time(since) * 1000
-    raise InputError(f"since is {since!r}: use a datetime, or a timedelta such as timedelta(hours=2)")
+    if isinstance(moment, timedelta):
+        return time.time_ns() // 1000 - moment // timedelta(microseconds=1)
+    if isinstance(moment, datetime):
+        return checked_time(moment) * 1000
+    raise InputError(f"{name} is {moment!r}: use a datetime, or a timedelta such as timedelta(hours=2)")
 
 
 def check_filter(filter: object, name: str = "filter") -> None:

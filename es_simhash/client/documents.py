@@ -14,7 +14,7 @@ from es_simhash.client.arguments import (
     checked_deadline,
     checked_fields,
     checked_ids,
-    checked_since,
+    checked_moment,
     checked_texts,
     checked_times,
 )
@@ -456,7 +456,7 @@ class Documents:
         :param rule: as for :meth:`ingest`.
         """
         check_optional_filter(filter)
-        start = checked_since(since)
+        start = checked_moment(since, "since")
         decider, _ = self._changing(rule)
         decider.forget(now=True)
         return group(self._store, decider.rule, filter, start, progress)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from es_simhash.bloom.seen import SeenConfig, user_id
-from es_simhash.client.arguments import checked_deadline
+from es_simhash.client.arguments import checked_deadline, checked_moment
 from es_simhash.client.search_hits import hit_group, hit_id, hits_of
 from es_simhash.errors import InputError
 from es_simhash.retries import limited
@@ -19,6 +19,7 @@ from es_simhash.store.address import USERS_INDEX, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime, timedelta
 
     from elasticsearch import Elasticsearch
     from opensearchpy import OpenSearch
@@ -171,17 +172,21 @@ class SeenItems:
         checked = _by_user(items)
         return self._change(checked, lambda seen, user: seen.forget(checked[user]))
 
-    def rotate(self, users: Iterable[str | int] | None = None, *, before: int | None = None) -> SeenReport:
+    def rotate(
+        self, users: Iterable[str | int] | None = None, *, before: datetime | timedelta | None = None
+    ) -> SeenReport:
         """Start a generation for these users, or for all. If all generations are used, the oldest is dropped.
 
         With n generations an item is remembered for at least n-1 rotations after it was last added.
 
-        :param before: only users whose newest generation started before this time, in seconds since 1970; by default
-            now. After an interruption, repeat the call with the same time.
+        :param before: only users whose newest generation started before this time, or so long ago; by default all.
+            After an interruption ``timedelta(hours=1)`` leaves out those that were rotated in the last hour.
         :returns: ``results``, 1 for each user that had seen anything; ``failed``, the error for each other user.
         """
         checked = None if users is None else _user_ids(users)
-        return changes.rotate(self._store, self._config(), checked, _now(), before, self._deadline)
+        moment = checked_moment(before, "before")
+        limit = None if moment is None else moment // 1_000_000
+        return changes.rotate(self._store, self._config(), checked, _now(), limit, self._deadline)
 
     def stats(self, user: str | int) -> SeenStats:
         """Return figures of a user's Bloom filters. For an unknown user ``exists`` is False."""

@@ -188,8 +188,7 @@ def rotate(
     """Start a generation for these users, or for all that have one. Returns 1 for each user.
 
     :param now: seconds since 1970.
-    :param before: only users whose newest generation started before this time; by default ``now``. After an
-        interruption, repeat the call with the same time to continue.
+    :param before: only users whose newest generation started before this time; by default ``now``.
     """
     limit = now if before is None else min(before, now)
 
@@ -203,7 +202,9 @@ def rotate(
     total = SeenReport({}, {})
 
     def done() -> str:
-        return f"{count_of(len(total.results), 'user')} rotated so far: rotate the others with before={limit}"
+        return (
+            f"{count_of(len(total.results), 'user')} rotated so far: rotate again, with --before 1h for the others only"
+        )
 
     with saying_what_is_done(done):
         store.refresh()

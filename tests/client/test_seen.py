@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -177,7 +178,8 @@ def test_a_rotation_that_is_repeated_with_the_same_time_does_only_what_is_left(
     seen: Any, ann: str, clock: Clock
 ) -> None:
     seen.add_many({ann: ["a"], f"{ann}-2": ["a"]})
-    clock.now = before = 2_000
+    clock.now = 2_000
+    before = datetime.fromtimestamp(clock.now, timezone.utc)
     seen.rotate([ann], before=before)
     clock.now += 500
     report = seen.rotate([ann, f"{ann}-2"], before=before)

@@ -120,21 +120,22 @@ def show(user: str, as_json: bool, **store: Unpack[StoreOptions]) -> None:
 )
 @click.option(
     "--before",
-    metavar="SECONDS",
-    type=int,
-    help="Rotate only users whose newest generation started before this time (in seconds since 1970).",
+    metavar="DURATION",
+    callback=parsed_by(duration),
+    help="Rotate only users whose newest generation started so long ago, such as 7d.",
 )
 @json_option
 @store_options
-def rotate(users: tuple[str, ...], before: int | None, as_json: bool, **store: Unpack[StoreOptions]) -> None:
+def rotate(users: tuple[str, ...], before: timedelta | None, as_json: bool, **store: Unpack[StoreOptions]) -> None:
     """Start a new generation of Bloom filters.
 
     Deletes the oldest generations beyond the number that is kept (seen init --generations). If n generations are kept,
     an item is remembered for at least n-1 rotations. Run the command at regular times, for example by cron. If it is
-    interrupted, run it again with the same --before: no user is rotated twice.
+    interrupted, run it again with --before 1h: it leaves out the users that it has rotated.
 
     \b
-    es-simhash seen rotate --before $(date +%s)
+    es-simhash seen rotate
+    es-simhash seen rotate --before 7d
     """
     with open_seen(**store) as seen:
         report = seen.rotate(users or None, before=before)

@@ -152,8 +152,8 @@ class Review:
         return ShownGroup(group, self.title(head), text, beside[:MEMBERS], exact[:NAMED])
 
     def shown_text(self, beside: str, id: str, source: Mapping[str, Any]) -> ShownText:
-        text = self.text(source)
         """Return a document with its differences from another text."""
+        text = self.text(source)
         comparison = compare(beside, text, self.fingerprinter, rule=self.rule)
         differing = differences(beside, text, self.fingerprinter.scheme, comparison.contradictions)
         parts, more = shortened(differing, CONTEXT, LONGEST)
