@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _PAGE = 1_000
 """Documents in a list of a scan."""
+_LARGE = 100
+"""The keys of a batch of so many documents wait: more of them will probably come before a search."""
 _OF_IDS = "id IN (SELECT value FROM json_each(?))"
 _WRITTEN = ("position", *COLUMNS.split(", "), "is_copy", "s0", "s1", "s2", "s3", "keys", "source")
 _WRITE = (
@@ -82,7 +84,8 @@ def write(connection: Connection, entries: Sequence[Entry]) -> Written:
     conflicts = {entry.row.id for entry in entries if not _may_write(entry, stored)}
     accepted = [entry for entry in entries if entry.row.id not in conflicts]
     version = new_version()
-    last: int = connection.execute("SELECT ifnull(max(position), 0) FROM documents").fetchone()[0]
+    entered = keys.last_entered(connection)
+    last: int = connection.execute("SELECT max(?, ifnull(max(position), 0)) FROM documents", [entered]).fetchone()[0]
     removed, added, values = [], [], []
     for entry in accepted:
         row, source = entry.row, entry.source
@@ -90,13 +93,15 @@ def write(connection: Connection, entries: Sequence[Entry]) -> Written:
             _, former, former_source = stored[row.id]
             position, source = former.document, former_source if source is None else source
             removed.append(former)
+            added.append(keys.KeysOf(position, entry.keys, row.length, row.duplicate_of is not None))
         else:
             position = last = last + 1
-        added.append(keys.KeysOf(position, entry.keys, row.length, row.duplicate_of is not None))
         values.append((position, *row_values(row, version), keys.to_bytes(entry.keys), source))
     keys.remove(removed, connection)
     connection.executemany(_WRITE, values)
     keys.add(added, connection)
+    if len(values) < _LARGE or last - entered >= keys.MOST_WAITING:
+        keys.enter_waiting(connection)
     return Written({}, frozenset(conflicts), {entry.row.id: version for entry in accepted})
 
 

@@ -33,6 +33,9 @@ _KEY_BYTES = 5
 
 
 _DOCUMENTS = "SELECT document FROM keys WHERE key BETWEEN ? AND ? LIMIT ?"
+MOST_WAITING = 10_000
+"""The keys of so many documents wait until they are entered together: then a page of the file that is written has many
+of them. The entries of one batch lie on nearly all pages of a large file."""
 FEW_ENTRIES = 32
 """So many entries of each key of a query are read first. A key with more of them is common."""
 ENOUGH = 3
@@ -58,6 +61,28 @@ class KeysOf(NamedTuple):
 def add(documents: Sequence[KeysOf], connection: Connection) -> None:
     """Add the keys of documents."""
     connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", _entries(documents))
+
+
+def last_entered(connection: Connection) -> int:
+    """Return the position of the last document whose keys are entered. Those of later ones wait."""
+    values = connection.execute("SELECT value FROM meta WHERE key = 'entered'").fetchone()
+    return 0 if values is None else int(values[0])
+
+
+def are_waiting(connection: Connection) -> bool:
+    """Return whether documents wait until their keys are entered."""
+    sql = "SELECT 1 FROM documents WHERE position > ? LIMIT 1"
+    return connection.execute(sql, [last_entered(connection)]).fetchone() is not None
+
+
+def enter_waiting(connection: Connection) -> None:
+    """Enter the keys of the documents that wait for it."""
+    sql = "SELECT position, keys, length, is_copy FROM documents WHERE position > ? ORDER BY position"
+    found = connection.execute(sql, [last_entered(connection)])
+    waiting = [KeysOf(document, from_bytes(stored), length, bool(copy)) for document, stored, length, copy in found]
+    add(waiting, connection)
+    if waiting:
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('entered', ?)", [str(waiting[-1].document)])
 
 
 def remove(documents: Sequence[KeysOf], connection: Connection) -> None:

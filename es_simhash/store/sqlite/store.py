@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.store.description import extended, from_json, not_set_up, to_json
-from es_simhash.store.sqlite import documents
+from es_simhash.store.sqlite import documents, keys
 from es_simhash.store.sqlite import users as seen
 from es_simhash.store.sqlite.database import Database, identity
 from es_simhash.store.sqlite.schema import TABLES
@@ -96,6 +96,8 @@ class SqliteStore:
 
     def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
         """Return what may be near each Probe."""
+        if any(probe.queries for probe in probes):
+            self.refresh()
         with self._database.transaction(write=False) as connection:
             return search(connection, probes, filter, heads=heads)
 
@@ -115,7 +117,12 @@ class SqliteStore:
             return documents.count(connection, filter, missing)
 
     def refresh(self) -> None:
-        """Do nothing: a write is found at once."""
+        """Enter the keys that wait. A search by keys does it, too."""
+        with self._database.transaction(write=False) as connection:
+            are_waiting = keys.are_waiting(connection)
+        if are_waiting:
+            with self._database.transaction(write=True) as connection:
+                keys.enter_waiting(connection)
 
     # --- write documents --------------------------------------------------------------------------------------------
 

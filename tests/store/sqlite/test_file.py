@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import resource
 import shutil
 import signal
@@ -13,6 +14,7 @@ import textwrap
 import threading
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +23,14 @@ import pytest
 from es_simhash.errors import InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.search.keys import KeyQuery
 from es_simhash.store.sqlite import SqliteStore
-from es_simhash.store.types import Probe, Scan
+from es_simhash.store.sqlite.keys import KeysOf, add, from_bytes
+from es_simhash.store.types import Link, Probe, Scan
 from tests.store.documents import DOCUMENTS, entry, ids, keys, put, row_of, scanned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from es_simhash.store.types import Entry
 
 ROOT = Path(__file__).parents[3]
 
@@ -61,6 +66,13 @@ def execute(path: Path, sql: str) -> list[tuple[Any, ...]]:
     """Run a statement of another program."""
     with closing(sqlite3.connect(path)) as connection, connection:
         return connection.execute(sql).fetchall()
+
+
+def put_quietly(store: SqliteStore, *entries: Entry) -> None:
+    """Write documents in place of those with their ids. Keys that wait go on waiting."""
+    stored = store.read([one.row.id for one in entries])
+    versions = {id: one.row.version for id, one in stored.items()}
+    store.write([replace(one, row=one.row._replace(version=versions.get(one.row.id))) for one in entries])
 
 
 def restore(backup: Path, path: Path) -> None:
@@ -215,6 +227,37 @@ def test_a_search_says_that_it_did_not_look_at_all_rows(store: SqliteStore, monk
     put(store, *(entry(f"common{number}", number, "g1") for number in range(100)))
     [hits] = store.search([Probe(queries=(KeyQuery(keys("p1", "p2", "p3", "g1"), 4),))], None, heads=True)
     assert (hits.rows, hits.left_out) == ([], 1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_keys_of_the_file_are_those_of_its_documents(store: SqliteStore, path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(60):
+        stored = store.read([str(number) for number in range(600)])
+        some = {id: stored[id].row for id in chance.sample(sorted(stored), min(len(stored), chance.choice([1, 40])))}
+        action = chance.choice(["write", "write", "link", "remove", "search"])
+        if action == "write":
+            written = [str(number) for number in chance.sample(range(600), chance.choice([1, 120]))]
+            names = {id: [f"{kind}{chance.randrange(50)}" for kind in "gpm"] for id in written}
+            put_quietly(store, *(entry(id, 7, *names[id], length=chance.randrange(90)) for id in written))
+        elif action == "link":
+            heads = {id: None if row.duplicate_of else "head" for id, row in some.items()}
+            store.write_links({id: Link(heads[id], row.version) for id, row in some.items()})
+        elif action == "remove":
+            store.remove({id: row.version for id, row in some.items()})
+        else:
+            store.search([Probe(queries=(KeyQuery(keys("g1"), 1),))], None, heads=True)
+    store.refresh()
+    kept = execute(path, "SELECT key, document FROM keys")
+    store.refresh()
+    rows = execute(path, "SELECT position, keys, length, is_copy FROM documents")
+    execute(path, "DELETE FROM keys")
+    with closing(sqlite3.connect(path)) as connection:
+        documents = [KeysOf(document, from_bytes(kept), length, bool(copy)) for document, kept, length, copy in rows]
+        add(documents, connection)
+        connection.commit()
+    assert sorted(execute(path, "SELECT key, document FROM keys")) == sorted(kept)
+    assert len(kept) > 100
 
 
 def test_a_version_from_before_a_restore_does_not_come_again(store: SqliteStore, path: Path) -> None:
