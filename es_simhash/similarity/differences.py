@@ -23,7 +23,7 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from es_simhash.similarity.edits import EXACT, pieces
-from es_simhash.similarity.reading import OPPOSITES, SHORT
+from es_simhash.similarity.reading import OPPOSITES, SHORT, tokens, without_equal_ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -96,7 +96,8 @@ def differences(a: Reading, b: Reading) -> Differences:
     numbers = 0
     bare = a.is_bare or b.is_bare
     for start, end, other_start, other_end in _places(first.clauses, second.clauses):
-        ours, theirs = first.read(start, end), second.read(other_start, other_end)
+        texts = first.compared(start, end), second.compared(other_start, other_end)
+        ours, theirs = map(tokens, without_equal_ends(*texts))
         for place in _places([token.value for token in ours], [token.value for token in theirs]):
             one, other = ours[place[0] : place[1]], theirs[place[2] : place[3]]
             found, some = _numbers(one, other, bare)
@@ -181,17 +182,18 @@ def _exclude(one: Token, other: Token) -> bool:
 
 _SIZED = re.compile("[a-z]|x+[sml]")
 _ENDING = re.compile("(?<=[a-z]{3})(?:e?[sd]|ing|e)$")
-_WITHOUT = re.compile("^(?:un|dis|de|non)(?=.{5})")
+_WITHOUT = re.compile("^(?:un|dis|de|non)(?=.{3})")
 
 
 @cache
-def _groups() -> dict[str, set[int]]:
-    """Return the numbers of the groups of each term, without its ending."""
-    groups = defaultdict(set)
-    for number, terms in enumerate(OPPOSITES):
-        for term in terms:
-            groups[_ENDING.sub("", term)].add(number)
-    return dict(groups)
+def _places_of_terms() -> dict[str, list[tuple[int, int]]]:
+    """Return the groups of each term, without its ending, and its places in them."""
+    places = defaultdict(list)
+    for group, terms in enumerate(OPPOSITES):
+        for place, spellings in enumerate(terms):
+            for spelling in spellings:
+                places[_ENDING.sub("", spelling)].append((group, place))
+    return dict(places)
 
 
 def _opposed(a: str, b: str) -> bool:
@@ -199,8 +201,8 @@ def _opposed(a: str, b: str) -> bool:
     a, b = (_ENDING.sub("", term) for term in (a, b))
     if a == b:
         return False
-    groups = _groups()
-    if a in groups and b in groups and groups[a] & groups[b]:
+    ours, theirs = _places_of_terms().get(a, ()), _places_of_terms().get(b, ())
+    if any(group == other and place != another for group, place in ours for other, another in theirs):
         return True
     return _WITHOUT.sub("", a) == b or _WITHOUT.sub("", b) == a
 

@@ -27,11 +27,13 @@ LONG_ENOUGH = 60
 SHORT = 150
 """Word characters of the longest text in which numbers of articles (第12条) count: a revision renumbers them."""
 OPPOSITES = [
-    line.split() for line in Path(__file__).with_name("opposites.txt").read_text(encoding="utf-8").splitlines()
+    [term.split("=") for term in line.split()]
+    for line in Path(__file__).with_name("opposites.txt").read_text(encoding="utf-8").splitlines()
 ]
-"""Terms that exclude each other, in groups."""
-_MONTHS = [term for terms in OPPOSITES if terms[0] in ("january", "jan") for term in terms]
-_LONG = [term for terms in OPPOSITES for term in terms if len(term) > 1 and term[0] > "\u3040"]
+"""Terms that exclude each other, in groups. A term has one spelling or several."""
+_MONTHS = [spelling for terms in OPPOSITES if "january" in terms[0] for term in terms for spelling in term]
+_SPELLINGS = [spelling for terms in OPPOSITES for term in terms for spelling in term]
+_LONG = [spelling for spelling in _SPELLINGS if len(spelling) > 1 and spelling[0] > "\u3040"]
 """Terms of several characters, in a script without spaces."""
 
 _COUNTED = "阅读|浏览|点击|评论|点赞|转发|分享|收藏|播放|访问|围观|人气|热度|views|reads|comments|likes"
@@ -55,12 +57,12 @@ _LATIN = "a-z\u00df-\u024f\u0370-\u03ff\u0400-\u052f\u0590-\u08ff\u0900-\u0965\u
 _TOKEN = re.compile(
     rf"(?P<character>(?![{_SLOW}])[\u3400-\u9fff])"  # most characters: seen at once
     rf"|(?P<term>{_NO_NEGATIONS}|{'|'.join(_LONG)})"
-    rf"|(?:(?P<sign>(?<![0-9{_LATIN})])[+\-\u2212\u2013])?(?=\d)"
+    rf"|(?:(?P<sign>(?<![0-9{_LATIN})])[+\-\u2212\u2013]|零下)?(?=\d)"
     rf"(?P<after>{'|'.join(f'(?<={month} )' for month in _MONTHS)})?"
     r"(?P<digits>\d{1,3}(?:[ ,]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:[.,:/-]\d+)*)"
     rf"(?P<raised>[{RAISED}]*)(?P<sizes>[百千万亿]*)(?: ?(?P<percent>[%‰]))?"
-    rf"|(?P<parts>[{CHINESE}]+)分之(?P<share>[{CHINESE}]+)"
-    rf"|(?P<chinese>[{CHINESE}]+)(?:点(?P<decimals>[{CHINESE_DIGITS}]+[百千万亿]*(?![{CHINESE}])))?)"
+    rf"|(?P<below>零下)?(?:(?P<parts>[{CHINESE}]+)分之(?P<share>[{CHINESE}]+)"
+    rf"|(?P<chinese>[{CHINESE}]+)(?:点(?P<decimals>[{CHINESE_DIGITS}]+[百千万亿]*(?![{CHINESE}])))?))"
     rf"(?P<day>(?=[月日号]| (?:{'|'.join(_MONTHS)})))?"
     rf"|(?P<alone>[{RAISED}\u2460-\u2473\u2776-\u277f])"
     rf"|(?P<weekday>(?:周|星期|礼拜)[日天])"
@@ -71,6 +73,8 @@ _TOKEN = re.compile(
 )
 
 
+_ALONE = re.compile(rf"(?:(?![{_SLOW}])[\u3400-\u9fff]){{3}}")
+_TO_ALONE = re.compile(rf".*(?={_ALONE.pattern})", re.DOTALL)
 _PLAIN = frozenset({"character", "term", "word", "symbol", "other"})
 _ANY_NUMBER = re.compile(rf"\d+(?:[.,]\d+)*|[{CHINESE}]+")
 
@@ -116,20 +120,37 @@ class Reading:
         """It is a longer text without any punctuation."""
         return self.length >= LONG_ENOUGH and _PUNCTUATION.search(self._text) is None
 
-    def read(self, start: int = 0, end: int | None = None) -> list[Token]:
-        """Return the tokens of some clauses. In a long text they are without counters and clocks."""
+    def compared(self, start: int = 0, end: int | None = None) -> str:
+        """Return what is compared of some clauses. Of a long text it is without counters and clocks."""
         text = "".join(self.clauses[start:end])
         if self.length >= LONG_ENOUGH and _DIGIT.search(text):
             text = _CHANGES.sub(" ", text)
-        if self.length > SHORT:
-            text = _REFERENCE.sub("第", text)
-        found: list[Token] = []
-        for match in _TOKEN.finditer(text):
-            if match.lastgroup in _PLAIN:
-                found.append(_token(match.lastgroup, match[0]))
-            else:
-                found += _number_tokens(match)
-        return found
+        return _REFERENCE.sub("第", text) if self.length > SHORT else text
+
+
+def without_equal_ends(a: str, b: str) -> tuple[str, str]:
+    """Return two texts without equal beginnings and ends.
+
+    Three characters in a row that are tokens of their own stay on each side: no other token reaches across them.
+    """
+    from rapidfuzz.distance import Postfix, Prefix
+
+    if equal := _TO_ALONE.match(a, 0, Prefix.similarity(a, b)):
+        a, b = a[equal.end() :], b[equal.end() :]
+    if (equal := _ALONE.search(a, len(a) - Postfix.similarity(a, b))) and (cut := len(a) - equal.end()):
+        a, b = a[:-cut], b[:-cut]
+    return a, b
+
+
+def tokens(text: str) -> list[Token]:
+    """Return the tokens of a text."""
+    found: list[Token] = []
+    for match in _TOKEN.finditer(text):
+        if match.lastgroup in _PLAIN:
+            found.append(_token(match.lastgroup, match[0]))
+        else:
+            found += _number_tokens(match)
+    return found
 
 
 @lru_cache(65_536)
@@ -151,4 +172,4 @@ def _number_tokens(match: re.Match[str]) -> list[Token]:
         value = "7" if match["weekday"] else chinese_value(*match.group("chinese", "parts", "share", "decimals"))
     if value is None:
         return [_token("character", part) for part in written]
-    return [Token("d" if is_date else "n", value, written)]
+    return [Token("d" if is_date else "n", f"-{value}" if match["below"] else value, written)]

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from es_simhash.fingerprinting import numbers
 from es_simhash.fingerprinting.numbers import chinese_value
-from es_simhash.similarity.reading import Reading
+from es_simhash.similarity.reading import tokens
 
 DIGITS = "零一二三四五六七八九"
 
 
 def values(text: str) -> list[str]:
-    return [token.value for token in Reading(text, len(text)).read() if token.is_number]
+    return [token.value for token in tokens(text) if token.is_number]
 
 
 def numeral(number: int) -> str:
