@@ -198,6 +198,19 @@ class Run:
         self._decider.forget()
         return [outcomes[document.id] for document in documents if document.id in outcomes]
 
+    def empty(self, rows: Sequence[Row]) -> None:
+        """Take the fingerprints from stored documents that have no text any more, and decide their copies again.
+
+        One that another program changes meanwhile stays as it is.
+        """
+        entries = [Entry(row._replace(fingerprint=None, digest="", length=None, duplicate_of=None), ()) for row in rows]
+        with self._decider.turns.alone():
+            emptied = self._store.write(entries).versions
+            with self._decider.lock:
+                for id in emptied:
+                    self._pending.remove(id)  # a search may still find it
+            self._decider.again(sorted(emptied), self._options.filter)
+
     def _hold_all_if_it_pays(self) -> None:
         """Hold the documents of the store in memory, if they are few beside those that come, while there is room."""
         if self._stored is None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from es_simhash.decide.run import LookedUp, OnDuplicate, OnUpdate
     from es_simhash.lines import Line
     from es_simhash.store.protocol import Store
+    from es_simhash.store.types import Row
 
 _log = logging.getLogger("es_simhash")
 FIRST = 100
@@ -71,11 +72,13 @@ class _Batch:
     :param items: Documents, and the Outcomes of those that were rejected.
     :param lines: how many documents were read for it.
     :param mark: a short digest of the last one.
+    :param emptied: of a backfill, the rows of documents that have a fingerprint, and no text any more.
     """
 
     items: Sequence[Document | Outcome]
     lines: int
     mark: str
+    emptied: Sequence[Row]
 
     @property
     def documents(self) -> list[Document]:
@@ -260,11 +263,17 @@ class _Stages:
                 if lines:
                     reading.append((lines, workers.submit(lines)))
             if reading:
-                lines, items = reading.popleft()
-                start = 0
-                for part in parts_by_id(items()):
+                lines, read = reading.popleft()
+                items, start = read(), 0
+                emptied = [
+                    line.stored
+                    for line, item in zip(lines, items, strict=True)
+                    if isinstance(item, Outcome) and line.stored is not None and line.stored.digest
+                ]
+                for part in parts_by_id(items):
                     start += len(part)
-                    yield _Batch(part, len(part), "" if self.checkpoint is None else mark(lines[start - 1]))
+                    yield _Batch(part, len(part), "" if self.checkpoint is None else mark(lines[start - 1]), emptied)
+                    emptied = []
 
     def _finished(self, batch: _Batch, looked: LookedUp) -> list[Outcome]:
         """Decide and write a batch, and return its outcomes in the order of the input."""
@@ -274,6 +283,8 @@ class _Stages:
             looked.ticket.close()
             raise
         taken = {outcome.id: outcome for outcome in self._run.take(looked)}
+        if batch.emptied:
+            self._run.empty(batch.emptied)
         outcomes: list[Outcome] = []
         for item in batch.items:
             outcome = item if isinstance(item, Outcome) else taken.get(item.id)

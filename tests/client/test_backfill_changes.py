@@ -111,3 +111,19 @@ def test_the_first_published_is_the_head(elasticsearch_url: str, index_name: str
         client.indices.put_mapping(index=index_name, properties={"id": {"type": "keyword"}})
         assert documents.add(added).duplicate_of == "3"
         assert {match.id for match in documents.similar(STORM, time="2024-05-02 00:00:00")} == {"0", "1", "2"}
+
+
+def test_a_document_without_the_new_text_field_loses_its_fingerprint(address: str) -> None:
+    title = "市气象台今晨发布暴雨橙色预警"
+    with Documents(address) as documents:
+        documents.setup(DuplicateRule(text_field="title"))
+        both = [{"id": id, "title": title, "body": body} for id, body in (("a", STORM), ("c", METRO))]
+        sources = [{"id": "b", "title": title}, *both]
+        assert [outcome.duplicate_of for outcome in documents.ingest(sources)] == [None, "b", "b"]
+        documents.setup(DuplicateRule(text_field="body"))
+        outcomes = {outcome.id: outcome.outcome for outcome in documents.backfill(again=True)}
+        assert outcomes == {"a": "updated", "b": "rejected", "c": "updated"}
+        assert documents.similar(title) == []
+        assert links(documents) == {"a": None, "c": None}
+        assert documents.fetch(["b"], fields="*")["b"] == {"id": "b", "title": title}
+        assert [outcome.outcome for outcome in documents.ingest([{"id": "b", "body": STORM}])] == ["exact_duplicate"]
