@@ -36,7 +36,7 @@ class StoreInfo:
     :param rule: the rule that it keeps, with the names of the text fields; ``copy`` if it keeps none.
     :param id_field: the name of the field with the id.
     :param keys: documents get keyword keys.
-    :param stale: its fingerprints are those of other text fields: ``backfill --again`` makes them anew.
+    :param stale: its documents were written with another text or time field: ``backfill --again`` makes them anew.
     """
 
     scheme: Scheme | None
@@ -181,13 +181,13 @@ class StoreReader:
     def resolve(self, rule: DuplicateRule) -> ResolvedRule:
         """Return a whole rule under the Scheme and the keys of the store.
 
-        :raises NotSetUp: if the store was not set up; if its fingerprints are those of other text fields.
+        :raises NotSetUp: if the store was not set up; if its documents were written with other fields.
         """
         described = self.read()
         if described.stale:
             raise NotSetUp(
-                f"the fingerprints of {self._store.name} are not those of its text fields "
-                f"{', '.join(rule.text_fields)}: run `es-simhash backfill --again --store {self._store.name}`"
+                f"documents of {self._store.name} were written before its text or time fields changed: "
+                f"run `es-simhash backfill --again --store {self._store.name}`"
             )
         return self._under(rule, described)
 
@@ -282,7 +282,7 @@ class StoreReader:
     def change(self, rule: str | DuplicateRule | None, id_field: str | None) -> bool:
         """Let the store keep another rule, or another id field, and return whether it did not have them.
 
-        If the text fields change and documents have fingerprints, these are stale from now on.
+        If the text fields or the time field change and documents have fingerprints, these are stale from now on.
         """
         described = self.read()
         wanted = described.rule

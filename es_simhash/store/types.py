@@ -183,7 +183,7 @@ class Description:
     :param seen: configuration of the seen items; None if it holds none.
     :param instance: an id that no other store has. A store that was deleted and made again, or restored from a backup
         into other hands, has another one.
-    :param stale: the fingerprints and keys are those of other text fields than ``rule`` names. A backfill of all
+    :param stale: the fingerprints, keys and times are those of other fields than ``rule`` names. A backfill of all
         documents ends this.
     :param fields: names of the only fields that documents may have; None if they may have any. The store says this and
         ``read_only``; it does not keep them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -45,7 +46,7 @@ def test_no_verb_decides_before_the_backfill(address: str) -> None:
         changed(documents)
     with Documents(address) as documents:
         for verb, call in DECIDE.items():
-            with pytest.raises(NotSetUp, match=r"not those of its text fields title, body: run `es-simhash backfill"):
+            with pytest.raises(NotSetUp, match=r"before its text or time fields changed: run `es-simhash backfill"):
                 call(documents)
             assert documents.fetch(["a", "b"]).keys() == {"a", "b"}, verb
         list(documents.backfill())  # of documents without a fingerprint: it finds none
@@ -92,6 +93,19 @@ def test_a_store_without_fingerprints_is_never_stale(address: str) -> None:
         assert documents.setup(BOTH) == "changed"
         assert not documents.info().stale
         assert [o.outcome for o in documents.ingest(NEWS)] == ["new", "new"]
+
+
+def test_documents_without_the_times_of_a_new_time_field_need_a_backfill(address: str) -> None:
+    rule = DuplicateRule(text_field="body", time_field="day", within=timedelta(days=1))
+    with Documents(address) as documents:
+        days = [{"id": id, "body": STORM, "day": f"2026-01-0{day}"} for id, day in (("a", 1), ("b", 5))]
+        documents.setup(DuplicateRule(text_field="body"), id_field="id")
+        list(documents.ingest(days))
+        assert documents.setup(rule) == "changed"
+        with pytest.raises(NotSetUp, match="before its text or time fields changed"):
+            documents.group()
+        list(documents.backfill(again=True))
+        assert documents.group().groups == 0
 
 
 @pytest.mark.elasticsearch

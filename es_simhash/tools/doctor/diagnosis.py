@@ -64,7 +64,6 @@ def _set_up(documents: Documents) -> list[Check]:
     ]
     if info.stale:
         again = f"es-simhash backfill --again --store {documents.name}"
-        fields = ", ".join(info.rule.text_fields)
-        text = f"they are not those of the text fields {fields}, and nothing is decided by them: run `{again}`"
+        text = f"they were made before the text or time fields changed, and nothing is decided by them: run `{again}`"
         checks.append(Check("fingerprints", "problem", text))
     return checks
