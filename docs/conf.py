@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import sphinx
 from sphinx import addnodes
 from sphinx.environment.adapters.toctree import TocTree
 
@@ -110,6 +111,9 @@ def language_of_the_page(app: Sphinx, page: str, template: str, context: dict[st
             "zh/search" if name == "search" else name, *args, **kwargs
         )
         context["_"] = context["gettext"] = in_chinese
+    if page == "zh/search":  # the words of the search itself, such as "Search Results"
+        words = Path(sphinx.__file__).parent / "locale" / "zh_CN" / "LC_MESSAGES" / "sphinx.js"
+        app.add_js_file(None, body=words.read_text(encoding="utf-8"))
 
 
 def setup(app: Sphinx) -> None:
