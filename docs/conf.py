@@ -83,7 +83,8 @@ def with_links(text: str, folder: str, page: str) -> str:
         path = README.get(path, path)
         if path.startswith("docs/"):
             return f"[{label}]({posixpath.relpath(path, posixpath.dirname(page))}{anchor})"
-        return f"`{path}`" if label == path else f"{label}, `{path}`"
+        comma = "，" if page.startswith("docs/zh/") else ", "
+        return f"`{path}`" if label == path else f"{label}{comma}`{path}`"
 
     return LINK.sub(link, text)
 

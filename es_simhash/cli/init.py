@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash import DuplicateRule
+from es_simhash import DuplicateRule, InputError
 from es_simhash.cli.options import (
     confirm_option,
     duration,
@@ -114,6 +114,8 @@ def init(
     with open_documents(fingerprinter, **store) as documents:
         chosen = _whole_rule(documents, rule, given) if given else rule
         before = documents.info()
+        if no_keys and before.scheme is not None and before.keys:
+            raise InputError(f"{documents.name} has keys, and they stay: ingest it into a new store without keys")
         result = documents.setup(rule=chosen, keys=False if no_keys else None, id_field=id_field)
         if result == "changed":
             result = _what_changed(before, documents.info())

@@ -35,6 +35,15 @@ def test_init_creates_a_file_in_the_working_directory_by_default_and_can_be_repe
     assert (second.code, second.out) == (0, "sqlite:///es-simhash.db: already set up; nothing to do\n")
 
 
+def test_the_keys_of_a_store_stay_and_init_says_so(tmp_path: Path) -> None:
+    assert es_simhash("init --rule fingerprint --no-keys --store sqlite:///without.db", cwd=tmp_path).code == 0
+    assert "nothing to do" in es_simhash("init --no-keys --store sqlite:///without.db", cwd=tmp_path).out
+    assert es_simhash("init", cwd=tmp_path).code == 0
+    says = "sqlite:///es-simhash.db has keys, and they stay: ingest it into a new store without keys"
+    refused = es_simhash("init --no-keys", cwd=tmp_path)
+    assert (refused.code, refused.err) == (1, f"es-simhash: {says}\n")
+
+
 def rule_of(folder: Path, store: str) -> DuplicateRule:
     with Documents(f"sqlite:///{folder}/{store}") as documents:
         return documents.info().rule
