@@ -161,18 +161,23 @@ class Decider:
         :param stored: what the store has found.
         :param own: what is pending.
         """
-        same, heads = self.pending.matching(own, self._allowed(asker, filter))
-        heads = heads[: asker.probe.most]
-        same += [row for row in stored.same if self.pending.counts(row) and self._is_before(row, asker)]
-        heads += [row for row in stored.rows if self.pending.counts(row) and self._is_before(row, asker)]
-        same.sort(key=lambda row: row.order)
-        original = choose(asker, self._with_heads(same, asker), heads, self.rule, self.features)
+        is_near = own.same or own.rows or stored.same or stored.rows
+        original = self._original(asker, stored, own, filter) if is_near else None
         row = asker.row
         if original is not None:
             order = row.order if asker.keeps_order else max(row.order, original.order + 1)
             row = row._replace(duplicate_of=original.id, order=order)
             self._clock = max(self._clock, order)
         return Choice(asker, row, self.pending.decide(row), original, max(stored.left_out, own.left_out))
+
+    def _original(self, asker: Asker, stored: Hits, own: Hits, filter: Filter | None) -> Original | None:
+        """Return the head of which a document is a copy, of what the store has found and what is pending."""
+        same, heads = self.pending.matching(own, self._allowed(asker, filter))
+        heads = heads[: asker.probe.most]
+        same += [row for row in stored.same if self.pending.counts(row) and self._is_before(row, asker)]
+        heads += [row for row in stored.rows if self.pending.counts(row) and self._is_before(row, asker)]
+        same.sort(key=lambda row: row.order)
+        return choose(asker, self._with_heads(same, asker), heads, self.rule, self.features)
 
     def _allowed(self, asker: Asker, filter: Filter | None) -> Callable[[Row], bool]:
         """Return whether a pending row may be a head of a document, or an exact copy."""

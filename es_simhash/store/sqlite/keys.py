@@ -77,12 +77,13 @@ def are_waiting(connection: Connection) -> bool:
 
 def enter_waiting(connection: Connection) -> None:
     """Enter the keys of the documents that wait for it."""
-    sql = "SELECT position, keys, length, is_copy FROM documents WHERE position > ? ORDER BY position"
+    sql = "SELECT position, keys, length, is_copy FROM documents WHERE position > ? AND keys != x''"
     found = connection.execute(sql, [last_entered(connection)])
-    waiting = [KeysOf(document, from_bytes(stored), length, bool(copy)) for document, stored, length, copy in found]
-    add(waiting, connection)
-    if waiting:
-        connection.execute("INSERT OR REPLACE INTO meta VALUES ('entered', ?)", [str(waiting[-1].document)])
+    add(
+        [KeysOf(document, from_bytes(stored), length, bool(copy)) for document, stored, length, copy in found],
+        connection,
+    )
+    connection.execute("INSERT OR REPLACE INTO meta SELECT 'entered', ifnull(max(position), 0) FROM documents")
 
 
 def remove(documents: Sequence[KeysOf], connection: Connection) -> None:
