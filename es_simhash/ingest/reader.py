@@ -18,6 +18,7 @@ from es_simhash.lines import parsed
 from es_simhash.search.keys import keys_of_texts
 from es_simhash.search.times import time_of
 from es_simhash.similarity.text_fields import field_value, kind_of, text_of
+from es_simhash.store.elastic.rows import OWN_FIELDS
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -38,14 +39,6 @@ MAX_BITS = 1_701
 _ROUNDED = re.compile(r"\d\.\d+E\+\d\d")
 
 _to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-
-SIMHASH_FIELDS = frozenset(
-    {
-        *(f"s{segment}" for segment in range(4)),
-        *("fp", "digest", "group", "duplicate_of", "order", "written", "time", "keys", "length", "content"),
-    }
-)
-"""Our fields in the object ``simhash``."""
 
 
 @value
@@ -172,7 +165,7 @@ class Reader:
         # A document that was stored and read back has our own field, or null. Any other `simhash` belongs to the user.
         if "simhash" in document:
             ours = document["simhash"]
-            if ours is not None and (not isinstance(ours, dict) or ours.keys() - SIMHASH_FIELDS):
+            if ours is not None and (not isinstance(ours, dict) or ours.keys() - set(OWN_FIELDS)):
                 raise InputError("the field 'simhash' is used for the fingerprint: rename yours")
         left_out = self._left_out if id_field != "_id" else {*self._left_out, "_id"}
         if not left_out.isdisjoint(document):

@@ -66,6 +66,17 @@ def test_a_scan_of_a_node_that_hangs_ends_at_the_deadline(proxy: Proxy, address:
         assert time.monotonic() - began < 1.8
 
 
+def test_a_scan_that_is_left_does_not_wait_for_a_node_that_hangs(proxy: Proxy, address: str, direct: str) -> None:
+    ingest(direct, NEWS)
+    with Documents(address, deadline=60) as documents:
+        exported = documents.export()
+        next(exported)
+        proxy.rule = lambda request: Delay(10)
+        began = time.monotonic()
+        exported.close()
+        assert time.monotonic() - began < 1
+
+
 @pytest.mark.parametrize("on_duplicate", ["index", "skip"])
 def test_an_ingest_over_connections_that_break_leaves_what_one_without_does(
     proxy: Proxy, address: str, direct: str, on_duplicate: Any

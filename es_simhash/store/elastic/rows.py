@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     """Takes what a warning is about, and the warning."""
 
 FIELDS = ("fp", "digest", "length", "duplicate_of", "order", "written", "time")
-_UPDATED = ("s0", "s1", "s2", "s3", *FIELDS, "keys", "content", "group")
-"""All fields of ours: an update names each, because the server merges objects."""
+OWN_FIELDS = ("s0", "s1", "s2", "s3", *FIELDS, "keys", "content", "group")
+"""All fields of the object ``simhash``."""
 
 
 def hit_options(*, keys: bool = False) -> dict[str, Any]:
@@ -92,7 +92,8 @@ def operation(entry: Entry) -> tuple[Any, Any]:
     row = entry.row
     target = {"_id": row.id, **if_version(row.version)}
     if entry.source is None:
-        simhash = dict.fromkeys(_UPDATED) | json.loads(_simhash(row, entry.keys))
+        # The server merges objects, so each field is named.
+        simhash = dict.fromkeys(OWN_FIELDS) | json.loads(_simhash(row, entry.keys))
         if row.content is None:
             del simhash["content"]  # it stays
         return {"update": target}, {"doc": {"simhash": simhash}}

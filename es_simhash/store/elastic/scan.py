@@ -8,7 +8,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import StoreError, StoreUnavailable
+from es_simhash.errors import StoreError
+from es_simhash.retries import limited
 from es_simhash.store.elastic.errors import PointLost
 from es_simhash.store.elastic.rows import hit_options, keys_of_hit, row_of_hit
 from es_simhash.store.types import Stored
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 KEEP_ALIVE = "10m"
 """How long a point in time lives after each page."""
+CLOSING_SECONDS = 0.5
+"""How long a scan waits for a point in time to be closed. One that stays open expires."""
 PAGE = 2_000
 ATTEMPTS = 5
 """How often a scan goes on after its point in time was lost, before a page is read."""
@@ -75,7 +78,6 @@ def _pages_of_point(connection: Connection, search: Mapping[str, Any]) -> Iterat
     )
     point = opened[product.point_key]
     body = dict(search)
-    is_open = True
     try:
         while True:
             body["pit"] = {"id": point, "keep_alive": KEEP_ALIVE}
@@ -86,13 +88,9 @@ def _pages_of_point(connection: Connection, search: Mapping[str, Any]) -> Iterat
             if len(hits) < body["size"]:
                 return
             body["search_after"] = hits[-1]["sort"]
-    except (PointLost, StoreUnavailable):
-        is_open = False  # it was lost, or it expires: a node that hangs is not asked again
-        raise
     finally:
-        if is_open:
-            with suppress(StoreError):  # it expires
-                connection.send("DELETE", product.point_in_time, {product.point_key: point}, index=False)
+        with suppress(StoreError), limited(CLOSING_SECONDS):
+            connection.send("DELETE", product.point_in_time, {product.point_key: point}, index=False)
 
 
 def _sort(scan: Scan) -> list[Any]:

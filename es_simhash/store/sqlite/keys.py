@@ -124,11 +124,13 @@ class Scored(NamedTuple):
     :param positions: of the documents.
     :param scores: the sum of the rarities of the shared keys that were read.
     :param unsure: some of them do not fulfil it, because the common keys were not read.
+    :param unread: others may fulfil it, because only a part of each common key was read.
     """
 
     positions: Integers
     scores: NDArray[np.float64]
     unsure: bool
+    unread: bool
 
 
 class KeySearch:
@@ -151,7 +153,8 @@ class KeySearch:
         scores = np.concatenate([one.scores for one in scored])
         order = np.lexsort((-scores, positions))
         positions, first = np.unique(positions[order], return_index=True)
-        return Scored(positions, scores[order][first], any(one.unsure for one in scored))
+        unsure, unread = any(one.unsure for one in scored), any(one.unread for one in scored)
+        return Scored(positions, scores[order][first], unsure, unread)
 
     def _near(self, query: KeyQuery) -> Scored:
         """Return the documents that may fulfil a query.
@@ -175,7 +178,8 @@ class KeySearch:
         positions, of_entry, shared = np.unique(every, return_inverse=True, return_counts=True)
         scores = np.bincount(of_entry, rarities, len(positions)).astype(np.float64).round(ROUNDED_TO)
         fulfils = shared >= max(1, needed)
-        return Scored(positions[fulfils], scores[fulfils], len(whole) < len(lists) and needed > 0)
+        has_common = len(whole) < len(lists)
+        return Scored(positions[fulfils], scores[fulfils], has_common and needed > 0, has_common and needed <= 0)
 
     def _documents(self, entry_range: Range, most: int) -> list[int]:
         """Return the documents of a key, heads first: one more than ``most`` if it has more."""

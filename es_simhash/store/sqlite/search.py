@@ -34,11 +34,13 @@ class _Ranked(NamedTuple):
     :param positions: of the documents, the first to compare first.
     :param scores: by position; none if the smallest order comes first.
     :param queries: of which a document must fulfil one; none if all do.
+    :param left_out: at least so many more documents may be near.
     """
 
     positions: list[int]
     scores: dict[int, float]
     queries: tuple[KeyQuery, ...] = ()
+    left_out: int = 0
 
 
 def search(
@@ -51,8 +53,7 @@ def search(
         ranked = _ranked(connection, by_keys, probe, heads=heads)
         rows = _rows(connection, ranked, condition(filter, times=probe.times, heads=heads), probe.most)
         same = _same(connection, probe, condition(filter, times=probe.times), SAME if heads else probe.most)
-        unread = bool(ranked.queries) and len(ranked.positions) > EXAMINED
-        results.append(Hits(same, rows[: probe.most], len(rows[probe.most :]) or int(unread)))
+        results.append(Hits(same, rows[: probe.most], max(ranked.left_out, len(rows) - probe.most)))
     return results
 
 
@@ -67,17 +68,20 @@ def _same(connection: Connection, probe: Probe, where: tuple[str, list[Any]], mo
 def _ranked(connection: Connection, by_keys: keys.KeySearch, probe: Probe, *, heads: bool) -> _Ranked:
     """Return the documents that may be near a Probe."""
     scored = by_keys.near(probe.queries) if probe.queries else None
+    left_out = 0 if scored is None else int(scored.unread)
     if probe.fingerprint is not None:
         orders = _near(connection, probe.fingerprint, probe.distance, heads=heads)
         if scored is not None:
             sql = "SELECT position, [order] FROM documents WHERE position IN (SELECT value FROM json_each(?))"
             orders |= dict(connection.execute(sql, [json_list(scored.positions.tolist())]))
-        return _Ranked(sorted(orders, key=orders.__getitem__), {})
+        return _Ranked(sorted(orders, key=orders.__getitem__), {}, (), left_out)
     if scored is None:
         return _Ranked([], {})
     ranked = scored.positions[np.lexsort((scored.positions, -scored.scores))].tolist()
     scores = dict(zip(scored.positions.tolist(), scored.scores.tolist(), strict=True))
-    return _Ranked(ranked, scores, probe.queries if scored.unsure else ())
+    if not scored.unsure:
+        return _Ranked(ranked, scores, (), left_out)
+    return _Ranked(ranked[:EXAMINED], scores, probe.queries, max(left_out, len(ranked) - EXAMINED))
 
 
 def _near(connection: Connection, fingerprint: int, distance: int, *, heads: bool) -> dict[int, int]:
@@ -113,9 +117,8 @@ def _rows(connection: Connection, ranked: _Ranked, where: tuple[str, list[Any]],
     )
     rows: list[Row] = []
     chunk = _CHUNK * most
-    candidates = ranked.positions[:EXAMINED] if ranked.queries else ranked.positions
-    for start in range(0, len(candidates), chunk):
-        positions = candidates[start : start + chunk]
+    for start in range(0, len(ranked.positions), chunk):
+        positions = ranked.positions[start : start + chunk]
         found = [
             (-ranked.scores.get(position, 0), row.order, row.id, row)
             for *values, position, stored in connection.execute(sql, [json_list(positions), *where[1]])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from es_simhash.errors import AccessDenied, InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.store.address import open_store
+from es_simhash.store.elastic.rows import OWN_FIELDS
 from es_simhash.store.types import Entry, Link, Probe, Row
 from tests.recording import INDEX, SHARDS, Wire
 from tests.store.documents import DOCUMENTS, entry, keys
@@ -95,6 +98,11 @@ def test_a_link_changes_two_fields(wire: Wire) -> None:
         {"update": {"_id": "c", "if_seq_no": 9, "if_primary_term": 3}},
         {"doc": {"simhash": {"duplicate_of": None, "group": "c"}}},
     ]
+
+
+def test_the_mapping_has_each_field_of_ours() -> None:
+    mapping = json.loads(Path("mappings/documents.json").read_text(encoding="utf-8"))["mappings"]
+    assert mapping["properties"]["simhash"]["properties"].keys() == set(OWN_FIELDS)
 
 
 def test_documents_are_read_without_a_search(wire: Wire) -> None:
