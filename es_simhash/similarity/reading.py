@@ -75,6 +75,8 @@ _TOKEN = re.compile(
 
 _ALONE = re.compile(rf"(?:(?![{_SLOW}])[\u3400-\u9fff]){{3}}")
 _TO_ALONE = re.compile(rf".*(?={_ALONE.pattern})", re.DOTALL)
+_OF_THOUSAND = tuple("瓦克米伏赫卡帕焦")
+"""Units of which people count thousands."""
 _PLAIN = frozenset({"character", "term", "word", "symbol", "other"})
 _ANY_NUMBER = re.compile(rf"\d+(?:[.,]\d+)*|[{CHINESE}]+")
 
@@ -162,6 +164,8 @@ def _token(kind: str, written: str) -> Token:
 
 def _number_tokens(match: re.Match[str]) -> list[Token]:
     written, is_date = match[0], match["day"] is not None or match["after"] is not None
+    if match.string[match.end() :].startswith(_OF_THOUSAND):
+        written = written.removesuffix("千")  # it counts, and people read it with the unit: 千瓦
     if match["digits"]:
         values = arabic_values(*match.group("sign", "digits", "raised", "sizes", "percent"))
         kind = "d" if is_date or len(values) == 3 else "n"

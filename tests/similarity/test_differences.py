@@ -188,6 +188,11 @@ def test_a_revised_long_text_may_have_a_contradiction() -> None:
     assert not made(old, new).contradict
 
 
+def test_a_number_is_told_without_its_unit() -> None:
+    assert made("装机6800万千瓦", "装机7200万千瓦").contradictions == (("6800万", "7200万"),)
+    assert made("跑五千米", "跑5000米").contradictions == ()
+
+
 def test_differences_are_told_in_their_order() -> None:
     found = made("昨天3人到场，水价上调", "【快讯】昨天5人到场，水价下调")
     assert found.contradictions == (("3", "5"), ("上", "下"))
