@@ -455,7 +455,7 @@ def _with_original(outcome: Outcome, original: Original | None) -> Outcome:
 
 
 def _duplicate_found(document: Document, original: Original) -> DuplicateFound:
-    near = "" if original.similarity is None else f" (similarity {original.similarity:.0%})"
+    near = "" if original.exact or original.similarity is None else f", similarity {original.similarity:.3f}"
     return DuplicateFound(
         f"{document.place}: {document.id!r} is a duplicate of {original.id!r}{near}. "
         "The documents before it are stored; it and those after it are not (on_duplicate is 'fail')"

@@ -140,7 +140,8 @@ def evaluate(
 def _named_rules(rule: DuplicateRule, largest_distance: int) -> dict[str, DuplicateRule]:
     rules: dict[str, DuplicateRule] = {name: DuplicateRule(name) for name in RULES}
     if rule.rule != "fingerprint":
-        return rules | {rule.rule: replace(rule, within=None, time_field=None)}
+        chosen = replace(rule, within=None, time_field=None)
+        return {str(chosen): chosen} | rules
     del rules["fingerprint"]
     by_distance = {
         f"fingerprint, k={k}": DuplicateRule("fingerprint", max_distance=k) for k in range(largest_distance + 1)
