@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from es_simhash.errors import SimhashError, StoreError, StoreUnavailable, StoreUnreachable, one_line
 from es_simhash.retries import Waits, check_not_cancelled, end_after
 from es_simhash.store.elastic.errors import check_complete, error_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _log = logging.getLogger("es_simhash")
 
@@ -65,6 +65,7 @@ class Connection:
         self.request_seconds = REQUEST_SECONDS
         self.is_several = False
         """The name is that of an alias of several indices. It is known when the store was described."""
+        self._root = f"/{quote(index, safe='')}"
         self._owned, self._hosts = owned, hosts
         self._answered = False
         self._warned: set[str] = set()
@@ -90,26 +91,20 @@ class Connection:
         :param check: raises for a response that is not complete. The request is repeated if the error says so.
         :param repeats: gets each error after which the request was sent again. The server may have done it before.
         """
-        whole = f"/{_quoted(self.index)}/{path}".rstrip("/") if index else f"/{path}"
+        whole = f"{self._root}/{path}".rstrip("/") if index else f"/{path}"
         end = end_after(self.deadline)
         other_hosts = self._hosts - 1
         waits: Waits | None = None
         while True:
             check_not_cancelled()
-            seconds = self.request_seconds
-            if self.deadline:
-                seconds = min(seconds, end - time.monotonic())
+            seconds = min(self.request_seconds, end - time.monotonic()) if self.deadline else self.request_seconds
             if seconds <= 0:
                 raise StoreUnavailable(
                     f"{self.name} did not answer in time (deadline {self.deadline:g} s): try again, or wait longer "
                     "(deadline)"
                 )
             try:
-                with self._translating():
-                    _log.debug("%s %s", method, whole)
-                    answer = self.product.perform(self.client, method, whole, parameters or {}, body, seconds)
-                    if check is not None:
-                        check(answer)
+                answer = self._attempt(method, whole, parameters or {}, body, seconds, check)
             except SimhashError as error:
                 self._answered |= not isinstance(error, StoreUnreachable)
                 if isinstance(error, StoreUnreachable) and other_hosts:
@@ -117,11 +112,11 @@ class Connection:
                 elif not (error.retryable and self._answered and self.deadline):
                     raise
                 else:
-                    waits = waits or self._begin_waits(error, end)
+                    if waits is None:
+                        waits = Waits(end - time.monotonic())
+                        _log.warning("%s; retrying for up to %.0f s", error, max(0.0, end - time.monotonic()))
                     if not waits.wait():
                         raise
-                if self.deadline and time.monotonic() >= end:
-                    raise
                 if repeats is not None:
                     repeats.append(error)
             else:
@@ -130,22 +125,28 @@ class Connection:
                     _log.warning("the store answers again")
                 return answer
 
-    def _begin_waits(self, error: SimhashError, end: float) -> Waits:
-        if (left := end - time.monotonic()) > 0:
-            _log.warning("%s; retrying for up to %.0f s", error, left)
-        return Waits(left)
-
-    @contextmanager
-    def _translating(self) -> Iterator[None]:
-        """Raise the errors of the client, and those about the form of a response, as our own."""
+    def _attempt(
+        self,
+        method: str,
+        path: str,
+        parameters: Mapping[str, str],
+        body: Any,
+        seconds: float,
+        check: Callable[[Any], None] | None,
+    ) -> Any:
+        """Send a request once. Errors of the client, and those about the form of the response, become our own."""
+        _log.debug("%s %s", method, path)
         try:
-            yield
+            answer = self.product.perform(self.client, method, path, parameters, body, seconds)
+            if check is not None:
+                check(answer)
         except self.product.failures as error:
             raise self.product.translate(error, self.name) from error
         except SimhashError:
             raise
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise self.wrong(error) from error
+        return answer
 
     def search(self, body: Mapping[str, Any], path: str = "_search", *, index: bool = True) -> Any:
         """Search, and return the body of the response, in which every shard has answered."""
@@ -193,10 +194,3 @@ class Connection:
         """Close the client, if it is the store's own."""
         if self._owned:
             self.client.close()
-
-
-def _quoted(name: str) -> str:
-    """Return a name as a part of a path."""
-    from urllib.parse import quote
-
-    return quote(name, safe="")

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from elastic_transport import ConnectionError as TransportConnectionError
-from elastic_transport import SerializationError, TlsError, Urllib3HttpNode
+from elastic_transport import SerializationError, TlsError
 from elasticsearch import (
     ApiError,
     ConnectionTimeout,
@@ -20,12 +20,10 @@ from es_simhash.errors import AccessDenied, InputError, SimhashError, StoreError
 from es_simhash.exact_json import loads
 from es_simhash.store.elastic.connection import Connection, Product
 from es_simhash.store.elastic.errors import error_of
-from es_simhash.store.elastic.responses import bound_responses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from elastic_transport import NodeConfig
 
 _CLIENT = version("elasticsearch")
 _CONNECTIONS = 100
@@ -45,21 +43,13 @@ class _ExactNumbers(JsonSerializer):
     json_loads = staticmethod(loads)  # type: ignore[assignment]  # the client calls it with the data alone
 
 
-class _Node(Urllib3HttpNode):
-    """Sends requests whose responses end."""
-
-    def __init__(self, config: NodeConfig) -> None:
-        super().__init__(config)
-        bound_responses(self.pool)
-
-
 def new_client(hosts: Sequence[str], options: Mapping[str, Any]) -> Elasticsearch:
     """Return a client that repeats nothing itself.
 
     :raises InputError: for an invalid API key, which the client would reject only at its first request.
     """
-    known: dict[str, Any] = {"node_class": _Node, "serializers": {"application/json": _ExactNumbers()}}
-    known |= {"max_retries": 0, "connections_per_node": _CONNECTIONS, **options}
+    known: dict[str, Any] = {"serializers": {"application/json": _ExactNumbers()}, "max_retries": 0}
+    known |= {"connections_per_node": _CONNECTIONS, **options}
     if isinstance(key := known.get("api_key"), str):
         known["api_key"] = key = key.strip()  # a key from a file ends with a line break
         if not (key.isascii() and key.isprintable()):

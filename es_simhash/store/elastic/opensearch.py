@@ -27,7 +27,6 @@ from es_simhash.exact_json import loads
 from es_simhash.store.elastic.connection import Connection, Product
 from es_simhash.store.elastic.elasticsearch import late, unreachable, untrusted
 from es_simhash.store.elastic.errors import error_of
-from es_simhash.store.elastic.responses import bound_responses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +35,6 @@ _OLDEST = (2, 4)
 """The first version with points in time."""
 _EQUAL_SCORES = (3, 0)
 """The first version that scores each term of a keyword field with 1."""
-_SERVERLESS = re.compile(r"\.aoss(-fips)?\.[^/]*(amazonaws\.com|on\.aws)", re.IGNORECASE)
 _NDJSON = {"content-type": "application/x-ndjson"}
 
 
@@ -51,7 +49,7 @@ class _ExactNumbers(JSONSerializer):
 
 
 class _Connection(Urllib3HttpConnection):
-    """Sends requests whose responses end, and checks that no Elasticsearch answers. Its searches have other paths."""
+    """Checks that no Elasticsearch answers: its searches have other paths."""
 
     def perform_request(self, *arguments: Any, **options: Any) -> Any:
         """Send a request, and return the status, the headers and the body of the response.
@@ -63,10 +61,6 @@ class _Connection(Urllib3HttpConnection):
             raise StoreError(f"the server at {self.host} is an Elasticsearch: leave opensearch+ out of the address")
         return status, headers, body
 
-    def _create_urllib3_pool(self) -> None:
-        super()._create_urllib3_pool()
-        bound_responses(self.pool)
-
 
 def new_client(hosts: Sequence[str], options: Mapping[str, Any]) -> OpenSearch:
     """Return a client that repeats nothing itself.
@@ -75,12 +69,6 @@ def new_client(hosts: Sequence[str], options: Mapping[str, Any]) -> OpenSearch:
     """
     if "api_key" in options:
         raise InputError("OpenSearch takes no API key: use a user and a password in the address, or http_auth=signer")
-    for host in hosts:
-        if _SERVERLESS.search(host):
-            raise InputError(
-                f"{host} is a serverless collection, which has no refresh: documents that were just written would not "
-                "be found; use a managed domain or a cluster of OpenSearch"
-            )
     known: dict[str, Any] = {"pool_maxsize": 10, "serializer": _ExactNumbers(), "connection_class": _Connection}
     known |= {"max_retries": 0, **options}
     auth = known.pop("basic_auth", None)
