@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import check_surrogates
@@ -46,8 +46,16 @@ An ingested document with the id of a user would remove the user's seen items.
 """
 _CREDENTIALS = frozenset({"api_key", "basic_auth", "bearer_auth", "http_auth"})
 _OPENSEARCH = "opensearch+"
-_FORMS = "use sqlite:///path/to.db or [opensearch+]http(s)://[user:password@]host:port[,host:port…]/index"
-_ENCODE = "in a user, password or index write % / ? # @ as %25 %2F %3F %23 %40"
+_HOST = r"(?:\[[0-9A-Fa-f:.]+\]|[^][:@/?#,]+):[0-9]+"
+_URL = re.compile(
+    rf"(?P<scheme>(?:opensearch\+)?https?)://(?:(?P<user>[^:@/?#]*)(?::(?P<password>[^@/?#]*))?@)?"
+    rf"(?P<hosts>{_HOST}(?:,{_HOST})*)(?P<path>(?:/[^@?#]*)?)"
+)
+_FORMS = (
+    "use sqlite:///path/to.db or [opensearch+]http(s)://[user:password@]host:port[,host:port…]/index; in a user, "
+    "password or index write % / ? # @ as %25 %2F %3F %23 %40"
+)
+"""The forms of an address, for messages. They do not show the wrong address: it may hold a password."""
 _CLIENTS = {
     "elasticsearch": ("elasticsearch", "Elasticsearch", "pip install 'elasticsearch>=8.19,<10'"),
     "opensearch": ("opensearchpy", "OpenSearch", "pip install 'opensearch-py>=2.8,<4'"),
@@ -79,7 +87,7 @@ def open_store(
     if not isinstance(address, str | None):
         return _store_on(address, index, deadline, options)
     if address == "":
-        raise InputError(f"the store's address is empty: {_FORMS}, or leave it out")
+        raise InputError(f"the store's address is empty: leave it out, or {_FORMS}")
     address = address or default_address()
     if address == "memory://":
         return MemoryStore()
@@ -112,7 +120,7 @@ def _store_on(client: Any, index: str | None, deadline: float, options: dict[str
             name = f"{prefix}{module.host_of(client)}/{_checked_index(index)}"
             return _elastic_store(client, _checked_index(index), name, module, deadline, owned=False)
     raise InputError(
-        f"no store is known for {client!r}: {_FORMS}, or pass a sync client of the class Elasticsearch or OpenSearch"
+        f"no store is known for {client!r}: pass a sync client of the class Elasticsearch or OpenSearch, or {_FORMS}"
     )
 
 
@@ -157,16 +165,10 @@ def _sqlite_path(address: str, index: str | None, options: dict[str, Any]) -> st
     if not address.startswith("sqlite:"):
         return None
     path = address.removeprefix("sqlite:///")
-    if path == address or not path:
-        raise InputError(
-            f"{_without_secrets(address)!r} names no file: use sqlite:///path/to.db (sqlite:////path from the root)"
-        )
-    if path == ":memory:":
-        raise InputError(f"{address!r} names no file: use memory:// for a store in memory")
+    if path in (address, "", ":memory:"):
+        raise InputError(f"the store's address names no file: use memory:// for a store in memory, or {_FORMS}")
     if names := ", ".join([*(["index"] if index is not None else []), *options]):
-        raise InputError(
-            f"{names} given with {_without_secrets(address)!r}: use these with Elasticsearch or OpenSearch only"
-        )
+        raise InputError(f"{names} given with a file: use these with Elasticsearch or OpenSearch only")
     return path
 
 
@@ -189,44 +191,30 @@ class _Server:
 
 def _parse_url(address: str, index: str | None, default_index: str, options: dict[str, Any]) -> _Server:
     check_surrogates(address, "the store's address")
-    if re.fullmatch(r"[^:/@]+:\d+(/.*)?", address):
-        host = address.partition(":")[0]
-        raise InputError(f"the store's address begins with {host}: write http:// or https:// before it; {_FORMS}")
-    try:
-        url = urlsplit(address)
-    except ValueError:  # its message may contain a part of the password
-        raise InputError(f"the address {_without_secrets(address)!r} is invalid: {_FORMS}; {_ENCODE}") from None
-    kind = "opensearch" if url.scheme.startswith(_OPENSEARCH) else "elasticsearch"
-    scheme = url.scheme.removeprefix(_OPENSEARCH)
-    if scheme not in ("http", "https") or not url.netloc.rpartition("@")[2]:
-        raise InputError(f"no store is known for {_without_secrets(address)!r}: {_FORMS}")
-    if "@" in url.path or url.query or url.fragment:  # a password with / ? # ends the host there
-        raise InputError(f"the store's address has @ ? or # after the host: {_FORMS}; {_ENCODE}")
-    if url.netloc.endswith((",http:", ",https:", f",{url.scheme}:")):
-        raise InputError(f"the store's address has {url.scheme}:// in each host: write it once; {_FORMS}")
-    credentials, _, hosts_and_ports = url.netloc.rpartition("@")
-    if "@" in credentials and "," in credentials:
-        raise InputError(f"the store's address has credentials in each host: write them once; {_FORMS}; {_ENCODE}")
-    hosts = [_checked_host(host, url.scheme) for host in hosts_and_ports.split(",")]
-    *prefix, last = [part for part in url.path.split("/") if part] or [""]
+    if (url := _URL.fullmatch(address)) is None:
+        raise InputError(f"the store's address is invalid: {_FORMS}")
+    scheme = url["scheme"].removeprefix(_OPENSEARCH)
+    kind = "elasticsearch" if scheme == url["scheme"] else "opensearch"
+    *prefix, last = [part for part in url["path"].split("/") if part] or [""]
     if index is not None and last:
         raise InputError(f"the address names the index {last!r}, and index={index!r} is given too: leave one out")
     index = _checked_index(index or unquote(last) or default_index)
     path = "".join(f"/{part}" for part in prefix)
-    if url.username is not None:
-        credentials = f"{unquote(url.username)}:{unquote(url.password or '')}"
+    if url["user"] is not None:
+        credentials = f"{unquote(url['user'])}:{unquote(url['password'] or '')}"
         # As base64, because the client accepts a pair in ASCII only.
         options = {"basic_auth": b64encode(credentials.encode()).decode(), **options}
     if kind == "elasticsearch" and not _has_credentials(options) and (key := os.environ.get("ELASTIC_API_KEY")):
         options = {"api_key": key, **options}
     if (certificates := options.get("ca_certs")) is not None and not Path(certificates).exists():
         raise InputError(f"there is no file {str(certificates)!r}: correct its name (ca_certs)")
+    hosts = url["hosts"].split(",")
     if len(hosts) > 1:  # one that does not answer is left out for a while
         options = {"retry_on_timeout": True, **options}
     return _Server(
         kind=kind,
         hosts=[f"{scheme}://{host}{path}" for host in hosts],
-        name=f"{url.scheme}://{','.join(hosts)}{path}/{index}",
+        name=f"{url['scheme']}://{url['hosts']}{path}/{index}",
         index=index,
         options=options,
     )
@@ -238,41 +226,9 @@ def _has_credentials(options: dict[str, Any]) -> bool:
     return not _CREDENTIALS.isdisjoint(options) or "authorization" in headers
 
 
-def _checked_host(host: str, scheme: str) -> str:
-    """Return ``host:port`` of one of the hosts of an address.
-
-    :raises InputError: if it has no name or no port. The message lacks what follows the name: it may be a password.
-    """
-    name = host.partition(":")[0]
-    try:
-        url = urlsplit(f"{scheme}://{host}")
-        name, port = url.hostname or "", url.port
-    except ValueError:
-        raise InputError(f"the host {name!r} in the store's address has no valid port: {_FORMS}; {_ENCODE}") from None
-    if not name:
-        raise InputError(f"a host in the store's address has no name: {_FORMS}; {_ENCODE}")
-    name = f"[{name}]" if ":" in name else name
-    if port is None:
-        raise InputError(f"the address of {name} names no port: write {scheme}://{name}:9200/… (or :443)")
-    return f"{name}:{port}"
-
-
 def _checked_index(index: str | None) -> str:
     if not index:
         raise InputError("a client names no index: pass index='…' too")
     if index.startswith(("_", "-")) or "*" in index or "," in index:
         raise InputError(f"{index!r} may mean several indices: name one index, or an alias")
     return index
-
-
-def _without_secrets(address: str) -> str:
-    """Return an address for messages, without what may be a password."""
-    before, at, rest = address.rpartition("@")
-    scheme, separator, _ = (before if at else address).partition("://")
-    kind = scheme + separator if scheme.replace("+", "").isalpha() and separator else ""
-    if at:
-        return f"{kind}…@{rest}"
-    # Without an @, a password may stand behind the colon, if the host was forgotten. After a scheme it may be a port.
-    _, colon, behind = address.removeprefix(kind).partition(":")
-    is_port = kind and behind.partition("/")[0].isdecimal()
-    return address if is_port or not colon else f"{kind}…"

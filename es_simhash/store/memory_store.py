@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.near.memory import Memory
-from es_simhash.search.filters import matches_parsed, parse_filter
+from es_simhash.search.filters import parse_filter
 from es_simhash.similarity.text_fields import field_value
 from es_simhash.store.description import extended, not_set_up
 from es_simhash.store.types import Description, Hits, Row, Scan, Stored, UserState, Written
@@ -16,7 +16,7 @@ from es_simhash.store.types import Description, Hits, Row, Scan, Stored, UserSta
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from es_simhash.search.filters import Filter as ParsedFilter
+    from es_simhash.search.filters import Predicate
     from es_simhash.store.protocol import Filter
     from es_simhash.store.types import Entry, Link, Probe
 
@@ -73,8 +73,8 @@ class MemoryStore:
         with self._lock:
             if filter is None:
                 return self._memory.search(probes, heads=heads)
-            parsed = parse_filter(filter)
-            return self._memory.search(probes, heads=heads, matches=lambda row: self._matches(row.id, parsed))
+            matches = parse_filter(filter)
+            return self._memory.search(probes, heads=heads, matches=lambda row: self._matches(row.id, matches))
 
     def members(self, heads: Sequence[str]) -> list[Row]:
         """Return the documents that are copies of one of these heads."""
@@ -179,17 +179,17 @@ class MemoryStore:
         self._version += 1
         return self._version
 
-    def _matches(self, id: str, filter: ParsedFilter) -> bool:
-        return matches_parsed(json.loads(self._sources[id]), id, filter)
+    def _matches(self, id: str, matches: Predicate) -> bool:
+        return matches(json.loads(self._sources[id]), id)
 
     def _scanned(self, scan: Scan) -> list[Row]:
-        filter = None if scan.filter is None else parse_filter(scan.filter)
+        matches = None if scan.filter is None else parse_filter(scan.filter)
         return [
             row
             for row in self._memory.rows()
             if (scan.missing is None or scan.missing != bool(row.digest))
             and (scan.since is None or row.written >= scan.since)
-            and (filter is None or self._matches(row.id, filter))
+            and (matches is None or self._matches(row.id, matches))
         ]
 
     def _source(self, id: str, fields: Sequence[str] | None) -> dict[str, Any] | None:

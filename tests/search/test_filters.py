@@ -129,12 +129,15 @@ CYCLE["bool"]["must"] = CYCLE
 UNUSABLE: dict[str, tuple[Any, str]] = {
     "deep": (nested(600), "nested more than 100 deep"),
     "a cycle": (CYCLE, "nested more than 100 deep"),
-    "half a character as a name": ({"term": {"a\ud800": 1}}, "lone surrogate"),
-    "half a character as a value": ({"term": {"a": "\ud800"}}, "lone surrogate"),
-    "half a character as an id": ({"ids": {"values": ["\ud800"]}}, "lone surrogate"),
-    "infinity": ({"term": {"a": float("inf")}}, "use a finite number"),
-    "no number": ({"range": {"a": {"lt": float("nan")}}}, "use a finite number"),
-    "a huge integer": ({"term": {"a": 10**5_000}}, "has an integer of 16,610 bits"),
+    "half a character as a name": ({"term": {"a\ud800": 1}}, "JSON .*surrogates not allowed"),
+    "half a character as a value": ({"term": {"a": "\ud800"}}, "JSON .*surrogates not allowed"),
+    "half a character as an id": (
+        {"ids": {"values": ["\ud800"]}},
+        "JSON .*surrogates not allowed",
+    ),
+    "infinity": ({"term": {"a": float("inf")}}, "JSON .*Out of range"),
+    "no number": ({"range": {"a": {"lt": float("nan")}}}, "JSON .*Out of range"),
+    "a huge integer": ({"term": {"a": 10**5_000}}, "cannot be written as JSON"),
 }
 
 

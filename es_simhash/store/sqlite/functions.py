@@ -6,14 +6,14 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.search.filters import matches_parsed, parse_filter
+from es_simhash.search.filters import parse_filter
 from es_simhash.search.times import parse_time
 from es_simhash.similarity.text_fields import field_value
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from es_simhash.search.filters import Filter
+    from es_simhash.search.filters import Predicate
 
 MATCHES = "matches(id, source, ?)"
 """The condition that a document matches a filter, which is the parameter as JSON."""
@@ -37,11 +37,11 @@ def document_of(source: str) -> dict[str, Any]:
 
 
 def _matches(id: str, source: str, filter: str) -> bool:
-    return matches_parsed(document_of(source), id, _parsed(filter))
+    return _parsed(filter)(document_of(source), id)
 
 
 @lru_cache(maxsize=64)
-def _parsed(filter: str) -> Filter:
+def _parsed(filter: str) -> Predicate:
     return parse_filter(json.loads(filter))
 
 
