@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -196,6 +196,7 @@ def _places_of_terms() -> dict[str, list[tuple[int, int]]]:
     return dict(places)
 
 
+@lru_cache(65_536)
 def _opposed(a: str, b: str) -> bool:
     """Return whether two terms exclude each other, or one is the other with a prefix that negates it."""
     a, b = (_ENDING.sub("", term) for term in (a, b))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,11 +52,14 @@ _REFERENCE = re.compile(f"第(?:[0-9]+|[{CHINESE}]+)(?=[条款项章节])")
 _DIGIT = re.compile("[0-9]")
 _CLAUSE = re.compile("[^,。;!?]+[,。;!?]*|[,。;!?]+")
 _NO_NEGATIONS = "不[仅但过断论管久少错同]|非常|非洲|无论|无锡|未来|未必"
-_SLOW = "".join({term[0] for term in _LONG}) + CHINESE + "周星礼不非无未"
+_FIRST = {term[0] for term in _LONG} | set(CHINESE) | set("周星礼不非无未")
 """Characters at which something longer than a character may begin."""
+_ENDS = ["\u33ff", *sorted(first for first in _FIRST if "\u3400" <= first <= "\u9fff"), "\ua000"]
+_SINGLE = "".join(f"{chr(ord(a) + 1)}-{chr(ord(b) - 1)}" for a, b in pairwise(_ENDS) if ord(b) - ord(a) > 1)
+"""All other Han characters, as a class of a regular expression: each is a token of its own."""
 _LATIN = "a-z\u00df-\u024f\u0370-\u03ff\u0400-\u052f\u0590-\u08ff\u0900-\u0965\u0970-\u0dff"
 _TOKEN = re.compile(
-    rf"(?P<character>(?![{_SLOW}])[\u3400-\u9fff])"  # most characters: seen at once
+    rf"(?P<characters>[{_SINGLE}]+)"
     rf"|(?P<term>{_NO_NEGATIONS}|{'|'.join(_LONG)})"
     rf"|(?:(?P<sign>(?<![0-9{_LATIN})])[+\-\u2212\u2013]|零下)?(?=\d)"
     rf"(?P<after>{'|'.join(f'(?<={month} )' for month in _MONTHS)})?"
@@ -73,11 +77,11 @@ _TOKEN = re.compile(
 )
 
 
-_ALONE = re.compile(rf"(?:(?![{_SLOW}])[\u3400-\u9fff]){{3}}")
+_ALONE = re.compile(f"[{_SINGLE}]{{3}}")
 _TO_ALONE = re.compile(rf".*(?={_ALONE.pattern})", re.DOTALL)
 _OF_THOUSAND = tuple("瓦克米伏赫卡帕焦")
 """Units of which people count thousands."""
-_PLAIN = frozenset({"character", "term", "word", "symbol", "other"})
+_PLAIN = frozenset({"term", "word", "symbol", "other"})
 _ANY_NUMBER = re.compile(rf"\d+(?:[.,]\d+)*|[{CHINESE}]+")
 
 
@@ -148,11 +152,18 @@ def tokens(text: str) -> list[Token]:
     """Return the tokens of a text."""
     found: list[Token] = []
     for match in _TOKEN.finditer(text):
-        if match.lastgroup in _PLAIN:
+        if match.lastgroup == "characters":
+            found += map(_character, match[0])
+        elif match.lastgroup in _PLAIN:
             found.append(_token(match.lastgroup, match[0]))
         else:
             found += _number_tokens(match)
     return found
+
+
+@lru_cache(65_536)
+def _character(written: str) -> Token:
+    return Token("w", written, written)
 
 
 @lru_cache(65_536)
@@ -175,5 +186,5 @@ def _number_tokens(match: re.Match[str]) -> list[Token]:
     else:
         value = "7" if match["weekday"] else chinese_value(*match.group("chinese", "parts", "share", "decimals"))
     if value is None:
-        return [_token("character", part) for part in written]
+        return [_character(part) for part in written]
     return [Token("d" if is_date else "n", f"-{value}" if match["below"] else value, written)]
