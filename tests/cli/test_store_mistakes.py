@@ -110,7 +110,7 @@ IN_ELASTICSEARCH: list[tuple[str, Callable[..., None], list[str], str]] = [
         "mistyped, search",
         nothing,
         [*SIMILAR, "--store", "{store}x"],
-        "{store}x is not set up (there is no such index;",
+        "{store}x is not set up (there is no such index)",
     ),
     ("closed", closed, SIMILAR, "run `es-simhash init --store {store}`"),
     ("closed, backfill", nothing, BACKFILL, "open it (POST {index}/_open)"),

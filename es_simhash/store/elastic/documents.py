@@ -16,7 +16,7 @@ from es_simhash.store.elastic.rows import if_version, operation, row_of_document
 from es_simhash.store.types import Stored, Written
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from es_simhash.errors import SimhashError
     from es_simhash.store.elastic.connection import Connection
@@ -62,32 +62,32 @@ def read(connection: Connection, ids: Sequence[str], fields: Sequence[str] | Non
 
 def write(connection: Connection, entries: Sequence[Entry]) -> Written:
     """Write documents, each on the version that it replaces."""
-    repeats: list[SimhashError] = []
-    written = bulk(connection, {entry.row.id: operation(entry) for entry in entries}, repeats)
     rows = {entry.row.id: entry.row for entry in entries}
-    stored = read(connection, sorted(written.conflicts)) if repeats else {}
-    own = {
-        id: one.row.version
-        for id, one in stored.items()
-        if one.row.digest
-        and one.row == rows[id]._replace(content=rows[id].content or one.row.content, version=one.row.version)
-    }
-    return without_own(written, own)
+
+    def is_done(document: Mapping[str, Any]) -> bool:
+        row, stored = rows[document["_id"]], row_of_document(document, connection.warn_once)
+        content = row.content or stored.content
+        return bool(stored.digest) and stored == row._replace(content=content, version=stored.version)
+
+    return bulk(connection, {entry.row.id: operation(entry) for entry in entries}, is_done)
 
 
 def write_links(connection: Connection, links: Mapping[str, Link]) -> Written:
     """Change what documents are copies of, each on its version."""
-    operations = {}
-    for id, link in links.items():
-        if link.version is None:
-            continue
-        simhash = {"group": link.duplicate_of or id, "duplicate_of": link.duplicate_of}
-        operations[id] = {"update": {"_id": id, **if_version(link.version)}}, {"doc": {"simhash": simhash}}
-    repeats: list[SimhashError] = []
-    written = bulk(connection, operations, repeats)
-    stored = read(connection, sorted(written.conflicts)) if repeats else {}
-    own = {id: one.row.version for id, one in stored.items() if one.row.duplicate_of == links[id].duplicate_of}
-    written = without_own(written, own)
+    operations = {
+        id: (
+            {"update": {"_id": id, **if_version(link.version)}},
+            {"doc": {"simhash": {"group": link.duplicate_of or id, "duplicate_of": link.duplicate_of}}},
+        )
+        for id, link in links.items()
+        if link.version is not None
+    }
+
+    def is_done(document: Mapping[str, Any]) -> bool:
+        row = row_of_document(document, connection.warn_once)
+        return row.duplicate_of == links[row.id].duplicate_of
+
+    written = bulk(connection, operations, is_done)
     return replace(written, conflicts=written.conflicts | (links.keys() - operations.keys()))
 
 
@@ -101,24 +101,17 @@ def remove(connection: Connection, versions: Mapping[str, Any]) -> Written:
     return Written(written.refused, written.conflicts & there, written.versions)
 
 
-def without_own(written: Written, own: Mapping[str, Any]) -> Written:
-    """Return what was written, without conflicts with a former attempt of this program's own.
-
-    :param own: the version of each document that the former attempt wrote.
-    """
-    return Written(written.refused, written.conflicts - own.keys(), {**written.versions, **own})
-
-
 def bulk(
     connection: Connection,
     operations: Mapping[str, tuple[Any, ...]],
-    repeats: list[SimhashError] | None = None,
+    is_done: Callable[[Mapping[str, Any]], bool] | None = None,
 ) -> Written:
     """Send operations, and say what each did. Those that the server is too busy for are sent again.
 
     :param operations: by id of the document, the lines of a bulk request.
-    :param repeats: as for :meth:`Connection.send`.
+    :param is_done: returns whether a stored document is as its operation leaves it.
     """
+    repeats: list[SimhashError] = []
     refused: dict[str, str] = {}
     conflicts: set[str] = set()
     versions: dict[str, Any] = {}
@@ -161,7 +154,10 @@ def bulk(
             raise index_fault(result, result["status"], connection.name) or StoreUnavailable(
                 f"{connection.name} was too busy for {len(left):,} documents ({reason_of(result)}): try again later"
             )
-    return Written(refused, frozenset(conflicts), versions)
+    if repeats and is_done is not None:
+        stored = get_documents(connection, sorted(conflicts), ["simhash", "seen"])
+        versions |= {document["_id"]: version_of(document) for document in stored if is_done(document)}
+    return Written(refused, frozenset(conflicts - versions.keys()), versions)
 
 
 def _parts(operations: Mapping[str, tuple[Any, ...]]) -> list[list[str]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,19 +20,17 @@ if TYPE_CHECKING:
 
 META = "es_simhash"
 """Our key in the ``_meta`` of a mapping."""
-_NEAREST = 5
 
 
 def read_mappings(connection: Connection) -> dict[str, dict[str, Any]]:
     """Return the mapping of the index, or of each index behind an alias, by name; empty if there is none."""
-    try:
-        body = connection.send("GET", "_mapping")
-    except NotSetUp:
-        return {}
-    try:
-        mappings = {name: dict(index["mappings"]) for name, index in body.items()}
-    except (KeyError, TypeError, AttributeError) as error:
-        raise connection.wrong(error) from error
+    mappings: dict[str, dict[str, Any]] = {}
+
+    def read(body: Any) -> None:
+        mappings.update({name: dict(index["mappings"]) for name, index in body.items()})
+
+    with suppress(NotSetUp):
+        connection.send("GET", "_mapping", check=read)
     connection.is_several = len(mappings) > 1
     return mappings
 
@@ -45,20 +43,21 @@ def describe(connection: Connection) -> Description:
     """
     mappings = read_mappings(connection)
     if not mappings:
-        raise not_set_up(connection.name, _others(connection))
+        with suppress(AccessDenied):
+            connection.send("GET", "", index=False)  # the client raises if another product answers
+        raise not_set_up(connection.name, "there is no such index")
     kept = {name: kept_by(mapping, name, connection) for name, mapping in mappings.items()}
     missing = sorted(name for name, description in kept.items() if description is None)
     if missing:
         how = "to give its documents fingerprints, run `es-simhash backfill --text-field FIELD`; for new ones alone"
         raise not_set_up(connection.name, f"the index {missing[0]} has no fields of es_simhash: {how}")
-    first, *others = sorted((one for one in kept.values() if one is not None), key=lambda one: one.rule is None)
-    for other in others:  # a new index keeps no rule and no id field yet
-        rule, id_field = other.rule or first.rule, other.id_field or first.id_field
-        if replace(other, rule=rule, id_field=id_field, instance=first.instance) != first:
-            raise StoreError(
-                f"{connection.name} is an alias of indices that were set up in different ways: name one of them"
-            )
-    if others:
+    descriptions = [description for description in kept.values() if description is not None]
+    first = next(
+        (one for one in descriptions if one.rule is not None), descriptions[0]
+    )  # a new index keeps no rule yet
+    if any((other.scheme, other.keys) != (first.scheme, first.keys) for other in descriptions):
+        raise StoreError(f"{connection.name} is an alias of indices that were set up in different ways: name one")
+    if len(mappings) > 1:
         return replace(first, read_only=_several(connection, mappings))
     [mapping] = mappings.values()
     fields = frozenset(mapping.get("properties", {})) if mapping.get("dynamic") == "strict" else None
@@ -203,15 +202,3 @@ def _fields(part: str) -> dict[str, Any]:
 def _kind(field: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what must not differ in the mapping of a field."""
     return field.get("type"), field.get("index", True), field.get("doc_values", True), field.get("enabled", True)
-
-
-def _others(connection: Connection) -> str:
-    """Return which indices there are, for a message: those like a mistyped name first."""
-    try:
-        body = connection.send("GET", "_cat/indices", None, {"format": "json", "h": "index"}, index=False)
-        names = sorted(index["index"] for index in body if not index["index"].startswith("."))
-    except (AccessDenied, KeyError, TypeError):
-        return "there is no such index"
-    near = get_close_matches(connection.index, names, _NEAREST)
-    shown = [*near, *(name for name in names if name not in near)][:_NEAREST]
-    return f"there is no such index; there are {', '.join(shown)}" if shown else "there is no index"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import ConflictError
 from es_simhash.retries import Waits
-from es_simhash.store.elastic.documents import bulk, get_documents, without_own
+from es_simhash.store.elastic.documents import bulk, get_documents
 from es_simhash.store.elastic.rows import if_version, version_of
 from es_simhash.store.elastic.scan import pages
 from es_simhash.store.types import UserState
@@ -20,7 +20,6 @@ from es_simhash.store.types import UserState
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from es_simhash.errors import SimhashError
     from es_simhash.store.elastic.connection import Connection
     from es_simhash.store.types import Written
 
@@ -39,12 +38,8 @@ def write_users(connection: Connection, states: Mapping[str, UserState]) -> Writ
     A conflict after a request was repeated is no conflict if the state is as it should become. Without a repetition
     another program wrote an equal state: it has added the same items, and they are not new.
     """
-    repeats: list[SimhashError] = []
-    written = bulk(connection, {user: _operation(user, state) for user, state in states.items()}, repeats)
-    if not repeats:
-        return written
-    stored = read_users(connection, sorted(written.conflicts))
-    return without_own(written, {user: one.version for user, one in stored.items() if one == states[user]})
+    operations = {user: _operation(user, state) for user, state in states.items()}
+    return bulk(connection, operations, lambda document: _state(document) == states[document["_id"]])
 
 
 def remove_users(connection: Connection, users: Sequence[str]) -> frozenset[str]:
