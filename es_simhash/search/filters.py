@@ -82,8 +82,8 @@ def _parse(type: str, body: Any) -> Predicate:
             ids = frozenset(map(str, _list("ids", body["values"])))
             return lambda document, id: id in ids
         case "exists":
-            path = _path(body["field"])
-            return lambda document, id: any(map(_holds_something, _values(document, path)))
+            field = _name(body["field"])
+            return lambda document, id: any(map(_holds_something, field_values(document, field)))
         case "term":
             ((field, value),) = body.items()
             return _has_one(field, [value["value"] if isinstance(value, dict) else value])
@@ -92,16 +92,20 @@ def _parse(type: str, body: Any) -> Predicate:
             return _has_one(field, _list(field, values))
         case "range":
             ((field, given),) = body.items()
-            path, limits = _path(field), {name: _limit(name, limit) for name, limit in given.items()}
-            return lambda document, id: any(_within(value, limits) for value in _scalars(document, path))
+            return _has_one_within(field, {name: _limit(name, limit) for name, limit in given.items()})
         case "bool":
             return _parse_bool(body)
     raise InputError(f"filter type {type!r} needs Elasticsearch: in an ingest and in SQLite use {TYPES}")
 
 
 def _has_one(field: str, values: list[Any]) -> Predicate:
-    path, wanted = _path(field), frozenset(map(_value, values))
-    return lambda document, id: any(value in wanted for value in _scalars(document, path))
+    name, wanted = _name(field), frozenset(map(_value, values))
+    return lambda document, id: any(value in wanted for value in _scalars(document, name))
+
+
+def _has_one_within(field: str, limits: Mapping[str, Any]) -> Predicate:
+    name = _name(field)
+    return lambda document, id: any(_within(value, limits) for value in _scalars(document, name))
 
 
 def _parse_bool(body: Any) -> Predicate:
@@ -125,9 +129,9 @@ def _parse_bool(body: Any) -> Predicate:
     return matches
 
 
-def _path(field: str) -> tuple[str, ...]:
+def _name(field: str) -> str:
     # Elasticsearch calls the untokenized form of a string field "name.keyword". Here a string has no other form.
-    return tuple(field.removesuffix(".keyword").split("."))
+    return field.removesuffix(".keyword")
 
 
 def _list(name: str, values: Any) -> list[Any]:
@@ -160,19 +164,28 @@ def _within(value: Any, limits: Mapping[str, Any]) -> bool:
     )
 
 
-def _values(document: Any, path: tuple[str, ...]) -> list[Any]:
-    """Return everything that the field at ``path`` holds, except null."""
-    found = [document]
-    for name in path:
-        found = [value[name] for value in found if isinstance(value, dict) and name in value]
-        found = [each for value in found for each in (value if isinstance(value, list) else [value])]
-    return [value for value in found if value is not None]
+def field_values(value: Any, field: str) -> list[Any]:
+    """Return what a field holds, as Elasticsearch reads it.
+
+    Arrays are flat, and null is nothing. A dot leads into an object, or is part of a name.
+    """
+    if isinstance(value, list):
+        return [found for each in value for found in field_values(each, field)]
+    if not isinstance(value, dict):
+        return []
+    head, dot, rest = field.partition(".")
+    return _flat(value.get(field)) + (field_values(value.get(head), rest) if dot else [])
 
 
-def _scalars(document: Any, path: tuple[str, ...]) -> list[Any]:
-    return [value for value in _values(document, path) if not isinstance(value, dict | list)]
+def _flat(value: Any) -> list[Any]:
+    if isinstance(value, list):
+        return [found for each in value for found in _flat(each)]
+    return [] if value is None else [value]
+
+
+def _scalars(document: Any, field: str) -> list[Any]:
+    return [value for value in field_values(document, field) if not isinstance(value, dict)]
 
 
 def _holds_something(value: Any) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
-    return value is not None if inner is None else any(map(_holds_something, inner))
+    return not isinstance(value, dict) or any(map(_holds_something, _flat(list(value.values()))))

@@ -19,6 +19,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
+from es_simhash.search.filters import field_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,7 +134,7 @@ def time_of(document: Mapping[str, Any], field: str) -> int:
     :raises InputError: if the field is missing, has several values, or holds no date.
     """
     try:
-        values = _values(document, field)
+        values = field_values(document, field)
     except RecursionError as error:
         raise InputError(f"the time in field {field!r} is nested too deeply: use one value") from error
     if not values:
@@ -146,22 +147,3 @@ def time_of(document: Mapping[str, Any], field: str) -> int:
         shown = shown if len(shown) <= 100 else f"{shown[:100]}…"
         raise InputError(f"the time in field {field!r} is {shown}, which is no date: use {FORMS}")
     return time
-
-
-def _values(value: Any, field: str) -> list[Any]:
-    """Return what a field holds, as Elasticsearch reads it.
-
-    Arrays are flat, and null is nothing. A dot leads into an object, or is part of a name.
-    """
-    if isinstance(value, list):
-        return [found for each in value for found in _values(each, field)]
-    if not isinstance(value, dict):
-        return []
-    head, dot, rest = field.partition(".")
-    return _flat(value.get(field)) + (_values(value.get(head), rest) if dot else [])
-
-
-def _flat(value: Any) -> list[Any]:
-    if isinstance(value, list):
-        return [found for each in value for found in _flat(each)]
-    return [] if value is None else [value]

@@ -84,6 +84,13 @@ def matching(store: Store, filter: dict[str, Any]) -> set[str]:
     return {stored.row.id for page in store.scan(Scan(filter=filter)) for stored in page}
 
 
+def test_a_dot_leads_into_an_object_or_is_part_of_a_name() -> None:
+    for document in ({"who": {"name": "zh"}}, {"who.name": "zh"}, {"who": [{"name": [["zh"]]}]}):
+        assert matches(document, "0", {"term": {"who.name": "zh"}})
+        assert matches(document, "0", {"exists": {"field": "who.name"}})
+        assert not matches(document, "0", {"term": {"who.name": "en"}})
+
+
 @given(documents=st.lists(documents, min_size=4, max_size=4), filter=filters)
 @example(documents=[{"who": [{"name": "zh"}, {"name": "en"}]}], filter={"term": {"who.name": "en"}})
 @example(documents=[{"who": {"name": "zh"}}], filter={"term": {"who": "zh"}})

@@ -7,7 +7,6 @@ together: almost no other document fulfils the query plan.
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.fingerprinting.encoding import to_array
@@ -41,13 +40,17 @@ def search(connection: Connection, probes: Sequence[Probe], filter: Filter | Non
     """Return what may be near each Probe."""
     same, rows = _by_digest_and_keys(connection, probes, filter, heads=heads)
     left_out = [0] * len(probes)
-    by_fingerprint = [number for number, probe in enumerate(probes) if probe.fingerprint is not None]
-    by_fingerprint.sort(key=lambda number: (probes[number].distance, probes[number].times or ()))
-    for _, group in groupby(by_fingerprint, lambda number: (probes[number].distance, probes[number].times)):
-        numbers = list(group)
+    together: dict[Any, list[int]] = {}
+    for number, probe in enumerate(probes):
+        if probe.fingerprint is not None:
+            together.setdefault((probe.distance, probe.times), []).append(number)
+    for numbers in together.values():
         for start in range(0, len(numbers), TOGETHER):
             part = numbers[start : start + TOGETHER]
-            _near(connection, part, probes, filter, rows, left_out, heads=heads)
+            found, unread = _near(connection, [probes[number] for number in part], filter, heads=heads)
+            for number, near in zip(part, found, strict=True):
+                rows[number] += near
+                left_out[number] = unread
     results = []
     for number, probe in enumerate(probes):
         unique = list({row.id: row for row in rows[number]}.values())
@@ -65,32 +68,30 @@ def _by_digest_and_keys(
 
     A search for all documents near a fingerprint finds those with an equal text, too: no digest is looked for.
     """
-    by_digest = [number for number, probe in enumerate(probes) if probe.digest and (heads or probe.fingerprint is None)]
-    collapsed = [number for number in by_digest if heads and probes[number].times is None]
-    alone = sorted(set(by_digest) - set(collapsed))
-    by_keys = [number for number, probe in enumerate(probes) if probe.queries]
-    digests = sorted({probes[number].digest or "" for number in collapsed})
-    parts = [digests[start : start + PAGE] for start in range(0, len(digests), PAGE)]
-    bodies = [_body_by_digests(part, filter) for part in parts]
-    bodies += [_body_by_digest(probes[number], filter, heads=heads) for number in alone]
-    bodies += [_body_by_keys(probes[number], filter, heads=heads) for number in by_keys]
-    answers: list[list[Row]] = []
-    shared: dict[str, Row] = {}  # each Probe finds the same documents of a crowd
-    for start in range(0, len(bodies), SEARCHES):
-        answers += [
-            [shared.setdefault(row.id, row) for row in _rows(hits, connection)]
-            for hits in connection.search_many(bodies[start : start + SEARCHES])
-        ]
     same: list[list[Row]] = [[] for _ in probes]
     rows: list[list[Row]] = [[] for _ in probes]
-    first = {row.digest: row for answer in answers[: len(parts)] for row in answer}
-    for number in collapsed:
-        if (row := first.get(probes[number].digest or "")) is not None:
+    first_of_digests: list[Row] = []
+    searches: list[tuple[dict[str, Any], list[Row]]] = []
+    by_digest: dict[str, list[int]] = {}
+    for number, probe in enumerate(probes):
+        if probe.digest and heads and probe.times is None:
+            by_digest.setdefault(probe.digest, []).append(number)
+        elif probe.digest and (heads or probe.fingerprint is None):
+            searches.append((_body_by_digest(probe, filter, heads=heads), same[number]))
+        if probe.queries:
+            searches.append((_body_by_keys(probe, filter, heads=heads), rows[number]))
+    digests = sorted(by_digest)
+    parts = [digests[start : start + PAGE] for start in range(0, len(digests), PAGE)]
+    searches += [(_body_by_digests(part, filter), first_of_digests) for part in parts]
+    shared: dict[str, Row] = {}  # each Probe finds the same documents of a crowd
+    for start in range(0, len(searches), SEARCHES):
+        together = searches[start : start + SEARCHES]
+        answers = connection.search_many([body for body, _ in together])
+        for (_, found), hits in zip(together, answers, strict=True):
+            found += [shared.setdefault(row.id, row) for row in _rows(hits, connection)]
+    for row in first_of_digests:
+        for number in by_digest.get(row.digest, ()):
             same[number] = [row]
-    for number, answer in zip(alone, answers[len(parts) :], strict=False):
-        same[number] = answer
-    for number, answer in zip(by_keys, answers[len(parts) + len(alone) :], strict=True):
-        rows[number] = answer
     return same, rows
 
 
@@ -143,31 +144,27 @@ def clause_of(query: KeyQuery) -> dict[str, Any]:
 
 
 def _near(
-    connection: Connection,
-    part: Sequence[int],
-    probes: Sequence[Probe],
-    filter: Filter | None,
-    rows: list[list[Row]],
-    left_out: list[int],
-    *,
-    heads: bool,
-) -> None:
-    """Find the documents near the fingerprints of some Probes of one distance, and put them into ``rows``."""
-    first = probes[part[0]]
-    values = [probes[number].fingerprint or 0 for number in part]
-    clause = candidates_clause(sorted(set(values)), first.distance)
+    connection: Connection, probes: Sequence[Probe], filter: Filter | None, *, heads: bool
+) -> tuple[list[list[Row]], int]:
+    """Return the documents near the fingerprint of each Probe, and of how many more nothing is known, at least.
+
+    :param probes: of one distance and with equal times.
+    """
+    distance = probes[0].distance
+    values = [probe.fingerprint or 0 for probe in probes]
+    clause = candidates_clause(sorted(set(values)), distance)
     own = to_array(values, 64)
+    near: list[list[Row]] = [[] for _ in probes]
     count = 0
-    for hits in _all(connection, _query([clause, *_times(first)], filter, heads=heads)):
+    for hits in _all(connection, _query([clause, *_times(probes[0])], filter, heads=heads)):
         if count >= MOST_READ:
-            for number in part:
-                left_out[number] = 1
-            return
+            return near, 1
         read = [row for row in _rows(hits, connection) if row.fingerprint is not None]
         others = to_array([row.fingerprint or 0 for row in read], 64)
-        for one, position in zip(*near_pairs(own, others, first.distance), strict=True):
-            rows[part[one]].append(read[position])
+        for one, position in zip(*near_pairs(own, others, distance), strict=True):
+            near[one].append(read[position])
         count += len(hits)
+    return near, 0
 
 
 def members(connection: Connection, heads: Sequence[str]) -> list[Row]:
