@@ -36,11 +36,18 @@ from es_simhash.decide.run import ON_DUPLICATE, ON_UPDATE
 from es_simhash.store.address import sqlite_file
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from typing_extensions import Unpack
 
     from es_simhash import Outcome
-    from es_simhash.cli.options import StoreOptions
+    from es_simhash.cli.options import F, StoreOptions
     from es_simhash.similarity.rule import Rule
+
+
+def _word_option(name: str, words: Sequence[str], help: str) -> Callable[[F], F]:
+    """Return an option that takes one of some words. The first one is the default."""
+    return click.option(name, metavar="WORD", type=click.Choice(words), default=words[0], show_default=True, help=help)
 
 
 @click.command()
@@ -48,22 +55,8 @@ if TYPE_CHECKING:
 @id_field_option
 @text_field_option
 @rule_option
-@click.option(
-    "--on-duplicate",
-    metavar="WORD",
-    type=click.Choice(ON_DUPLICATE),
-    default="index",
-    show_default=True,
-    help="A new duplicate: index, skip or fail.",
-)
-@click.option(
-    "--on-update",
-    metavar="WORD",
-    type=click.Choice(ON_UPDATE),
-    default="write",
-    show_default=True,
-    help="A copy of the text stored under its id: write, or keep the stored one.",
-)
+@_word_option("--on-duplicate", ON_DUPLICATE, "A new duplicate: index, skip or fail.")
+@_word_option("--on-update", ON_UPDATE, "A copy of the text stored under its id: write, or keep the stored one.")
 @filter_option("Only documents that match can be originals.")
 @dead_letter_option
 @click.option("--resume", metavar="FILE", help="Record the progress here; the same command goes on.")

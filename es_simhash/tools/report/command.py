@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from contextlib import closing
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
     from es_simhash.cli.options import StoreOptions
     from es_simhash.tools.report.page import Language
 
-_COLUMNS = ("group", "members", "id", "exact", "title")
-_BATCH = 200
-"""Members whose titles are fetched together."""
+_COLUMNS = ("group", "members", "id", "exact", "similarity", "title")
 _FORMULA = tuple("=+-@＝＋－＠")
 """A spreadsheet takes a cell that begins with one of these for a formula."""
 
@@ -62,8 +61,9 @@ def report(
     numbers keep apart. It needs no network and runs no script. It holds texts of your documents: only you can read the
     file.
 
-    --json prints a line for each group in place of the page, {"group", "members", "exact", "title", "ids"}. In CSV, a
-    cell that a spreadsheet would take for a formula gets an apostrophe in front.
+    --json prints a line for each group in place of the page, {"group", "members", "exact", "title", "copies"}; a copy
+    is {"id", "exact", "similarity", "title"}. In CSV, a cell that a spreadsheet would take for a formula gets an
+    apostrophe in front.
 
     \b
     es-simhash report --store http://localhost:9200/news --title-field title
@@ -99,29 +99,17 @@ def report(
 
 def _print_json(review: Review, most: int | None) -> None:
     for group in review.groups.largest(most):
-        source = review.sources([group.head]).get(group.head, {})
-        ids = [group.head, *(member.id for member in review.groups.members(group))]
-        print_json(
-            {
-                "group": group.head,
-                "members": group.members,
-                "exact": group.exact,
-                "title": review.title(source),
-                "ids": ids,
-            }
-        )
+        head, *copies = map(asdict, review.members(group))
+        about = {"group": group.head, "members": group.members, "exact": group.exact, "title": head["title"]}
+        print_json({**about, "copies": copies})
 
 
 def _print_csv(review: Review, most: int | None) -> None:
     print_utf8("\ufeff" + _csv_line(_COLUMNS))  # by this mark spreadsheets know that it is UTF-8
     for group in review.groups.largest(most):
-        members = [(group.head, False), *((member.id, member.exact) for member in review.groups.members(group))]
-        for start in range(0, len(members), _BATCH):
-            batch = members[start : start + _BATCH]
-            sources = review.sources(id for id, _ in batch)
-            for id, exact in batch:
-                title = review.title(sources.get(id, {}))
-                print_utf8(_csv_line((_cell(group.head), group.members, _cell(id), exact, _cell(title))))
+        for each in review.members(group):
+            cells = (_cell(group.head), group.members, _cell(each.id), each.exact, each.similarity, _cell(each.title))
+            print_utf8(_csv_line(cells))
 
 
 def _csv_line(cells: Iterable[Any]) -> str:

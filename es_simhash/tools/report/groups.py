@@ -5,11 +5,12 @@ All rows are read once. SQLite holds them in a temporary file, which it deletes:
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from es_simhash.temporary import temporary_database, temporary_file
+from es_simhash import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -68,26 +69,37 @@ class Groups:
     """
 
     def __init__(self, rows: Iterable[Row], progress: Callable[[int], object] = lambda count: None) -> None:
-        rows = iter(rows)
-        with temporary_file("groups"):
-            self._database = temporary_database()
-            self._database.execute("CREATE TABLE member (id TEXT, head TEXT, digest TEXT, written INTEGER)")
-            read = 0
-            while batch := [(row.id, row.group, row.digest, row.written) for row in islice(rows, _BATCH)]:
-                self._database.executemany("INSERT INTO member VALUES (?, ?, ?, ?)", batch)
-                read += len(batch)
-                progress(read)
-            self._database.executescript(
-                """
-                CREATE INDEX of_head ON member (head, digest, written, id);
-                CREATE TABLE found AS
-                SELECT head, count(*) AS members, (SELECT digest FROM member AS own WHERE own.id = own.head
-                    AND own.head = member.head) AS digest, 0 AS exact
-                FROM member GROUP BY head HAVING count(*) > 1;
-                UPDATE found SET exact = (SELECT count(*) FROM member
-                    WHERE member.head = found.head AND member.digest = found.digest) - 1 WHERE digest IS NOT NULL;
-                """
-            )
+        self._database = sqlite3.connect("", isolation_level=None)  # a temporary file
+        try:
+            self._fill(iter(rows), progress)
+        except sqlite3.Error as error:
+            advice = "make room for temporary files, or name another folder in the variable TMPDIR"
+            raise StoreError(f"cannot write the temporary file of the groups ({error}): {advice}") from error
+
+    def _fill(self, rows: Iterator[Row], progress: Callable[[int], object]) -> None:
+        self._database.executescript(
+            """
+            PRAGMA journal_mode = OFF;
+            PRAGMA synchronous = OFF;
+            CREATE TABLE member (id TEXT, head TEXT, digest TEXT, written INTEGER);
+            """
+        )
+        read = 0
+        while batch := [(row.id, row.group, row.digest, row.written) for row in islice(rows, _BATCH)]:
+            self._database.executemany("INSERT INTO member VALUES (?, ?, ?, ?)", batch)
+            read += len(batch)
+            progress(read)
+        self._database.executescript(
+            """
+            CREATE INDEX of_head ON member (head, digest, written, id);
+            CREATE TABLE found AS
+            SELECT head, count(*) AS members, (SELECT digest FROM member AS own WHERE own.id = own.head
+                AND own.head = member.head) AS digest, 0 AS exact
+            FROM member GROUP BY head HAVING count(*) > 1;
+            UPDATE found SET exact = (SELECT count(*) FROM member
+                WHERE member.head = found.head AND member.digest = found.digest) - 1 WHERE digest IS NOT NULL;
+            """
+        )
 
     def totals(self) -> Totals:
         """Return the numbers of all documents."""

@@ -35,7 +35,7 @@ BESIDE = 5
 PAIRS = 20
 """Pairs with other numbers that are shown."""
 _BATCH = 50
-"""Random documents whose texts are fetched together."""
+"""Documents whose texts are fetched together."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,20 @@ class ShownGroup:
 
 
 @dataclass(frozen=True)
+class ListedMember:
+    """A document of a group, as programs and spreadsheets read it.
+
+    :param exact: it is an exact duplicate of the head.
+    :param similarity: to the head; None for the head itself, or if texts do not decide.
+    """
+
+    id: str
+    exact: bool
+    similarity: float | None
+    title: str
+
+
+@dataclass(frozen=True)
 class ShownPair:
     """Two documents with similar texts, which are no duplicates because they contradict each other."""
 
@@ -133,6 +147,24 @@ class Review:
             title = shown(self.text(source), self.fingerprinter.scheme)
         line = " ".join(title[: 4 * TITLE].split())
         return line if len(line) <= TITLE else line[:TITLE] + "…"
+
+    def members(self, group: Group) -> Iterator[ListedMember]:
+        """Yield the head of a group, then all its other members."""
+        head = self.sources([group.head]).get(group.head, {})
+        text = self.text(head)
+        yield ListedMember(group.head, False, None, self.title(head))
+        members = self.groups.members(group)
+        for start in range(0, len(members), _BATCH):
+            batch = members[start : start + _BATCH]
+            sources = self.sources(member.id for member in batch)
+            for member in batch:
+                source = sources.get(member.id, {})
+                similarity = 1.0 if member.exact else self._similarity(text, self.text(source))
+                yield ListedMember(member.id, member.exact, similarity, self.title(source))
+
+    def _similarity(self, a: str, b: str) -> float | None:
+        """Return the similarity of two texts; None if one was removed, or if texts do not decide."""
+        return compare(a, b, self.fingerprinter, rule=self.rule).similarity if a and b else None
 
     def shown_groups(self, most: int) -> Iterator[ShownGroup]:
         """Yield the largest groups with the texts of some members."""

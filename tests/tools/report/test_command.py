@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_simhash import Documents
+from es_simhash import Documents, compare
 from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash
 
 if TYPE_CHECKING:
@@ -44,12 +44,14 @@ def test_the_page_is_for_its_owner_alone_and_the_counts_are_printed(folder: Path
 
 def test_json_lines_have_the_groups_the_largest_first(folder: Path) -> None:
     first, second = es_simhash("report --json --title-field title", cwd=folder).json
-    assert first == {"group": "=1", "members": 3, "exact": 1, "title": "=cmd()", "ids": ["=1", "b", "c"]}
-    assert (second["group"], second["ids"], second["exact"]) == ("d", ["d", "e"], 1)
+    near = {"id": "b", "exact": False, "similarity": compare(STORM, STORM_NEAR).similarity, "title": "b"}
+    copies = [near, {"id": "c", "exact": True, "similarity": 1.0, "title": STORM.replace("，", ",")[:80] + "…"}]
+    assert first == {"group": "=1", "members": 3, "exact": 1, "title": "=cmd()", "copies": copies}
+    assert (second["group"], [copy["id"] for copy in second["copies"]], second["exact"]) == ("d", ["e"], 1)
     assert second["title"] == HARVEST[:80] + "…"
     assert len(es_simhash("report --json --groups 1", cwd=folder).json) == 1
     [only] = es_simhash("report --json --filter", '{"term": {"lang": "zh"}}', cwd=folder).json
-    assert only["ids"] == ["=1", "b"]
+    assert (only["group"], [copy["id"] for copy in only["copies"]]) == ("=1", ["b"])
     assert not (folder / "report.html").exists()
 
 
@@ -57,12 +59,12 @@ def test_csv_has_a_row_for_each_member_and_no_formulas(folder: Path) -> None:
     done = es_simhash("report --csv --title-field title", cwd=folder)
     assert done.out.startswith("\ufeff")
     rows = list(csv.DictReader(io.StringIO(done.out[1:])))
-    assert [(row["group"], row["members"], row["id"], row["exact"]) for row in rows] == [
-        ("'=1", "3", "'=1", "False"),
-        ("'=1", "3", "b", "False"),
-        ("'=1", "3", "c", "True"),
-        ("d", "2", "d", "False"),
-        ("d", "2", "e", "True"),
+    assert [(row["group"], row["members"], row["id"], row["exact"], row["similarity"][:4]) for row in rows] == [
+        ("'=1", "3", "'=1", "False", ""),
+        ("'=1", "3", "b", "False", "0.98"),
+        ("'=1", "3", "c", "True", "1.0"),
+        ("d", "2", "d", "False", ""),
+        ("d", "2", "e", "True", "1.0"),
     ]
     assert rows[0]["title"] == "'=cmd()"
 
