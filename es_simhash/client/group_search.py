@@ -13,7 +13,7 @@ from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
-from es_simhash.store.elastic.errors import check_complete, error_of
+from es_simhash.store.elastic.errors import check_answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -152,7 +152,5 @@ def _responses(answer: Any) -> list[Any]:
     """Return the responses of the two searches."""
     responses: list[Any] = answer["responses"]
     for each in responses:
-        if "error" in each:
-            raise error_of(each, each.get("status", 500), "the search")
-        check_complete(each, "the search")
+        check_answer(each, "the search")
     return responses

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from es_simhash.errors import SimhashError, StoreError, StoreUnavailable, StoreUnreachable, one_line
 from es_simhash.retries import Waits, check_not_cancelled, end_after
-from es_simhash.store.elastic.errors import check_complete, error_of
+from es_simhash.store.elastic.errors import check_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -167,14 +167,12 @@ class Connection:
 
     def _check_hits(self, answer: Any) -> None:
         """Check the response to one search: every shard has answered."""
-        self.check(answer)
+        check_answer(answer, self.name)
         answer["hits"]["hits"]
 
     def check(self, answer: Any) -> None:
-        """Check a response, or a part of the response to several requests: it is no error, and it is complete."""
-        if "error" in answer:
-            raise error_of(answer, answer.get("status", 500), self.name)
-        check_complete(answer, self.name)
+        """Check a response: it is no error, and it is complete."""
+        check_answer(answer, self.name)
 
     def wrong(self, what: object) -> StoreError:
         """Return the error for a response that has another form than the server promises."""

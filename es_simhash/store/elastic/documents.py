@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import StoreUnavailable, TooLarge
 from es_simhash.retries import Waits
-from es_simhash.store.elastic.errors import index_fault, passes, reason_of
+from es_simhash.store.elastic.errors import check_answer, index_fault, passes, reason_of
 from es_simhash.store.elastic.rows import if_version, operation, row_of_document, version_of
 from es_simhash.store.types import Stored, Written
 
@@ -42,7 +42,7 @@ def get_documents(connection: Connection, ids: Sequence[str], fields: Sequence[s
 
     def check(answer: Any) -> None:
         for document in answer["docs"]:
-            connection.check(document)
+            check_answer(document, connection.name)
 
     selection = {} if fields is None else {"_source_includes": ",".join(fields)}
     answer = connection.send("POST", "_mget", {"ids": list(ids)}, selection, check=check)

@@ -164,8 +164,6 @@ def index_fault(body: Any, status: int, name: str) -> SimhashError | None:
         )
     if "index_closed_exception" in types:
         return StoreError(f"{name}: the index is closed ({why}): open it (POST {index}/_open), then repeat")
-    if "routing_missing_exception" in types:
-        return StoreError(f"{name}: the index requires routing, which es_simhash does not give: use another index")
     if "security_exception" in types and status == 403:
         return AccessDenied(
             f"{name} does not permit this to your user ({why}): add the privilege; docs/operation.md lists those of "
@@ -178,11 +176,13 @@ def index_fault(body: Any, status: int, name: str) -> SimhashError | None:
     return None
 
 
-def check_complete(body: Mapping[str, Any], name: str) -> None:
-    """Check that a search or a refresh reached all shards, and its end.
+def check_answer(body: Mapping[str, Any], name: str) -> None:
+    """Check a response, or a part of the response to several requests: it is no error, and it has all shards.
 
-    :raises StoreError: if not. ``retryable`` says whether to try again.
+    :raises SimhashError: if not. ``retryable`` says whether to try again.
     """
+    if "error" in body:
+        raise error_of(body, body.get("status", 500), name)
     if body.get("timed_out"):
         raise StoreUnavailable(f"{name}: the search timed out before it was complete: try again, or narrow the filter")
     shards = body.get("_shards", {})

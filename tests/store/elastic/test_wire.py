@@ -140,7 +140,6 @@ def test_a_server_that_stays_busy_is_an_error_at_the_deadline(wire: Wire) -> Non
         (403, "security_exception", AccessDenied, "add the privilege"),
         (403, "cluster_block_exception", StoreError, "remove the block"),
         (400, "index_closed_exception", StoreError, "_open"),
-        (400, "routing_missing_exception", StoreError, "requires routing"),
         (404, "index_not_found_exception", NotSetUp, "init"),
         (400, "parsing_exception", InputError, "check the filter"),
         (400, "unknown_exception", StoreError, "refused with HTTP 400"),
