@@ -10,6 +10,8 @@ import sys
 def main() -> None:
     """Run the command. Ctrl-C ends it with one line, also while its modules load."""
     _open_closed_streams()
+    # A worker process that is ended while it starts leaves a lock, which loky removes at the end, and warns of.
+    os.environ.setdefault("PYTHONWARNINGS", "ignore::UserWarning:loky.backend.resource_tracker")
     try:
         from es_simhash.cli import main as run  # the modules of a command take half a second
     except KeyboardInterrupt:
