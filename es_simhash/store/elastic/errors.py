@@ -130,8 +130,6 @@ def error_of(body: Any, status: int, name: str, credentials: str = "the credenti
         return AccessDenied(f"{name} does not take these credentials: check {credentials}")
     if (fault := index_fault(body, status, name)) is not None:
         return fault
-    if status == 403:
-        return AccessDenied(f"{name} does not permit this to your user: {why}")
     if types & LOST:
         return PointLost(f"{name}: a search that was under way is lost ({why}): repeat the call")
     if passes(body, status):
@@ -164,7 +162,7 @@ def index_fault(body: Any, status: int, name: str) -> SimhashError | None:
         )
     if "index_closed_exception" in types:
         return StoreError(f"{name}: the index is closed ({why}): open it (POST {index}/_open), then repeat")
-    if "security_exception" in types and status == 403:
+    if status == 403:
         return AccessDenied(
             f"{name} does not permit this to your user ({why}): add the privilege; docs/operation.md lists those of "
             "each command"

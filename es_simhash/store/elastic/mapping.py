@@ -52,9 +52,8 @@ def describe(connection: Connection) -> Description:
         how = "to give its documents fingerprints, run `es-simhash backfill --text-field FIELD`; for new ones alone"
         raise not_set_up(connection.name, f"the index {missing[0]} has no fields of es_simhash: {how}")
     descriptions = [description for description in kept.values() if description is not None]
-    first = next(
-        (one for one in descriptions if one.rule is not None), descriptions[0]
-    )  # a new index keeps no rule yet
+    with_rule = [description for description in descriptions if description.rule is not None]
+    first = (with_rule or descriptions)[0]  # a new index keeps no rule yet
     if any((other.scheme, other.keys) != (first.scheme, first.keys) for other in descriptions):
         raise StoreError(f"{connection.name} is an alias of indices that were set up in different ways: name one")
     if len(mappings) > 1:
