@@ -24,8 +24,6 @@ SOME_NOT_DONE = 3
 STOPPED_AT_DUPLICATE = 4
 """``--on-duplicate fail`` found a duplicate."""
 INTERRUPTED = 130
-_OTHER_NAMES = {"--similarity": "--confirm", "--threshold": "--confirm", "--timeout": "--deadline"}
-"""Options that people try, and the option of this meaning."""
 
 
 def exit_unless_all_done(not_done: int, total: int) -> None:
@@ -68,10 +66,6 @@ def _run(command: click.Command, name: str) -> int:
     except click.ClickException as error:
         if not isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # whose message is the help
             vars(error)["message"] = printable(error.message)  # it may quote an argument
-        if isinstance(error, click.NoSuchOption) and error.ctx is not None:
-            named = _OTHER_NAMES.get(error.option_name)
-            if any(named in parameter.opts for parameter in error.ctx.command.params):
-                vars(error)["possibilities"] = [named]
         error.show()
         return error.exit_code
     except SimhashError as error:

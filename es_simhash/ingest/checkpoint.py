@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from es_simhash.store.protocol import Store
 
 FORMAT = "es-simhash checkpoint 2"
-_NAMES = ("format", "run", "lines", "mark")
 
 
 class Checkpoint:
@@ -89,11 +88,11 @@ class Checkpoint:
 
     def _write(self) -> None:
         """Replace the file, so that it is whole whenever the program or the machine stops."""
-        values = (FORMAT, self._run, self._lines, self._mark)
+        about = {"format": FORMAT, "run": self._run, "lines": self._lines, "mark": self._mark}
         new = f"{self._path}.new"
         try:
             with open(new, "w", encoding="utf-8", opener=open_for_owner) as file:
-                json.dump(dict(zip(_NAMES, values, strict=True)), file, ensure_ascii=False, indent=1)
+                json.dump(about, file, ensure_ascii=False, indent=1)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(new, self._path)
@@ -111,19 +110,8 @@ def _read(path: str) -> dict[str, Any] | None:
             about = json.load(file)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise InputError(f"the checkpoint {path!r} cannot be read ({error.strerror}): name another file") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{path!r} is not the checkpoint of an ingest, or is damaged ({one_line(error)}): name another file"
-        ) from error
-    if not _is_checkpoint(about):
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"the checkpoint {path!r} cannot be read ({one_line(error)}): name another file") from error
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise InputError(f"{path!r} is not the checkpoint of an ingest by this release: name another file")
-    return dict(about)
-
-
-def _is_checkpoint(about: Any) -> bool:
-    if not isinstance(about, dict) or set(about) != set(_NAMES) or about["format"] != FORMAT:
-        return False
-    lines, is_whole = about["lines"], isinstance(about["run"], dict) and isinstance(about["mark"], str)
-    return is_whole and type(lines) is int and lines >= 0
+    return about

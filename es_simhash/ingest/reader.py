@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import is_dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -120,7 +119,7 @@ class Reader:
         """
         document = line.document
         if not isinstance(document, dict):
-            raise InputError(f"a document must be a JSON object, this is {kind_of(document)}{_fix(document)}")
+            raise InputError(f"a document must be a JSON object or a mapping, this is {kind_of(document)}")
         field = self._field(document)
         id = self._id(document, field, line.id)
         text = text_of(document, self._text_fields)
@@ -183,19 +182,6 @@ class Reader:
                 "leave large fields out"
             )
         return source
-
-
-def _fix(document: Any) -> str:
-    """Return how to make a dict of an object of the caller's; empty for a value of JSON."""
-    if isinstance(document, str | int | float | list | None):
-        return ""
-    if is_dataclass(document):
-        return ": pass dataclasses.asdict(document)"
-    if hasattr(document, "model_dump"):
-        return ": pass document.model_dump()"
-    if hasattr(document, "__attrs_attrs__"):
-        return ": pass attrs.asdict(document)"
-    return ": pass a dict or another mapping"
 
 
 def rejected(id: str | None, place: str, problem: str, document: Any) -> Outcome:

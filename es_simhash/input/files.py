@@ -125,9 +125,7 @@ def _array_items(stream: IO[bytes], name: str, encoding: str) -> Iterator[Line]:
     except json.JSONDecodeError as error:
         where = f"{error.msg.removesuffix(' at')} in line {error.lineno}, at character {error.colno}"
         raise InputError(f"cannot read {name}: not JSON: {where}: correct it, or check if it is truncated") from error
-    except RecursionError as error:
-        raise InputError(f"cannot read {name}: nested too deeply: flatten it") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"cannot read {name}: invalid JSON: {error}") from error
     if not isinstance(items, list):
         raise InputError(f"{name} is no JSON array: leave the format out, or name it (format jsonl)")

@@ -130,9 +130,6 @@ def test_a_group_of_commands_alone_shows_its_help(group: str, tmp_path: Path) ->
         ("seen unsen", "Did you mean unseen?"),
         ("ingest --on-duplicates skip", "--on-duplicate"),
         ("similar --fitler {}", "--filter"),
-        ("dedupe --similarity 0.9", "--confirm"),
-        ("init --threshold 0.9", "--confirm"),
-        ("similar --timeout 2", "--deadline"),
     ],
 )
 def test_for_a_mistyped_word_the_nearest_one_is_named(tmp_path: Path, words: str, nearest: str) -> None:
