@@ -112,6 +112,13 @@ def _read(path: str) -> dict[str, Any] | None:
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"the checkpoint {path!r} cannot be read ({one_line(error)}): name another file") from error
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
+    if not _is_checkpoint(about):
         raise InputError(f"{path!r} is not the checkpoint of an ingest by this release: name another file")
-    return about
+    return dict(about)
+
+
+def _is_checkpoint(about: Any) -> bool:
+    if not isinstance(about, dict) or about.get("format") != FORMAT or not isinstance(about.get("run"), dict):
+        return False
+    lines = about.get("lines")
+    return type(lines) is int and lines >= 0 and isinstance(about.get("mark"), str)

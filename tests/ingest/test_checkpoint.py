@@ -116,6 +116,16 @@ def test_a_file_that_is_no_checkpoint_stays_as_it_is(path: Path, damage: str) ->
     assert path.read_text() == damage
 
 
+def test_a_damaged_value_is_an_error(path: Path) -> None:
+    documents = new()
+    ingest(documents, path)
+    said = json.loads(path.read_text())
+    for name in said:
+        path.write_text(json.dumps({**said, name: -1}))
+        with pytest.raises(InputError, match="name another file"):
+            ingest(documents, path)
+
+
 def test_a_folder_that_is_missing_ends_the_run_before_anything_is_stored(tmp_path: Path) -> None:
     documents = new()
     with pytest.raises(InputError, match=r"cannot be written .*: name another file in a folder that exists"):
