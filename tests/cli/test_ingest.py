@@ -108,7 +108,7 @@ def test_quiet_prints_the_counts_and_what_was_rejected(tmp_path: Path) -> None:
     assert " of a" not in done.out
     [counts] = es_simhash("ingest --quiet --json", cwd=tmp_path, stdin=line("a") + line("b")).json
     assert (counts["total"], counts["unchanged"]) == (2, 2)
-    assert done.err == "rejected: stdin:3: a document must be a JSON object, this is a number\n"
+    assert done.err == "rejected: stdin:3: a document must be a JSON object or a mapping, this is a number\n"
 
 
 def test_verbose_logs_the_store_and_each_batch(tmp_path: Path) -> None:

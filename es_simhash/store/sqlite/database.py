@@ -9,6 +9,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from es_simhash.errors import InputError, SimhashError, StoreError, StoreUnavailable, one_line
 from es_simhash.files import create_for_owner
@@ -113,17 +114,22 @@ class Database:
         folder = Path(self.path).parent
         if not folder.is_dir():
             raise InputError(f"there is no folder {str(folder)!r} for the store {self.name}: make it first")
-        create_for_owner(self.path)
-        seconds = min(self._busy, _LONGEST)
-        connection = sqlite3.connect(self.path, timeout=seconds, isolation_level=None, check_same_thread=False)
+        immutable = _cannot_change(self.path)
+        if not immutable:
+            create_for_owner(self.path)
+        address = f"file:{quote(self.path)}{'?immutable=1' if immutable else ''}"
+        connection = sqlite3.connect(
+            address, timeout=min(self._busy, _LONGEST), isolation_level=None, check_same_thread=False, uri=True
+        )
         try:
             with _transaction(connection, write=False):
                 ours = self._is_ours(connection)
-            if not ours:
+            if not ours and not immutable:
                 with _transaction(connection, write=True):
                     if not self._is_ours(connection):  # another process may have been faster
                         connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            _use_write_ahead_log(connection, self._busy)
+            if not immutable:
+                _use_write_ahead_log(connection, self._busy)
             connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
             add_functions(connection)
@@ -191,6 +197,17 @@ def identity(path: str) -> Identity | None:
     except FileNotFoundError:
         return None
     return status.st_dev, status.st_ino
+
+
+def _cannot_change(path: str) -> bool:
+    """Return whether a file is in a folder that this program may not write, and no other program has it open to write.
+
+    SQLite opens a file with a write-ahead log only if it can make files beside it. Such a file is opened as one that
+    never changes: then it can be read.
+    """
+    effective = os.access in os.supports_effective_ids
+    may_write = os.access(Path(path).parent, os.W_OK, effective_ids=effective)
+    return os.path.exists(path) and not may_write and not os.path.exists(f"{path}-wal")
 
 
 @contextmanager

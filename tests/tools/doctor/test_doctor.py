@@ -73,7 +73,7 @@ def not_ours(client: Elasticsearch, index: str) -> None:
 
 # What is broken: how it is made, the line that finds it, and what the line says.
 BROKEN: dict[str, tuple[Callable[[Elasticsearch, str], None], str, str, str]] = {
-    "mistyped name": (mistyped, "set-up", "problem", "there is no such index; there are"),
+    "mistyped name": (mistyped, "set-up", "problem", "there is no such index"),
     "not set up": (without_fields, "set-up", "problem", "has no fields of es_simhash"),
     "no _source": (with_mapping(_source={"enabled": False}), "_source", "problem", "keep whole documents"),
     "partial _source": (with_mapping(_source={"excludes": ["a"]}), "_source", "problem", "keep whole documents"),
