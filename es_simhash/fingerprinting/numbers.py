@@ -27,8 +27,13 @@ CHINESE = f"{CHINESE_DIGITS}{''.join(_UNITS)}廿卅"
 """The characters of Chinese numerals."""
 RAISED = "\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2079\u2080-\u2089\u2150-\u215f\u2189"
 """Superscripts, subscripts and fractions, as a class of a regular expression."""
-_NUMERALS = "one two three four five six seven eight nine ten eleven twelve"
+_NUMERALS = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty"
+)
+_TENS = "thirty forty fifty sixty seventy eighty ninety"
 WORDS = {word: str(value) for value, word in enumerate(_NUMERALS.split(), start=1)}
+WORDS |= {word: str(value) for value, word in zip(range(30, 100, 10), _TENS.split(), strict=True)}
 """English numerals."""
 
 _THOUSANDS = re.compile(r"\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?")

@@ -182,7 +182,7 @@ def _exclude(one: Token, other: Token) -> bool:
 
 _SIZED = re.compile("[a-z]|x+[sml]")
 _ENDING = re.compile("(?<=[a-z]{3})(?:e?[sd]|ing|e)$")
-_WITHOUT = re.compile("^(?:un|dis|de|non)(?=.{3})")
+_WITHOUT = re.compile("^(?:un|dis|de|non|i[lmnr])(?=.{3})")
 
 
 @cache

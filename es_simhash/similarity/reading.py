@@ -1,8 +1,9 @@
 """The tokens of a text that are aligned with those of another one (``differences.py``).
 
 A token is a number (``fingerprinting/numbers.py`` reads them), a sign, a word, or a character of a script without
-spaces. Counters (阅读 10234), clocks with seconds and times of an update (更新时间 10:31) change by themselves. They
-are left out in texts of ``LONG_ENOUGH`` word characters, and numbers of articles (第12条) in longer ones.
+spaces. Counters (阅读 10234), clocks with seconds, times of an update (更新时间 10:31, 5 hours ago) and numbers of
+references ([12]) change by themselves. They are left out in texts of ``LONG_ENOUGH`` word characters, and numbers of
+articles (第12条) in longer ones.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ _SPELLINGS = [spelling for terms in OPPOSITES for term in terms for spelling in 
 _LONG = [spelling for spelling in _SPELLINGS if len(spelling) > 1 and spelling[0] > "\u3040"]
 """Terms of several characters, in a script without spaces."""
 
-_COUNTED = "阅读|浏览|点击|评论|点赞|转发|分享|收藏|播放|访问|围观|人气|热度|views|reads|comments|likes"
+_COUNTED = (
+    "阅读|浏览|点击|评论|点赞|转发|分享|收藏|播放|访问|围观|下载|回复|人气|热度"
+    "|views|reads|comments|likes|shares|downloads|replies"
+)
 _MEASURES = "个本部页篇章遍年月日天分小秒项种位名人户家套份万千百余多元%‰"
 _SIZE = r"[0-9]+(?:[.,][0-9]+)*[万亿kw]?\+?"
 _DAY = "[0-9]{4}[-/.年][0-9]{1,2}[-/.月][0-9]{1,2}日?"
@@ -46,6 +50,8 @@ _CHANGES = re.compile(
     rf"|(?<![0-9]){_SIZE} ?(?:次|人)?(?:{_COUNTED})(?![a-z])(?:量|数)?"
     rf"|(?:更新|发布|刷新)(?:时间|日期|于)?[ :]*(?:{_DAY} ?)?[0-9]{{1,2}}:[0-9]{{2}}(?![0-9:])"
     r"|[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
+    r"|(?<![0-9])[0-9]+ ?(?:(?:秒钟?|分钟|个?小时)前|(?:second|minute|min|hour)s? ago)"
+    r"|(?<=[,.;:!?。\u3400-\u9fff])\[[0-9]+\]"
 )
 _PUNCTUATION = re.compile(r"[^\w\s]")
 _REFERENCE = re.compile(f"第(?:[0-9]+|[{CHINESE}]+)(?=[条款项章节])")
