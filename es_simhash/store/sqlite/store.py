@@ -95,10 +95,13 @@ class SqliteStore:
             return documents.read(connection, ids, fields)
 
     def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
-        """Return what may be near each Probe."""
-        if any(probe.queries for probe in probes):
-            self.refresh()
+        """Return what may be near each Probe. A search by keys enters those that wait before."""
+        by_keys = any(probe.queries for probe in probes)
         with self._database.transaction(write=False) as connection:
+            if not (by_keys and keys.are_waiting(connection)):
+                return search(connection, probes, filter, heads=heads)
+        with self._database.transaction(write=True) as connection:
+            keys.enter_waiting(connection)
             return search(connection, probes, filter, heads=heads)
 
     def members(self, heads: Sequence[str]) -> list[Row]:
@@ -117,7 +120,7 @@ class SqliteStore:
             return documents.count(connection, filter, missing)
 
     def refresh(self) -> None:
-        """Enter the keys that wait. A search by keys does it, too."""
+        """Enter the keys that wait, so that a search by keys need not."""
         with self._database.transaction(write=False) as connection:
             are_waiting = keys.are_waiting(connection)
         if are_waiting:
