@@ -8,9 +8,9 @@ import sys
 
 
 def main() -> None:
-    """Run the command. Ctrl-C ends it with one line, also while its modules load."""
+    """Run the command. Ctrl-C ends it with one line, also while the modules of the command load."""
     _open_closed_streams()
-    # A worker process that is ended while it starts leaves a lock, which loky removes at the end, and warns of.
+    # If a worker process is killed while it starts, loky removes its lock at the end, and prints a warning.
     os.environ.setdefault("PYTHONWARNINGS", "ignore::UserWarning:loky.backend.resource_tracker")
     try:
         from es_simhash.cli import main as run  # the modules of a command take half a second

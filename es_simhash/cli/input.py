@@ -174,8 +174,8 @@ def checked_start(lines: Iterator[Line], check: Check, name: str, fields: Sequen
     :param name: of the file.
     :param fields: each of them must be in one of the lines that can be used.
     :raises InputError: if none of the first 100 can be used, or of all lines if there are more than 10. Or of fewer,
-        if they are as large as the largest line. If none has one of the fields, likewise; of fewer lines this is a
-        warning.
+        if they are as large as the largest line. Likewise if none of them has one of the fields; with 10 lines or fewer
+        that is a warning.
     """
     held: list[Line] = []
     problem: str | None = None

@@ -82,7 +82,7 @@ class Decider:
     """Decides for the documents of one store by one rule. One object serves all threads of a program.
 
     The lock is held while documents are decided, with the reading of texts that were not read ahead; not while the
-    store is searched or written. Who writes, or decides stored documents, has a turn.
+    store is searched or written. A call that writes waits for its turn (``turns``).
     """
 
     def __init__(self, store: Store, rule: ResolvedRule) -> None:
@@ -222,8 +222,8 @@ class Decider:
     def again(self, heads: Sequence[str], filter: Filter | None) -> dict[str, Choice]:
         """Decide again what is linked to documents that changed or are gone. Only what differs is written.
 
-        One that another program changes meanwhile is read and decided once more, at most five times. The caller goes
-        alone.
+        One that another program changes meanwhile is read and decided once more, at most five times. The caller holds
+        ``turns.alone()``.
 
         :returns: what was chosen for each document whose link changed.
         """
@@ -261,7 +261,9 @@ class Decider:
         return [stored for stored in read if stored.row.digest]
 
     def decide_stored(self, documents: Sequence[Stored], filter: Filter | None) -> Decided:
-        """Decide stored documents, in the order given, and write the links that differ. The caller goes alone.
+        """Decide stored documents, in the order given, and write the links that differ.
+
+        The caller holds ``turns.alone()``, unless nobody else uses this object.
 
         :param documents: with their text fields, where texts decide.
         :raises StoreError: if the store refuses a link.
@@ -322,7 +324,7 @@ class Decider:
             wait_for(self.lock, lambda: all(state.settled for state in states))
 
     def lost_heads(self, heads: Collection[str]) -> set[str]:
-        """Return which heads are none any more: what is linked to them must be decided again.
+        """Return the heads that are no heads any more. What is linked to them must be decided again.
 
         One may have been refused. Another program may have removed it, or made it a copy.
 

@@ -102,7 +102,9 @@ def remove_matching(
 def _remove(
     decider: Decider, ids: Sequence[str], stored: Mapping[str, Stored], save: Save | None, filter: Filter | None
 ) -> set[str]:
-    """Remove documents as they were read. One that another program changes meanwhile stays. The caller goes alone.
+    """Remove documents as they were read. One that another program changes meanwhile stays.
+
+    The caller holds ``turns.alone()``.
 
     :param ids: of the documents, and of those that are gone: a call that broke off may have left links to them.
     """

@@ -389,7 +389,7 @@ class Run:
     ) -> list[Document]:
         """Write documents. Return those that must be looked up again.
 
-        :param heads: gets the ids of those that others are linked to, and that are not what these were decided for.
+        :param heads: gets the ids of heads that have changed or are gone. What is linked to them is decided again.
         """
         own = {decision.document.id for decision in decisions if decision.entry is not None}
         lost = self._decider.lost_heads(set(_heads(decisions).values()) - own)

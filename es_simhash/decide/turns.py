@@ -1,7 +1,8 @@
-"""Whose turn it is to write: calls that add new documents go together, one that changes stored documents goes alone.
+"""Whose turn is it? Calls that write documents go together. One that removes documents, or decides what was linked to
+changed or removed ones again, goes alone.
 
-So nothing moves while a call decides again what was linked to a document that it changes or removes, and new documents
-do not wait for each other. Calls go in the order in which they came.
+So nothing changes while a call decides stored documents again, and calls that only write do not wait for each other.
+Calls go in the order in which they came.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Turns:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Go beside other calls that add new documents."""
+        """Go beside other calls that write documents."""
         with self._lock:
             self._wait_in_queue(lambda: not self._alone)
             self._together += 1
@@ -45,7 +46,7 @@ class Turns:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Go when all others are done, and let nobody else go until the end."""
+        """Wait until all other turns have ended, and let no other one begin before this one ends."""
         with self._lock:
             self._wait_in_queue(lambda: not self._alone and not self._together)
             self._alone = True

@@ -202,8 +202,9 @@ def rotate(
     total = SeenReport({}, {})
 
     def done() -> str:
+        rotated = count_of(len(total.results), "user")
         return (
-            f"{count_of(len(total.results), 'user')} rotated so far: rotate again, with --before 1h for the others only"
+            f"{rotated} rotated so far: rotate again, with before=timedelta(hours=1) (--before 1h) to leave these out"
         )
 
     with saying_what_is_done(done):

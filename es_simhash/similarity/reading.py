@@ -86,7 +86,7 @@ _TOKEN = re.compile(
 _ALONE = re.compile(f"[{_SINGLE}]{{3}}")
 _TO_ALONE = re.compile(rf".*(?={_ALONE.pattern})", re.DOTALL)
 _OF_THOUSAND = tuple("瓦克米伏赫卡帕焦")
-"""Units of which people count thousands."""
+"""Units that are written with 千 before them: 千瓦, 千克."""
 _PLAIN = frozenset({"term", "word", "symbol", "other"})
 _ANY_NUMBER = re.compile(rf"\d+(?:[.,]\d+)*|[{CHINESE}]+")
 
@@ -182,7 +182,7 @@ def _token(kind: str, written: str) -> Token:
 def _number_tokens(match: re.Match[str]) -> list[Token]:
     written, is_date = match[0], match["day"] is not None or match["after"] is not None
     if match.string[match.end() :].startswith(_OF_THOUSAND):
-        written = written.removesuffix("千")  # it counts, and people read it with the unit: 千瓦
+        written = written.removesuffix("千")  # its value counts, but people read it as a part of the unit
     if match["digits"]:
         values = arabic_values(*match.group("sign", "digits", "raised", "sizes", "percent"))
         kind = "d" if is_date or len(values) == 3 else "n"
