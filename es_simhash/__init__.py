@@ -18,7 +18,6 @@ from es_simhash.decide.similar import Match
 from es_simhash.errors import (
     AccessDenied,
     ConflictError,
-    DuplicateFound,
     FilterFormatError,
     InputError,
     NotSetUp,
@@ -52,7 +51,6 @@ __all__ = [
     "DocumentFrequencies",
     "Documents",
     "Duplicate",
-    "DuplicateFound",
     "DuplicateRule",
     "FilterFormatError",
     "Fingerprint",

@@ -55,10 +55,6 @@ class SchemeMismatch(SimhashError):
     """The store has another Scheme, or another configuration of seen items, than this program."""
 
 
-class DuplicateFound(SimhashError):
-    """An ingest with ``on_duplicate="fail"`` found a duplicate."""
-
-
 # --- errors of the store -------------------------------------------------------------------------------------------
 
 

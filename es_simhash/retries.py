@@ -31,7 +31,6 @@ class Call:
     def __init__(self) -> None:
         self.waited = 0.0
         self._cancelled = threading.Event()
-        self._parts: list[Call] = []
 
     @property
     def cancelled(self) -> bool:
@@ -39,18 +38,8 @@ class Call:
         return self._cancelled.is_set()
 
     def cancel(self) -> None:
-        """End the waits of the call and of its parts. Their threads send no further request."""
+        """End the waits of the call. Its thread sends no further request."""
         self._cancelled.set()
-        for part in tuple(self._parts):
-            part.cancel()
-
-    def part(self) -> Call:
-        """Return a call for a thread that works for this one. It may also be cancelled by itself."""
-        part = Call()
-        self._parts.append(part)
-        if self.cancelled:
-            part.cancel()
-        return part
 
     def do(self, work: Callable[[], T]) -> T:
         """Do some work as a part of this call.
@@ -66,11 +55,6 @@ class Call:
 
 
 _running: ContextVar[Call | None] = ContextVar("es_simhash_call", default=None)
-
-
-def running_call() -> Call | None:
-    """Return the call that this code belongs to; None in a plain sync program."""
-    return _running.get()
 
 
 def check_not_cancelled() -> None:

@@ -16,7 +16,7 @@ from es_simhash.retries import check_not_cancelled
 from es_simhash.store.memory_store import MemoryStore
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
     from pathlib import Path
 
 SENTENCES = ["市气象台今晨发布暴雨橙色预警信号", "城区部分路段已经出现积水", "交警提醒市民提前规划路线", "多趟列车晚点"]
@@ -57,25 +57,15 @@ class Slow(MemoryStore):
         return super().search(*arguments, **options)
 
 
-async def every(results: AsyncIterator[Any]) -> list[Any]:
-    return [each async for each in results]
-
-
-def test_every_method_of_documents_returns_what_the_sync_one_returns(
-    new_address: Callable[[], str], tmp_path: Path
-) -> None:
+def test_every_method_of_documents_returns_what_the_sync_one_returns(new_address: Callable[[], str]) -> None:
     rule = DuplicateRule("fingerprint", text_field="text")
-
-    def rows(exported: Any) -> Any:
-        return sorted((row.id, row.group, row.duplicate_of, text) for row, text in exported)
 
     def sync() -> list[Any]:
         with Documents(new_address()) as documents:
             return [
                 documents.setup(rule, id_field="id"),
-                list(documents.ingest(GIVEN)),
                 documents.add({"id": "x", "text": TEXT}, refresh=True),
-                documents.add_many([{"id": "y", "text": TEXT}], refresh=True),
+                documents.add_many(GIVEN, refresh=True),
                 documents.info().rule,
                 documents.similar(TEXT),
                 documents.similar_many([TEXT, "短"]),
@@ -83,21 +73,15 @@ def test_every_method_of_documents_returns_what_the_sync_one_returns(
                 documents.near_query(TEXT).clause,
                 documents.fetch(["x"], fields="*"),
                 documents.fetch(["x"])["x"].fingerprint,
-                documents.group().groups,
-                sorted(each.id for each in documents.duplicates()),
-                documents.remove_duplicates(list(documents.duplicates()), save=str(tmp_path / "sync")),
                 documents.remove(["x", "none"]),
-                sorted(outcome.id or "" for outcome in documents.backfill(again=True)),
-                rows(documents.export(text=True)),
             ]
 
     async def asynchronous() -> list[Any]:
         async with AsyncDocuments(new_address()) as documents:
             return [
                 await documents.setup(rule, id_field="id"),
-                await every(documents.ingest(GIVEN)),
                 await documents.add({"id": "x", "text": TEXT}, refresh=True),
-                await documents.add_many([{"id": "y", "text": TEXT}], refresh=True),
+                await documents.add_many(GIVEN, refresh=True),
                 (await documents.info()).rule,
                 await documents.similar(TEXT),
                 await documents.similar_many([TEXT, "短"]),
@@ -105,12 +89,7 @@ def test_every_method_of_documents_returns_what_the_sync_one_returns(
                 (await documents.near_query(TEXT)).clause,
                 await documents.fetch(["x"], fields="*"),
                 (await documents.fetch(["x"]))["x"].fingerprint,
-                (await documents.group()).groups,
-                sorted([each.id async for each in documents.duplicates()]),
-                await documents.remove_duplicates(await every(documents.duplicates()), save=str(tmp_path / "async")),
                 await documents.remove(["x", "none"]),
-                sorted([outcome.id or "" async for outcome in documents.backfill(again=True)]),
-                rows(await every(documents.export(text=True))),
             ]
 
     assert asyncio.run(asynchronous()) == sync()
@@ -157,15 +136,13 @@ def test_every_method_of_seen_items_returns_what_the_sync_one_returns(new_addres
     assert asyncio.run(asynchronous()) == sync()
 
 
-@pytest.mark.parametrize("verb", ["similar", "ingest"])
-def test_a_cancelled_call_returns_at_once_and_sends_nothing_further(verb: str) -> None:
+def test_a_cancelled_call_returns_at_once_and_sends_nothing_further() -> None:
     store = Slow()
     Documents(store).setup()
 
     async def main() -> tuple[float, int]:
         documents = AsyncDocuments(store)
-        work = documents.similar(TEXT) if verb == "similar" else every(documents.ingest(GIVEN))
-        task = asyncio.ensure_future(work)
+        task = asyncio.ensure_future(documents.similar(TEXT))
         await asyncio.to_thread(store.began.wait)
         calls, began = store.calls, time.monotonic()
         task.cancel()
@@ -178,42 +155,6 @@ def test_a_cancelled_call_returns_at_once_and_sends_nothing_further(verb: str) -
     seconds, more = asyncio.run(main())
     assert seconds < 0.2
     assert more == 0
-
-
-def test_an_ingest_that_is_left_ends_its_thread_and_one_that_waits_for_its_input_can_be_cancelled() -> None:
-    async def silent() -> AsyncIterator[dict[str, Any]]:
-        for document in GIVEN:
-            yield document
-        await asyncio.sleep(1_000)
-
-    async def main() -> None:
-        documents = AsyncDocuments("memory://")
-        left = documents.ingest(GIVEN)
-        await anext(left)
-        await left.aclose()
-        task = asyncio.ensure_future(every(documents.ingest(silent())))
-        await asyncio.sleep(0.3)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        await asyncio.wait_for(documents.close(), 5)
-
-    asyncio.run(main())
-
-
-def test_what_was_decided_before_an_error_of_the_input_comes_first() -> None:
-    async def broken() -> AsyncIterator[dict[str, Any]]:
-        yield GIVEN[0]
-        raise OSError("the file has a bad block")
-
-    async def main() -> None:
-        async with AsyncDocuments("memory://") as documents:
-            outcomes = documents.ingest(broken())
-            assert (await anext(outcomes)).outcome == "new"
-            with pytest.raises(OSError, match="bad block"):
-                await anext(outcomes)
-
-    asyncio.run(main())
 
 
 def test_context_variables_of_the_caller_reach_the_thread() -> None:
@@ -229,7 +170,7 @@ def test_context_variables_of_the_caller_reach_the_thread() -> None:
         async with AsyncDocuments(Asked()) as documents:
             name.set("ann")
             await documents.setup()
-            await every(documents.ingest(GIVEN))
+            await documents.add_many(GIVEN)
 
     asyncio.run(main())
     assert set(found) == {"ann"}
@@ -242,7 +183,7 @@ def test_a_hundred_calls_at_once_are_answered_and_one_of_ten_equal_adds_is_new(n
             added = await asyncio.gather(
                 *(documents.add({"id": str(n), "text": f"{TEXT}{n // 10}号楼"}) for n in range(100))
             )
-            await every(documents.ingest([]))  # search finds what was added
+            await documents.add({"id": "last", "text": "短"}, refresh=True)
             found = await asyncio.gather(*(documents.similar(f"{TEXT}{n // 10}号楼") for n in range(100)))
             return [sum(match.exact for match in each) for each in found], [each.outcome for each in added]
 
@@ -285,7 +226,7 @@ def test_other_tasks_go_on_while_a_call_computes() -> None:
         task = asyncio.create_task(tick())
         text = "，".join(f"第{n}条新闻" for n in range(200))
         async with AsyncDocuments("memory://") as documents:
-            await every(documents.ingest([{"id": n, "text": f"{text}{n}"} for n in range(300)]))
+            await documents.add_many([{"id": n, "text": f"{text}{n}"} for n in range(300)])
         task.cancel()
         return ticks
 

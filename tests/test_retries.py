@@ -17,7 +17,6 @@ from es_simhash.retries import (
     end_after,
     limited,
     pause,
-    running_call,
 )
 
 if TYPE_CHECKING:
@@ -111,13 +110,6 @@ def test_the_requests_of_a_call_have_one_end_and_its_wait_for_a_thread_is_a_part
     assert left(30) == pytest.approx(30, abs=0.05)
 
 
-def test_code_belongs_to_the_call_that_does_it() -> None:
-    outer, inner = Call(), Call()
-    assert running_call() is None
-    assert outer.do(lambda: (running_call(), inner.do(running_call), running_call())) == (outer, inner, outer)
-    assert running_call() is None
-
-
 def test_a_wait_ends_when_its_call_is_cancelled() -> None:
     call = Call()
     ended: list[float] = []
@@ -135,14 +127,9 @@ def test_a_wait_ends_when_its_call_is_cancelled() -> None:
     assert len(ended) == 1
 
 
-def test_a_cancelled_call_does_nothing_more_and_neither_does_a_part_of_it() -> None:
-    call = Call()
-    before, alone = call.part(), call.part()
-    alone.cancel()
-    assert not call.cancelled
+def test_a_cancelled_call_does_nothing_more() -> None:
+    call, done = Call(), list[int]()
     call.cancel()
-    done: list[int] = []
-    for each in (call, before, alone, call.part()):
-        with pytest.raises(Cancelled):
-            each.do(lambda: done.append(1))
+    with pytest.raises(Cancelled):
+        call.do(lambda: done.append(1))
     assert done == []

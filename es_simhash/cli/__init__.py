@@ -42,7 +42,6 @@ Exit codes:
 1    stopped by an error; or all documents were rejected, failed or not found
 2    the command line is wrong
 3    done, but some documents were rejected, failed or not found
-4    stopped at a duplicate (--on-duplicate fail)
 130  interrupted (Ctrl-C)
 143  terminated (SIGTERM)"""
 

@@ -21,8 +21,6 @@ STOPPED_BY_ERROR = 1
 """An error stopped the command, or everything in the input was rejected or failed."""
 SOME_NOT_DONE = 3
 """The command reached the end of its input, but some of the input was rejected or failed, or was not found."""
-STOPPED_AT_DUPLICATE = 4
-"""``--on-duplicate fail`` found a duplicate."""
 INTERRUPTED = 130
 
 

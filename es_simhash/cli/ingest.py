@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import ExitStack, closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash import DuplicateFound, InputError
+from es_simhash import InputError
 from es_simhash.cli.dead_letters import DeadLetters
-from es_simhash.cli.exits import STOPPED_AT_DUPLICATE, exit_unless_all_done
+from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.input import Input, check_different_files, check_fields, input_paths
 from es_simhash.cli.interrupt import Interruptible
 from es_simhash.cli.options import (
@@ -30,7 +29,6 @@ from es_simhash.cli.options import (
     workers_option,
 )
 from es_simhash.cli.outcomes import OutcomePrinter, print_outcomes
-from es_simhash.cli.output import echo
 from es_simhash.cli.stored import StoredInput, is_store
 from es_simhash.decide.run import ON_DUPLICATE, ON_UPDATE
 from es_simhash.store.address import sqlite_file
@@ -55,7 +53,7 @@ def _word_option(name: str, words: Sequence[str], help: str) -> Callable[[F], F]
 @id_field_option
 @text_field_option
 @rule_option
-@_word_option("--on-duplicate", ON_DUPLICATE, "A new duplicate: index, skip or fail.")
+@_word_option("--on-duplicate", ON_DUPLICATE, "A new duplicate: index or skip.")
 @_word_option("--on-update", ON_UPDATE, "A copy of the text stored under its id: write, or keep the stored one.")
 @filter_option("Only documents that match can be originals.")
 @dead_letter_option
@@ -103,7 +101,6 @@ def ingest(
         source = Input(input_paths(files), format, encoding)
     named = {"--store": sqlite_file(store["store"]), "--resume": resume, "--dead-letter": dead_letter}
     check_different_files(named, source.paths)
-    stopped: DuplicateFound | None = None
     with ExitStack() as stack:
         documents = stack.enter_context(open_documents(**store))  # before any file is created
         letters = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter)))
@@ -131,15 +128,10 @@ def ingest(
         printer = OutcomePrinter(documents.name, as_json, progress, quiet=quiet)
         try:
             print_outcomes(outcomes, printer, note)
-        except DuplicateFound as error:
-            stopped = error
         except InputError:
             # After a signal the input may end before the line that an earlier run had reached. That is no error.
             if not interruptible.signal:
                 raise
-    if stopped is not None:
-        echo(f"es-simhash: {stopped}", err=True)
-        sys.exit(STOPPED_AT_DUPLICATE)
     interruptible.exit_if_interrupted()
     if not printer.counts.total and resume is None:
         raise InputError(f"no documents in {source.names}: give one JSON object per line")

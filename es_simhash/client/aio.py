@@ -1,8 +1,8 @@
 """AsyncDocuments and AsyncSeenItems: the sync classes, run in a pool of threads, for programs with an event loop.
 
-A method is awaited, or iterated by ``async for``. A thread runs the sync method, with the context variables of the
-caller. If the awaiting task is cancelled, it ends at once, and the thread sends no further request. A write whose
-request is under way may still be done.
+A method is awaited. A thread runs the sync method, with the context variables of the caller. If the awaiting task is
+cancelled, it ends at once, and the thread sends no further request. A write whose request is under way may still be
+done.
 
 The time for which a call waits for a thread is a part of its deadline. A call that no thread begins within a half of it
 is refused, so that the calls that are begun have the other half for their requests.
@@ -12,22 +12,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from contextvars import copy_context
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
 
-from es_simhash.client.documents import Documents, never
+from es_simhash.client.documents import Documents
 from es_simhash.client.seen import ROUNDS, SeenItems
 from es_simhash.errors import InputError, StoreUnavailable
 from es_simhash.retries import DEADLINE, Call, check_not_cancelled
 from es_simhash.seen.changes import SEEN_DEADLINE
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
     from datetime import datetime, timedelta
 
     from elasticsearch import Elasticsearch
@@ -40,10 +38,8 @@ if TYPE_CHECKING:
     from es_simhash.client.near_query import NearQuery
     from es_simhash.client.seen import ByUser
     from es_simhash.client.store_info import StoreInfo
-    from es_simhash.decide.group import GroupReport, Progress
     from es_simhash.decide.outcome import Outcome
-    from es_simhash.decide.remove import Duplicate
-    from es_simhash.decide.run import OnDuplicate, OnUpdate
+    from es_simhash.decide.run import OnDuplicate
     from es_simhash.decide.similar import Matches
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.fingerprinting.scheme import Scheme
@@ -61,8 +57,6 @@ Client = TypeVar("Client", Documents, SeenItems)
 
 THREADS = 32
 """Calls of one object that run at the same time, if the caller does not say."""
-TAKEN = 500
-"""Results that a thread takes at once. It is the size of a batch."""
 LOOK = 0.1
 """Seconds after which a thread that waits for the caller's code looks whether its call was cancelled."""
 
@@ -138,46 +132,9 @@ class _InThreads(Generic[Client]):
         finally:
             timer.cancel()
 
-    async def _iterate(self, results: Generator[T, None, None], *, waits: bool = False) -> AsyncGenerator[T, None]:
-        """Yield the results of a method with many of them. A thread takes some at a time.
-
-        :param waits: the thread waits for code of the caller.
-        """
-        call = Call()
-        pool = self._waiting_pool if waits else self._pool
-        taking: Future[tuple[list[T], Exception | None]] | None = None
-        try:
-            while True:
-                taking = _start(pool, call, partial(_take, results))
-                taken, error = await asyncio.wrap_future(taking)
-                for result in taken:
-                    yield result
-                if error is not None:
-                    raise error
-                if not taken:
-                    return
-        except asyncio.CancelledError:
-            call.cancel()
-            if taking is not None:
-                taking.add_done_callback(lambda _: results.close())  # in the thread, when it has ended
-            raise
-        except GeneratorExit:
-            await asyncio.wrap_future(_start(pool, call, results.close))
-            raise
-
 
 def _start(pool: ThreadPoolExecutor, call: Call, work: Callable[[], T]) -> Future[T]:
     return pool.submit(copy_context().run, call.do, work)
-
-
-def _take(results: Iterator[T]) -> tuple[list[T], Exception | None]:
-    """Return the next results, and the error that came after them."""
-    taken: list[T] = []
-    try:
-        taken.extend(islice(results, TAKEN))
-    except Exception as error:
-        return taken, error
-    return taken, None
 
 
 def _awaited(function: Callable[..., Awaitable[T]], loop: asyncio.AbstractEventLoop) -> Callable[..., T]:
@@ -195,26 +152,12 @@ def _awaited(function: Callable[..., Awaitable[T]], loop: asyncio.AbstractEventL
     return call
 
 
-def _in_thread(documents: Iterable[Any] | AsyncIterable[Any]) -> Iterable[Any]:
-    """Return documents for a thread. The event loop runs an async iterator."""
-    if isinstance(documents, Iterable) or not isinstance(documents, AsyncIterable):
-        return documents
-    iterator = aiter(documents)
-
-    async def following() -> Any:
-        return await anext(iterator, _END)
-
-    return iter(_awaited(following, asyncio.get_running_loop()), _END)
-
-
-_END = object()
-
-
 class AsyncDocuments(_InThreads[Documents]):
-    """:class:`~es_simhash.Documents` for async programs: the same methods, awaited, or iterated by ``async for``.
+    """:class:`~es_simhash.Documents` for async services: the methods that a service calls, awaited.
 
     The parameters and the results are those of Documents. The store has a sync client: for searches by an async client
-    of your own there are :func:`es_simhash.near_query` and :func:`es_simhash.group_search`.
+    of your own there are :func:`es_simhash.near_query` and :func:`es_simhash.group_search`. What runs for long, such as
+    ``ingest`` or ``group``, a program starts with a Documents in a thread of its own (:func:`asyncio.to_thread`).
 
     :param threads: the most calls that run at the same time. Further calls wait.
     """
@@ -294,49 +237,6 @@ class AsyncDocuments(_InThreads[Documents]):
             rule=rule,
         )
 
-    def ingest(
-        self,
-        documents: Iterable[Any] | AsyncIterable[Any],
-        *,
-        id_field: str | None = None,
-        on_duplicate: OnDuplicate = "index",
-        on_update: OnUpdate = "write",
-        filter: Mapping[str, Any] | None = None,
-        workers: int = 0,
-        checkpoint: str | None = None,
-        rule: str | DuplicateRule | None = None,
-    ) -> AsyncGenerator[Outcome, None]:
-        """:meth:`es_simhash.Documents.ingest`. A thread reads the documents, unless they are an async iterable."""
-        return self._iterate(
-            self._client.ingest(
-                _in_thread(documents),
-                id_field=id_field,
-                on_duplicate=on_duplicate,
-                on_update=on_update,
-                filter=filter,
-                workers=workers,
-                checkpoint=checkpoint,
-                rule=rule,
-            ),
-            waits=isinstance(documents, AsyncIterable),
-        )
-
-    def backfill(
-        self,
-        *,
-        id_field: str | None = None,
-        filter: Mapping[str, Any] | None = None,
-        again: bool = False,
-        workers: int = 0,
-        stop: Callable[[], bool] = never,
-        rule: str | DuplicateRule | None = None,
-    ) -> AsyncGenerator[Outcome, None]:
-        """:meth:`es_simhash.Documents.backfill`. A thread calls ``stop``."""
-        outcomes = self._client.backfill(
-            id_field=id_field, filter=filter, again=again, workers=workers, stop=stop, rule=rule
-        )
-        return self._iterate(outcomes)
-
     async def remove(
         self,
         ids: Iterable[str | int] | None = None,
@@ -351,34 +251,6 @@ class AsyncDocuments(_InThreads[Documents]):
         return await self._run(
             self._client.remove, ids, matching=matching, everything=everything, save=save, filter=filter, rule=rule
         )
-
-    async def group(
-        self,
-        *,
-        filter: Mapping[str, Any] | None = None,
-        since: datetime | timedelta | None = None,
-        progress: Progress | None = None,
-        rule: str | DuplicateRule | None = None,
-    ) -> GroupReport:
-        """:meth:`es_simhash.Documents.group`. A thread calls ``progress``."""
-        return await self._run(self._client.group, filter=filter, since=since, progress=progress, rule=rule)
-
-    def duplicates(
-        self, *, filter: Mapping[str, Any] | None = None, rule: str | DuplicateRule | None = None
-    ) -> AsyncGenerator[Duplicate, None]:
-        """:meth:`es_simhash.Documents.duplicates`."""
-        return self._iterate(self._client.duplicates(filter=filter, rule=rule))
-
-    async def remove_duplicates(
-        self,
-        duplicates: Iterable[Duplicate],
-        *,
-        save: str | None = None,
-        filter: Mapping[str, Any] | None = None,
-        rule: str | DuplicateRule | None = None,
-    ) -> int:
-        """:meth:`es_simhash.Documents.remove_duplicates`."""
-        return await self._run(self._client.remove_duplicates, duplicates, save=save, filter=filter, rule=rule)
 
     async def similar(
         self,
@@ -426,24 +298,6 @@ class AsyncDocuments(_InThreads[Documents]):
         if fields is None:
             return await self._run(self._client.fetch, ids)
         return await self._run(self._client.fetch, ids, fields=fields)
-
-    @overload
-    def export(
-        self, *, filter: Mapping[str, Any] | None = None, text: Literal[False] = False
-    ) -> AsyncGenerator[Row, None]: ...
-
-    @overload
-    def export(
-        self, *, filter: Mapping[str, Any] | None = None, text: Literal[True]
-    ) -> AsyncGenerator[tuple[Row, str | None], None]: ...
-
-    def export(
-        self, *, filter: Mapping[str, Any] | None = None, text: bool = False
-    ) -> AsyncGenerator[Row, None] | AsyncGenerator[tuple[Row, str | None], None]:
-        """:meth:`es_simhash.Documents.export`."""
-        if text:
-            return self._iterate(self._client.export(filter=filter, text=True))
-        return self._iterate(self._client.export(filter=filter))
 
 
 class AsyncSeenItems(_InThreads[SeenItems]):

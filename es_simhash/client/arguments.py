@@ -116,6 +116,15 @@ def checked_moment(moment: object, name: str) -> int | None:
     raise InputError(f"{name} is {moment!r}: use a datetime, or a timedelta such as timedelta(hours=2)")
 
 
+def check_workers(workers: object) -> None:
+    """Check a number of processes.
+
+    :raises InputError: if it is no whole number from 0.
+    """
+    if type(workers) is not int or workers < 0:
+        raise InputError(f"workers is {workers!r}: use a whole number from 0")
+
+
 def check_filter(filter: object, name: str = "filter") -> None:
     """Check that a filter is a dict that can be sent to a store. The store checks its meaning.
 

@@ -11,6 +11,7 @@ from es_simhash.client.arguments import (
     check_filter,
     check_ingest_filter,
     check_optional_filter,
+    check_workers,
     checked_deadline,
     checked_fields,
     checked_ids,
@@ -32,12 +33,12 @@ from es_simhash.decide.remove import (
     remove_duplicates,
     remove_matching,
 )
-from es_simhash.decide.run import ON_DUPLICATE, Options, Run
+from es_simhash.decide.run import Options, Run
 from es_simhash.decide.similar import similar, similar_to_fingerprint, similar_to_stored
-from es_simhash.errors import DuplicateFound, InputError, StoreError, count_of, saying_what_is_done, unfinished
+from es_simhash.errors import InputError, StoreError, count_of, saying_what_is_done, unfinished
 from es_simhash.ingest.batches import Source, line_of, parts_by_id
 from es_simhash.ingest.reader import Reader
-from es_simhash.ingest.run import RunOptions, backfill, ingest
+from es_simhash.ingest.run import backfill, ingest
 from es_simhash.retries import DEADLINE, end_after, limited, pause
 from es_simhash.similarity.rule import DuplicateRule, rule_of
 from es_simhash.similarity.text_fields import text_or_none
@@ -207,7 +208,6 @@ class Documents:
         :param rule: this, ``id_field``, ``on_duplicate`` and ``filter`` as for :meth:`ingest`.
         :returns: its Outcome. A document that cannot be used is ``rejected``, one that the store refuses has
             ``failed``, both with the reason.
-        :raises DuplicateFound: under ``fail``, if it is a duplicate. It is not stored.
         :raises NotSetUp: if the index has no fingerprint fields.
         :raises StoreError: if the store fails for longer than the deadline. Add the document again then.
         """
@@ -221,7 +221,7 @@ class Documents:
         documents: Iterable[Any],
         *,
         id_field: str | None = None,
-        on_duplicate: Literal["index", "skip"] = "index",
+        on_duplicate: OnDuplicate = "index",
         filter: Mapping[str, Any] | None = None,
         refresh: RefreshOption = False,
         rule: str | DuplicateRule | None = None,
@@ -234,8 +234,6 @@ class Documents:
         :param documents: dicts or other mappings with an id and a text, or Lines.
         :raises StoreError: if the store fails for longer than the deadline. The message says how many are stored.
         """
-        if on_duplicate not in ("index", "skip"):
-            raise InputError(f"on_duplicate is {on_duplicate!r}: use 'index' or 'skip', or add(), which takes 'fail'")
         source = Source(documents)
         add = self._adder(rule, id_field, on_duplicate, filter, refresh)
         outcomes: list[Outcome] = []
@@ -275,7 +273,7 @@ class Documents:
         :param id_field: name of the field with the id. A dot leads into an object. By default the one that the store
             keeps, or ``id``.
         :param on_duplicate: what to do with a new document that is a duplicate: ``index`` it, linked to its original,
-            ``skip`` it, or ``fail``.
+            or ``skip`` it.
         :param on_update: what to do with another text for a stored id: ``write`` it, or ``keep`` the stored document,
             with all its fields, if the text is a copy of its text by the rule: a page whose counter or clock changed.
             That costs no write. The outcome is ``kept``.
@@ -291,22 +289,25 @@ class Documents:
             fields: :meth:`setup` changes them. A method that only reads takes another one.
         :returns: an Outcome for each document, in their order. A document that cannot be used is ``rejected`` with the
             reason. A document that the store refuses has ``failed``. Both carry the document, and stop nothing.
-        :raises DuplicateFound: under ``fail``, after the outcome of the duplicate.
         :raises NotSetUp: if the index has no fingerprint fields.
         :raises SchemeMismatch: if the store was set up with another Scheme.
         :raises StoreError: if the store fails for longer than the deadline. The message says how many documents were
             read and have no outcome. With a ``checkpoint`` the next call decides them.
         """
         self._reader.checked(rule)
-        options = RunOptions(
-            on_duplicate=on_duplicate, on_update=on_update, filter=filter, workers=workers, checkpoint=checkpoint
-        )
+        options = Options(on_duplicate, on_update, filter)
         check_ingest_filter(filter)
-        source = Source(documents)
-        return _items(self._ingest(source, options, rule, id_field))
+        check_workers(workers)
+        return _items(self._ingest(Source(documents), options, workers, checkpoint, rule, id_field))
 
     def _ingest(
-        self, source: Source, options: RunOptions, rule: str | DuplicateRule | None, id_field: str | None
+        self,
+        source: Source,
+        options: Options,
+        workers: int,
+        checkpoint: str | None,
+        rule: str | DuplicateRule | None,
+        id_field: str | None,
     ) -> Iterator[Sequence[Outcome]]:
         resolved, field = self._reader.for_writing(rule, id_field)
         check = RunCheck(self._reader, self.name)
@@ -318,7 +319,7 @@ class Documents:
                 self._reader.keep(resolved.chosen, field.name)
 
         decider.forget(now=True)
-        yield from ingest(decider, source, field, options, check_batch)
+        yield from ingest(decider, source, field, options, workers, checkpoint, check_batch)
 
     def _decider_of(self, rule: ResolvedRule) -> Decider:
         """Return the one Decider for a rule: what it has decided, all calls of this object know."""
@@ -354,8 +355,8 @@ class Documents:
         :raises NotSetUp: if there is no such index.
         """
         self._reader.checked(rule)
-        RunOptions(filter=filter, workers=workers)
         check_optional_filter(filter)
+        check_workers(workers)
         return _items(self._backfill(filter, again, workers, stop, rule, id_field))
 
     def _backfill(
@@ -678,14 +679,12 @@ class Documents:
     ) -> Callable[[Sequence[Line]], list[Outcome]]:
         """Return a function that adds documents in order, and returns their outcomes. Arguments are checked."""
         check_ingest_filter(filter)
-        if on_duplicate not in ON_DUPLICATE:
-            raise InputError(f"on_duplicate is {on_duplicate!r}: use one of {', '.join(ON_DUPLICATE)}")
+        options = Options(on_duplicate, filter=filter)
         if refresh is not False and refresh is not True and refresh != "wait_for":
             raise InputError(f"refresh is {refresh!r}: use False, True or 'wait_for'")
         resolved, field = self._reader.for_writing(rule, id_field)
         decider = self._decider_of(resolved)
         reader = Reader(resolved, field)
-        options = Options("index" if on_duplicate == "index" else "skip", filter=filter)
 
         def add(lines: Sequence[Line]) -> list[Outcome]:
             outcomes: list[Outcome] = []
@@ -697,12 +696,6 @@ class Documents:
                 taken = {outcome.id: outcome for outcome in run.take(run.look_up(documents))}
                 outcomes += [taken[item.id] if isinstance(item, Document) else item for item in part]
             self._show([outcome.id for outcome in outcomes if outcome.stored and outcome.id is not None], refresh)
-            for outcome in outcomes if on_duplicate == "fail" else ():
-                if outcome.duplicate_of is not None and not outcome.stored:
-                    raise DuplicateFound(
-                        f"{outcome.id!r} is a duplicate of {outcome.duplicate_of!r}: it is not stored (on_duplicate is "
-                        "'fail')"
-                    )
             return outcomes
 
         return add

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from es_simhash.decide.choose import Asker, choose
 from es_simhash.decide.decider import ATTEMPTS
 from es_simhash.decide.outcome import Outcome, failed
-from es_simhash.errors import DuplicateFound
+from es_simhash.errors import InputError
 from es_simhash.free_memory import free_memory
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.store.types import Entry, Hits, Row, Written
@@ -34,8 +34,8 @@ SHARE = 20
 CHANGED = f"other programs changed it or its original each of the {ATTEMPTS} times that it was decided: ingest it again"
 MOVED = "another program changed or removed it meanwhile: run the backfill again"
 
-OnDuplicate = Literal["index", "skip", "fail"]
-ON_DUPLICATE: tuple[OnDuplicate, ...] = ("index", "skip", "fail")
+OnDuplicate = Literal["index", "skip"]
+ON_DUPLICATE: tuple[OnDuplicate, ...] = ("index", "skip")
 OnUpdate = Literal["write", "keep"]
 ON_UPDATE: tuple[OnUpdate, ...] = ("write", "keep")
 
@@ -44,16 +44,23 @@ ON_UPDATE: tuple[OnUpdate, ...] = ("write", "keep")
 class Options:
     """How documents are taken.
 
-    :param on_duplicate: what to do with a *new* document that is a duplicate: ``index`` (write it, linked to its head),
-        ``skip`` (do not write it) or ``fail`` (end before it).
+    :param on_duplicate: what to do with a *new* document that is a duplicate: ``index`` (write it, linked to its head)
+        or ``skip`` (do not write it).
     :param on_update: what to do with another text for a stored id: ``write`` it, or ``keep`` the stored document if the
         text is a copy of its text.
     :param filter: only documents that match it become heads of others.
+    :raises InputError: for a value that is not allowed.
     """
 
     on_duplicate: OnDuplicate = "index"
     on_update: OnUpdate = "write"
     filter: Filter | None = None
+
+    def __post_init__(self) -> None:
+        if self.on_duplicate not in ON_DUPLICATE:
+            raise InputError(f"on_duplicate is {self.on_duplicate!r}: use one of {', '.join(ON_DUPLICATE)}")
+        if self.on_update not in ON_UPDATE:
+            raise InputError(f"on_update is {self.on_update!r}: use one of {', '.join(ON_UPDATE)}")
 
 
 @value
@@ -97,13 +104,11 @@ class Run:
 
     :param is_load: very many documents may come. Then all documents of the store are held in memory, while they fit
         into a quarter of the free memory.
-    :ivar stopped: why it ends, if ``on_duplicate`` is ``fail`` and a duplicate came.
     """
 
     def __init__(self, decider: Decider, options: Options, *, is_load: bool = False) -> None:
         self._decider, self._options = decider, options
         self._store, self._rule, self._pending = decider.store, decider.rule, decider.pending
-        self.stopped: DuplicateFound | None = None
         self._may_hold_all = is_load and not self._store.in_memory and options.filter is None
         self._room = (free_memory() or 0) // (4 * self._rule.bytes_of_row) if self._may_hold_all else 0
         self._stored: int | None = None
@@ -182,8 +187,7 @@ class Run:
     def take(self, looked: LookedUp) -> list[Outcome]:
         """Decide and write a batch that was looked up, and return an Outcome for each document, in their order.
 
-        After a duplicate under ``fail`` the rest of the batch is left out, and ``stopped`` holds the error. A document
-        of a backfill that another program changes meanwhile is an Outcome ``failed``.
+        A document of a backfill that another program changes meanwhile is an Outcome ``failed``.
         """
         outcomes: dict[str, Outcome] = {}
         attempts: Counter[str] = Counter()
@@ -196,7 +200,7 @@ class Run:
         if self._may_hold_all:
             self._hold_all_if_it_pays()
         self._decider.forget()
-        return [outcomes[document.id] for document in documents if document.id in outcomes]
+        return [outcomes[document.id] for document in documents]
 
     def empty(self, rows: Sequence[Row]) -> None:
         """Take the fingerprints from stored documents that have no text any more, and decide their copies again.
@@ -230,8 +234,7 @@ class Run:
         late: list[Document] = []
         with looked.ticket:
             for part in self._parts(looked):
-                if self.stopped is None:
-                    late += self._take_part(part, looked, outcomes, attempts)
+                late += self._take_part(part, looked, outcomes, attempts)
         return late
 
     def _parts(self, looked: LookedUp) -> Iterator[list[Document]]:
@@ -316,8 +319,6 @@ class Run:
                 decision = self._decision(documents[id], choice, former_rows[id])
                 if decision.entry is None:
                     self._pending.drop(id)
-                if self.stopped is not None:
-                    break
                 decisions[id] = decision
         return [decisions[id] for id in documents if id in decisions], late
 
@@ -352,9 +353,7 @@ class Run:
         if original is not None:
             name = "exact_duplicate" if original.exact else "near_duplicate"
         is_update = former is not None and bool(former.digest)
-        if original is not None and not is_update and document.stored is None and self._options.on_duplicate != "index":
-            if self._options.on_duplicate == "fail":
-                self.stopped = _duplicate_found(document, original)
+        if original is not None and not is_update and document.stored is None and self._options.on_duplicate == "skip":
             return _Decision(document, replace(self._outcome(document, name, original.id, choice), stored=False))
         if is_update and former is not None:
             same = document.stored is not None and former.digest == row.digest
@@ -451,12 +450,4 @@ def _with_original(outcome: Outcome, original: Original | None) -> Outcome:
         duplicate_of=original.id,
         distance=original.distance,
         similarity=original.similarity,
-    )
-
-
-def _duplicate_found(document: Document, original: Original) -> DuplicateFound:
-    near = "" if original.exact or original.similarity is None else f", similarity {original.similarity:.3f}"
-    return DuplicateFound(
-        f"{document.place}: {document.id!r} is a duplicate of {original.id!r}{near}. "
-        "The documents before it are stored; it and those after it are not (on_duplicate is 'fail')"
     )

@@ -15,14 +15,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.decide.outcome import Document, Outcome
-from es_simhash.decide.run import ON_DUPLICATE, ON_UPDATE, Options, Run
+from es_simhash.decide.run import Options, Run
 from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.files import is_same_file
 from es_simhash.ingest.batches import Source, mark, parts_by_id
 from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.ingest.reader import IdField, Reader
 from es_simhash.ingest.stored_documents import stored_lines
-from es_simhash.retries import Call, running_call
+from es_simhash.retries import Call
 from es_simhash.similarity.text_fields import field_value
 from es_simhash.store.types import Scan
 from es_simhash.workers import Workers
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from es_simhash.decide.decider import Decider
-    from es_simhash.decide.run import LookedUp, OnDuplicate, OnUpdate
+    from es_simhash.decide.run import LookedUp
     from es_simhash.lines import Line
     from es_simhash.store.protocol import Store
     from es_simhash.store.types import Row
@@ -39,30 +39,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger("es_simhash")
 FIRST = 100
 """A backfill stops if it can use none of so many documents: the name of the field with the text is wrong then."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """How documents are read, and what is done with them. The fields are keywords of ``Documents.ingest``.
-
-    :raises InputError: for a value that is not allowed.
-    """
-
-    on_duplicate: OnDuplicate = "index"
-    on_update: OnUpdate = "write"
-    filter: Mapping[str, Any] | None = None
-    workers: int = 0
-    checkpoint: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.on_duplicate not in ON_DUPLICATE:
-            raise InputError(f"on_duplicate is {self.on_duplicate!r}: use one of {', '.join(ON_DUPLICATE)}")
-        if self.on_update not in ON_UPDATE:
-            raise InputError(f"on_update is {self.on_update!r}: use one of {', '.join(ON_UPDATE)}")
-        if type(self.workers) is not int or self.workers < 0:
-            raise InputError(f"workers is {self.workers!r}: use a whole number from 0")
-        if self.checkpoint is not None and self.on_duplicate == "fail":
-            raise InputError("on_duplicate 'fail' cannot resume from a checkpoint: use 'index' or 'skip'")
 
 
 @dataclass(frozen=True)
@@ -87,7 +63,13 @@ class _Batch:
 
 
 def ingest(
-    decider: Decider, source: Source, id_field: IdField, options: RunOptions, check: Callable[[bool], object]
+    decider: Decider,
+    source: Source,
+    id_field: IdField,
+    options: Options,
+    workers: int,
+    checkpoint: str | None,
+    check: Callable[[bool], object],
 ) -> Iterator[Sequence[Outcome]]:
     """Ingest documents, and yield the outcomes of each batch.
 
@@ -97,10 +79,10 @@ def ingest(
         what it was at the start.
     """
     _log.info("%s: Scheme %s", decider.store.name, decider.rule.fingerprinter.scheme.version)
-    run = Run(decider, Options(options.on_duplicate, options.on_update, options.filter), is_load=True)
-    stages = _Stages(run, source, Reader(decider.rule, id_field), options.workers, check)
-    if options.checkpoint is not None:
-        stages.checkpoint = _checkpoint(options.checkpoint, decider, id_field.name, options)
+    run = Run(decider, options, is_load=True)
+    stages = _Stages(run, source, Reader(decider.rule, id_field), workers, check)
+    if checkpoint is not None:
+        stages.checkpoint = _checkpoint(checkpoint, decider, id_field.name, options)
         stages.checkpoint.skip_done(source, decider.store)
     try:
         yield from stages.outcomes()
@@ -112,8 +94,6 @@ def ingest(
     decider.store.refresh()
     if source.error is not None:
         raise source.error
-    if run.stopped is not None:
-        raise run.stopped
 
 
 def backfill(
@@ -204,45 +184,32 @@ class _Stages:
     def outcomes(self) -> Iterator[Sequence[Outcome]]:
         """Yield the outcomes of each batch, in the order of the input.
 
-        When the caller asks for the next batch, the outcomes of the last one count as taken. After a duplicate under
-        ``fail`` no more is read.
+        If batches are read ahead, each is looked up while the one before it is decided and written.
         """
-        call = running_call()
-        look_ups = Call() if call is None else call.part()
+        look_ups = Call()
+        before: tuple[_Batch, Future[LookedUp]] | None = None
         with (
             Workers(self._reader, self._workers) as workers,
             ThreadPoolExecutor(1, "es-simhash-look-up") as thread,
         ):
-            yield from self._overlapping(self._batches(workers), thread, look_ups)
-
-    def _overlapping(
-        self, batches: Iterator[_Batch], thread: ThreadPoolExecutor, look_ups: Call
-    ) -> Iterator[Sequence[Outcome]]:
-        """Look each batch up while the one before it is decided and written, if batches are read ahead."""
-        before: tuple[_Batch, Future[LookedUp]] | None = None
-        try:
-            for batch in batches:
-                if not self._ahead:
-                    yield self._finished(batch, self._run.look_up(batch.documents))
-                    self._taken(batch)
-                else:
+            try:
+                for batch in self._batches(workers):
+                    if not self._ahead:
+                        yield from self._taken(batch, self._run.look_up(batch.documents))
+                        continue
                     looked_up = thread.submit(look_ups.do, partial(self._run.look_up, batch.documents))
-                    done, before = before, (batch, looked_up)
-                    if done is not None:
-                        yield self._finished(done[0], done[1].result())
-                        self._taken(done[0])
-                if self._run.stopped is not None:
-                    return
-            if before is not None:
-                done, before = before, None
-                yield self._finished(done[0], done[1].result())
-                self._taken(done[0])
-        finally:
-            if before is not None:
-                look_ups.cancel()  # the thread may be waiting to repeat a request
-                wait([before[1]])
-                if before[1].exception() is None:
-                    before[1].result().ticket.close()
+                    ready, before = before, (batch, looked_up)
+                    if ready is not None:
+                        yield from self._taken(ready[0], ready[1].result())
+                if before is not None:
+                    ready, before = before, None
+                    yield from self._taken(ready[0], ready[1].result())
+            finally:
+                if before is not None:
+                    look_ups.cancel()  # the thread may be waiting to repeat a request
+                    wait([before[1]])
+                    if before[1].exception() is None:
+                        before[1].result().ticket.close()
 
     def left(self) -> str:
         """Return what is left to do after an error of the store."""
@@ -275,8 +242,11 @@ class _Stages:
                     yield _Batch(part, len(part), "" if self.checkpoint is None else mark(lines[start - 1]), emptied)
                     emptied = []
 
-    def _finished(self, batch: _Batch, looked: LookedUp) -> list[Outcome]:
-        """Decide and write a batch, and return its outcomes in the order of the input."""
+    def _taken(self, batch: _Batch, looked: LookedUp) -> Iterator[Sequence[Outcome]]:
+        """Decide and write a batch, and yield its outcomes in the order of the input.
+
+        When the caller asks for the next ones, these count as taken.
+        """
         try:
             self._check(bool(looked.documents))
         except BaseException:
@@ -285,23 +255,14 @@ class _Stages:
         taken = {outcome.id: outcome for outcome in self._run.take(looked)}
         if batch.emptied:
             self._run.empty(batch.emptied)
-        outcomes: list[Outcome] = []
-        for item in batch.items:
-            outcome = item if isinstance(item, Outcome) else taken.get(item.id)
-            if outcome is None and self._run.stopped is not None:
-                break
-            outcomes += [outcome] if outcome is not None else []
         _log.info("written: a batch of %s", batch.lines)
         self._read -= batch.lines
-        return outcomes
-
-    def _taken(self, batch: _Batch) -> None:
-        """Note that the caller has taken the outcomes of a batch."""
+        yield [item if isinstance(item, Outcome) else taken[item.id] for item in batch.items]
         if self.checkpoint is not None:
             self.checkpoint.done(batch.lines, batch.mark)
 
 
-def _checkpoint(path: str, decider: Decider, id_field: str, options: RunOptions) -> Checkpoint:
+def _checkpoint(path: str, decider: Decider, id_field: str, options: Options) -> Checkpoint:
     name = decider.store.name
     if is_same_file(path, name.removeprefix("sqlite:///")):
         raise InputError(f"the checkpoint {path!r} is the file of the store: name another file")

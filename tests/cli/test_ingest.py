@@ -129,22 +129,13 @@ def test_elasticsearch_and_sqlite_give_the_same_output(tmp_path: Path, elasticse
 # --- options -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("policy", "code", "kept"),
-    [("index", 0, "n1 n2 n3 n4 n5"), ("skip", 0, "n1 n2 n5"), ("fail", 4, "n1 n2")],
-)
-def test_the_policy_decides_which_documents_are_stored_and_the_exit_code(
-    tmp_path: Path, policy: str, code: int, kept: str
-) -> None:
+@pytest.mark.parametrize(("policy", "kept"), [("index", "n1 n2 n3 n4 n5"), ("skip", "n1 n2 n5")])
+def test_the_policy_decides_which_documents_are_stored(tmp_path: Path, policy: str, kept: str) -> None:
     data = line("n1") + line("n2", HARVEST) + line("n3", STORM_NEAR) + line("n4", HARVEST) + line("n5", "你好")
     done = ingest(tmp_path, data, "--on-duplicate", policy)
-    assert done.code == code
     assert stored(tmp_path, STORM, HARVEST, "你好") == set(kept.split())
     assert {each["id"] for each in done.json[:-1] if each["stored"]} == set(kept.split())
-    assert done.json[-1]["total"] == (2 if policy == "fail" else 5)
-    said = "es-simhash: stdin:3: 'n3' is a duplicate of 'n1'" if policy == "fail" else ""
-    assert done.err.startswith(said)
-    assert done.err.count("\n") == bool(said)
+    assert (done.code, done.json[-1]["total"], done.err) == (0, 5, "")
 
 
 def test_id_and_text_come_from_the_fields_named_and_the_store_keeps_them(tmp_path: Path) -> None:

@@ -55,7 +55,6 @@ def test_no_command_prints_around_the_function_that_escapes() -> None:
     [
         ["ingest"],
         ["ingest", "--json"],
-        ["ingest", "--on-duplicate", "fail"],
         ["similar", STORM],
         ["similar", "--json", STORM],
         ["similar", "--id", ATTACK + "3"],

@@ -10,9 +10,8 @@ from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_simhash import Documents, DuplicateRule
-from es_simhash.errors import DuplicateFound, InputError, StoreError
+from es_simhash.errors import InputError, StoreError
 from es_simhash.ingest.batches import Source
-from tests.decide.lagging import LaggingStore
 from tests.ingest import Endless, FailingStore, ingested, new
 
 if TYPE_CHECKING:
@@ -110,16 +109,6 @@ def test_an_error_of_the_store_says_how_many_documents_were_read_and_have_no_out
     assert [(outcome.id, outcome.stored) for outcome in outcomes] == [
         (str(id), True) for id in range(1, len(outcomes) + 1)
     ]
-
-
-def test_after_a_stop_at_a_duplicate_the_next_run_finds_what_was_written() -> None:
-    store = LaggingStore()
-    Documents(store).setup()
-    given = [{"id": id, "text": text} for id, text in (("a", "甲"), ("b", "乙"), ("copy", "甲"))]
-    with pytest.raises(DuplicateFound):
-        list(Documents(store).ingest(given, on_duplicate="fail", rule="fingerprint"))
-    (outcome,) = Documents(store).ingest([{"id": "c", "text": "乙"}], rule="fingerprint")
-    assert (outcome.outcome, outcome.duplicate_of) == ("exact_duplicate", "b")
 
 
 @pytest.mark.elasticsearch
