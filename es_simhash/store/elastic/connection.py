@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from urllib3 import Timeout
+
 from es_simhash.errors import SimhashError, StoreError, StoreUnavailable, StoreUnreachable, one_line
 from es_simhash.retries import Waits, check_not_cancelled, end_after
 from es_simhash.store.elastic.errors import check_answer
@@ -19,6 +21,8 @@ _log = logging.getLogger("es_simhash")
 
 REQUEST_SECONDS = 10.0
 """Seconds for one answer, if the deadline leaves so much, and the caller gives no ``request_timeout``."""
+_CONNECT_SECONDS = 2.0
+"""Seconds of them in which a connection is made. A server that speaks plain http may never answer the TLS hello."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Product:
     :param point_parameters: its parameters.
     :param point_key: name of the id of a point in time in its response.
     :param tie_breaker: the field by which the hits of a point in time are sorted.
-    :param perform: sends a request: client, method, path, parameters, body, seconds. It returns the body.
+    :param perform: sends a request: client, method, path, parameters, body, timeout. It returns the body.
     :param translate: returns the error for an exception of the client; the second argument is the store's name.
     :param failures: the exceptions that the client raises.
     :param has_equal_scores: whether the server gives each term of a keyword field the score 1, unless the mapping says
@@ -40,7 +44,7 @@ class Product:
     point_parameters: Mapping[str, str]
     point_key: str
     tie_breaker: str
-    perform: Callable[[Any, str, str, Mapping[str, str], Any, float], Any]
+    perform: Callable[[Any, str, str, Mapping[str, str], Any, Timeout], Any]
     translate: Callable[[Exception, str], SimhashError]
     failures: tuple[type[Exception], ...]
     has_equal_scores: Callable[[Connection], bool]
@@ -137,7 +141,8 @@ class Connection:
         """Send a request once. Errors of the client, and those about the form of the response, become our own."""
         _log.debug("%s %s", method, path)
         try:
-            answer = self.product.perform(self.client, method, path, parameters, body, seconds)
+            timeout = Timeout(connect=min(seconds, _CONNECT_SECONDS), read=seconds)
+            answer = self.product.perform(self.client, method, path, parameters, body, timeout)
             if check is not None:
                 check(answer)
         except self.product.failures as error:

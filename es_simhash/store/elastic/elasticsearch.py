@@ -24,6 +24,7 @@ from es_simhash.store.elastic.errors import error_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from urllib3 import Timeout
 
 _CLIENT = version("elasticsearch")
 _CONNECTIONS = 100
@@ -65,11 +66,10 @@ def host_of(client: Elasticsearch) -> str:
 
 
 def _perform(
-    client: Elasticsearch, method: str, path: str, parameters: Mapping[str, str], body: Any, seconds: float
+    client: Elasticsearch, method: str, path: str, parameters: Mapping[str, str], body: Any, timeout: Timeout
 ) -> Any:
-    answer = client.options(request_timeout=seconds).perform_request(
-        method, path, params=parameters, headers=_HEADERS[type(body)], body=body
-    )
+    limited = client.options(request_timeout=timeout)  # type: ignore[arg-type]  # which the client hands to urllib3
+    answer = limited.perform_request(method, path, params=parameters, headers=_HEADERS[type(body)], body=body)
     return answer.body
 
 
@@ -115,8 +115,8 @@ def untrusted(name: str, why: str) -> SimhashError:
 
 def late(name: str) -> SimhashError:
     """Return the error for a response that did not come in time."""
-    plain = "; use http:// if the server has no TLS" if "https://" in name else ""
-    return StoreUnreachable(f"{name} did not answer in time: try again, or wait longer (deadline){plain}")
+    plain = "use http:// if the server has no TLS; else " if "https://" in name else ""
+    return StoreUnreachable(f"{name} did not answer in time: {plain}try again, or wait longer (deadline)")
 
 
 def unreachable(name: str, why: str) -> SimhashError:

@@ -31,6 +31,8 @@ from es_simhash.store.elastic.errors import error_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from urllib3 import Timeout
+
 _OLDEST = (2, 4)
 """The first version with points in time."""
 _EQUAL_SCORES = (3, 0)
@@ -93,13 +95,13 @@ def host_of(client: OpenSearch) -> str:
 
 
 def _perform(
-    client: OpenSearch, method: str, path: str, parameters: Mapping[str, str], body: Any, seconds: float
+    client: OpenSearch, method: str, path: str, parameters: Mapping[str, str], body: Any, timeout: Timeout
 ) -> Any:
     headers = None
     if isinstance(body, list):
         dumps = client.transport.serializer.dumps
         body, headers = "".join(f"{dumps(line)}\n" for line in body), _NDJSON
-    timed = {**parameters, "request_timeout": seconds}
+    timed = {**parameters, "request_timeout": timeout}
     return client.transport.perform_request(method, path, timed, body, headers=headers)
 
 

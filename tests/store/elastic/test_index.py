@@ -1,8 +1,9 @@
-"""Indices that somebody else made: strict ones, those with routing, several behind an alias."""
+"""Indices that somebody else made: strict ones, those with routing, several behind an alias; and a wrong address."""
 
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -160,3 +161,12 @@ def test_an_alias_of_several_indices_is_read(alias: str) -> None:
         assert "b" in [match.id for match in documents.similar(COPY, rule="fingerprint")]
         assert not documents.similar(OTHER)
         assert documents.fetch(["a", "b", "c"]).keys() == {"a", "b"}
+
+
+def test_https_to_a_server_without_tls_is_told_at_once(servers: ServerStores) -> None:
+    address = servers.new().name.replace("http://", "https://")
+    for deadline, longest in ((300, 3), (0.5, 1)):
+        began = time.monotonic()
+        with Documents(address, deadline=deadline) as documents, pytest.raises(StoreError, match="use http://"):
+            documents.similar(TEXT)
+        assert time.monotonic() - began < longest
