@@ -72,7 +72,6 @@ def test_a_text_field_may_be_missing_in_the_first_documents() -> None:
         ("ingest --encoding gb18030 --id-field docid", "no field 'docid'"),
         ("dedupe --encoding gb18030 --text-field body", "no text in field 'body'"),
         ("seen add", "it looks like GB18030"),
-        ("seen unseen", "it looks like GB18030"),
     ],
 )
 def test_a_wrong_file_is_one_line_and_nothing_is_stored(tmp_path: Path, words: str, says: str) -> None:

@@ -3,15 +3,13 @@
 import click
 
 from es_simhash.cli import Group
-from es_simhash.cli.seen.changes import add, forget
-from es_simhash.cli.seen.unseen import unseen
+from es_simhash.cli.seen.items import add, forget, unseen
 from es_simhash.cli.seen.users import init, remove, rotate, show
 
 EPILOG = """\b
 Exit codes of the seen commands:
 0    done
 1    stopped by an error; or all lines were rejected
-     (unseen: all lines were rejected or failed)
 2    the command line is wrong
 3    done, but some lines were rejected or some users failed"""
 

@@ -13,6 +13,7 @@ from es_simhash.bloom.seen import SeenConfig
 from es_simhash.cli.exits import SOME_NOT_DONE
 from es_simhash.cli.options import duration, json_option, open_seen, parsed_by, store_options
 from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.cli.seen.items import user_option
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -82,7 +83,7 @@ def init(
 
 
 @click.command()
-@click.option("--user", metavar="USER", required=True, help="The user's id.")
+@user_option
 @json_option
 @store_options
 def show(user: str, as_json: bool, **store: Unpack[StoreOptions]) -> None:
@@ -151,7 +152,7 @@ def rotate(users: tuple[str, ...], before: timedelta | None, as_json: bool, **st
 
 
 @click.command()
-@click.option("--user", metavar="USER", required=True, help="The user's id.")
+@user_option
 @store_options
 def remove(user: str, **store: Unpack[StoreOptions]) -> None:
     """Remove the field with the seen items from a user's document. Delete the document if it has no other field.
