@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +10,7 @@ from es_simhash.errors import AccessDenied, InputError, NotSetUp, StoreError, St
 from es_simhash.store.address import open_store
 from es_simhash.store.elastic.rows import OWN_FIELDS
 from es_simhash.store.types import Entry, Link, Probe, Row
-from tests.recording import INDEX, SHARDS, Wire
+from tests.recording import HITS, INDEX, MAPPING, SHARDS, Wire
 from tests.store.documents import DOCUMENTS, entry, keys
 
 if TYPE_CHECKING:
@@ -101,8 +99,7 @@ def test_a_link_changes_two_fields(wire: Wire) -> None:
 
 
 def test_the_mapping_has_each_field_of_ours() -> None:
-    mapping = json.loads(Path("mappings/documents.json").read_text(encoding="utf-8"))["mappings"]
-    assert mapping["properties"]["simhash"]["properties"].keys() == set(OWN_FIELDS)
+    assert MAPPING["simhash"]["properties"].keys() == set(OWN_FIELDS)
 
 
 def test_documents_are_read_without_a_search(wire: Wire) -> None:
@@ -127,12 +124,6 @@ def test_a_request_is_repeated_while_the_server_is_busy(wire: Wire, status: int,
     assert len(wire.sent) == 3
 
 
-def test_a_server_that_stays_busy_is_an_error_at_the_deadline(wire: Wire) -> None:
-    wire.answer = lambda _: (503, {})
-    with pytest.raises(StoreUnavailable):
-        opened(wire, deadline=0.2).read(["a"])
-
-
 @pytest.mark.parametrize(
     ("status", "kind", "expected", "words"),
     [
@@ -154,30 +145,9 @@ def test_an_error_says_what_to_do(wire: Wire, status: int, kind: str, expected: 
     assert "\n" not in str(raised.value)
 
 
-def test_documents_that_were_too_much_are_sent_again_alone(wire: Wire) -> None:
-    busy = {"_id": "b", "status": 429, **error("es_rejected_execution_exception")}
-    done = {"_id": "a", "status": 201, "result": "created", "_seq_no": 0, "_primary_term": 3}
-    first(wire, "POST _bulk", {"items": [{"create": done}, {"create": busy}]})
-    written = opened(wire).write([entry("a"), entry("b")])
-    assert written.versions.keys() == {"a", "b"}
-    assert wire.sent[1].json[0] == {"create": {"_id": "b"}}
-    assert len(wire.sent[1].json) == 2
-
-
-def test_a_refused_document_has_the_reason_of_the_server(wire: Wire) -> None:
-    first(wire, "POST _bulk", item("create", "a", 400, **error("mapper_parsing_exception", "no date")))
-    assert "no date" in opened(wire).write([entry("a")]).refused["a"]
-
-
 def test_a_document_that_a_pipeline_drops_is_refused(wire: Wire) -> None:
     first(wire, "POST _bulk", item("create", "a", 200, result="noop"))
     assert opened(wire).write([entry("a")]).refused == {"a": "an ingest pipeline of the server dropped it"}
-
-
-def test_a_fault_of_the_index_is_an_error_of_the_request(wire: Wire) -> None:
-    first(wire, "POST _bulk", item("create", "a", 403, **error("cluster_block_exception")))
-    with pytest.raises(StoreError, match="remove the block"):
-        opened(wire).write([entry("a")])
 
 
 def lost_answer(wire: Wire) -> Callable[[Sent], Any]:
@@ -208,7 +178,6 @@ def test_a_write_whose_answer_was_lost_does_not_conflict_with_itself(wire: Wire)
 
 FAILED = {"_shards": {**SHARDS, "failed": 1, "failures": [{"reason": {"type": "node_closed_exception"}}]}}
 BUSY = {**error("es_rejected_execution_exception"), "status": 429}
-HITS = {"hits": {"hits": []}, "timed_out": False, "_shards": SHARDS}
 SEARCHES: dict[str, Callable[[Store], object]] = {
     "POST _search": lambda store: store.search([Probe(1)], None, heads=True),
     "POST _msearch": lambda store: store.search([Probe(digest="d")], None, heads=False),
