@@ -1,4 +1,4 @@
-"""What the commands print: lines, JSON lines, columns, names of files.
+"""What the commands print: lines, JSON lines, names of files.
 
 Ids, texts and the reasons of a server may hold control characters, which a terminal obeys. So everything that a command
 prints goes through :func:`echo` or :func:`print_json`, which escape them.
@@ -12,7 +12,6 @@ import re
 from typing import Any
 
 import click
-from wcwidth import wcswidth
 
 from es_simhash.errors import count_of as count_of
 
@@ -75,23 +74,6 @@ def nearness(similarity: float | None, distance: int | None) -> str:
 def display(path: str) -> str:
     """Return the name of a file for messages: ``stdin`` for ``-``."""
     return "stdin" if path == "-" else click.format_filename(path)
-
-
-# --- columns of a terminal ---------------------------------------------------------------------------------
-
-
-def width_of(text: str) -> int:
-    """Return how many columns a text takes, as :func:`echo` prints it.
-
-    A Han character takes two, an emoji too, a combining accent none.
-    """
-    text = printable(text)
-    return len(text) if text.isascii() else wcswidth(text)
-
-
-def padded(text: str, width: int) -> str:
-    """Return the text with spaces behind it, up to a number of columns."""
-    return text + " " * max(0, width - width_of(text))
 
 
 # --- log lines ---------------------------------------------------------------------------------------------

@@ -17,13 +17,12 @@ from es_simhash.cli.options import (
     rule_option,
     store_options,
 )
-from es_simhash.cli.output import count_of, decimals, echo, padded, print_json, printable, width_of
+from es_simhash.cli.output import count_of, echo, nearness, print_json
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from es_simhash.cli.options import StoreOptions
-    from es_simhash.decide.similar import Matches
     from es_simhash.similarity.rule import Rule
 
 
@@ -75,19 +74,11 @@ def similar(
     if as_json:
         for match in matches:
             print_json({name: value for name, value in asdict(match).items() if value is not None})
-    elif matches:
-        _print_table(matches)
     else:
-        echo("no duplicates", err=True)
+        for match in matches:
+            near = "exact duplicate" if match.exact else f"near-duplicate{nearness(match.similarity, match.distance)}"
+            echo(f"{match.id}  {near}")
+        if not matches:
+            echo("no duplicates", err=True)
     if not matches.complete:
         echo(f"{count_of(matches.left_out, 'document')} not compared: very many are as near", err=True)
-
-
-def _print_table(matches: Matches) -> None:
-    ids = [printable(match.id) for match in matches]
-    width = max(map(width_of, ["id", *ids]))
-    by_text = any(match.similarity is not None for match in matches)
-    echo(f"{padded('id', width)}  {'similarity' if by_text else 'distance'}  exact")
-    for id, match in zip(ids, matches, strict=True):
-        near = f"{decimals(match.similarity or 0):>10}" if by_text else f"{match.distance:>8}"
-        echo(f"{padded(id, width)}  {near}  {'yes' if match.exact else ''}".rstrip())

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_simhash import Documents, SeenItems, cli
-from es_simhash.cli.output import count_of, padded, printable, width_of
+from es_simhash.cli.output import count_of, printable
 from es_simhash.cli.progress import Progress
 from tests.cli import COMMAND, STORM, STORM_FARTHER, environment, es_simhash, line
 
@@ -75,29 +75,6 @@ def test_an_id_with_control_characters_is_printed_escaped(tmp_path: Path, argume
         assert any(row.get("id", "").startswith(ATTACK) for row in done.json)
     elif arguments[0] != "seen":
         assert SHOWN in done.out + done.err
-
-
-# --- columns -----------------------------------------------------------------------------------------------
-
-FAMILY, TELEPHONE, FLAG = "👨‍👩‍👧", "☎️", "🇨🇳"
-
-
-@pytest.mark.parametrize(
-    ("text", "columns"),
-    [
-        ("storm", 5),
-        ("暴雨", 4),
-        ("e\u0301", 1),
-        (FAMILY, 2),
-        (TELEPHONE, 2),
-        (FLAG, 2),
-        ("\x1b", 4),
-        ("", 0),
-    ],
-)
-def test_a_text_is_as_wide_as_a_terminal_shows_it(text: str, columns: int) -> None:
-    assert width_of(text) == columns
-    assert width_of(padded(text, 9)) == 9
 
 
 @pytest.mark.parametrize(

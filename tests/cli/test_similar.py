@@ -71,16 +71,13 @@ def test_another_rule_and_a_filter_are_options(folder: Path) -> None:
     assert all(match["similarity"] >= 0.99 for match in matches)
 
 
-def test_the_text_form_is_a_table_that_is_aligned_for_han_ids(folder: Path, tmp_path: Path) -> None:
-    assert es_simhash("similar --rule fingerprint", STORM, cwd=folder).out.splitlines()[:3] == [
-        "id         distance  exact",
-        "copy              0  yes",
-        "same bits         0",
+def test_a_line_names_the_match_and_says_how_near_it_is(folder: Path) -> None:
+    assert es_simhash("similar", STORM, cwd=folder).out.splitlines()[:2] == [
+        "copy  exact duplicate",
+        "same bits  near-duplicate, 0 bits",
     ]
-    assert es_simhash("ingest --workers 0", cwd=tmp_path, stdin=line("新闻") + line("n2", STORM_NEAR)).code == 0
-    head, first, second = es_simhash("similar", STORM, cwd=tmp_path).out.splitlines()
-    assert (head, first) == ("id    similarity  exact", "新闻       1.000  yes")
-    assert second == "n2         0.986"
+    by_texts = es_simhash("similar --rule copy --id near", cwd=folder).out.splitlines()
+    assert by_texts[0] == "copy  near-duplicate, similarity 0.986"
 
 
 def test_no_near_document_is_an_empty_answer_and_not_an_error(folder: Path) -> None:
