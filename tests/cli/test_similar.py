@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, DuplicateRule, fingerprint
-from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_FARTHEST, STORM_NEAR, complaint, es_simhash, line
+from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_FARTHEST, STORM_NEAR, complaint, es_simhash
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""An SQLite file: its release, the rights of the user, damage, and what it holds."""
+"""An SQLite file: the rights of the user, damage, and what it holds."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from es_simhash.tools.doctor.checks import LARGEST, Check, held
 if TYPE_CHECKING:
     from es_simhash import Documents
 
-_OLDEST = (3, 35, 0)
-"""The oldest release of SQLite with RETURNING."""
 _COPIES = "SELECT count(*), count(duplicate_of) FROM documents"
 _GROUPS = "SELECT duplicate_of, count(*) + 1 FROM documents WHERE duplicate_of IS NOT NULL GROUP BY 1"
 
@@ -26,10 +24,8 @@ def look_at_file(documents: Documents, is_set_up: bool) -> list[Check]:
     :param is_set_up: it has documents of ours.
     """
     path = documents.name.removeprefix("sqlite:///")
-    checks = [_version(), _rights(Path(path))]
-    if not Path(path).is_file():
-        return checks
-    return [*checks, *_content(path, is_set_up), _bytes(path)]
+    content = [*_content(path, is_set_up), _bytes(path)] if Path(path).is_file() else []
+    return [_rights(Path(path)), *content]
 
 
 def _content(path: str, is_set_up: bool) -> list[Check]:
@@ -53,13 +49,6 @@ def _bytes(path: str) -> Check:
     log = Path(f"{path}-wal")
     size = Path(path).stat().st_size + (log.stat().st_size if log.exists() else 0)
     return Check("bytes", "ok", f"{size:,}")
-
-
-def _version() -> Check:
-    text = f"SQLite {sqlite3.sqlite_version}"
-    if sqlite3.sqlite_version_info < _OLDEST:
-        return Check("version", "problem", f"{text} is too old: use a Python with SQLite 3.35 or later")
-    return Check("version", "ok", text)
 
 
 def _rights(path: Path) -> Check:
