@@ -32,10 +32,15 @@ ENTRIES_OF_KEY = 500
 
 
 class Scored(NamedTuple):
-    """The positions of texts, ascending, and their scores: the larger one is the more likely copy."""
+    """The positions of texts, ascending.
+
+    :param scores: the larger one is the more likely copy; None if there is no such order.
+    :param is_cut: there may be others, because not all entries of a common key were read.
+    """
 
     positions: NDArray[np.int64]
-    scores: NDArray[np.float64]
+    scores: NDArray[np.float64] | None = None
+    is_cut: bool = False
 
 
 class KeyIndex:
@@ -69,7 +74,7 @@ class KeyIndex:
         query whose keys very many texts have, only a part of the entries is read: the rarest keys whole.
         """
         queries = [(asker, query) for asker, theirs in enumerate(askers) for query in theirs]
-        of_query, position, score, needed = self._entries_shared([query for _, query in queries])
+        of_query, position, score, needed, cut = self._entries_shared([query for _, query in queries])
         entries = of_query << 28 | position
         by_pair = np.argsort(entries, kind="stable")  # the entries of a key ascend already: this sort merges them
         entries = entries[by_pair]
@@ -83,12 +88,18 @@ class KeyIndex:
         pairs, first = np.unique(pairs[order], return_index=True)
         scores = scores[order][first]
         ends = np.searchsorted(pairs, np.arange(len(askers) + 1) << 28)
-        return [Scored(pairs[a:b] & (2**28 - 1), scores[a:b]) for a, b in pairwise(ends)]
+        cut_askers = set(asker_of[cut].tolist())
+        return [
+            Scored(pairs[a:b] & (2**28 - 1), scores[a:b], asker in cut_askers)
+            for asker, (a, b) in enumerate(pairwise(ends))
+        ]
 
     def _entries_shared(
         self, queries: Sequence[KeyQuery]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-        """Return the query, the position and the rarity of each entry that is read, and what each query needs."""
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the query, the position and the rarity of each entry that is read, what each query needs, and which
+        queries have a key that is not read whole.
+        """
         counts = [len(query.keys) for query in queries]
         values = np.fromiter(chain.from_iterable(query.keys for query in queries), np.uint64, sum(counts))
         of_query = np.repeat(np.arange(len(queries)), counts)
@@ -109,7 +120,7 @@ class KeyIndex:
             position = (level[at] & _POSITION).astype(np.int64)
             parts.append((np.repeat(of_query, read), position, np.repeat(rarities, read)))
         askers, positions, scores = map(np.concatenate, zip(*parts, strict=True))
-        return askers, positions, scores, needed
+        return askers, positions, scores, needed, of_query[(most > 0) & (most < sizes)]
 
 
 def _plan(

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from es_simhash.near.fingerprint_index import FingerprintIndex
-from es_simhash.near.key_index import KeyIndex
+from es_simhash.near.key_index import KeyIndex, Scored
 from es_simhash.store.types import SAME, Hits, Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from numpy.typing import NDArray
-
     from es_simhash.store.types import Probe
+
+_NONE = Scored(np.zeros(0, dtype=np.int64))
 
 
 class Memory:
@@ -34,8 +34,8 @@ class Memory:
         self._is_there = np.zeros(1024, dtype=np.bool_)
         self._by_digest: dict[str, list[tuple[int, int]]] = {}
         self._members: dict[str, set[str]] = {}
-        self._keys = KeyIndex() if keys else None
-        self._fingerprints = FingerprintIndex() if fingerprints else None
+        self._by_keys, self._by_fingerprints = keys, fingerprints
+        self._keys, self._fingerprints = KeyIndex(), FingerprintIndex()
         self._with_fingerprint = np.zeros(1024, dtype=np.int64)
         self._count_with_fingerprint = 0
 
@@ -70,9 +70,9 @@ class Memory:
             self._orders[position], self._is_there[position], self._is_head[position] = row.order, True, True
             if row.digest:
                 insort(self._by_digest.setdefault(row.digest, []), (row.order, position))
-        if self._keys is not None:
+        if self._by_keys:
             self._keys.add(keys, [row.length for row in rows])
-        if self._fingerprints is not None:
+        if self._by_fingerprints:
             self._add_fingerprints(rows, first)
         return range(first, len(self._rows))
 
@@ -121,36 +121,28 @@ class Memory:
         :param matches: only rows that it allows.
         :param before: for each Probe, only rows with a smaller order.
         """
-        positions, ranks = self._near(probes)
         results = []
-        for number, probe in enumerate(probes):
+        for number, (probe, near) in enumerate(zip(probes, self._near(probes), strict=True)):
             limit = None if before is None else before[number]
             same = self._same(probe, heads, matches, limit)
-            results.append(self._hits(probe, positions[number], ranks[number], same, heads, matches, limit))
+            results.append(self._hits(probe, near, same, heads, matches, limit))
         return results
 
-    def _near(self, probes: Sequence[Probe]) -> tuple[list[NDArray[np.int64]], list[NDArray[np.float64] | None]]:
-        """Return for each Probe the positions of all rows that may be near, and their scores, if keys were asked."""
-        none = np.zeros(0, dtype=np.int64)
-        positions: list[NDArray[np.int64]] = [none] * len(probes)
-        scores: list[NDArray[np.float64] | None] = [None] * len(probes)
-        with_keys = [number for number, probe in enumerate(probes) if probe.queries]
-        if with_keys and self._keys is not None:
-            scored = self._keys.near([probes[number].queries for number in with_keys])
-            for number, found in zip(with_keys, scored, strict=True):
-                positions[number], scores[number] = found.positions, found.scores
-        by_distance: dict[int, list[int]] = {}
+    def _near(self, probes: Sequence[Probe]) -> list[Scored]:
+        """Return for each Probe the positions of all rows that may be near."""
+        near = [_NONE] * len(probes)
+        numbers = [number for number, probe in enumerate(probes) if probe.queries]
+        for number, scored in zip(numbers, self._keys.near([probes[n].queries for n in numbers]), strict=True):
+            near[number] = scored
+        by_distance: dict[int, dict[int, int]] = {}
         for number, probe in enumerate(probes):
-            if probe.fingerprint is not None and self._fingerprints is not None:
-                by_distance.setdefault(probe.distance, []).append(number)
-        for distance, numbers in by_distance.items():
-            assert self._fingerprints is not None
-            values = [probes[number].fingerprint or 0 for number in numbers]
-            for number, near in zip(numbers, self._fingerprints.near(values, distance), strict=True):
-                at = self._with_fingerprint[near]
-                positions[number] = at if scores[number] is None else np.union1d(positions[number], at)
-                scores[number] = None
-        return positions, scores
+            if probe.fingerprint is not None:
+                by_distance.setdefault(probe.distance, {})[number] = probe.fingerprint
+        for distance, values in by_distance.items():
+            found = self._fingerprints.near(list(values.values()), distance)
+            for number, positions in zip(values, found, strict=True):
+                near[number] = Scored(self._with_fingerprint[positions])
+        return near
 
     def _same(self, probe: Probe, heads: bool, matches: Callable[[Row], bool] | None, before: int | None) -> list[Row]:
         """Return the first rows with the digest of a Probe."""
@@ -169,21 +161,18 @@ class Memory:
     def _hits(
         self,
         probe: Probe,
-        positions: NDArray[np.int64],
-        scores: NDArray[np.float64] | None,
+        near: Scored,
         same: list[Row],
         heads: bool,
         matches: Callable[[Row], bool] | None,
         before: int | None,
     ) -> Hits:
-        kept = self._is_head[positions] if heads else self._is_there[positions]
+        kept = self._is_head[near.positions] if heads else self._is_there[near.positions]
         if before is not None:
-            kept = kept & (self._orders[positions] < before)
-        positions = positions[kept]
-        if not len(positions):
-            return Hits(same, [], 0)
+            kept = kept & (self._orders[near.positions] < before)
+        positions = near.positions[kept]
         orders = self._orders[positions]
-        rank = np.argsort(orders) if scores is None else np.lexsort((orders, -scores[kept]))
+        rank = np.argsort(orders) if near.scores is None else np.lexsort((orders, -near.scores[kept]))
         rows: list[Row] = []
         admitted = 0
         for position in positions[rank].tolist():
@@ -195,7 +184,7 @@ class Memory:
             if admitted > probe.most:
                 return Hits(same, rows, 1)
             rows.append(row)
-        return Hits(same, rows, 0)
+        return Hits(same, rows, int(near.is_cut))
 
     def _set(self, position: int, row: Row) -> None:
         self._rows[position] = row
@@ -209,7 +198,6 @@ class Memory:
             self._members[row.duplicate_of].discard(row.id)
 
     def _add_fingerprints(self, rows: Sequence[Row], first: int) -> None:
-        assert self._fingerprints is not None
         known = [(position, row.fingerprint) for position, row in enumerate(rows, first) if row.fingerprint is not None]
         self._fingerprints.add(np.array([value for _, value in known], dtype=np.uint64))
         end = self._count_with_fingerprint + len(known)

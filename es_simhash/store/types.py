@@ -99,11 +99,11 @@ class Link:
 
 @value
 class Probe:
-    """What to look for: documents near a fingerprint, or with a digest, or with common keys.
+    """What to look for: documents with a digest, and those near a fingerprint or with common keys.
 
-    :param fingerprint: None looks for none; else documents within ``distance`` bits are found.
+    :param fingerprint: documents within ``distance`` bits are found; None looks for none.
     :param digest: None looks for none.
-    :param queries: a document that fulfils one of them is found.
+    :param queries: a document that fulfils one of them is found. There are none beside a fingerprint.
     :param distance: 0 to 7.
     :param times: only documents with a time from the first to the last, in milliseconds, also those of ``same``; None
         for all.

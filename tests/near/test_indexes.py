@@ -63,6 +63,14 @@ def test_texts_that_fulfil_a_query_are_found_in_each_way_to_add_them(texts: list
         assert all(any(set(q.keys) & set(keys[at].shingles) for q in theirs) for at in exact)
 
 
+def test_it_is_said_when_not_all_entries_of_a_common_key_are_read() -> None:
+    index = KeyIndex()
+    keys = (1 << 7, 2 << 7, 3 << 7)
+    index.add([keys] * 9_000 + [keys[2:]], [0] * 9_001)
+    rare, common = index.near([[KeyQuery(keys[:2], 1)], [KeyQuery(keys, 1)]])
+    assert (len(rare.positions), rare.is_cut, len(common.positions), common.is_cut) == (9_000, False, 9_000, True)
+
+
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 3), st.booleans()), max_size=30))
 def test_memory_answers_as_a_list_of_rows(moves: list[tuple[str, int, bool]]) -> None:
     memory, rows = Memory(keys=False, fingerprints=True), dict[str, Row]()

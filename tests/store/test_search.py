@@ -100,9 +100,11 @@ def test_what_was_replaced_or_removed_is_not_found(store: Store) -> None:
     put(store, entry("a", (1 << 64) - 1, "p2", digest="other"))
     store.remove({"b": None})
     store.refresh()
-    hits = find(store, Probe(0, "digest of a", (KeyQuery(keys("p1", "g1"), 1),)))
-    assert (hits.rows, hits.same) == ([], [])
-    assert ids(find(store, Probe((1 << 64) - 1, queries=(KeyQuery(keys("p2"), 1),))).rows) == ["a"]
+    for former in (Probe(0, "digest of a"), Probe(digest="digest of a", queries=(KeyQuery(keys("p1", "g1"), 1),))):
+        hits = find(store, former)
+        assert (hits.rows, hits.same) == ([], [])
+    for now in (Probe((1 << 64) - 1), Probe(queries=(KeyQuery(keys("p2"), 1),))):
+        assert ids(find(store, now).rows) == ["a"]
 
 
 # --- digests ---------------------------------------------------------------------------------------------------------
@@ -186,7 +188,7 @@ def test_the_rarest_shared_keys_come_first(store: Store) -> None:
 
 def test_a_document_is_found_once_by_several_queries(store: Store) -> None:
     put(store, entry("a", 0, "p1", "g1"))
-    probe = Probe(0, queries=(KeyQuery(keys("p1"), 1), KeyQuery(keys("g1"), 1, (1, 20))))
+    probe = Probe(queries=(KeyQuery(keys("p1"), 1), KeyQuery(keys("g1"), 1, (1, 20))))
     assert ids(find(store, probe).rows) == ["a"]
 
 
@@ -196,7 +198,7 @@ def test_a_document_is_found_once_by_several_queries(store: Store) -> None:
 def test_copies_are_left_out_of_a_search_for_heads(store: Store) -> None:
     put(store, *(entry(id, 0, "p1", digest=id) for id in "abc"))
     link(store, "b", "a")
-    probe = Probe(0, "b", (KeyQuery(keys("p1"), 1),))
+    probe = Probe(0, "b")
     assert ids(find(store, probe, heads=True).rows) == ["a", "c"]
     assert ids(find(store, probe, heads=True).same) == ["b"]
     assert ids(find(store, probe).rows) == ["a", "b", "c"]

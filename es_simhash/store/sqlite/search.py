@@ -67,16 +67,13 @@ def _same(connection: Connection, probe: Probe, where: tuple[str, list[Any]], mo
 
 def _ranked(connection: Connection, by_keys: keys.KeySearch, probe: Probe, *, heads: bool) -> _Ranked:
     """Return the documents that may be near a Probe."""
-    scored = by_keys.near(probe.queries) if probe.queries else None
-    left_out = 0 if scored is None else int(scored.unread)
     if probe.fingerprint is not None:
         orders = _near(connection, probe.fingerprint, probe.distance, heads=heads)
-        if scored is not None:
-            sql = "SELECT position, [order] FROM documents WHERE position IN (SELECT value FROM json_each(?))"
-            orders |= dict(connection.execute(sql, [json_list(scored.positions.tolist())]))
-        return _Ranked(sorted(orders, key=orders.__getitem__), {}, (), left_out)
-    if scored is None:
+        return _Ranked(sorted(orders, key=orders.__getitem__), {})
+    if not probe.queries:
         return _Ranked([], {})
+    scored = by_keys.near(probe.queries)
+    left_out = int(scored.unread)
     ranked = scored.positions[np.lexsort((scored.positions, -scored.scores))].tolist()
     scores = dict(zip(scored.positions.tolist(), scored.scores.tolist(), strict=True))
     if not scored.unsure:

@@ -158,7 +158,7 @@ def test_a_process_that_is_killed_while_it_writes_leaves_whole_batches(store: Sq
     rest, _ = process.communicate()
     batches = int((rest.split() or [acknowledged])[-1]) + 1
     assert len(scanned(store)) in (100 * batches, 100 * (batches + 1))
-    found = store.search([Probe(5, queries=(KeyQuery(keys("p1"), 1),), most=1_000)], None, heads=True)[0]
+    found = store.search([Probe(queries=(KeyQuery(keys("p1"), 1),), most=1_000)], None, heads=True)[0]
     assert len(found.rows) + found.left_out >= min(1_000, 100 * batches)
     assert execute(path, "PRAGMA integrity_check") == [("ok",)]
 
