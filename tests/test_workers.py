@@ -17,8 +17,8 @@ import pytest
 from es_simhash import Documents, DuplicateRule, Fingerprinter, Outcome
 from es_simhash.decide.rule import ResolvedRule
 from es_simhash.ingest.reader import IdField, Reader
+from es_simhash.ingest.workers import Workers
 from es_simhash.lines import Line
-from es_simhash.workers import Workers
 from tests.ingest import contents, worker_pids
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def lines(count: int) -> list[Line]:
 
 
 @pytest.fixture
-def workers() -> Iterator[Workers[Line, Any]]:
+def workers() -> Iterator[Workers]:
     rule = ResolvedRule(DuplicateRule("fingerprint", text_field="text"), Fingerprinter(), keys=False)
     with Workers(Reader(rule, IdField("id", is_stored=True)), 1) as workers:
         yield workers
@@ -72,7 +72,7 @@ def test_outcomes_and_store_are_those_without_workers(caplog: pytest.LogCaptureF
     assert [message.partition(" (")[0] for message in caplog.messages] == ["the worker processes ended"]
 
 
-def test_what_can_t_be_sent_to_a_worker_is_read_here(workers: Workers[Line, Any]) -> None:
+def test_what_can_t_be_sent_to_a_worker_is_read_here(workers: Workers) -> None:
     workers.submit(lines(1))()
     odd = [Line("a:1", {"id": 1, "text": STORM, "odd": threading.Lock()}), *lines(1)]
     for _ in range(2):
@@ -80,12 +80,12 @@ def test_what_can_t_be_sent_to_a_worker_is_read_here(workers: Workers[Line, Any]
     assert [item.id for item in workers.submit(lines(3))()] == ["0", "1", "2"]
 
 
-def test_a_short_input_starts_no_process(workers: Workers[Line, Any]) -> None:
+def test_a_short_input_starts_no_process(workers: Workers) -> None:
     workers.submit(lines(3))()
     assert worker_pids() == []
 
 
-def test_a_close_does_not_wait_for_a_long_text(workers: Workers[Line, Any]) -> None:
+def test_a_close_does_not_wait_for_a_long_text(workers: Workers) -> None:
     text = "市气象台今晨发布暴雨橙色预警" * 500_000
     for number in range(3):
         workers.submit([Line("a:1", {"id": number, "text": text if number else "x"})])

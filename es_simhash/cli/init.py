@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from es_simhash import DuplicateRule, InputError
+from es_simhash import InputError
 from es_simhash.cli.options import (
+    chosen_rule,
     confirm_option,
     duration,
     id_field_option,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from es_simhash import Documents, Scheme
+    from es_simhash import Scheme
     from es_simhash.cli.options import StoreOptions
     from es_simhash.client.store_info import StoreInfo
     from es_simhash.similarity.rule import Rule
@@ -100,20 +100,20 @@ def init(
     es-simhash init --text-field title,body --id-field url
     es-simhash init --store https://elastic:secret@es:9200/news --ca-certs ca.crt
     """
-    refinements = {
-        "confirm": confirm,
-        "measure": measure,
-        "max_distance": max_distance,
-        "numbers_agree": False if any_numbers else None,
-        "within": within,
-        "time_field": time_field,
-        "text_field": text_field,
-    }
-    given = {name: value for name, value in refinements.items() if value is not None}
     fingerprinter = read_fingerprinter(scheme, html)
     with open_documents(fingerprinter, **store) as documents:
-        chosen = _whole_rule(documents, rule, given) if given else rule
         before = documents.info()
+        chosen = chosen_rule(
+            before.rule,
+            rule,
+            confirm=confirm,
+            measure=measure,
+            max_distance=max_distance,
+            numbers_agree=False if any_numbers else None,
+            within=within,
+            time_field=time_field,
+            text_field=text_field,
+        )
         if no_keys and before.scheme is not None and before.keys:
             raise InputError(f"{documents.name} has keys, and they stay: ingest it into a new store without keys")
         result = documents.setup(rule=chosen, keys=False if no_keys else None, id_field=id_field)
@@ -139,11 +139,3 @@ def _what_changed(before: StoreInfo, after: StoreInfo) -> str:
 
 def _has_own_tables(scheme: Scheme) -> bool:
     return scheme.idf != DEFAULT.idf or scheme.stop_words not in LISTS
-
-
-def _whole_rule(documents: Documents, rule: Rule | None, given: dict[str, Any]) -> DuplicateRule:
-    """Return the rule that the store has, refined; or another one, with the fields of the store."""
-    stored = documents.info().rule
-    if rule is None or rule == stored.rule:
-        return replace(stored, **given)
-    return DuplicateRule(rule=rule, **{"text_field": stored.text_field, **given})

@@ -46,6 +46,17 @@ def parsed_by(parse: Callable[[str], Any]) -> Callable[..., Any]:
     return callback
 
 
+def together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Return several options as one, in this order."""
+
+    def add(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
 # --- the store ---------------------------------------------------------------------------------------------
 
 
@@ -62,7 +73,7 @@ api_key_option = click.option(
     "--api-key", metavar="KEY", help="API key for Elasticsearch.  [default: $ELASTIC_API_KEY]"
 )
 ca_certs_option = click.option("--ca-certs", metavar="FILE", help="Certificates that the server's is checked with.")
-_ADDRESS_OPTIONS = [
+address_options = together(
     click.option(
         "--store",
         metavar="URL",
@@ -71,25 +82,16 @@ _ADDRESS_OPTIONS = [
     ),
     api_key_option,
     ca_certs_option,
-]
-_deadline_option = click.option(
-    "--deadline",
-    metavar="SECONDS",
-    type=float,
-    help=f"How long to retry.  [default: {DEADLINE:g}; seen items {SEEN_DEADLINE:g}]",
 )
-
-
-def address_options(command: F) -> F:
-    """Add ``--store`` and the credentials to a command."""
-    for option in reversed(_ADDRESS_OPTIONS):
-        command = option(command)
-    return command
-
-
-def store_options(command: F) -> F:
-    """Add ``--store`` and the options of the connection to a command: its keywords are :class:`StoreOptions`."""
-    return address_options(_deadline_option(command))
+store_options = together(
+    address_options,
+    click.option(
+        "--deadline",
+        metavar="SECONDS",
+        type=float,
+        help=f"How long to retry.  [default: {DEADLINE:g}; seen items {SEEN_DEADLINE:g}]",
+    ),
+)
 
 
 def client_options(options: StoreOptions) -> dict[str, Any]:
@@ -127,21 +129,14 @@ def open_seen(sizing: dict[str, Any] | None = None, **options: Unpack[StoreOptio
 
 # --- the Scheme --------------------------------------------------------------------------------------------
 
-_SCHEME_OPTIONS = [
+scheme_options = together(
     click.option(
         "--scheme",
         metavar="FILE",
         help='How fingerprints are made, as JSON: {"weights": "tf_idf", "idf": "idf.txt", "stop_words": "stop.txt"}.',
     ),
     click.option("--html", is_flag=True, help="The texts are HTML (needs es-simhash[html])."),
-]
-
-
-def scheme_options(command: F) -> F:
-    """Add ``--scheme`` and ``--html`` to a command: the arguments of :func:`read_fingerprinter`."""
-    for option in reversed(_SCHEME_OPTIONS):
-        command = option(command)
-    return command
+)
 
 
 def read_fingerprinter(scheme: str | None, html: bool) -> Fingerprinter | None:
@@ -229,22 +224,21 @@ id_field_option = click.option(
 )
 
 
-def chosen_rule(
-    stored: DuplicateRule, rule: Rule | None, confirm: float | None = None, text_field: tuple[str, ...] | None = None
-) -> DuplicateRule | Rule | None:
-    """Return the rule of a call: what the store keeps, and what options say in addition.
+def chosen_rule(stored: DuplicateRule, rule: Rule | None, **refinements: Any) -> DuplicateRule | Rule | None:
+    """Return the rule of a call: what the store keeps, refined; or another one, with the text fields of the store.
 
     :param stored: the rule of the store; DuplicateRule() without a store.
-    :param rule: this and the others are None if the option is not given.
+    :param rule: None if the option is not given.
+    :param refinements: fields of DuplicateRule; None for an option that is not given.
     :returns: the ``rule`` of a method of Documents; None if nothing is given.
     :raises InputError: if the rule does not use an option.
     """
-    if confirm is None and text_field is None:
+    given = {name: value for name, value in refinements.items() if value is not None}
+    if not given:
         return rule
-    changes: dict[str, Any] = {"confirm": confirm, "text_field": text_field}
     if rule is None or rule == stored.rule:
-        return replace(stored, **{name: value for name, value in changes.items() if value is not None})
-    return DuplicateRule(rule=rule, confirm=confirm, text_field=text_field or stored.text_field)
+        return replace(stored, **given)
+    return DuplicateRule(rule=rule, **{"text_field": stored.text_field, **given})
 
 
 # --- filters, input and output -----------------------------------------------------------------------------

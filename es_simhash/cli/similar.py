@@ -63,7 +63,7 @@ def similar(
     if id is not None and time is not None:
         raise click.UsageError("a stored document has its own time: leave out --time, or give a text")
     with open_documents(**store) as documents:
-        chosen = rule if confirm is None else chosen_rule(documents.info().rule, rule, confirm)
+        chosen = chosen_rule(documents.info().rule, rule, confirm=confirm)
         if id is not None:
             matches = documents.similar_to(id, filter=filter, rule=chosen)
         else:

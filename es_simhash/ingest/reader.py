@@ -91,7 +91,7 @@ class Reader:
         self._keys = rule.keys
         self._time_field = rule.chosen.time_field
 
-    def read_all(self, lines: Sequence[Line]) -> list[Document | Outcome]:
+    def read_all(self, lines: Sequence[Line]) -> Sequence[Document | Outcome]:
         """Return for each line, in order, its Document or a rejected Outcome."""
         checked = [self._checked_or_rejected(line) for line in lines]
         good = [item for item in checked if not isinstance(item, Outcome)]

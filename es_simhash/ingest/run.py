@@ -22,10 +22,10 @@ from es_simhash.ingest.batches import Source, mark, parts_by_id
 from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.ingest.reader import IdField, Reader
 from es_simhash.ingest.stored_documents import stored_lines
+from es_simhash.ingest.workers import Workers
 from es_simhash.retries import Call
 from es_simhash.similarity.text_fields import field_value
 from es_simhash.store.types import Scan
-from es_simhash.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -218,7 +218,7 @@ class _Stages:
         verbs = "was read has" if self._read == 1 else "were read have"
         return f"{count_of(self._read, 'document')} that {verbs} no outcome: ingest them again, with what follows"
 
-    def _batches(self, workers: Workers[Line, Document | Outcome]) -> Iterator[_Batch]:
+    def _batches(self, workers: Workers) -> Iterator[_Batch]:
         """Yield the batches of the input. One ends before an id that it already has."""
         reading: deque[tuple[list[Line], Callable[[], Sequence[Document | Outcome]]]] = deque()
         more = True

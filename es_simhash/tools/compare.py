@@ -98,7 +98,7 @@ def compare(
             _print_fingerprint(made)
         return
     a, b = given
-    comparison = compare_texts(a, b, fingerprinter, rule=chosen_rule(stored_rule, rule, confirm) or stored_rule)
+    comparison = compare_texts(a, b, fingerprinter, rule=chosen_rule(stored_rule, rule, confirm=confirm) or stored_rule)
     if as_json:
         print_json(_json_comparison(comparison) | {"scheme": fingerprinter.scheme.version})
         return

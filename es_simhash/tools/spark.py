@@ -23,7 +23,6 @@ import elasticsearch.helpers
 from es_simhash import DuplicateRule, Fingerprinter, InputError
 from es_simhash.cli.exits import run
 from es_simhash.cli.options import (
-    chosen_rule,
     confirm_option,
     read_fingerprinter,
     rule_option,
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
     from es_simhash.similarity.confirm import Confirm, TextFeatures
+    from es_simhash.similarity.rule import Rule
 
 MOST_SHARED = 1_000
 """A key that more documents have is left out: it would make a pair of each two of them."""
@@ -295,7 +295,7 @@ def _session() -> SparkSession:
 def group(
     input: str,
     output: str,
-    rule: Any,
+    rule: Rule | None,
     confirm: float | None,
     text_field: tuple[str, ...] | None,
     order: str | None,
@@ -310,9 +310,8 @@ def group(
     \b
     python -m es_simhash.tools.spark news.parquet links.parquet --order published
     """
-    chosen = chosen_rule(DuplicateRule(), rule, confirm, text_field)
-    whole = chosen if isinstance(chosen, DuplicateRule) else DuplicateRule(rule=chosen or "copy")
-    grouping = Grouping(whole, read_fingerprinter(scheme, html) or Fingerprinter())
+    chosen = DuplicateRule(rule or "copy", confirm=confirm, text_field=text_field)
+    grouping = Grouping(chosen, read_fingerprinter(scheme, html) or Fingerprinter())
     reader = _session().read.option("mode", "FAILFAST")
     documents = reader.json(input) if input.endswith((".jsonl", ".json")) else reader.parquet(input)
     links = group_frame(documents, grouping, order)

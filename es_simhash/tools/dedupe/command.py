@@ -20,7 +20,6 @@ from es_simhash.cli.interrupt import Interruptible
 from es_simhash.cli.options import (
     api_key_option,
     ca_certs_option,
-    chosen_rule,
     confirm_option,
     encoding_option,
     format_option,
@@ -101,7 +100,7 @@ def dedupe(
     es-simhash dedupe train.jsonl --against test.jsonl > clean.jsonl
     es-simhash dedupe today.jsonl --against http://es:9200/archive > new.jsonl
     """
-    chosen = _rule(rule, confirm, text_field)
+    chosen = DuplicateRule(rule or "copy", confirm=confirm, text_field=text_field)
     known = tuple(name for name in against if not is_store(name))
     before = Input(input_paths(known) if known else (), format, encoding)
     source = Input(input_paths(files), format, encoding)
@@ -143,11 +142,6 @@ def dedupe(
     if not counts.of_kind:
         raise InputError(f"no documents in {source.names}: give one JSON object per line")
     exit_unless_all_done(progress.rejected, counts.of_kind.total())
-
-
-def _rule(rule: Rule | None, confirm: float | None, text_field: tuple[str, ...] | None) -> DuplicateRule:
-    chosen = chosen_rule(DuplicateRule(), rule, confirm, text_field)
-    return chosen if isinstance(chosen, DuplicateRule) else DuplicateRule(rule=chosen or "copy")
 
 
 def _opened(path: str) -> IO[bytes]:

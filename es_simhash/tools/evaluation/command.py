@@ -94,7 +94,7 @@ def evaluate(
             return
         fingerprinter = Fingerprinter() if documents is None else documents.info().fingerprinter
         stored_rule = DuplicateRule() if documents is None else documents.info().rule
-        chosen = chosen_rule(stored_rule, rule, confirm) or stored_rule
+        chosen = chosen_rule(stored_rule, rule, confirm=confirm) or stored_rule
         source = Input(input_paths(files, "name a file of labelled pairs, or pipe them in"))
         progress = stack.enter_context(source.progress("pairs"))
         pairs = _labelled(source.lines(progress, object_of), progress)

@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from concurrent.futures.process import BrokenProcessPool
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,39 +17,32 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from es_simhash.decide.outcome import Document, Outcome
+    from es_simhash.ingest.reader import Reader
+    from es_simhash.lines import Line
+
+    Items = Sequence[Document | Outcome]
+
 _log = logging.getLogger("es_simhash")
 
 _NOT_PICKLED = (pickle.PicklingError, TypeError, AttributeError, RecursionError)
 """What pickle raises for a value that cannot be sent to another process."""
 
-I = TypeVar("I", contravariant=True)  # noqa: E741  the input of a reader
-O = TypeVar("O", covariant=True)  # noqa: E741  its output
-Line = TypeVar("Line")
-Item = TypeVar("Item")
 
-
-class BatchReader(Protocol[I, O]):
-    """What reads a batch. It can be pickled."""
-
-    def read_all(self, lines: Sequence[I], /) -> Sequence[O]:
-        """Return what becomes of each of the lines."""
-        ...
-
-
-class Workers(Generic[Line, Item]):
+class Workers:
     """Reads batches of lines in worker processes. They do not run the caller's script again.
 
     :param count: the number of processes. With 0 this process reads each batch in :meth:`submit`. So it does with the
         first one: a short input is done before the processes would be ready.
     """
 
-    def __init__(self, reader: BatchReader[Line, Item], count: int) -> None:
+    def __init__(self, reader: Reader, count: int) -> None:
         self._reader = reader
         self._count = count
         self._first = True
         self._pool: Any = None
 
-    def submit(self, lines: Sequence[Line]) -> Callable[[], Sequence[Item]]:
+    def submit(self, lines: Sequence[Line]) -> Callable[[], Items]:
         """Start to read a batch, and return a function that waits for the result."""
         if self._count == 0 or self._first:
             self._first = False
@@ -66,7 +59,7 @@ class Workers(Generic[Line, Item]):
             return lambda: items
         return lambda: self._result(future, lines)
 
-    def _result(self, future: Future[Sequence[Item]], lines: Sequence[Line]) -> Sequence[Item]:
+    def _result(self, future: Future[Items], lines: Sequence[Line]) -> Items:
         try:
             return future.result()
         except BrokenProcessPool as error:
@@ -74,7 +67,7 @@ class Workers(Generic[Line, Item]):
         except _NOT_PICKLED:  # a dict has a value that cannot be sent
             return self._reader.read_all(lines)
 
-    def _without_pool(self, lines: Sequence[Line], error: Exception) -> Sequence[Item]:
+    def _without_pool(self, lines: Sequence[Line], error: Exception) -> Items:
         if self._count:
             _log.warning(
                 "the worker processes ended (%s): this process now does the fingerprinting", type(error).__name__
