@@ -17,21 +17,10 @@ from es_simhash.store.memory_store import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 SENTENCES = ["市气象台今晨发布暴雨橙色预警信号", "城区部分路段已经出现积水", "交警提醒市民提前规划路线", "多趟列车晚点"]
 GIVEN = [{"id": str(n), "text": "。".join(SENTENCES[: 1 + n % 4]) + "。" * (n % 3)} for n in range(40)]
 TEXT = "。".join(SENTENCES)
-
-
-@pytest.fixture(params=["sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
-def new_address(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
-    """Returns addresses at which nothing is."""
-    if request.param == "sqlite":
-        names = iter("abc")
-        return lambda: f"sqlite:///{tmp_path / next(names)}.db"
-    url, make_index = request.getfixturevalue("elasticsearch_url"), request.getfixturevalue("make_index")
-    return lambda: f"{url}/{make_index()}"
 
 
 class Slow(MemoryStore):

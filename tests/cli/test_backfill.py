@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
 from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash, line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
+
+    from elasticsearch import Elasticsearch
 
 pytestmark = pytest.mark.elasticsearch
 
@@ -22,12 +22,6 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
     "c": {"title": HARVEST, "lang": "zh"},
     "d": {"views": 3},
 }
-
-
-@pytest.fixture
-def client(elasticsearch_url: str) -> Iterator[Elasticsearch]:
-    with Elasticsearch(elasticsearch_url, request_timeout=60) as client:
-        yield client
 
 
 def test_documents_get_fingerprints_and_the_exit_code_says_whether_some_were_rejected(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import uuid
 from typing import TYPE_CHECKING
 
@@ -12,34 +11,20 @@ from elasticsearch import Elasticsearch
 from es_simhash import SeenItems
 from es_simhash.store.address import open_store
 from tests.client import CONFIG, PROFILE, Clock
+from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from es_simhash.store.protocol import Store
 
 SQLITE = "sqlite"
-ELASTICSEARCH = pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)
-OPENSEARCH = pytest.param("opensearch", marks=pytest.mark.opensearch)
 
 
 @pytest.fixture(params=[SQLITE, ELASTICSEARCH, OPENSEARCH])
-def new_address(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
+def new_address(request: pytest.FixtureRequest) -> Callable[[], str]:
     """Returns addresses at which nothing is yet."""
-    if request.param == SQLITE:
-        numbers = itertools.count()
-        return lambda: f"sqlite:///{tmp_path}/{next(numbers)}.db"
-    url = request.getfixturevalue(f"{request.param}_url")
-    name = "make_index" if request.param == "elasticsearch" else "make_opensearch_index"
-    make_index = request.getfixturevalue(name)
-    prefix = "" if request.param == "elasticsearch" else "opensearch+"
-    return lambda: f"{prefix}{url}/{make_index()}"
-
-
-@pytest.fixture
-def address(new_address: Callable[[], str]) -> str:
-    return new_address()
+    return new_addresses(request, request.param)
 
 
 @pytest.fixture(scope="module", params=[SQLITE, ELASTICSEARCH])
@@ -83,12 +68,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr("es_simhash.client.seen._now", lambda: clock.now)
     return clock
-
-
-@pytest.fixture
-def client(elasticsearch_url: str) -> Iterator[Elasticsearch]:
-    with Elasticsearch(elasticsearch_url, request_timeout=60) as client:
-        yield client
 
 
 @pytest.fixture

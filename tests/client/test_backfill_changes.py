@@ -12,6 +12,7 @@ from elasticsearch import Elasticsearch
 from es_simhash import Documents, DuplicateRule, InputError, NotSetUp
 from es_simhash.store.types import Entry, Row
 from tests.client import METRO, STORM, before, links
+from tests.es_node.fixtures import new_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,9 +35,9 @@ def put(store: Store, sources: dict[str, str]) -> None:
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def documents(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Documents]:
+def documents(request: pytest.FixtureRequest) -> Iterator[Documents]:
     """A store with three copies, which were not fingerprinted."""
-    with Documents("memory://" if request.param == "memory" else f"sqlite:///{tmp_path}/a.db") as documents:
+    with Documents(new_addresses(request, request.param)()) as documents:
         documents.setup(RULE)
         put(documents.store, {"W": METRO, "X": STORM, "Y": STORM, "Z": STORM})
         yield documents

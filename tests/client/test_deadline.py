@@ -14,6 +14,7 @@ import pytest
 from es_simhash import AsyncDocuments, Documents, SeenItems, StoreError, StoreUnavailable
 from es_simhash.store.address import open_store
 from tests.client import HARVEST, METRO, STORM
+from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
 from tests.es_node.proxy import Delay, Proxy
 
 if TYPE_CHECKING:
@@ -35,14 +36,12 @@ VERBS: dict[str, Callable[[Documents], Any]] = {
 @pytest.fixture
 def hanging(request: pytest.FixtureRequest) -> Iterator[tuple[Proxy, str]]:
     """A proxy before a server, and the address through it of an index that was set up."""
-    url = request.getfixturevalue(f"{request.param}_url")
-    name = "make_index" if request.param == "elasticsearch" else "make_opensearch_index"
-    index = request.getfixturevalue(name)()
-    prefix = "opensearch+" if request.param == "opensearch" else ""
-    with Documents(f"{prefix}{url}/{index}") as documents:
+    address = new_addresses(request, request.param)()
+    with Documents(address) as documents:
         documents.setup()
+    url = request.getfixturevalue(f"{request.param}_url")
     with Proxy(url) as proxy:
-        yield proxy, f"{prefix}{proxy.url}/{index}"
+        yield proxy, address.replace(url, proxy.url)
 
 
 def took(call: Callable[[], Any]) -> float:
@@ -53,14 +52,7 @@ def took(call: Callable[[], Any]) -> float:
     return time.monotonic() - began
 
 
-servers = pytest.mark.parametrize(
-    "hanging",
-    [
-        pytest.param("elasticsearch", marks=pytest.mark.elasticsearch),
-        pytest.param("opensearch", marks=pytest.mark.opensearch),
-    ],
-    indirect=True,
-)
+servers = pytest.mark.parametrize("hanging", [ELASTICSEARCH, OPENSEARCH], indirect=True)
 
 
 @pytest.mark.slow

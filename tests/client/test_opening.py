@@ -23,14 +23,6 @@ DOCUMENTS = [{"id": "storm", "text": STORM}, {"id": "farther", "text": STORM_FAR
 TABLE = StopWords.of(["部分", "发布"])
 
 
-@pytest.fixture(params=["sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where nothing is yet."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'news.db'}"
-    return f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('make_index')()}"
-
-
 def in_memory(scheme: Scheme | None = None) -> MemoryStore:
     """A store in memory, set up with a Scheme or not at all."""
     store = MemoryStore()

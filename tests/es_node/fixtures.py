@@ -98,6 +98,13 @@ def mortal_cluster(request: pytest.FixtureRequest) -> Iterator[list[Node]]:
 
 
 @pytest.fixture
+def client(elasticsearch_url: str) -> Iterator[Elasticsearch]:
+    """The official client of the shared Elasticsearch."""
+    with Elasticsearch(elasticsearch_url, request_timeout=60) as client:
+        yield client
+
+
+@pytest.fixture
 def make_index(elasticsearch_url: str) -> Iterator[Callable[[], str]]:
     """Return a new index name for each call. After the test the indices with these names are deleted."""
     names: list[str] = []
@@ -121,6 +128,34 @@ def make_opensearch_index(opensearch_url: str) -> Iterator[Callable[[], str]]:
     if next(numbers):
         with OpenSearch(opensearch_url) as client:
             client.indices.delete(index=f"{prefix}-*")
+
+
+ELASTICSEARCH = pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)
+OPENSEARCH = pytest.param("opensearch", marks=pytest.mark.opensearch)
+
+
+def new_addresses(request: pytest.FixtureRequest, kind: str) -> Callable[[], str]:
+    """Return a function that returns addresses at which nothing is yet.
+
+    :param kind: of the store: memory, sqlite, elasticsearch or opensearch.
+    """
+    if kind in ("memory", "sqlite"):
+        folder, numbers = request.getfixturevalue("tmp_path"), itertools.count()
+        return lambda: "memory://" if kind == "memory" else f"sqlite:///{folder}/{next(numbers)}.db"
+    prefix, name = ("", "make_index") if kind == "elasticsearch" else ("opensearch+", "make_opensearch_index")
+    url, make = request.getfixturevalue(f"{kind}_url"), request.getfixturevalue(name)
+    return lambda: f"{prefix}{url}/{make()}"
+
+
+@pytest.fixture(params=["sqlite", ELASTICSEARCH])
+def new_address(request: pytest.FixtureRequest) -> Callable[[], str]:
+    """Returns addresses at which nothing is yet. A module may choose other kinds of stores."""
+    return new_addresses(request, request.param)
+
+
+@pytest.fixture
+def address(new_address: Callable[[], str]) -> str:
+    return new_address()
 
 
 @pytest.fixture

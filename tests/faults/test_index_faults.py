@@ -6,7 +6,6 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import Elasticsearch
 
 from es_simhash import Documents, SeenItems
 from es_simhash.errors import StoreError
@@ -14,8 +13,10 @@ from tests.cli import es_simhash, line
 from tests.faults import contents, ingest, news, unharmed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
+
+    from elasticsearch import Elasticsearch
 
 pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow, pytest.mark.nightly]
 
@@ -26,12 +27,6 @@ FAULTS = {
     "blocks.read_only_allow_delete": ("TOO_MANY_REQUESTS/12/disk usage exceeded", "make room on that disk"),
 }
 """What the server says, and what we add. The last one is what it sets when a disk is full, and removes again."""
-
-
-@pytest.fixture
-def client(elasticsearch_url: str) -> Iterator[Elasticsearch]:
-    with Elasticsearch(elasticsearch_url) as client:
-        yield client
 
 
 def begin(client: Elasticsearch, index: str, fault: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +13,8 @@ from es_simhash import Documents
 from es_simhash.errors import InputError, StoreError
 from es_simhash.store.address import open_store
 from es_simhash.store.elastic.store import ElasticStore
-from tests.store.conftest import ServerStores
+from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
+from tests.store.conftest import Stores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,23 +38,14 @@ WRITING: dict[str, Callable[[Documents], Any]] = {
 }
 
 
-@pytest.fixture(
-    params=[
-        pytest.param("elasticsearch", marks=pytest.mark.elasticsearch),
-        pytest.param("opensearch", marks=pytest.mark.opensearch),
-    ]
-)
-def servers(request: pytest.FixtureRequest) -> Iterator[ServerStores]:
+@pytest.fixture(params=[ELASTICSEARCH, OPENSEARCH])
+def servers(request: pytest.FixtureRequest) -> Iterator[Stores]:
     """Indices of each server."""
-    if request.param == "elasticsearch":
-        made = ServerStores(request.getfixturevalue("elasticsearch_url"))
-    else:
-        made = ServerStores(f"opensearch+{request.getfixturevalue('opensearch_url')}")
-    yield made
-    made.close()
+    with closing(Stores(new_addresses(request, request.param))) as made:
+        yield made
 
 
-def send(servers: ServerStores, method: str, path: str, body: Any, name: str | None = None) -> str:
+def send(servers: Stores, method: str, path: str, body: Any, name: str | None = None) -> str:
     """Send a request to an index, by default to a new one, and return the address of the index."""
     store = servers.new() if name is None else open_store(name)
     assert isinstance(store, ElasticStore)
@@ -81,7 +74,7 @@ def test_the_other_product_is_told_at_once(elasticsearch_url: str, opensearch_ur
 
 @pytest.mark.parametrize("field", [None, "source.id", "id"])
 def test_what_is_removed_from_a_strict_index_is_ingested_as_it_was(
-    servers: ServerStores, tmp_path: Path, field: str | None
+    servers: Stores, tmp_path: Path, field: str | None
 ) -> None:
     properties = {**STRICT, **({"id": {"type": "keyword"}} if field == "id" else {})}
     address = send(servers, "PUT", "", {"mappings": {"dynamic": "strict", "properties": properties}})
@@ -114,7 +107,7 @@ def sources(documents: Documents) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("call", WRITING)
 @pytest.mark.parametrize("has_fields", [True, False])
-def test_an_index_that_requires_routing_is_refused(servers: ServerStores, call: str, has_fields: bool) -> None:
+def test_an_index_that_requires_routing_is_refused(servers: Stores, call: str, has_fields: bool) -> None:
     mapping: dict[str, Any] = {"_routing": {"required": True}}
     if has_fields:
         ready = servers.ready()
@@ -131,7 +124,7 @@ def test_an_index_that_requires_routing_is_refused(servers: ServerStores, call: 
 
 
 @pytest.fixture
-def alias(servers: ServerStores) -> str:
+def alias(servers: Stores) -> str:
     """The address of an alias of three indices, one of them without documents."""
     addresses = []
     for id, text in (("a", TEXT), ("b", COPY)):
@@ -163,7 +156,7 @@ def test_an_alias_of_several_indices_is_read(alias: str) -> None:
         assert documents.fetch(["a", "b", "c"]).keys() == {"a", "b"}
 
 
-def test_https_to_a_server_without_tls_is_told_at_once(servers: ServerStores) -> None:
+def test_https_to_a_server_without_tls_is_told_at_once(servers: Stores) -> None:
     address = servers.new().name.replace("http://", "https://")
     for deadline, longest in ((300, 3), (0.5, 1)):
         began = time.monotonic()

@@ -68,13 +68,9 @@ def test_without_a_copy_nothing_is_evaluated() -> None:
         evaluate([LabelledPair("a", "b", False)])
 
 
-@pytest.fixture(params=["sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+@pytest.fixture
+def store(address: str) -> str:
     """The address of a store with documents."""
-    if request.param == "sqlite":
-        address = f"sqlite:///{tmp_path}/es-simhash.db"
-    else:
-        address = f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('make_index')()}"
     with Documents(address) as documents:
         documents.setup()
         list(documents.ingest({"id": str(number), "text": text} for number, text in enumerate(TEXTS) if text))
