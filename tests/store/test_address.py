@@ -61,6 +61,8 @@ def test_a_client_is_used_and_not_closed() -> None:
 
 
 OTHER_FORMS = (
+    "",
+    "sqlite:a.db",
     "ftp://here:9200/a",
     "127.0.0.1:9200/news",
     "here:9200",
@@ -79,8 +81,6 @@ OTHER_FORMS = (
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        ("", "is empty"),
-        ("sqlite:a.db", "names no file"),
         ("sqlite:///:memory:", "use memory://"),
         *((address, "is invalid: use sqlite:///") for address in OTHER_FORMS),
         ("http://here:9200/a*", "several indices"),

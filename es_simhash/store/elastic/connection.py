@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
 from urllib3 import Timeout
 
-from es_simhash.errors import SimhashError, StoreError, StoreUnavailable, StoreUnreachable, one_line
+from es_simhash.errors import AccessDenied, SimhashError, StoreError, StoreUnavailable, StoreUnreachable, one_line
 from es_simhash.retries import Waits, check_not_cancelled, end_after
 from es_simhash.store.elastic.errors import check_answer
 
@@ -25,54 +25,80 @@ _CONNECT_SECONDS = 2.0
 """Seconds of them in which a connection is made. A server that speaks plain http may never answer the TLS hello."""
 
 
-@dataclass(frozen=True)
-class Product:
-    """What differs between Elasticsearch and OpenSearch, and between their clients.
-
-    :param point_in_time: path of the request that opens a point in time.
-    :param point_parameters: its parameters.
-    :param point_key: name of the id of a point in time in its response.
-    :param tie_breaker: the field by which the hits of a point in time are sorted.
-    :param perform: sends a request: client, method, path, parameters, body, timeout. It returns the body.
-    :param translate: returns the error for an exception of the client; the second argument is the store's name.
-    :param failures: the exceptions that the client raises.
-    :param has_equal_scores: whether the server gives each term of a keyword field the score 1, unless the mapping says
-        ``use_similarity``. Source: OpenSearch, issue 17823.
-    """
-
-    point_in_time: str
-    point_parameters: Mapping[str, str]
-    point_key: str
-    tie_breaker: str
-    perform: Callable[[Any, str, str, Mapping[str, str], Any, Timeout], Any]
-    translate: Callable[[Exception, str], SimhashError]
-    failures: tuple[type[Exception], ...]
-    has_equal_scores: Callable[[Connection], bool]
-
-
-class Connection:
-    """The index of a store, and the official client that reaches it.
+class Connection(ABC):
+    """The index of a store, and the official client that reaches it. Each product has a subclass.
 
     :param client: an Elasticsearch or an OpenSearch client.
     :param index: name of the index, or of an alias.
     :param name: the store's address without credentials.
     :param owned: the store closes the client.
     :param deadline: seconds after which a request is not repeated any more; 0 to raise at once.
+    :param request_seconds: seconds for one answer, if the deadline leaves so much.
     :param hosts: of the client, which takes another one for each request.
     """
 
+    point_in_time: ClassVar[str]
+    """Path of the request that opens a point in time."""
+    point_parameters: ClassVar[Mapping[str, str]]
+    point_key: ClassVar[str]
+    """Name of the id of a point in time in the response."""
+    tie_breaker: ClassVar[str]
+    """The field by which the hits of a point in time are sorted."""
+
     def __init__(
-        self, client: Any, index: str, name: str, product: Product, *, owned: bool, deadline: float, hosts: int = 1
+        self,
+        client: Any,
+        index: str,
+        name: str,
+        *,
+        owned: bool,
+        deadline: float,
+        request_seconds: float | None = None,
+        hosts: int = 1,
     ) -> None:
-        self.client, self.index, self.name, self.product = client, index, name, product
+        self.client, self.index, self.name = client, index, name
         self.deadline = deadline
-        self.request_seconds = REQUEST_SECONDS
         self.is_several = False
         """The name is that of an alias of several indices. It is known when the store was described."""
         self._root = f"/{quote(index, safe='')}"
         self._owned, self._hosts = owned, hosts
+        self._request_seconds = REQUEST_SECONDS if request_seconds is None else request_seconds
         self._answered = False
         self._warned: set[str] = set()
+
+    @staticmethod
+    @abstractmethod
+    def new_client(hosts: Sequence[str], options: Mapping[str, Any]) -> Any:
+        """Return a client that repeats nothing itself.
+
+        :raises InputError: for an option that cannot be used.
+        """
+
+    @staticmethod
+    @abstractmethod
+    def host_of(client: Any) -> str:
+        """Return the address of the first host of a client, without credentials."""
+
+    @abstractmethod
+    def _perform(self, method: str, path: str, parameters: Mapping[str, str], body: Any, timeout: Timeout) -> Any:
+        """Send a request by the client, and return the body of the response.
+
+        :raises SimhashError: for each exception of the client.
+        """
+
+    def check_product(self) -> Any:
+        """Return what the server says of itself.
+
+        :raises StoreError: if it is another product.
+        """
+        return self.send("GET", "", index=False)
+
+    def has_equal_scores(self) -> bool:
+        """Return whether the server gives each term of a keyword field the score 1, without ``use_similarity``.
+
+        Source: OpenSearch, issue 17823.
+        """
+        return False
 
     def send(
         self,
@@ -92,7 +118,8 @@ class Connection:
 
         :param path: behind the name of the index; else from the root of the server.
         :param body: a JSON object; or a list of JSON objects or texts, one for each line.
-        :param check: raises for a response that is not complete. The request is repeated if the error says so.
+        :param check: raises for a response that is not complete; by default for one that is an error. The request is
+            repeated if the error says so.
         :param repeats: gets each error after which the request was sent again. The server may have done it before.
         """
         whole = f"{self._root}/{path}".rstrip("/") if index else f"/{path}"
@@ -101,7 +128,7 @@ class Connection:
         waits: Waits | None = None
         while True:
             check_not_cancelled()
-            seconds = min(self.request_seconds, end - time.monotonic()) if self.deadline else self.request_seconds
+            seconds = min(self._request_seconds, end - time.monotonic()) if self.deadline else self._request_seconds
             if seconds <= 0:
                 raise StoreUnavailable(
                     f"{self.name} did not answer in time (deadline {self.deadline:g} s): try again, or wait longer "
@@ -138,15 +165,15 @@ class Connection:
         seconds: float,
         check: Callable[[Any], None] | None,
     ) -> Any:
-        """Send a request once. Errors of the client, and those about the form of the response, become our own."""
+        """Send a request once. Errors about the form of the response become our own."""
         _log.debug("%s %s", method, path)
         try:
             timeout = Timeout(connect=min(seconds, _CONNECT_SECONDS), read=seconds)
-            answer = self.product.perform(self.client, method, path, parameters, body, timeout)
-            if check is not None:
+            answer = self._perform(method, path, parameters, body, timeout)
+            if check is None:
+                check_answer(answer, self.name)
+            else:
                 check(answer)
-        except self.product.failures as error:
-            raise self.product.translate(error, self.name) from error
         except SimhashError:
             raise
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -175,16 +202,34 @@ class Connection:
         check_answer(answer, self.name)
         answer["hits"]["hits"]
 
-    def check(self, answer: Any) -> None:
-        """Check a response: it is no error, and it is complete."""
-        check_answer(answer, self.name)
-
     def wrong(self, what: object) -> StoreError:
         """Return the error for a response that has another form than the server promises."""
         text = one_line(what)[:100] if isinstance(what, Exception) else str(what)
         return StoreError(
             f"{self.name} sent a response that cannot be read ({text}): check the address, and the proxies between "
             "this program and the server"
+        )
+
+    def _untrusted(self, why: str) -> SimhashError:
+        """Return the error for a TLS connection that failed.
+
+        :param why: what the client says, in one line.
+        """
+        return AccessDenied(
+            f"{self.name}: the TLS connection failed ({why}): use http:// if the server has no TLS, or name the file "
+            "of the authority's certificate (ca_certs)"
+        )
+
+    def _late(self) -> SimhashError:
+        """Return the error for a response that did not come in time."""
+        plain = "use http:// if the server has no TLS; else " if "https://" in self.name else ""
+        return StoreUnreachable(f"{self.name} did not answer in time: {plain}try again, or wait longer (deadline)")
+
+    def _unreachable(self, why: str) -> SimhashError:
+        """Return the error for a connection that failed. The parameter is that of :meth:`_untrusted`."""
+        reason = why.partition("): ")[2] or why  # urllib3 begins with its connection as Python shows it
+        return StoreUnreachable(
+            f"{self.name} can't be reached ({reason}): check that it is running, and check the address"
         )
 
     def warn_once(self, about: str, message: str) -> None:

@@ -44,7 +44,7 @@ def describe(connection: Connection) -> Description:
     mappings = read_mappings(connection)
     if not mappings:
         with suppress(AccessDenied):
-            connection.send("GET", "", index=False)  # the client raises if another product answers
+            connection.check_product()
         raise not_set_up(connection.name, "there is no such index")
     kept = {name: kept_by(mapping, name, connection) for name, mapping in mappings.items()}
     missing = sorted(name for name, description in kept.items() if description is None)
@@ -170,7 +170,7 @@ def _check_usable(mapping: Mapping[str, Any], index: str) -> None:
 def _mapping(description: Description, connection: Connection, meta: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return what a mapping gets: our fields, and its ``_meta``."""
     properties = {part: _file(part)["properties"][part] for part in _parts(description)}
-    if "simhash" in properties and connection.product.has_equal_scores(connection):
+    if "simhash" in properties and connection.has_equal_scores():
         fields = properties["simhash"]["properties"]
         fields = {**fields, "keys": {**fields["keys"], "use_similarity": True}}
         properties["simhash"] = {**properties["simhash"], "properties": fields}

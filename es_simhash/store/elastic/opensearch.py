@@ -1,15 +1,14 @@
 """The official OpenSearch client: how it is made, how it sends a request, and what its exceptions mean.
 
 A point in time has other paths than in Elasticsearch. OpenSearch before 3.3 has no ``_shard_doc``, so hits are sorted
-by ``_id`` there. The client does not check which product answers, so the store asks once.
+by ``_id`` there.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from opensearchpy import JSONSerializer, OpenSearch, Transport, Urllib3HttpConnection
 from opensearchpy.exceptions import ConnectionError as ClientConnectionError
@@ -24,20 +23,13 @@ from opensearchpy.exceptions import (
 
 from es_simhash.errors import InputError, SimhashError, StoreError
 from es_simhash.exact_json import loads
-from es_simhash.store.elastic.connection import Connection, Product
-from es_simhash.store.elastic.elasticsearch import late, unreachable, untrusted
+from es_simhash.store.elastic.connection import Connection
 from es_simhash.store.elastic.errors import error_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from urllib3 import Timeout
-
-_OLDEST = (2, 4)
-"""The first version with points in time."""
-_EQUAL_SCORES = (3, 0)
-"""The first version that scores each term of a keyword field with 1."""
-_NDJSON = {"content-type": "application/x-ndjson"}
 
 
 class _ExactNumbers(JSONSerializer):
@@ -50,73 +42,86 @@ class _ExactNumbers(JSONSerializer):
             raise SerializationError(s, error) from error
 
 
-class _Connection(Urllib3HttpConnection):
-    """Checks that no Elasticsearch answers: its searches have other paths."""
+class OpenSearchConnection(Connection):
+    """An index of OpenSearch."""
 
-    def perform_request(self, *arguments: Any, **options: Any) -> Any:
-        """Send a request, and return the status, the headers and the body of the response.
+    point_in_time = "_search/point_in_time"
+    point_parameters: ClassVar = {"allow_partial_pit_creation": "false"}
+    point_key = "pit_id"
+    tie_breaker = "_id"
 
-        :raises StoreError: if the server is an Elasticsearch.
+    @staticmethod
+    def new_client(hosts: Sequence[str], options: Mapping[str, Any]) -> OpenSearch:
+        """Return a client that repeats nothing itself, and that leaves out a host for a while that does not answer.
+
+        :raises InputError: for an option that the client does not have. It would ignore the option.
         """
-        status, headers, body = super().perform_request(*arguments, **options)
-        if "x-elastic-product" in headers:
-            raise StoreError(f"the server at {self.host} is an Elasticsearch: leave opensearch+ out of the address")
-        return status, headers, body
+        if "api_key" in options:
+            raise InputError(
+                "OpenSearch takes no API key: use a user and a password in the address, or http_auth=signer"
+            )
+        known: dict[str, Any] = {"pool_maxsize": 10, "serializer": _ExactNumbers(), "retry_on_timeout": True}
+        known |= {"connection_class": Urllib3HttpConnection, "max_retries": 0, **options}
+        auth = known.pop("basic_auth", None)
+        if isinstance(auth, str):  # of the address. As a header, because the client accepts a pair in Latin-1 only
+            known["headers"] = {**known.get("headers", {}), "authorization": f"Basic {auth}"}
+        elif auth is not None:
+            known["http_auth"] = auth
+        classes = [Transport, *Urllib3HttpConnection.__mro__, *known["connection_class"].__mro__]
+        names = {name for kind in classes for name in signature(kind.__init__).parameters}
+        if unknown := sorted(known.keys() - names - {"transport_class", "trust_env"}):
+            raise InputError(f"the OpenSearch client has no option {unknown[0]!r}: check its name")
+        return OpenSearch(list(hosts), **known)
 
+    @staticmethod
+    def host_of(client: OpenSearch) -> str:
+        """Return the address of the first host of a client, without credentials."""
+        host = client.transport.hosts[0]
+        scheme = "https" if host.get("use_ssl") or host.get("scheme") == "https" else "http"
+        prefix = str(host.get("url_prefix") or "").strip("/")
+        address = f"{scheme}://{host.get('host', 'localhost')}:{host.get('port') or 9200}"
+        return f"{address}/{prefix}" if prefix else address
 
-def new_client(hosts: Sequence[str], options: Mapping[str, Any]) -> OpenSearch:
-    """Return a client that repeats nothing itself.
+    def check_product(self) -> Any:
+        """Return what the server says of itself. The client does not check which product answers.
 
-    :raises InputError: for an option that the client does not have. It would ignore the option.
-    """
-    if "api_key" in options:
-        raise InputError("OpenSearch takes no API key: use a user and a password in the address, or http_auth=signer")
-    known: dict[str, Any] = {"pool_maxsize": 10, "serializer": _ExactNumbers(), "connection_class": _Connection}
-    known |= {"max_retries": 0, **options}
-    auth = known.pop("basic_auth", None)
-    if isinstance(auth, str):  # of the address. As a header, because the client accepts a pair in Latin-1 only
-        known["headers"] = {**known.get("headers", {}), "authorization": f"Basic {auth}"}
-    elif auth is not None:
-        known["http_auth"] = auth
-    classes = [Transport, *Urllib3HttpConnection.__mro__, *known["connection_class"].__mro__]
-    names = {name for kind in classes for name in signature(kind.__init__).parameters}
-    if unknown := sorted(known.keys() - names - {"transport_class", "trust_env"}):
-        raise InputError(f"the OpenSearch client has no option {unknown[0]!r}: check its name")
-    return OpenSearch(list(hosts), **known)
+        :raises StoreError: if it is another product.
+        """
+        body = super().check_product()
+        if body.get("version", {}).get("distribution") != "opensearch":
+            raise StoreError(
+                f"the server at {self.name} is not an OpenSearch: check the address; Elasticsearch has http:// alone"
+            )
+        return body
 
+    def has_equal_scores(self) -> bool:
+        """Return whether the server needs ``use_similarity``, as OpenSearch 3 does."""
+        return int(self.check_product()["version"]["number"].partition(".")[0]) >= 3
 
-def host_of(client: OpenSearch) -> str:
-    """Return the address of the first host of a client, without credentials."""
-    host = client.transport.hosts[0]
-    scheme = "https" if host.get("use_ssl") or host.get("scheme") == "https" else "http"
-    prefix = str(host.get("url_prefix") or "").strip("/")
-    address = f"{scheme}://{host.get('host', 'localhost')}:{host.get('port') or 9200}"
-    return f"{address}/{prefix}" if prefix else address
+    def _perform(self, method: str, path: str, parameters: Mapping[str, str], body: Any, timeout: Timeout) -> Any:
+        transport = self.client.transport
+        headers = None
+        if isinstance(body, list):
+            body = "".join(f"{transport.serializer.dumps(line)}\n" for line in body)
+            headers = {"content-type": "application/x-ndjson"}
+        timed = {**parameters, "request_timeout": timeout}
+        try:
+            return transport.perform_request(method, path, timed, body, headers=headers)
+        except (OpenSearchException, ImproperlyConfigured) as error:
+            raise self._error(error) from error
 
-
-def _perform(
-    client: OpenSearch, method: str, path: str, parameters: Mapping[str, str], body: Any, timeout: Timeout
-) -> Any:
-    headers = None
-    if isinstance(body, list):
-        dumps = client.transport.serializer.dumps
-        body, headers = "".join(f"{dumps(line)}\n" for line in body), _NDJSON
-    timed = {**parameters, "request_timeout": timeout}
-    return client.transport.perform_request(method, path, timed, body, headers=headers)
-
-
-def _translate(error: Exception, name: str) -> SimhashError:
-    if isinstance(error, SSLError):
-        return untrusted(name, _cause(error))
-    if isinstance(error, ConnectionTimeout):
-        return late(name)
-    if isinstance(error, ClientConnectionError):
-        return unreachable(name, _cause(error))
-    if isinstance(error, SerializationError):
-        return StoreError(f"the server at {name} is not an OpenSearch: check the address")
-    if isinstance(error, TransportError) and isinstance(error.status_code, int):
-        return error_of(_body_of(error), error.status_code, name, "user and password, or the signer")
-    return StoreError(f"{name}: {str(error).splitlines()[0]}")
+    def _error(self, error: Exception) -> SimhashError:
+        if isinstance(error, SSLError):
+            return self._untrusted(_cause(error))
+        if isinstance(error, ConnectionTimeout):
+            return self._late()
+        if isinstance(error, ClientConnectionError):
+            return self._unreachable(_cause(error))
+        if isinstance(error, SerializationError):
+            return StoreError(f"the server at {self.name} is not an OpenSearch: check the address")
+        if isinstance(error, TransportError) and isinstance(error.status_code, int):
+            return error_of(_body_of(error), error.status_code, self.name, "user and password, or the signer")
+        return StoreError(f"{self.name}: {str(error).splitlines()[0]}")
 
 
 def _body_of(error: TransportError) -> Any:
@@ -131,28 +136,3 @@ def _body_of(error: TransportError) -> Any:
 
 def _cause(error: TransportError) -> str:
     return str(error.error).splitlines()[0]
-
-
-def _has_equal_scores(connection: Connection) -> bool:
-    """Return whether the server needs ``use_similarity``; and check that it is an OpenSearch with points in time."""
-    body = connection.send("GET", "", index=False)
-    found = body.get("version", {}) if isinstance(body, dict) else {}
-    numbers = re.match(r"(\d+)\.(\d+)", str(found.get("number", "")))
-    if found.get("distribution") != "opensearch" or numbers is None:
-        raise StoreError(f"the server at {connection.name} is not an OpenSearch: check the address")
-    version = int(numbers[1]), int(numbers[2])
-    if version < _OLDEST:
-        raise StoreError(f"{connection.name} is OpenSearch {found['number']}: use OpenSearch 2.4 or later")
-    return version >= _EQUAL_SCORES
-
-
-PRODUCT = Product(
-    point_in_time="_search/point_in_time",
-    point_parameters={"allow_partial_pit_creation": "false"},
-    point_key="pit_id",
-    tie_breaker="_id",
-    perform=_perform,
-    translate=_translate,
-    failures=(OpenSearchException, ImproperlyConfigured),
-    has_equal_scores=_has_equal_scores,
-)

@@ -53,7 +53,7 @@ def pages(
     :param sort: before the tie-breaker.
     :param options: of the search.
     """
-    body = {"query": query, "sort": [*sort, {connection.product.tie_breaker: "asc"}], "size": PAGE, **options}
+    body = {"query": query, "sort": [*sort, {connection.tie_breaker: "asc"}], "size": PAGE, **options}
     returned: set[int] = set()
     lost = 0
     while True:
@@ -72,11 +72,8 @@ def pages(
 
 def _pages_of_point(connection: Connection, search: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:
     """Yield the hits of a search in pages, from a new point in time."""
-    product = connection.product
-    opened = connection.send(
-        "POST", product.point_in_time, None, {"keep_alive": KEEP_ALIVE, **product.point_parameters}
-    )
-    point = opened[product.point_key]
+    parameters = {"keep_alive": KEEP_ALIVE, **connection.point_parameters}
+    point = connection.send("POST", connection.point_in_time, None, parameters)[connection.point_key]
     body = dict(search)
     try:
         while True:
@@ -90,7 +87,7 @@ def _pages_of_point(connection: Connection, search: Mapping[str, Any]) -> Iterat
             body["search_after"] = hits[-1]["sort"]
     finally:
         with suppress(StoreError), limited(CLOSING_SECONDS):
-            connection.send("DELETE", product.point_in_time, {product.point_key: point}, index=False)
+            connection.send("DELETE", connection.point_in_time, {connection.point_key: point}, index=False)
 
 
 def _sort(scan: Scan) -> list[Any]:
@@ -103,7 +100,7 @@ def _sort(scan: Scan) -> list[Any]:
 
 def count(connection: Connection, filter: Filter | None, *, missing: bool | None = None) -> int:
     """Return how many documents match."""
-    answer = connection.send("POST", "_count", {"query": query_of(filter, missing, None)}, check=connection.check)
+    answer = connection.send("POST", "_count", {"query": query_of(filter, missing, None)})
     number: int = answer["count"]
     return number
 

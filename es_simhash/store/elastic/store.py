@@ -64,7 +64,7 @@ class ElasticStore:
 
     def refresh(self) -> None:
         """Make everything that was written visible to searches."""
-        self.connection.send("POST", "_refresh", check=self.connection.check)
+        self.connection.send("POST", "_refresh")
 
     def write(self, entries: Sequence[Entry]) -> Written:
         """Write documents, each on the version that it replaces."""

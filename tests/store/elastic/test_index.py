@@ -60,7 +60,7 @@ def send(servers: Stores, method: str, path: str, body: Any, name: str | None = 
 @pytest.mark.opensearch
 def test_the_other_product_is_told_at_once(elasticsearch_url: str, opensearch_url: str) -> None:
     for address, words in (
-        (f"opensearch+{elasticsearch_url}", "is an Elasticsearch: leave opensearch"),
+        (f"opensearch+{elasticsearch_url}", "is not an OpenSearch: check the address; Elasticsearch has http://"),
         (opensearch_url, "is not an Elasticsearch: check the address; OpenSearch has opensearch"),
     ):
         with Documents(f"{address}/no-such-index") as documents:
