@@ -126,23 +126,16 @@ def check_workers(workers: object) -> None:
 
 
 def check_filter(filter: object, name: str = "filter") -> None:
-    """Check that a filter is a dict that can be sent to a store. The store checks its meaning.
+    """Check that a filter is None, or a dict that can be sent to a store. The store checks its meaning.
 
     :param name: of the argument, for the message.
     :raises InputError: if it is something else.
     """
+    if filter is None:
+        return
     if not isinstance(filter, Mapping):
         raise InputError(f'{name} is {reprlib.repr(filter)}: use a filter, such as {{"term": {{"lang": "zh"}}}}')
     check_json(filter)
-
-
-def check_optional_filter(filter: object) -> None:
-    """Check that a filter is a dict or None.
-
-    :raises InputError: if it is something else.
-    """
-    if filter is not None:
-        check_filter(filter)
 
 
 def check_ingest_filter(filter: Mapping[str, Any] | None) -> None:
@@ -150,6 +143,6 @@ def check_ingest_filter(filter: Mapping[str, Any] | None) -> None:
 
     :raises InputError: if it is malformed, or of a type that only a server can evaluate.
     """
+    check_filter(filter)
     if filter is not None:
-        check_filter(filter)
         matches({}, "", filter)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from es_simhash.client.arguments import (
     check_filter,
     check_ingest_filter,
-    check_optional_filter,
     check_workers,
     checked_deadline,
     checked_fields,
@@ -355,7 +354,7 @@ class Documents:
         :raises NotSetUp: if there is no such index.
         """
         self._reader.checked(rule)
-        check_optional_filter(filter)
+        check_filter(filter)
         check_workers(workers)
         return _items(self._backfill(filter, again, workers, stop, rule, id_field))
 
@@ -368,7 +367,7 @@ class Documents:
         rule: str | DuplicateRule | None,
         id_field: str | None,
     ) -> Iterator[Sequence[Outcome]]:
-        resolved = self._reader.for_backfill(rule, id_field)
+        resolved, _ = self._reader.for_writing(rule, id_field, backfill=True)
         if rule_of(rule).text_field is None and self._reader.read().rule is None:
             raise InputError(
                 f"{self.name} does not know the field with the text: name it (rule=DuplicateRule(text_field=…))"
@@ -411,10 +410,9 @@ class Documents:
         """
         if (ids is None) == (matching is None):
             raise InputError("give either ids or matching=…, a filter")
-        check_optional_filter(filter)
+        check_filter(filter)
+        check_filter(matching, "matching")
         checked = [] if ids is None else checked_ids(ids)
-        if matching is not None:
-            check_filter(matching, "matching")
         decider, id_field = self._changing(rule)
         if matching is not None and not everything:
             check_some_stay(self._store, matching)
@@ -456,7 +454,7 @@ class Documents:
         :param progress: is called with the number of documents that were decided, and of all.
         :param rule: as for :meth:`ingest`.
         """
-        check_optional_filter(filter)
+        check_filter(filter)
         start = checked_moment(since, "since")
         decider, _ = self._changing(rule)
         decider.forget(now=True)
@@ -480,7 +478,7 @@ class Documents:
         :param rule: as for :meth:`duplicates`.
         :returns: how many documents were removed.
         """
-        check_optional_filter(filter)
+        check_filter(filter)
         decider, id_field = self._changing(rule)
         with nullcontext() if save is None else Saved(save, id_field) as saved:
             decider.forget(now=True)
@@ -517,7 +515,7 @@ class Documents:
                 raise InputError("there is nothing to look for: give a text, or fingerprint=…, or call similar_to(id)")
             with limited(self._deadline):
                 return self.similar_many([text], times=times, filter=filter, rule=rule)[0]
-        check_optional_filter(filter)
+        check_filter(filter)
         if text is not None:
             raise InputError("both a text and a fingerprint are given: give one of them")
         with limited(self._deadline):
@@ -540,7 +538,7 @@ class Documents:
 
         :param times: of the texts, one for each.
         """
-        check_optional_filter(filter)
+        check_filter(filter)
         checked, chosen = checked_texts(texts), self._reader.rule(rule)
         checked_or_none = checked_times(times, checked, chosen)
         resolved = self._reader.resolve(chosen)
@@ -553,7 +551,7 @@ class Documents:
 
         :raises InputError: if there is no such document.
         """
-        check_optional_filter(filter)
+        check_filter(filter)
         [checked] = checked_ids([id])
         with limited(self._deadline):
             return similar_to_stored(self._store, checked, self._reader.resolve(self._reader.rule(rule)), filter)
@@ -583,7 +581,7 @@ class Documents:
         :param filter: only copies that match this filter.
         :param rule: as for :meth:`ingest`.
         """
-        check_optional_filter(filter)
+        check_filter(filter)
         self._reader.checked(rule)
         return _items(self._duplicates(filter, rule))
 
@@ -642,7 +640,7 @@ class Documents:
         :param text: return pairs (Row, text). The text is that of the fields that the store keeps; None if a document
             has none.
         """
-        check_optional_filter(filter)
+        check_filter(filter)
         return _items(self._texts(filter)) if text else _items(self._rows(filter))
 
     def _rows(self, filter: Mapping[str, Any] | None) -> Iterator[Sequence[Row]]:

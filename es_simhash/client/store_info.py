@@ -216,46 +216,34 @@ class StoreReader:
 
     # --- a call that writes -------------------------------------------------------------------------------------------
 
-    def for_writing(self, rule: str | DuplicateRule | None, id_field: str | None) -> tuple[ResolvedRule, IdField]:
+    def for_writing(
+        self, rule: str | DuplicateRule | None, id_field: str | None, *, backfill: bool = False
+    ) -> tuple[ResolvedRule, IdField]:
         """Return the rule and the id field of a call that writes: those of the store.
 
         An embedded store that was not set up is set up now. A store that keeps no rule yet keeps this one.
 
+        :param backfill: the documents are stored. In an index that exists the fields are made that are missing, and an
+            embedded store is not set up. Stale documents are no error.
         :raises InputError: if the store keeps others; if it is read only.
         """
         chosen = None if rule is None else self.checked(rule)
         try:
             described = self.read()
         except NotSetUp:
-            if self._store.lags:
+            if self._store.lags != backfill:
                 raise
-            self._set_up(chosen or DuplicateRule())
+            if backfill:
+                self._store.count(None)  # an index that does not exist is not made here
+            keys = has_keys(chosen or DuplicateRule())
+            self._store.set_up(Description(scheme=self._fingerprinter.scheme, keys=keys))
             described = self.read()
         wanted = self._whole(chosen or described.rule or DuplicateRule(), described)
         self._check_same(wanted, id_field, described)
         name = id_field or described.id_field or ID_FIELD
         taken = described.fields is None or name.partition(".")[0] in described.fields
-        return self.resolve(wanted), IdField(name, is_stored=taken and name != "_id")
-
-    def for_backfill(self, rule: str | DuplicateRule | None, id_field: str | None) -> ResolvedRule:
-        """:meth:`for_writing` for documents that are stored. Missing fields are made, and stale ones are no error."""
-        chosen = None if rule is None else self.checked(rule)
-        try:
-            described = self.read()
-        except NotSetUp:
-            if not self._store.lags:
-                raise
-            self._set_up(chosen or DuplicateRule(), only_fields=True)
-            described = self.read()
-        wanted = self._whole(chosen or described.rule or DuplicateRule(), described)
-        self._check_same(wanted, id_field, described)
-        return self._under(wanted, described)
-
-    def _set_up(self, rule: DuplicateRule, *, only_fields: bool = False) -> None:
-        if only_fields:
-            self._store.count(None)  # an index that does not exist is not made here
-        self._store.set_up(Description(scheme=self._fingerprinter.scheme, keys=has_keys(rule)))
-        self.forget()
+        resolved = self._under(wanted, described) if backfill else self.resolve(wanted)
+        return resolved, IdField(name, is_stored=taken and name != "_id")
 
     def keep(self, rule: DuplicateRule, id_field: str | None) -> None:
         """Let the store keep a whole rule and the id field, if it keeps none yet.

@@ -36,31 +36,30 @@ class Texts:
         self._warned: set[str] = set()
         self._lock = threading.Lock()
 
-    def keep(self, digest: str, features: TextFeatures) -> None:
-        """Keep the features of a text."""
-        with self._lock:
-            if digest in self._kept:
-                self._kept.move_to_end(digest)
-                return
-            self._kept[digest] = features
-            self._characters += len(features.normalised)
-            while self._characters > KEPT and len(self._kept) > 1:
-                _, oldest = self._kept.popitem(last=False)
-                self._characters -= len(oldest.normalised)
-
     def of_rows(self, rows: Sequence[Row]) -> list[TextFeatures | None]:
         """Return the features of stored texts. None for a document that is gone, has another text now, or has none."""
-        known = {row.digest: self._kept.get(row.digest) for row in rows}
-        missing = {row.id: row for row in rows if known[row.digest] is None}
+        known = {row.id: self._kept.get(row.digest) for row in rows}
+        missing = {row.id: row for row in rows if known[row.id] is None}
         ids = sorted(missing)
         for start in range(0, len(ids), READ_AT_ONCE):
             stored = self._store.read(ids[start : start + READ_AT_ONCE], self._rule.text_fields)
             for id, document in stored.items():
-                row = missing[id]
-                if document.row.digest == row.digest and (features := self.of_stored(document)) is not None:
-                    known[row.digest] = features
-                    self.keep(row.digest, features)
-        return [known[row.digest] for row in rows]
+                if document.row.digest == missing[id].digest and (features := self.of_stored(document)) is not None:
+                    known[id] = features
+                    self._keep(features)
+        return [known[row.id] for row in rows]
+
+    def _keep(self, features: TextFeatures) -> None:
+        """Keep the features of a text under its digest."""
+        with self._lock:
+            if features.digest in self._kept:
+                self._kept.move_to_end(features.digest)
+                return
+            self._kept[features.digest] = features
+            self._characters += len(features.normalised)
+            while self._characters > KEPT and len(self._kept) > 1:
+                _, oldest = self._kept.popitem(last=False)
+                self._characters -= len(oldest.normalised)
 
     def of_stored(self, stored: Stored) -> TextFeatures | None:
         """Return the features of a document that was read with its text; None, with a warning, if it has none."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 from es_simhash import Documents
+from es_simhash.store.types import Entry, Scan
 
 ARTICLE = (
     "老城区改造项目今天上午正式启动，首批涉及六条街巷和2000余户居民。施工队伍已经进场，围挡沿着河岸依次排开，社区工作人员正在"
@@ -25,3 +28,15 @@ def test_counters_clocks_and_a_line_with_the_source_hide_no_copy(address: str) -
         documents.setup()
         outcomes = [(outcome.outcome, outcome.duplicate_of) for outcome in documents.ingest(pages)]
         assert outcomes == [("new", None), *[("near_duplicate", "0")] * (len(PAGES) - 1), ("new", None)]
+
+
+def test_a_text_that_another_program_changed_is_not_taken_for_that_of_others_with_its_digest() -> None:
+    with Documents("memory://") as documents:
+        documents.add({"id": "a", "text": ARTICLE})
+        [[stored]] = documents.store.scan(Scan(keys=True))
+        documents.store.write([Entry(stored.row, stored.keys, json.dumps({"id": "a", "text": "别的正文"}))])
+        assert documents.add({"id": "b", "text": PAGES[0]}).outcome == "new"
+        documents.remove(["a", "b"])
+        documents.add({"id": "c", "text": ARTICLE})
+        outcome = documents.add({"id": "d", "text": PAGES[0]})
+        assert (outcome.outcome, outcome.duplicate_of) == ("near_duplicate", "c")
