@@ -46,83 +46,62 @@ class Slow(MemoryStore):
         return super().search(*arguments, **options)
 
 
+def assert_same(sync: Any, asynchronous: Any, *calls: Any) -> None:
+    """Make calls on both, one after the other. A call is a function, or one with a function of what is compared."""
+    pairs = [call if isinstance(call, tuple) else (call, lambda result: result) for call in calls]
+
+    async def main() -> list[Any]:
+        async with asynchronous:
+            return [compared(await call(asynchronous)) for call, compared in pairs]
+
+    with sync:
+        assert asyncio.run(main()) == [compared(call(sync)) for call, compared in pairs]
+
+
 def test_every_method_of_documents_returns_what_the_sync_one_returns(new_address: Callable[[], str]) -> None:
-    rule = DuplicateRule("fingerprint", text_field="text")
-
-    def sync() -> list[Any]:
-        with Documents(new_address()) as documents:
-            return [
-                documents.setup(rule, id_field="id"),
-                documents.add({"id": "x", "text": TEXT}, refresh=True),
-                documents.add_many(GIVEN, refresh=True),
-                documents.info().rule,
-                documents.similar(TEXT),
-                documents.similar_many([TEXT, "短"]),
-                documents.similar_to("x"),
-                documents.near_query(TEXT).clause,
-                documents.fetch(["x"], fields="*"),
-                documents.fetch(["x"])["x"].fingerprint,
-                documents.remove(["x", "none"]),
-            ]
-
-    async def asynchronous() -> list[Any]:
-        async with AsyncDocuments(new_address()) as documents:
-            return [
-                await documents.setup(rule, id_field="id"),
-                await documents.add({"id": "x", "text": TEXT}, refresh=True),
-                await documents.add_many(GIVEN, refresh=True),
-                (await documents.info()).rule,
-                await documents.similar(TEXT),
-                await documents.similar_many([TEXT, "短"]),
-                await documents.similar_to("x"),
-                (await documents.near_query(TEXT)).clause,
-                await documents.fetch(["x"], fields="*"),
-                (await documents.fetch(["x"]))["x"].fingerprint,
-                await documents.remove(["x", "none"]),
-            ]
-
-    assert asyncio.run(asynchronous()) == sync()
+    assert_same(
+        Documents(new_address()),
+        AsyncDocuments(new_address()),
+        lambda d: d.setup(DuplicateRule("fingerprint", text_field="text"), id_field="id"),
+        lambda d: d.add({"id": "x", "text": TEXT}, refresh=True),
+        lambda d: d.add_many(GIVEN, refresh=True),
+        (lambda d: d.info(), lambda info: info.rule),
+        lambda d: d.similar(TEXT),
+        lambda d: d.similar_many([TEXT, "短"]),
+        lambda d: d.similar_to("x"),
+        (lambda d: d.near_query(TEXT), lambda query: query.clause),
+        lambda d: d.fetch(["x"], fields="*"),
+        (lambda d: d.fetch(["x"]), lambda rows: rows["x"].fingerprint),
+        lambda d: d.remove(["x", "none"]),
+    )
 
 
 def test_every_method_of_seen_items_returns_what_the_sync_one_returns(new_address: Callable[[], str]) -> None:
-    async def hits(offset: int, size: int) -> list[str]:
+    def fetch(offset: int, size: int) -> list[str]:
         return ["a", "b", "c", "d"][offset : offset + size]
 
-    async def asynchronous() -> list[Any]:
-        async with AsyncSeenItems(new_address(), error_rate=1e-6) as seen:
-            return [
-                await seen.setup(),
-                await seen.add("ann", ["a", "b"]),
-                await seen.add_many({"bob": ["a"]}, anew=True),
-                await seen.unseen("ann", ["b", "c"]),
-                await seen.unseen_many({"bob": ["a", "b"]}),
-                (await seen.page("ann", hits, 5, item=str)).hits,
-                await seen.forget("ann", ["a"]),
-                await seen.forget_many({"bob": ["a"]}),
-                (await seen.stats("ann")).count,
-                (await seen.rotate(["ann"])).failed,
-                await seen.clear("bob"),
-                await seen.remove("ann"),
-            ]
+    async def fetch_async(offset: int, size: int) -> list[str]:
+        return fetch(offset, size)
 
-    def sync() -> list[Any]:
-        with SeenItems(new_address(), error_rate=1e-6) as seen:
-            return [
-                seen.setup(),
-                seen.add("ann", ["a", "b"]),
-                seen.add_many({"bob": ["a"]}, anew=True),
-                seen.unseen("ann", ["b", "c"]),
-                seen.unseen_many({"bob": ["a", "b"]}),
-                seen.page("ann", lambda start, size: ["a", "b", "c", "d"][start : start + size], 5, item=str).hits,
-                seen.forget("ann", ["a"]),
-                seen.forget_many({"bob": ["a"]}),
-                seen.stats("ann").count,
-                seen.rotate(["ann"]).failed,
-                seen.clear("bob"),
-                seen.remove("ann"),
-            ]
+    def page(seen: Any) -> Any:
+        return seen.page("ann", fetch_async if isinstance(seen, AsyncSeenItems) else fetch, 5, item=str)
 
-    assert asyncio.run(asynchronous()) == sync()
+    assert_same(
+        SeenItems(new_address(), error_rate=1e-6),
+        AsyncSeenItems(new_address(), error_rate=1e-6),
+        lambda s: s.setup(),
+        lambda s: s.add("ann", ["a", "b"]),
+        lambda s: s.add_many({"bob": ["a"]}, anew=True),
+        lambda s: s.unseen("ann", ["b", "c"]),
+        lambda s: s.unseen_many({"bob": ["a", "b"]}),
+        (page, lambda page: page.hits),
+        lambda s: s.forget("ann", ["a"]),
+        lambda s: s.forget_many({"bob": ["a"]}),
+        (lambda s: s.stats("ann"), lambda stats: stats.count),
+        (lambda s: s.rotate(["ann"]), lambda report: report.failed),
+        lambda s: s.clear("bob"),
+        lambda s: s.remove("ann"),
+    )
 
 
 def test_a_cancelled_call_returns_at_once_and_sends_nothing_further() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_simhash import Documents, DuplicateRule, InputError, SeenItems
+from es_simhash import Documents, DuplicateRule, InputError
 from es_simhash.errors import StoreError
 from es_simhash.files import is_same_file
 from tests.cli import STORM, es_simhash, line
@@ -29,23 +29,7 @@ def permissions(folder: Path) -> dict[str, int]:
     return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
 
 
-def test_a_store_and_a_checkpoint_can_be_read_by_their_owner_only(tmp_path: Path) -> None:
-    before = os.umask(0)
-    try:
-        with (
-            Documents(f"sqlite:///{tmp_path}/news.db") as documents,
-            SeenItems(f"sqlite:///{tmp_path}/users.db") as seen,
-        ):
-            list(documents.ingest([{"id": 1, "text": STORM}], checkpoint=str(tmp_path / "x.checkpoint")))
-            seen.add("ann", [1])
-            found = permissions(tmp_path)
-    finally:
-        os.umask(before)
-    assert {"news.db", "news.db-wal", "news.db-shm", "users.db", "users.db-wal", "x.checkpoint"} <= found.keys()
-    assert set(found.values()) == {0o600}
-
-
-def test_so_can_dead_letters(tmp_path: Path) -> None:
+def test_a_store_a_checkpoint_and_dead_letters_can_be_read_by_their_owner_only(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         es_simhash("ingest --dead-letter dead --resume x.checkpoint", cwd=tmp_path, stdin=b"5\n" + line("a"))

@@ -104,15 +104,6 @@ def test_a_text_without_word_characters_has_exact_duplicates_alone(documents: Do
     assert outcomes == (["new"] * 4 if not text else ["new", "exact_duplicate", "new", "new"])
 
 
-def test_setup_gives_keys_unless_told_otherwise(tmp_path: Path) -> None:
-    for name, keys, expected in (("a", None, True), ("b", False, False)):
-        with Documents(f"sqlite:///{tmp_path}/{name}.db") as opened:
-            opened.setup(keys=keys)
-            assert opened.info().keys is expected
-            opened.setup()
-            assert opened.info().keys is expected
-
-
 def test_every_duplicate_has_its_distance_and_its_similarity(documents: Documents) -> None:
     text = text_of(120)
     stored(documents, [text])

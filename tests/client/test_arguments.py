@@ -64,7 +64,7 @@ WRONG: list[Call] = [
         for verb in ("ingest", "add_many")
         for documents, message in (
             ({"id": "a"}, r"the documents are one dict: pass a list of dicts, such as \[document\]"),
-            ("news.jsonl", "the documents are one string: pass an iterable of dicts"),
+            ("news.jsonl", r"the documents are one string: pass an iterable of dicts, .*read_file\(path\)"),
             (5, "the documents are of type int: use an iterable of dicts"),
         )
     ),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import pyarrow
-import pytest
 
-from es_simhash import Documents, InputError
+from es_simhash import Documents
 from es_simhash.input import rows_of
 from tests.cli import HARVEST, STORM
 
@@ -35,16 +34,3 @@ def test_a_data_frame_can_be_ingested(tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
         outcomes = list(documents.ingest(pd.DataFrame(COLUMNS)))
     assert [(outcome.id, outcome.outcome) for outcome in outcomes] == [("1", "new"), ("2", "new")]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"id": 1, "text": "x"}, "the documents are one dict: pass a list of dicts"),
-        ("news.jsonl", r"the documents are one string: .* read_file\(path\)"),
-        (5, "the documents are of type int: use an iterable of dicts"),
-    ],
-)
-def test_what_is_no_sequence_of_documents_raises_at_once(tmp_path: Path, wrong: Any, message: str) -> None:
-    with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents, pytest.raises(InputError, match=message):
-        documents.ingest(wrong)
