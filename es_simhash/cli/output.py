@@ -41,12 +41,7 @@ def echo(text: str, *, err: bool = False) -> None:
 def print_json(value: Any) -> None:
     """Print one line of JSON on standard output, always in UTF-8. Control characters have their JSON escapes."""
     line = json.dumps(value, ensure_ascii=False)  # it escapes C0; the others occur in strings only
-    print_utf8(_CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", line))
-
-
-def print_utf8(line: str) -> None:
-    """Print a line for another program on standard output: always in UTF-8, and as it is."""
-    click.echo(line.encode())
+    click.echo(_CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", line).encode())
 
 
 def not_compared(pairs: int) -> str:

@@ -9,6 +9,8 @@ computation revisited", 2004), whose time does not depend on what the texts say.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import Indel
@@ -57,14 +59,12 @@ def differences(a: str, b: str, scheme: Scheme, contradictions: Iterable[Differe
     :param contradictions: of the texts, in order (:class:`es_simhash.Comparison`). The parts that hold them are marked.
     """
     texts = [shown(text, scheme) for text in (a, b)]
-    # Where each word begins and ends.
     spans = [list(_spans(text)) for text in texts]
-    keys: dict[str, str] = {}
-    words = []
-    for text, found in zip(texts, spans, strict=True):
-        some = [text[start:end] for start, end in found]
-        keys |= {word: normalise(word, scheme.script) for word in some if word not in keys}
-        words.append([keys[word] for word in some])
+    normalised = lru_cache(None)(normalise)  # a word occurs often
+    words = [
+        [normalised(text[start:end], scheme.script) for start, end in places]
+        for text, places in zip(texts, spans, strict=True)
+    ]
     parts = [part for part in _parts(texts, spans, words) if part.a or part.b]
     return list(_with_contradictions(parts, list(contradictions), scheme))
 
@@ -137,20 +137,10 @@ def _parts(texts: list[str], spans: list[list[tuple[int, int]]], words: list[lis
 
 def _operations(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[bool, tuple[int, int], tuple[int, int]]]:
     """Yield whether some words are the same, and their ranges in both texts. What differs comes as one range each."""
-    differing: tuple[int, int, int, int] | None = None
-    for found in Indel.opcodes(a, b):
-        one, two = (found.src_start, found.src_end), (found.dest_start, found.dest_end)
-        if found.tag == "equal":
-            if differing is not None:
-                yield False, differing[:2], differing[2:]
-            differing = None
-            yield True, one, two
-        elif differing is None:
-            differing = (*one, *two)
-        else:
-            differing = (differing[0], one[1], differing[2], two[1])
-    if differing is not None:
-        yield False, differing[:2], differing[2:]
+    for same, operations in groupby(Indel.opcodes(a, b), lambda each: each.tag == "equal"):
+        first, *others = operations
+        last = others[-1] if others else first
+        yield same, (first.src_start, last.src_end), (first.dest_start, last.dest_end)
 
 
 def shortened(parts: Sequence[Part], context: int, most: int) -> tuple[list[Part], int]:
@@ -180,12 +170,9 @@ def _middle_cut(text: str, context: int, first: bool, last: bool) -> str:
     """Return the end of the text if it is the first part, its beginning if it is the last one, else both."""
     if first and last:
         return _end_cut(text, 4 * context)
-    kept = context * (1 if first or last else 2)
-    if len(text) <= kept + len(CUT):
-        return text
     head = "" if first else text[:context]
-    tail = "" if last else text[len(text) - context :]
-    return f"{head}{CUT}{tail}"
+    tail = "" if last else text[-context:]
+    return text if len(text) <= len(head) + len(CUT) + len(tail) else f"{head}{CUT}{tail}"
 
 
 def _end_cut(text: str, most: int) -> str:

@@ -12,7 +12,6 @@ has labelled the pair as copies.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ from es_simhash.similarity.rule import RULES, rule_of
 from es_simhash.tools.evaluation.intervals import wilson
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True)
@@ -112,29 +111,29 @@ def evaluate(
     """
     fingerprinter = Fingerprinter() if fingerprinter is None else fingerprinter
     rules = _named_rules(rule_of(rule), fingerprinter.scheme.max_distance)
-    right = Counter[str]()
-    wrong: dict[str, list[str]] = {name: [] for name in rules}
-    missed: dict[str, list[str]] = {name: [] for name in rules}
-    count = copies = 0
+    decided: list[tuple[LabelledPair, list[bool]]] = []
     for pair in pairs:
-        count += 1
-        copies += pair.copy
         comparisons = compare_by_rules(pair.a, pair.b, fingerprinter, rules.values())
-        for name, comparison in zip(rules, comparisons, strict=True):
-            found = comparison.verdict != "different"
-            if found and pair.copy:
-                right[name] += 1
-            elif found:
-                wrong[name].append(pair.place)
-            elif pair.copy:
-                missed[name].append(pair.place)
-    if not count:
+        decided.append((pair, [comparison.verdict != "different" for comparison in comparisons]))
+    if not decided:
         raise InputError("there are no pairs: draw some from a store (sample), and label them")
-    if not copies:
+    if not any(pair.copy for pair, _ in decided):
         raise InputError(
-            f"none of {count:,} pairs is labelled as a copy: label some copies, and some pairs that are none"
+            f"none of {len(decided):,} pairs is labelled as a copy: label some copies, and some pairs that are none"
         )
-    return {name: Figures(right[name], tuple(wrong[name]), tuple(missed[name])) for name in rules}
+    return {name: _figures([(pair, found[at]) for pair, found in decided]) for at, name in enumerate(rules)}
+
+
+def _figures(decided: Sequence[tuple[LabelledPair, bool]]) -> Figures:
+    """Return the figures of a rule.
+
+    :param decided: each pair, and whether the rule finds it.
+    """
+    return Figures(
+        right=sum(pair.copy and found for pair, found in decided),
+        wrong=tuple(pair.place for pair, found in decided if found and not pair.copy),
+        missed=tuple(pair.place for pair, found in decided if pair.copy and not found),
+    )
 
 
 def _named_rules(rule: DuplicateRule, largest_distance: int) -> dict[str, DuplicateRule]:

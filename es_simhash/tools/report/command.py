@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
-import io
+import sys
 from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash.cli.options import filter_option, json_option, lang_option, open_documents, store_options
-from es_simhash.cli.output import count_of, echo, print_json, print_utf8, printable
+from es_simhash.cli.output import count_of, echo, print_json, printable
 from es_simhash.cli.progress import Progress
 from es_simhash.tools.report.groups import Groups
 from es_simhash.tools.report.page import page, write_page
@@ -105,17 +106,14 @@ def _print_json(review: Review, most: int | None) -> None:
 
 
 def _print_csv(review: Review, most: int | None) -> None:
-    print_utf8("\ufeff" + _csv_line(_COLUMNS))  # by this mark spreadsheets know that it is UTF-8
+    # utf-8-sig writes a mark first, by which spreadsheets know that it is UTF-8.
+    rows = csv.writer(codecs.getwriter("utf-8-sig")(sys.stdout.buffer), lineterminator="\n")
+    rows.writerow(_COLUMNS)
     for group in review.groups.largest(most):
         for each in review.members(group):
             cells = (_cell(group.head), group.members, _cell(each.id), each.exact, each.similarity, _cell(each.title))
-            print_utf8(_csv_line(cells))
-
-
-def _csv_line(cells: Iterable[Any]) -> str:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(cells)
-    return line.getvalue()
+            rows.writerow(cells)
+    sys.stdout.flush()
 
 
 def _cell(value: str) -> str:
