@@ -92,20 +92,11 @@ def parsed(line: Line) -> Line:
         return replace(line, problem=str(error))
 
 
-_UTF_16 = "not UTF-8: the line has zero bytes, as in UTF-16: name the encoding (encoding utf-16)"
 _TRUNCATED = ", and the input ends there without a line break: check if the file is truncated"
 
 
 def _parse(line: bytes, encoding: str) -> Any:
     """Return the JSON value of a line; raise InputError if there is none."""
-    if line.startswith(b"\x1f\x8b"):
-        raise InputError(
-            "compressed by gzip: read the file with read_file, or decompress it first, for example with zcat"
-        )
-    if b"\0" in line:
-        if encoding != UTF_8:
-            raise InputError(f"not {encoding}: the line has zero bytes: check if the file has another encoding")
-        raise InputError(_UTF_16)
     try:
         return json_value(line.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -135,7 +126,7 @@ def not_decoded(line: bytes, error: UnicodeDecodeError, encoding: str) -> str:
         character = len(line[: error.start].decode()) + 1
         return f"not {encoding} at character {character}: correct the line, or check if the file has another encoding"
     if b"\0" in line:
-        return _UTF_16
+        return "not UTF-8: the line has zero bytes, as in UTF-16: name the encoding (encoding utf-16)"
     if error.reason == "unexpected end of data":
         fix = _TRUNCATED
     elif _looks_like_gb18030(line):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import tracemalloc
@@ -82,7 +81,7 @@ def test_a_byte_order_mark_is_skipped() -> None:
             "not UTF-8 at byte 2, but it looks like GB18030, an encoding of Chinese: name it (encoding gb18030)",
         ),
         (
-            "1\n".encode("utf-16-be")[:3] + b"\n",
+            "1".encode("utf-16") + b"\n",
             "not UTF-8: the line has zero bytes, as in UTF-16: name the encoding (encoding utf-16)",
         ),
         (b"[NaN]\n", "invalid JSON: NaN is not a JSON number: use null"),
@@ -140,8 +139,3 @@ def test_a_line_over_the_limit_is_not_held_in_memory() -> None:
         tracemalloc.stop()
     assert line.size == size
     assert peak < size / 20
-
-
-def test_the_problem_of_a_gzip_file_says_how_to_decompress_it() -> None:
-    (line, *_) = lines(gzip.compress(b'{"id": 1}\n'))
-    assert "zcat" in (line.problem or "")

@@ -134,26 +134,18 @@ class Input:
             name = display(path)
             with open_input(path) as stream, _reading(path):
                 lines = checked_start(lines_of(stream, name, self.format, self.encoding), check, name, fields)
-                yield from lines if progress.disable else _moving(progress, stream, lines)
+                is_shown = not progress.disable and stream.seekable()  # a pipe has no position
+                yield from _moving(progress, stream, lines) if is_shown else lines
 
 
 def _moving(progress: Progress, stream: IO[bytes], lines: Iterable[Line]) -> Iterator[Line]:
-    """Yield the lines of a stream, and move a progress bar to the position in the stream."""
-    moved = 0
+    """Yield the lines of a file, and move a progress bar by the bytes of it that were read."""
+    start = progress.n
     for number, line in enumerate(lines):
         if not number & _PROGRESS_LINES:
-            moved = _move(progress, stream, moved)
+            progress.update(start + stream.tell() - progress.n)
         yield line
-    _move(progress, stream, moved)
-
-
-def _move(progress: Progress, stream: IO[bytes], moved: int) -> int:
-    """Move a progress bar to the position in a file, and return the position. A pipe has none."""
-    if not stream.seekable():
-        return 0
-    position = stream.tell()
-    progress.update(position - moved)
-    return position
+    progress.update(start + stream.tell() - progress.n)
 
 
 @contextmanager
@@ -178,28 +170,29 @@ def checked_start(lines: Iterator[Line], check: Check, name: str, fields: Sequen
         that is a warning.
     """
     held: list[Line] = []
-    problem: str | None = None
-    missing, usable, size = list(fields), False, 0
+    problems: list[str] = []
+    missing, size = list(fields), 0
     for line in lines:
         held.append(line)
         size += line.size
         try:
             check(line)
         except InputError as error:
-            problem = problem or f"{line.place}: {error}"
+            problems.append(f"{line.place}: {error}")
         else:
-            usable = True
             missing = [field for field in missing if field_value(object_of(line), field) is None]
-        if (usable and not missing) or len(held) == FIRST or size > MAX_LINE:
+            if not missing:
+                break
+        if len(held) == FIRST or size > MAX_LINE:
             break
-    all_of_them = f"none of the first {len(held)} documents in {name}"
-    if usable and missing:
+    none = f"none of the first {len(held)} documents in {name}"
+    if len(problems) == len(held) > FEW:
+        raise InputError(f"stopped, because {none} can be used. {problems[0]}")
+    if missing and len(problems) < len(held):
         advice = f"has the field {missing[0]!r}: name the fields with the text (text_field)"
         if len(held) > FEW:
-            raise InputError(f"stopped, because {all_of_them} {advice}")
-        _log.warning("%s %s", all_of_them, advice)
-    if problem is not None and not usable and len(held) > FEW:
-        raise InputError(f"stopped, because {all_of_them} can be used. {problem}")
+            raise InputError(f"stopped, because {none} {advice}")
+        _log.warning("%s %s", none, advice)
     yield from held
     del held
     yield from lines

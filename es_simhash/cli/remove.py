@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash import Duplicate, InputError
+from es_simhash import InputError
 from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.options import json_object, json_option, open_documents, parsed_by, store_options
 from es_simhash.cli.output import count_of, echo, nearness, print_json
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from es_simhash import Documents
+    from es_simhash import Documents, Duplicate
     from es_simhash.cli.options import StoreOptions
 
 SHOWN = 10
@@ -69,8 +68,6 @@ def remove(
         raise click.UsageError("--dry-run removes nothing: use it with --matching or --duplicates alone")
     if duplicates and not (dry_run or yes) and (as_json or not sys.stdin.isatty()):
         raise click.UsageError("nobody can answer the question before the removal: give --yes or --dry-run")
-    if save is not None and os.path.lexists(save):
-        raise InputError(f"{save} exists: name a new file (save)")
     missing: list[str] = []
     with open_documents(**store) as documents:
         if dry_run:
@@ -98,13 +95,17 @@ def remove(
 def _show(documents: Documents, matching: dict[str, Any] | None, as_json: bool) -> None:
     """Show what would be removed: what matches a query clause, or all duplicates if there is none."""
     count = 0
-    rows = documents.duplicates() if matching is None else documents.export(filter=matching)
-    for row in rows:
+    shown: Iterator[tuple[str, dict[str, Any]]]
+    if matching is None:
+        shown = ((_line(duplicate), asdict(duplicate)) for duplicate in documents.duplicates())
+    else:
+        shown = ((row.id, {"id": row.id}) for row in documents.export(filter=matching))
+    for line, values in shown:
         count += 1
         if as_json:
-            print_json(asdict(row) if isinstance(row, Duplicate) else {"id": row.id})
+            print_json(values)
         else:
-            echo(_line(row) if isinstance(row, Duplicate) else row.id)
+            echo(line)
     if matching is not None and not count:
         _check_fields(documents, matching)
     if not as_json:

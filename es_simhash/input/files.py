@@ -40,7 +40,8 @@ def read_file(path: str | os.PathLike[str], *, format: str | None = None, encodi
     :raises InputError: if the file cannot be opened, or the format or the encoding does not exist. While you iterate:
         if the file cannot be read to its end. The documents before are returned first; of an array, none.
     """
-    format = checked_format(format)
+    if format is not None and format not in FORMATS:
+        raise InputError(f"there is no format {format!r}: use one of {', '.join(FORMATS)}")
     checked_encoding(encoding)
     name = str(path)
     try:
@@ -53,16 +54,6 @@ def read_file(path: str | os.PathLike[str], *, format: str | None = None, encodi
 def _closing(stream: io.BufferedReader, name: str, format: str | None, encoding: str) -> Iterator[Line]:
     with stream:
         yield from map(parsed, lines_of(stream, name, format, encoding))
-
-
-def checked_format(format: str | None) -> str | None:
-    """Return the name of a format, or None.
-
-    :raises InputError: if there is no such format.
-    """
-    if format is not None and format not in FORMATS:
-        raise InputError(f"there is no format {format!r}: use one of {', '.join(FORMATS)}")
-    return format
 
 
 def lines_of(stream: IO[bytes], name: str, format: str | None = None, encoding: str = UTF_8) -> Iterator[Line]:

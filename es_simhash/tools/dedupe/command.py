@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from es_simhash import DuplicateRule, Fingerprinter, InputError, SimhashError
+from es_simhash import DuplicateRule, Fingerprinter, InputError
 from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.input import Input, check_different_files, check_fields, input_paths
 from es_simhash.cli.interrupt import Interruptible
@@ -132,10 +132,9 @@ def dedupe(
             every = chain(items(before, against=True), items(source, against=False))
             with closing(decisions.of(every)) as decided:
                 _print(decided, counts, copies, shown, pairs=pairs)
-        except (SimhashError, KeyboardInterrupt):
-            counts.print(decisions.not_compared, quiet=quiet)
-            raise
-        counts.print(decisions.not_compared, quiet=quiet)
+        finally:
+            if not quiet:
+                counts.print(decisions.not_compared)
     if shown is not None and report is not None:
         shown.write(report, source.names, chosen, fingerprinter, lang)
     interruptible.exit_if_interrupted()
@@ -211,12 +210,12 @@ class _Counts:
         if not item.against:
             self.of_kind[_kind(item, copy)] += 1
 
-    def print(self, left_out: int, *, quiet: bool) -> None:
+    def print(self, left_out: int) -> None:
         """Print the counts on standard error, if there are any.
 
         :param left_out: pairs of documents that were not compared.
         """
-        if quiet or not self.of_kind:
+        if not self.of_kind:
             return
         self._progress.clear()
         labelled = [(kind, self.of_kind[kind]) for kind in _KINDS]
