@@ -49,9 +49,14 @@ def _carried(document: Any) -> dict[str, Any]:
 
 
 def carried_line(line: Line) -> Line:
-    """Return the line that a dead letter carries, with the place of the letter; any other line as it is."""
+    """Return the line that a dead letter carries, with the place of the letter; any other line as it is.
+
+    Only a line of a file is a dead letter. A dict of the caller is a document, whatever its fields are.
+    """
     letter = line.document
-    if not isinstance(letter, dict) or type(letter.get("dead_letter")) is not int or letter["dead_letter"] != VERSION:
+    if line.raw is None or not isinstance(letter, dict):
+        return line
+    if type(letter.get("dead_letter")) is not int or letter["dead_letter"] != VERSION:
         return line
     if letter.keys() == _ABOUT | {"document"}:
         id = letter["id"] if isinstance(letter["id"], str) else None

@@ -37,6 +37,10 @@ def again(outcome: Outcome) -> Line:
     return Line("again:1", raw=dead_letter(outcome))
 
 
+def line_of(letter: dict[str, Any]) -> Line:
+    return Line("letters:1", raw=json.dumps(letter).encode())
+
+
 def problem(outcome: Outcome) -> str:
     return (outcome.reason or "").removeprefix(f"{outcome.place}: ")
 
@@ -92,7 +96,7 @@ def test_an_id_from_outside_of_the_document_is_kept() -> None:
     [line] = [Line("http://es/news document 'n7'", {"body": "暴雨"}, id="n7")]
     letter = json.loads(dead_letter(rejected(line)))
     letter["document"]["text"] = "暴雨橙色预警"
-    [outcome] = Documents("memory://").ingest([letter], rule="fingerprint")
+    [outcome] = Documents("memory://").ingest([line_of(letter)], rule="fingerprint")
     assert (outcome.id, outcome.outcome) == ("n7", "new")
 
 
@@ -102,7 +106,7 @@ def test_a_corrected_letter_or_line_is_ingested() -> None:
     by_line = json.loads(dead_letter(rejected(Line("a:1", raw='{"id": 8, "text": "暴雨"\n'.encode()))))
     by_line["line"] = by_line["line"].rstrip() + "}"
     with Documents("memory://") as documents:
-        outcomes = list(documents.ingest([by_document, by_line], rule="fingerprint"))
+        outcomes = list(documents.ingest(map(line_of, [by_document, by_line]), rule="fingerprint"))
         assert documents.fetch(["8"], fields="*") == {"8": {"id": 8, "text": "暴雨"}}
     assert [(outcome.id, outcome.outcome) for outcome in outcomes] == [("7", "new"), ("8", "new")]
 
@@ -130,7 +134,7 @@ THEIRS = {"id": 1, "text": "x"}
     ],
 )
 def test_a_user_s_document_with_such_fields_is_not_mistaken(document: dict[str, Any]) -> None:
-    item = read(Line("a:1", document))
+    item = read(line_of(document))
     assert isinstance(item, Document)
     assert json.loads(item.source) == document
 
@@ -138,4 +142,9 @@ def test_a_user_s_document_with_such_fields_is_not_mistaken(document: dict[str, 
 @pytest.mark.parametrize("carried", [{"line": 5}, {"line": "\ud800"}, {"document": None}])
 def test_a_damaged_dead_letter_is_rejected(carried: dict[str, Any]) -> None:
     letter = {key: value for key, value in LETTER.items() if key != "document"} | carried
-    assert rejected(Line("a:1", letter)).outcome == "rejected"
+    assert rejected(line_of(letter)).outcome == "rejected"
+
+
+def test_a_dict_of_the_caller_is_no_dead_letter() -> None:
+    letter = {**LETTER, "document": {"id": "a", "text": "x"}}
+    assert "no text" in str(rejected(Line("document 1", letter | {"id": "b"})).reason)

@@ -40,7 +40,7 @@ from es_simhash.tools.dedupe.copies import Decisions, item_of, json_line
 from es_simhash.tools.dedupe.report import CopiesReport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from es_simhash.cli.progress import Progress
     from es_simhash.similarity.rule import Rule
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from es_simhash.tools.report.page import Language
 
 _OUTPUT = "/dev/stdout"
-_KINDS = ("kept", "exact duplicates", "near-duplicates", "rejected")
 
 
 @click.command()
@@ -126,21 +125,22 @@ def dedupe(
             for line in interruptible.until_interrupted(files.lines(progress, check, chosen.text_fields)):
                 yield item_of(line, chosen.text_fields, id_field or "id", against=against)
 
-        counts = _Counts(progress)
         shown = None if report is None else CopiesReport()
+        output = _Output(progress, copies, shown, pairs=pairs)
         try:
             every = chain(items(before, against=True), items(source, against=False))
             with closing(decisions.of(every)) as decided:
-                _print(decided, counts, copies, shown, pairs=pairs)
+                for item, copy in decided:
+                    output.take(item, copy)
         finally:
             if not quiet:
-                counts.print(decisions.not_compared)
+                output.show_counts(decisions.not_compared)
     if shown is not None and report is not None:
         shown.write(report, source.names, chosen, fingerprinter, lang)
     interruptible.exit_if_interrupted()
-    if not counts.of_kind:
+    if not output.counts.total():
         raise InputError(f"no documents in {source.names}: give one JSON object per line")
-    exit_unless_all_done(progress.rejected, counts.of_kind.total())
+    exit_unless_all_done(progress.rejected, output.counts.total())
 
 
 def _opened(path: str) -> IO[bytes]:
@@ -150,36 +150,53 @@ def _opened(path: str) -> IO[bytes]:
         raise InputError(f"cannot write {display(path)}: {error.strerror}") from error
 
 
-def _print(
-    decisions: Iterable[tuple[Item, Copy | None]],
-    counts: _Counts,
-    copies: IO[bytes] | None,
-    report: CopiesReport | None,
-    *,
-    pairs: bool,
-) -> None:
-    """Print the documents that stay, or the pairs.
+class _Output:
+    """Prints the documents that stay, or the pairs, and counts what became of all.
 
     :param copies: the file that the documents that are left out are written to.
     :param report: takes all documents.
     """
-    output = sys.stdout.buffer
-    for item, copy in decisions:
-        counts.note(item, copy)
-        if report is not None and item.problem is None:
-            report.note(item, copy)
-        if item.against or item.problem is not None:
-            continue
+
+    def __init__(
+        self, progress: Progress, copies: IO[bytes] | None, report: CopiesReport | None, *, pairs: bool
+    ) -> None:
+        self.counts = Counter({"kept": 0, "exact duplicates": 0, "near-duplicates": 0, "rejected": 0})
+        self._progress, self._copies, self._report, self._pairs = progress, copies, report, pairs
+        self._started = time.monotonic()
+
+    def take(self, item: Item, copy: Copy | None) -> None:
+        """Count a document, and print it if it stays. A rejected one is reported."""
+        self._progress.done()
+        if item.problem is not None:
+            self._progress.reject(f"{item.place}: {item.problem}")
+            self.counts["rejected"] += not item.against
+            return
+        if self._report is not None:
+            self._report.note(item, copy)
+        if item.against:
+            return
         if copy is None:
-            if not pairs:
-                output.write(item.output)
-            continue
-        if pairs:
-            output.write(json_line(_pair(item, copy)))
-        if copies is not None:
+            self.counts["kept"] += 1
+            if not self._pairs:
+                sys.stdout.buffer.write(item.output)
+            return
+        self.counts["exact duplicates" if copy.exact else "near-duplicates"] += 1
+        if self._pairs:
+            sys.stdout.buffer.write(json_line(_pair(item, copy)))
+        if self._copies is not None:
             document = {"document": json.loads(item.output), "original_text": copy.text}
-            copies.write(json_line({**_pair(item, copy), **document}))
-    output.flush()
+            self._copies.write(json_line({**_pair(item, copy), **document}))
+
+    def show_counts(self, left_out: int) -> None:
+        """Print the counts on standard error, if there are any.
+
+        :param left_out: pairs of documents that were not compared.
+        """
+        if self.counts.total():
+            self._progress.clear()
+            echo_counts(self.counts.items(), self.counts.total(), time.monotonic() - self._started, err=True)
+            if left_out:
+                echo(not_compared(left_out), err=True)
 
 
 def _pair(item: Item, copy: Copy) -> dict[str, Any]:
@@ -192,43 +209,3 @@ def _pair(item: Item, copy: Copy) -> dict[str, Any]:
         "similarity": copy.similarity,
         "distance": copy.distance,
     }
-
-
-class _Counts:
-    """What became of the documents."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.of_kind: Counter[str] = Counter()
-        self._progress = progress
-        self._started = time.monotonic()
-
-    def note(self, item: Item, copy: Copy | None) -> None:
-        """Count a document. A rejected one is printed."""
-        self._progress.done()
-        if item.problem is not None:
-            self._progress.reject(f"{item.place}: {item.problem}")
-        if not item.against:
-            self.of_kind[_kind(item, copy)] += 1
-
-    def print(self, left_out: int) -> None:
-        """Print the counts on standard error, if there are any.
-
-        :param left_out: pairs of documents that were not compared.
-        """
-        if not self.of_kind:
-            return
-        self._progress.clear()
-        labelled = [(kind, self.of_kind[kind]) for kind in _KINDS]
-        echo_counts(labelled, self.of_kind.total(), time.monotonic() - self._started, err=True)
-        if left_out:
-            echo(not_compared(left_out), err=True)
-
-
-def _kind(item: Item, copy: Copy | None) -> str:
-    """Return what a document counts as: one of ``_KINDS``."""
-    kept, exact, near, rejected = _KINDS
-    if item.problem is not None:
-        return rejected
-    if copy is None:
-        return kept
-    return exact if copy.exact else near

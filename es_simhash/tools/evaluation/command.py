@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import ExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 
 MOST_PLACES = 10
 """Wrong and missed pairs that the table names. --json names all."""
+_FIGURES = ("precision", "precision_interval", "recall", "recall_interval", "f1", "right", "wrong", "missed")
 _LABELS = {"true": True, "1": True, "false": False, "0": False}
 """The values of ``copy``. A spreadsheet writes TRUE and FALSE."""
 
@@ -85,23 +85,22 @@ def evaluate(
     """
     if sample is not None and files:
         raise click.UsageError("--sample draws pairs: leave out PAIRS")
-    with ExitStack() as stack:
-        documents = None
-        if store["store"] is not None or sample is not None:
-            documents = stack.enter_context(open_documents(**store))
-        if sample is not None and documents is not None:
+    if sample is not None:
+        with open_documents(**store) as documents:
             _print_sample(documents, sample, filter, seed)
-            return
-        fingerprinter = Fingerprinter() if documents is None else documents.info().fingerprinter
-        stored_rule = DuplicateRule() if documents is None else documents.info().rule
-        chosen = chosen_rule(stored_rule, rule, confirm=confirm) or stored_rule
-        source = Input(input_paths(files, "name a file of labelled pairs, or pipe them in"))
-        progress = stack.enter_context(source.progress("pairs"))
+        return
+    fingerprinter, stored_rule = Fingerprinter(), DuplicateRule()
+    if store["store"] is not None:
+        with open_documents(**store) as documents:
+            fingerprinter, stored_rule = documents.info().fingerprinter, documents.info().rule
+    chosen = chosen_rule(stored_rule, rule, confirm=confirm) or stored_rule
+    source = Input(input_paths(files, "name a file of labelled pairs, or pipe them in"))
+    with source.progress("pairs") as progress:
         pairs = _labelled(source.lines(progress, object_of), progress)
         figures = evaluate_pairs(pairs, fingerprinter, rule=chosen)
     if as_json:
         for name, made in figures.items():
-            print_json(_json_form(name, made))
+            print_json({"rule": name, **{figure: getattr(made, figure) for figure in _FIGURES}})
     else:
         for line in _table_lines(figures):
             echo(line)
@@ -132,20 +131,6 @@ def _labelled(lines: Iterator[Line], progress: Progress) -> Iterator[LabelledPai
             yield LabelledPair(a, b, _LABELS[str(label).lower()], line.place)
         except InputError as error:
             progress.reject(f"{line.place}: {error}")
-
-
-def _json_form(name: str, figures: Figures) -> dict[str, Any]:
-    return {
-        "rule": name,
-        "precision": figures.precision,
-        "precision_interval": figures.precision_interval,
-        "recall": figures.recall,
-        "recall_interval": figures.recall_interval,
-        "f1": figures.f1,
-        "right": figures.right,
-        "wrong": figures.wrong,
-        "missed": figures.missed,
-    }
 
 
 def _table_lines(figures: Mapping[str, Figures]) -> Iterator[str]:

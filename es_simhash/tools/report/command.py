@@ -19,8 +19,6 @@ from es_simhash.tools.report.page import page, write_page
 from es_simhash.tools.report.review import Review, pairs_with_other_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from typing_extensions import Unpack
 
     from es_simhash.cli.options import StoreOptions
@@ -79,11 +77,7 @@ def report(
             groups = Groups(documents.export(filter=filter), lambda read: progress.reach(read, total))
         with closing(groups):
             info = documents.info()
-
-            def fetch(ids: Iterable[str], fields: Sequence[str]) -> dict[str, dict[str, Any]]:
-                return documents.fetch(ids, fields=fields)
-
-            review = Review(info.rule, info.fingerprinter, groups, fetch, title_field)
+            review = Review(info.rule, info.fingerprinter, groups, documents.fetch, title_field)
             if as_json:
                 _print_json(review, most)
             elif as_csv:

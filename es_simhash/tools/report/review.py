@@ -113,7 +113,7 @@ class ShownPair:
 class Review:
     """Fetches and compares what the page shows, some groups at a time.
 
-    :param fetch: returns these fields of documents, by their ids.
+    :param fetch: returns some fields of documents by their ids, as ``Documents.fetch`` does.
     :param title_field: None for the beginning of the text.
     """
 
@@ -122,7 +122,7 @@ class Review:
         rule: DuplicateRule,
         fingerprinter: Fingerprinter,
         groups: Groups,
-        fetch: Callable[[Iterable[str], Sequence[str]], dict[str, dict[str, Any]]],
+        fetch: Callable[..., dict[str, dict[str, Any]]],
         title_field: str | None = None,
     ) -> None:
         self.groups = groups
@@ -134,7 +134,7 @@ class Review:
     def sources(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return documents by id, with their title and text. One that was removed is left out."""
         fields = self.rule.text_fields if self._title_field is None else (self._title_field, *self.rule.text_fields)
-        return self._fetch(sorted(set(ids)), fields)
+        return self._fetch(sorted(set(ids)), fields=fields)
 
     def text(self, source: Mapping[str, Any]) -> str:
         """Return the text of a document; empty if it has none."""
