@@ -133,5 +133,5 @@ def test_a_program_cannot_use_its_store_as_its_checkpoint(tmp_path: Path) -> Non
     path = f"{tmp_path}/x.db"
     with Documents(f"sqlite:///{path}") as documents:
         for _ in range(2):
-            with pytest.raises(ValueError, match=r"the checkpoint .* is the file of the store: name another file"):
+            with pytest.raises(ValueError, match=r"the checkpoint .* cannot be read .*: name another file"):
                 list(documents.ingest([{"id": 1, "text": STORM}], checkpoint=path))

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.decide.run import Options, Run
 from es_simhash.errors import InputError, StoreError, count_of, unfinished
-from es_simhash.files import is_same_file
 from es_simhash.ingest.batches import Source, mark, parts_by_id
 from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.ingest.reader import IdField, Reader
-from es_simhash.ingest.stored_documents import stored_lines
 from es_simhash.ingest.workers import Workers
+from es_simhash.lines import Line
 from es_simhash.retries import Call
 from es_simhash.similarity.text_fields import field_value
 from es_simhash.store.types import Scan
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
     from es_simhash.decide.decider import Decider
     from es_simhash.decide.run import LookedUp
-    from es_simhash.lines import Line
     from es_simhash.store.protocol import Store
     from es_simhash.store.types import Row
 
@@ -120,7 +118,7 @@ def backfill(
     scan = Scan(filter=filter, fields=fields, missing=None if again else True, by_field=chosen.time_field)
     store.refresh()
     _check_text_fields(store, chosen.text_fields)
-    source = Source(stored_lines(store, scan, stop))
+    source = Source(_stored_lines(store, scan, stop))
     run = Run(decider, Options(filter=filter), is_load=not again)
     reader = Reader(decider.rule, IdField("_id", is_stored=False))
     usable = False
@@ -136,6 +134,16 @@ def backfill(
         run.close()
     if source.error is not None:
         raise source.error
+
+
+def _stored_lines(store: Store, scan: Scan, stop: Callable[[], bool]) -> Iterator[Line]:
+    """Yield all documents of a Scan, until ``stop()`` is true. It is asked before each page."""
+    for page in store.scan(scan):
+        if stop():
+            return
+        for stored in page:
+            document = {**(stored.source or {}), "_id": stored.row.id}
+            yield Line(f"document {stored.row.id!r}", document, stored=stored.row)
 
 
 def _check_text_fields(store: Store, fields: Sequence[str]) -> None:
@@ -263,11 +271,8 @@ class _Stages:
 
 
 def _checkpoint(path: str, decider: Decider, id_field: str, options: Options) -> Checkpoint:
-    name = decider.store.name
-    if is_same_file(path, name.removeprefix("sqlite:///")):
-        raise InputError(f"the checkpoint {path!r} is the file of the store: name another file")
     about = {
-        "store": name,
+        "store": decider.store.name,
         "scheme": decider.rule.fingerprinter.scheme.version,
         "rule": str(decider.rule.chosen),
         "id_field": id_field,
