@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import fields, replace
 from datetime import timedelta
 from pathlib import Path
@@ -189,13 +190,14 @@ def duration(value: str) -> timedelta:
 
     :raises InputError: if it is something else.
     """
-    number, unit = value[:-1], _UNITS.get(value[-1:])
-    if unit is None or not (number.isascii() and number.isdecimal()) or len(number) > 6 or int(number) * unit > LONGEST:
+    written = re.fullmatch("([0-9]{1,6})([hdw])", value)
+    length = None if written is None else int(written[1]) * _UNITS[written[2]]
+    if length is None or length > LONGEST:
         raise InputError(
             f"{value!r} is not a duration: use a whole number of hours, days or weeks, such as 12h, 7d or 2w, up to "
             f"{LONGEST.days}d"
         )
-    return int(number) * unit
+    return length
 
 
 rule_option = click.option(

@@ -39,19 +39,19 @@ class Checkpoint:
         if before is None:
             self._write()
             return
-        for key in {**self._run, **before["run"]}:
-            began, now = before["run"].get(key), self._run.get(key)
-            if began != now and key == "instance":
+        for key, now in self._run.items():
+            if (began := before["run"].get(key)) == now:
+                continue
+            if key == "instance":
                 raise InputError(
                     f"the store was made again after the checkpoint {path!r}: ingest everything again, with another "
                     "checkpoint"
                 )
-            if began != now:
-                values = [json.dumps(value, ensure_ascii=False) for value in (began, now)]
-                raise InputError(
-                    f"the checkpoint {path!r} was created with {key} {values[0]}, not {values[1]}: run again with the "
-                    "same options, or name another file"
-                )
+            values = [json.dumps(value, ensure_ascii=False) for value in (began, now)]
+            raise InputError(
+                f"the checkpoint {path!r} was created with {key} {values[0]}, not {values[1]}: run again with the same "
+                "options, or name another file"
+            )
         self._lines, self._mark = before["lines"], before["mark"]
 
     def skip_done(self, source: Source, store: Store) -> None:

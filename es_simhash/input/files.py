@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import json
 from contextlib import closing
 from typing import IO, TYPE_CHECKING, cast
 
@@ -113,11 +112,8 @@ def _array_items(stream: IO[bytes], name: str, encoding: str) -> Iterator[Line]:
         raise InputError(
             f"cannot read {name}: not {encoding} at byte {error.start + 1}: correct it, or name its encoding (encoding)"
         ) from error
-    except json.JSONDecodeError as error:
-        where = f"{error.msg.removesuffix(' at')} in line {error.lineno}, at character {error.colno}"
-        raise InputError(f"cannot read {name}: not JSON: {where}: correct it, or check if it is truncated") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"cannot read {name}: invalid JSON: {error}") from error
+        raise InputError(f"cannot read {name}: not JSON ({error}): correct it, or check if it is truncated") from error
     if not isinstance(items, list):
         raise InputError(f"{name} is no JSON array: leave the format out, or name it (format jsonl)")
     for number, item in enumerate(items, start=1):

@@ -40,6 +40,7 @@ _VERDICTS = {
     "near_duplicate": "near-duplicates by the rule {rule}",
     "different": "different by the rule {rule}",
 }
+_FIGURES = ("verdict", "similarity", "contradict", "share_keys", "distance")
 _CONTEXT = 30
 """Characters of the same text beside a difference."""
 _LONGEST = 2_000
@@ -134,14 +135,10 @@ def _print_fingerprint(made: Fingerprint) -> None:
 
 def _json_comparison(comparison: Comparison) -> dict[str, Any]:
     return {
-        "verdict": comparison.verdict,
+        **{name: getattr(comparison, name) for name in _FIGURES},
         "rule": comparison.rule.to_dict(),
-        "similarity": comparison.similarity,
-        "contradict": comparison.contradict,
-        "share_keys": comparison.share_keys,
         "contradictions": [difference._asdict() for difference in comparison.contradictions],
         "others": [difference._asdict() for difference in comparison.others],
-        "distance": comparison.distance,
         "a": _json_fingerprint(comparison.a),
         "b": _json_fingerprint(comparison.b),
     }

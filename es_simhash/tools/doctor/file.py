@@ -55,10 +55,8 @@ def _rights(path: Path) -> Check:
     effective = os.access in os.supports_effective_ids
     if path.exists() and not os.access(path, os.R_OK, effective_ids=effective):
         return Check("rights", "problem", "your user may not read the file: change its owner or its permissions")
-    needed = {"file": path} if path.exists() else {}
-    needed["folder"] = path.parent
-    locked = [what for what, place in needed.items() if not os.access(place, os.W_OK, effective_ids=effective)]
-    if locked:
-        text = f"your user may not write the {' and the '.join(locked)}: change the permissions, or only search"
+    needed = [path, path.parent] if path.exists() else [path.parent]
+    if locked := [str(place) for place in needed if not os.access(place, os.W_OK, effective_ids=effective)]:
+        text = f"your user may not write {' and '.join(locked)}: change the permissions, or only search"
         return Check("rights", "advice" if path.exists() else "problem", text)
     return Check("rights", "ok", "the file can be read and written" if path.exists() else "the file can be made")
