@@ -39,9 +39,9 @@ _COMMANDS = {
 EPILOG = """\b
 Exit codes:
 0    done
-1    stopped by an error; or all documents were rejected, failed or not found
+1    stopped by an error; or all input was rejected, failed or not found
 2    the command line is wrong
-3    done, but some documents were rejected, failed or not found
+3    done, but some of the input was rejected, failed or not found
 130  interrupted (Ctrl-C)
 143  terminated (SIGTERM)"""
 

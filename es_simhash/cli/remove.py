@@ -94,22 +94,19 @@ def remove(
 
 def _show(documents: Documents, matching: dict[str, Any] | None, as_json: bool) -> None:
     """Show what would be removed: what matches a query clause, or all duplicates if there is none."""
-    count = 0
-    shown: Iterator[tuple[str, dict[str, Any]]]
     if matching is None:
-        shown = ((_line(duplicate), asdict(duplicate)) for duplicate in documents.duplicates())
+        found = [(_line(duplicate), asdict(duplicate)) for duplicate in documents.duplicates()]
     else:
-        shown = ((row.id, {"id": row.id}) for row in documents.export(filter=matching))
-    for line, values in shown:
-        count += 1
+        found = [(row.id, {"id": row.id}) for row in documents.export(filter=matching)]
+        if not found:
+            _check_fields(documents, matching)
+    for line, values in found:
         if as_json:
             print_json(values)
         else:
             echo(line)
-    if matching is not None and not count:
-        _check_fields(documents, matching)
     if not as_json:
-        echo(f"{count_of(count, 'document')} would be removed")
+        echo(f"{count_of(len(found), 'document')} would be removed")
 
 
 def _check_fields(documents: Documents, clause: dict[str, Any]) -> None:

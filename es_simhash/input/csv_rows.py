@@ -39,17 +39,27 @@ def table_rows(stream: LineStream, name: str, format: str = "csv", encoding: str
         yielded first.
     """
     text = _TextLines(stream, name, encoding)
+    rows = text.csv_rows() if format == "csv" else text.tsv_rows()
     columns: list[str] | None = None
-    for row, problem in text.rows(format):
-        if columns is None:
+    while True:
+        row: Sequence[str | None] = ()
+        try:
+            row, problem = next(rows), text.problem
+        except StopIteration:
+            return
+        except csv.Error as error:
+            problem = text.problem or f"not CSV: {_explained(error)}"
+        is_empty = problem is None and not any(cell and cell.strip() for cell in row)
+        if columns is None and not is_empty:
             columns = _checked_columns(row, text.place, problem)
-            continue
-        problem = problem or _misfit(row, columns, "quotes" if format == "csv" else "tabs") or text.swallowed(row)
-        if problem is None:
-            document = {column: cell for column, cell in zip(columns, row, strict=True) if column}
-            yield Line(text.place, document, size=text.size)
-        else:
-            yield Line(text.place, problem=problem, size=text.size, raw=b"".join(text.lines))
+        elif columns is not None and not is_empty:
+            problem = problem or _misfit(row, columns, "quotes" if format == "csv" else "tabs") or text.swallowed(row)
+            if problem is None:
+                document = {column: cell for column, cell in zip(columns, row, strict=True) if column}
+                yield Line(text.place, document, size=text.size)
+            else:
+                yield Line(text.place, problem=problem, size=text.size, raw=b"".join(text.lines))
+        text.begin_row()
 
 
 def _explained(error: csv.Error) -> str:
@@ -95,7 +105,8 @@ class _TextLines:
         """The lines of the row that was read last."""
         self.size = 0
         """Bytes of these lines."""
-        self._problem: str | None = None
+        self.problem: str | None = None
+        """That one of them is not in the encoding of the file."""
         self._row_of_one_line: Sequence[str | None] = ()
         self._number = 0
         self._stream = stream
@@ -108,35 +119,20 @@ class _TextLines:
         """Where the row begins."""
         return f"{self._name}:{self._number - len(self.lines) + 1}"
 
-    def rows(self, format: str) -> Iterator[tuple[Sequence[str | None], str | None]]:
-        """Yield the cells of each row, and its problem or None. Rows without any content are skipped."""
-        rows = self._csv_rows() if format == "csv" else self._tsv_rows()
-        while True:
-            problem = None
-            row: Sequence[str | None] = ()
-            try:
-                row = next(rows)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                problem = f"not CSV: {_explained(error)}"
-            if problem or any(cell and cell.strip() for cell in row):
-                yield row, self._problem or problem
-            self._begin_row()
-
-    def _begin_row(self) -> None:
+    def begin_row(self) -> None:
+        """Forget the lines of the row before."""
         self.lines = []
         self.size = 0
-        self._problem = None
+        self.problem = None
 
-    def _csv_rows(self) -> Iterator[list[str]]:
+    def csv_rows(self) -> Iterator[list[str]]:
         """Return the rows of CSV. A line ``sep=;`` before the header names the delimiter, as for Excel."""
         # The limit is of the whole process. Without it a cell ends at 131,072 characters; a row is limited anyway.
         csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))
         first = self._first_line()
-        if first.startswith("sep=") and len(first.rstrip("\r\n")) == len("sep=;"):
-            self._delimiter = first[len("sep=")]
-            self._begin_row()
+        if named := re.fullmatch("sep=(.)[\r\n]*", first):
+            self._delimiter = named[1]
+            self.begin_row()
             first = self._first_line()
         spaces = f"{self._delimiter} " in first  # `id, text`: then its rows have a space there too
         return csv.reader(chain([first], self), delimiter=self._delimiter, strict=True, skipinitialspace=spaces)
@@ -145,10 +141,11 @@ class _TextLines:
         for line in self:
             if line.strip():
                 return line
-            self._begin_row()
+            self.begin_row()
         return ""
 
-    def _tsv_rows(self) -> Iterator[list[str | None]]:
+    def tsv_rows(self) -> Iterator[list[str | None]]:
+        """Return the rows of TSV, one on each line."""
         self._delimiter = "\t"
         return ([_tsv_cell(cell) for cell in line.rstrip("\r\n").split("\t")] for line in self)
 
@@ -192,7 +189,7 @@ class _TextLines:
         try:
             return line.decode(encoding)
         except UnicodeDecodeError as error:
-            self._problem = not_decoded(line, error, self._encoding)
+            self.problem = not_decoded(line, error, self._encoding)
             return line.decode(encoding, "replace")
 
 

@@ -6,15 +6,8 @@ from es_simhash.cli import Group
 from es_simhash.cli.seen.items import add, forget, unseen
 from es_simhash.cli.seen.users import init, remove, rotate, show
 
-EPILOG = """\b
-Exit codes of the seen commands:
-0    done
-1    stopped by an error; or all lines were rejected
-2    the command line is wrong
-3    done, but some lines were rejected or some users failed"""
 
-
-@click.group(cls=Group, epilog=EPILOG)
+@click.group(cls=Group)
 def seen() -> None:
     """Remember which items each user has seen.
 
