@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -87,12 +86,13 @@ def read_text(path: str) -> str:
 
     :raises InputError: if the file cannot be read or is not UTF-8.
     """
-    with open_input(path) as stream, _reading(path):
-        data: bytes = stream.read()
     try:
-        return data.decode("utf-8-sig")
+        with open_input(path) as stream:
+            return stream.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{display(path)} is not UTF-8 at byte {error.start + 1}: convert it to UTF-8") from error
+    except OSError as error:
+        raise InputError(f"cannot read {display(path)} to its end: {error.strerror}") from error
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Input:
         """
         for path in self.paths:
             name = display(path)
-            with open_input(path) as stream, _reading(path):
+            with open_input(path) as stream:
                 lines = checked_start(lines_of(stream, name, self.format, self.encoding), check, name, fields)
                 is_shown = not progress.disable and stream.seekable()  # a pipe has no position
                 yield from _moving(progress, stream, lines) if is_shown else lines
@@ -146,15 +146,6 @@ def _moving(progress: Progress, stream: IO[bytes], lines: Iterable[Line]) -> Ite
             progress.update(start + stream.tell() - progress.n)
         yield line
     progress.update(start + stream.tell() - progress.n)
-
-
-@contextmanager
-def _reading(path: str) -> Iterator[None]:
-    """Turn an OSError into an InputError that names the file."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"cannot read {display(path)} to its end: {error.strerror}") from error
 
 
 # --- a wrong file ------------------------------------------------------------------------------------------

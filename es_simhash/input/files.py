@@ -64,7 +64,19 @@ def lines_of(stream: IO[bytes], name: str, format: str | None = None, encoding: 
     :param encoding: as for :func:`read_file`.
     :raises InputError: if the stream cannot be read to its end. The documents before are yielded first.
     """
-    content = decompressed(cast("io.BufferedReader", stream), name)
+    content, damage = decompressed(cast("io.BufferedReader", stream), name)
+    try:
+        yield from _lines(content, name, format, encoding)
+    except EOFError as error:
+        raise InputError(
+            f"cannot read {name} to its end: its compressed data end too early: check if the file is truncated"
+        ) from error
+    except (OSError, damage) as error:
+        reason = getattr(error, "strerror", None) or f"its compressed data are damaged ({error}): copy it again"
+        raise InputError(f"cannot read {name} to its end: {reason}") from error
+
+
+def _lines(content: io.BufferedReader, name: str, format: str | None, encoding: str) -> Iterator[Line]:
     if format == "parquet" or (format is None and content.peek(4).startswith(_PARQUET)):
         return parquet_rows(content, name)
     format = format or _found_format(content, name, encoding)

@@ -128,7 +128,7 @@ def test_everything_before_the_damage_of_a_compressed_file_is_read(compression: 
     bad = bad[:-6] if damage == "truncated" else bad[:8] + bytes(255 - byte for byte in bad[8:])
     lines = lines_of(stream(good + bad), "f")
     assert parsed(next(lines)).document == {"id": 1}
-    with pytest.raises(InputError, match=r"^cannot read f to its end: its \w+ data "):
+    with pytest.raises(InputError, match=r"^cannot read f to its end: its compressed data "):
         list(lines)
 
 
