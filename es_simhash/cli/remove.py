@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from es_simhash import InputError
 from es_simhash.cli.exits import exit_unless_all_done
-from es_simhash.cli.options import json_object, json_option, open_documents, parsed_by, store_options
-from es_simhash.cli.output import count_of, echo, nearness, print_json
+from es_simhash.cli.options import json_object, open_documents, parsed_by, store_options
+from es_simhash.cli.output import count_of, echo, nearness
 from es_simhash.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -38,7 +37,6 @@ SHOWN = 10
 @click.option("--dry-run", is_flag=True, help="Show what would be removed. Remove nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask; with --matching: even if all documents match.")
 @click.option("--save", metavar="FILE", help="Write what is removed to a new file first. `ingest` takes it back.")
-@json_option
 @store_options
 def remove(
     ids: tuple[str, ...],
@@ -47,7 +45,6 @@ def remove(
     dry_run: bool,
     yes: bool,
     save: str | None,
-    as_json: bool,
     **store: Unpack[StoreOptions],
 ) -> None:
     """Remove documents by id, by a query clause, or all duplicates.
@@ -66,15 +63,15 @@ def remove(
         raise click.UsageError("give either ids, or --matching, or --duplicates")
     if dry_run and (yes or save is not None or ids):
         raise click.UsageError("--dry-run removes nothing: use it with --matching or --duplicates alone")
-    if duplicates and not (dry_run or yes) and (as_json or not sys.stdin.isatty()):
+    if duplicates and not (dry_run or yes) and not sys.stdin.isatty():
         raise click.UsageError("nobody can answer the question before the removal: give --yes or --dry-run")
     missing: list[str] = []
     with open_documents(**store) as documents:
         if dry_run:
-            _show(documents, matching, as_json)
+            _show(documents, matching)
             return
         if duplicates:
-            removed = _remove_duplicates(documents, save, yes, as_json)
+            removed = _remove_duplicates(documents, save, yes)
         elif matching is not None:
             removed = len(documents.remove(matching=matching, everything=yes, save=save))
             if not removed:
@@ -83,30 +80,25 @@ def remove(
             known = documents.remove(ids, save=save)
             removed = len(known)
             missing = [id for id in dict.fromkeys(ids) if id not in known]
-    if as_json:
-        print_json({"removed": removed})
-    else:
-        echo(f"removed {count_of(removed, 'document')}")
+    echo(f"removed {count_of(removed, 'document')}")
     if missing:
         echo(f"not found: {', '.join(missing)}", err=True)
     exit_unless_all_done(len(missing), removed + len(missing))
 
 
-def _show(documents: Documents, matching: dict[str, Any] | None, as_json: bool) -> None:
+def _show(documents: Documents, matching: dict[str, Any] | None) -> None:
     """Show what would be removed: what matches a query clause, or all duplicates if there is none."""
+    count = 0
     if matching is None:
-        found = [(_line(duplicate), asdict(duplicate)) for duplicate in documents.duplicates()]
+        lines = (_line(duplicate) for duplicate in documents.duplicates())
     else:
-        found = [(row.id, {"id": row.id}) for row in documents.export(filter=matching)]
-        if not found:
-            _check_fields(documents, matching)
-    for line, values in found:
-        if as_json:
-            print_json(values)
-        else:
-            echo(line)
-    if not as_json:
-        echo(f"{count_of(len(found), 'document')} would be removed")
+        lines = (row.id for row in documents.export(filter=matching))
+    for line in lines:
+        count += 1
+        echo(line)
+    if matching is not None and not count:
+        _check_fields(documents, matching)
+    echo(f"{count_of(count, 'document')} would be removed")
 
 
 def _check_fields(documents: Documents, clause: dict[str, Any]) -> None:
@@ -130,7 +122,7 @@ def _fields_of(clause: Any) -> Iterator[str]:
                     yield from _fields_of(each)
 
 
-def _remove_duplicates(documents: Documents, save: str | None, yes: bool, as_json: bool) -> int:
+def _remove_duplicates(documents: Documents, save: str | None, yes: bool) -> int:
     """Find all duplicates, and remove them unless the person says no. Return how many were removed."""
     found = []
     with Progress(None, "duplicates found") as progress:  # all of them, before the first is removed
@@ -143,7 +135,7 @@ def _remove_duplicates(documents: Documents, save: str | None, yes: bool, as_jso
         if not click.confirm(f"Remove {count_of(len(found), 'document')}? (--dry-run shows all)"):
             return 0
     removed = documents.remove_duplicates(found, save=save)
-    if removed < len(found) and not as_json:
+    if removed < len(found):
         changed = count_of(len(found) - removed, "document")
         echo(f"kept {changed} that changed in the meantime: run the command again", err=True)
     return removed

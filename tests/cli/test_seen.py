@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from es_simhash.bloom import Item
 
-NOTHING = {"lines": 0, "rejected": 0, "items": 0, "changed": 0, "failed": 0}
-
 
 def seen(folder: Path, *arguments: str, stdin: bytes = b"") -> Done:
     """``es-simhash seen`` in a folder, on the file that is there."""
@@ -56,14 +54,10 @@ def log(**items: list[Item]) -> bytes:
 
 def test_added_items_are_seen_and_the_unseen_items_keep_their_order(tmp_path: Path) -> None:
     assert seen(tmp_path, "add", "--user", "ann", "n1", "n2").out == "2 items not seen before\n"
+    assert seen(tmp_path, "forget", "--user", "ann", "n3", "n1").out == "1 item forgotten\n"
+    assert seen(tmp_path, "add", "--user", "ann", "n1").out == "1 item not seen before\n"
     done = seen(tmp_path, "unseen", "--user", "ann", "n4", "n1", "新闻", "n2", "n3", "n4")
     assert (done.code, done.out, done.err) == (0, "n4\n新闻\nn3\nn4\n", "")
-
-
-def test_with_json_each_answer_for_one_user_is_an_object(tmp_path: Path) -> None:
-    assert seen(tmp_path, "add", "--json", "--user", "ann", "n1", "n2").json == [{"changed": 2}]
-    assert seen(tmp_path, "forget", "--json", "--user", "ann", "n1", "n9").json == [{"changed": 1}]
-    assert seen(tmp_path, "unseen", "--json", "--user", "ann", "n1", "n2").json == [{"user": "ann", "items": ["n1"]}]
 
 
 def test_a_user_is_shown_as_a_table_of_generations(tmp_path: Path) -> None:
@@ -109,11 +103,11 @@ def test_a_rotation_starts_a_generation_for_all_users_or_for_some(tmp_path: Path
     fill(tmp_path, "n1", generations=2)
     fill(tmp_path, "n1", user="bob")
     time.sleep(1.1)  # a generation is known by the second in which it started
-    assert seen(tmp_path, "rotate", "--json", "--user", "ann", "--user", "x").json == [{"rotated": 1, "failed": {}}]
+    assert seen(tmp_path, "rotate", "--user", "ann", "--user", "x").out == "rotated 1 user\n"
     time.sleep(1.1)
     done = seen(tmp_path, "rotate")
     assert (done.code, done.out, done.err) == (0, "rotated 2 users\n", "")
-    assert seen(tmp_path, "rotate", "--json", "--before", "1h").json == [{"rotated": 0, "failed": {}}]
+    assert seen(tmp_path, "rotate", "--before", "1h").out == "rotated 0 users\n"
     assert unseen(tmp_path, "ann", "n1") == ["n1"], "two rotations"
     assert unseen(tmp_path, "bob", "n1") == []
 
@@ -149,16 +143,14 @@ def test_lines_from_a_pipe_are_added_to_their_users(tmp_path: Path) -> None:
 def test_files_and_a_pipe_are_read_one_after_the_other_and_the_counts_are_the_last_line(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.jsonl").write_bytes(log(**{name: ["n1"]}))
-    done = seen(tmp_path, "add", "--json", "a.jsonl", "-", "b.jsonl", stdin=log(c=["n1"], d=["n1"]))
-    assert done.json == [{**NOTHING, "lines": 4, "items": 4, "changed": 4}]
+    done = seen(tmp_path, "add", "a.jsonl", "-", "b.jsonl", stdin=log(c=["n1"], d=["n1"]))
+    assert done.out == "4 lines, 4 items, 4 not seen before\n"
 
 
 def test_a_user_gets_the_items_of_all_lines_in_several_batches(tmp_path: Path) -> None:
     seen(tmp_path, "init", "--error-rate", "1e-9")
     data = jsonl(*({"user": "bob" if n % 3 else "ann", "items": [n]} for n in range(10_200)))
-    assert seen(tmp_path, "add", "--json", stdin=data).json == [
-        {**NOTHING, "lines": 10_200, "items": 10_200, "changed": 10_200}
-    ]
+    assert seen(tmp_path, "add", stdin=data).out == "10,200 lines, 10,200 items, 10,200 not seen before\n"
     assert unseen(tmp_path, "ann", *range(0, 10_203, 3)) == [10_200]
 
 
@@ -183,10 +175,8 @@ MIXED = log(good=["n0"]) + b"".join(bad + b"\n" + log(good=[f"n{n}"]) for n, (ba
 
 def test_bad_lines_are_reported_with_their_places_and_skipped(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_bytes(MIXED)
-    done = seen(tmp_path, "add", "--json", "log.jsonl")
-    good = len(BAD_LINES) + 1
-    counts = {**NOTHING, "lines": 2 * good - 1, "rejected": good - 1, "items": good, "changed": good}
-    assert (done.code, done.json) == (3, [counts])
+    done = seen(tmp_path, "add", "log.jsonl")
+    assert (done.code, done.out) == (3, "21 lines, 11 items, 11 not seen before\n10 lines rejected\n")
     for n, (report, (_, reason)) in enumerate(zip(done.err.splitlines(), BAD_LINES, strict=True), 1):
         assert report.startswith(f"rejected: log.jsonl:{2 * n}: ")
         assert reason in report
@@ -214,8 +204,8 @@ def test_a_user_who_cannot_be_read_is_reported_and_the_others_are_done(
         damaged = {"seen": {"filters": ["d2hhdCBpcyB0aGlz"], "newest": 1}}
         client.index(index=index_name, id="bad", document=damaged, refresh=True)
     data = log(ann=["n1"], bad=["n1", 2], bob=["n1"])
-    done = seen(tmp_path, "add", "--json", *store, stdin=data)
-    assert (done.code, done.json) == (3, [{**NOTHING, "lines": 3, "items": 4, "changed": 2, "failed": 1}])
+    done = seen(tmp_path, "add", *store, stdin=data)
+    assert (done.code, done.out) == (3, "3 lines, 4 items, 2 not seen before\n1 user failed\n")
     assert done.err.startswith("failed: the seen items of user 'bad' cannot be read: ")
     assert "user 'bad' cannot be read" in complaint(seen(tmp_path, "unseen", "--user", "bad", "n1", *store))
     assert "user 'bad' cannot be read" in complaint(seen(tmp_path, "show", "--user", "bad", *store))
@@ -255,10 +245,10 @@ def test_a_wrong_command_line_exits_with_2(tmp_path: Path, words: str) -> None:
 @pytest.mark.elasticsearch
 def test_elasticsearch_and_sqlite_give_the_same_output(tmp_path: Path, elasticsearch_url: str, index_name: str) -> None:
     commands: list[tuple[list[str], bytes]] = [
-        (["add", "--json"], MIXED + log(ann=["n1", "n2"], bob=["n1"])),
+        (["add"], MIXED + log(ann=["n1", "n2"], bob=["n1"])),
         (["add"], log(ann=["n2", "n3"])),
-        (["forget", "--user", "ann", "--json", "n2", "n9"], b""),
-        (["unseen", "--user", "ann", "--json", "n1", "n2", "n4"], b""),
+        (["forget", "--user", "ann", "n2", "n9"], b""),
+        (["unseen", "--user", "ann", "n1", "n2", "n4"], b""),
         (["unseen", "--user", "bob", "n1", "n7"], b""),
         (["remove", "--user", "bob"], b""),
         (["remove", "--user", "bob"], b""),

@@ -14,8 +14,8 @@ from es_simhash.bloom.seen import user_id
 from es_simhash.cli.exits import SOME_NOT_DONE, exit_unless_all_done
 from es_simhash.cli.input import Input, input_paths
 from es_simhash.cli.interrupt import Interruptible
-from es_simhash.cli.options import encoding_option, format_option, json_option, open_seen, store_options
-from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.cli.options import encoding_option, format_option, open_seen, store_options
+from es_simhash.cli.output import count_of, echo
 from es_simhash.lines import parsed
 
 if TYPE_CHECKING:
@@ -40,14 +40,12 @@ _items_argument = click.argument("items", metavar="[ITEM]…", nargs=-1)
 @click.option("--user", metavar="USER", help="Id of one user. The arguments are then items, not files.")
 @format_option
 @encoding_option
-@json_option
 @store_options
 def add(
     arguments: tuple[str, ...],
     user: str | None,
     format: str | None,
     encoding: str,
-    as_json: bool,
     **store: Unpack[StoreOptions],
 ) -> None:
     """Record that users have seen items.
@@ -61,38 +59,32 @@ def add(
     """
     with open_seen(**store) as seen:
         if user is not None:
-            _print_changed(seen.add(user, arguments), as_json, "not seen before")
+            echo(f"{count_of(seen.add(user, arguments), 'item')} not seen before")
         else:
             paths = input_paths(arguments, "give --user USER ITEM…, name a file, or pipe it in")
-            _add_lines(seen, Input(paths, format, encoding), as_json)
+            _add_lines(seen, Input(paths, format, encoding))
 
 
 @click.command()
 @_items_argument
 @user_option
-@json_option
 @store_options
-def unseen(items: tuple[str, ...], user: str, as_json: bool, **store: Unpack[StoreOptions]) -> None:
+def unseen(items: tuple[str, ...], user: str, **store: Unpack[StoreOptions]) -> None:
     """Print the items that a user has not seen, in their order. An item that is printed is certainly not seen.
 
     \b
     es-simhash seen unseen --user ann news-1 news-2 news-3
     """
     with open_seen(**store) as seen:
-        left = seen.unseen(user, items)
-    if as_json:
-        print_json({"user": user, "items": left})
-    else:
-        for item in left:
+        for item in seen.unseen(user, items):
             echo(item)
 
 
 @click.command()
 @_items_argument
 @user_option
-@json_option
 @store_options
-def forget(items: tuple[str, ...], user: str, as_json: bool, **store: Unpack[StoreOptions]) -> None:
+def forget(items: tuple[str, ...], user: str, **store: Unpack[StoreOptions]) -> None:
     """Treat items as not seen until they are added again.
 
     A Bloom filter cannot remove one item. So the item goes on a list beside the user's filter. The list holds at most a
@@ -102,19 +94,12 @@ def forget(items: tuple[str, ...], user: str, as_json: bool, **store: Unpack[Sto
     es-simhash seen forget --user ann news-1
     """
     with open_seen(**store) as seen:
-        _print_changed(seen.forget(user, items), as_json, "forgotten")
+        echo(f"{count_of(seen.forget(user, items), 'item')} forgotten")
 
 
-def _print_changed(changed: int, as_json: bool, change: str) -> None:
-    if as_json:
-        print_json({"changed": changed})
-    else:
-        echo(f"{count_of(changed, 'item')} {change}")
-
-
-def _add_lines(seen: SeenItems, source: Input, as_json: bool) -> None:
+def _add_lines(seen: SeenItems, source: Input) -> None:
     """Add the items of files, print the counts, and exit with the code that they call for."""
-    counts = Counter({"lines": 0, "rejected": 0, "items": 0, "changed": 0, "failed": 0})
+    counts = Counter[str]()
     with source.progress("lines") as progress, Interruptible() as interruptible:
         try:
             lines = interruptible.until_interrupted(source.lines(progress, user_and_items))
@@ -122,9 +107,9 @@ def _add_lines(seen: SeenItems, source: Input, as_json: bool) -> None:
                 _add_batch(seen, batch, last, counts)
         except (SimhashError, KeyboardInterrupt):
             if counts["changed"]:  # else the error message is enough
-                _print_counts(counts, as_json)
+                _print_counts(counts)
             raise
-    _print_counts(counts, as_json)
+    _print_counts(counts)
     interruptible.exit_if_interrupted()
     if not counts["lines"]:
         raise InputError('no lines in the input: give JSON lines {"user", "items"}')
@@ -191,10 +176,7 @@ def _add_batch(seen: SeenItems, batch: dict[str, list[Item]], last: str, counts:
         raise StoreUnavailable(f"the store is away; no line after {last} was read")
 
 
-def _print_counts(counts: Counter[str], as_json: bool) -> None:
-    if as_json:
-        print_json(counts)
-        return
+def _print_counts(counts: Counter[str]) -> None:
     lines, items = count_of(counts["lines"], "line"), count_of(counts["items"], "item")
     echo(f"{lines}, {items}, {counts['changed']:,} not seen before")
     for name, noun in (("rejected", "line"), ("failed", "user")):

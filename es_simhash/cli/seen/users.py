@@ -125,9 +125,8 @@ def show(user: str, as_json: bool, **store: Unpack[StoreOptions]) -> None:
     callback=parsed_by(duration),
     help="Rotate only users whose newest generation started so long ago, such as 7d.",
 )
-@json_option
 @store_options
-def rotate(users: tuple[str, ...], before: timedelta | None, as_json: bool, **store: Unpack[StoreOptions]) -> None:
+def rotate(users: tuple[str, ...], before: timedelta | None, **store: Unpack[StoreOptions]) -> None:
     """Start a new generation of Bloom filters.
 
     Deletes the oldest generations beyond the number that is kept (seen init --generations). If n generations are kept,
@@ -140,13 +139,9 @@ def rotate(users: tuple[str, ...], before: timedelta | None, as_json: bool, **st
     """
     with open_seen(**store) as seen:
         report = seen.rotate(users or None, before=before)
-    rotated = sum(report.results.values())
-    if as_json:
-        print_json({"rotated": rotated, "failed": {user: str(error) for user, error in report.failed.items()}})
-    else:
-        echo(f"rotated {count_of(rotated, 'user')}")
-        for error in report.failed.values():
-            echo(f"failed: {error}", err=True)
+    echo(f"rotated {count_of(sum(report.results.values()), 'user')}")
+    for error in report.failed.values():
+        echo(f"failed: {error}", err=True)
     if report.failed:
         sys.exit(SOME_NOT_DONE)
 
