@@ -103,8 +103,8 @@ def _add_lines(seen: SeenItems, source: Input) -> None:
     with source.progress("lines") as progress, Interruptible() as interruptible:
         try:
             lines = interruptible.until_interrupted(source.lines(progress, user_and_items))
-            for batch, last in _batches(lines, progress, counts):
-                _add_batch(seen, batch, last, counts)
+            for batch in _batches(lines, progress, counts):
+                _add_batch(seen, batch, counts)
         except (SimhashError, KeyboardInterrupt):
             if counts["changed"]:  # else the error message is enough
                 _print_counts(counts)
@@ -118,12 +118,10 @@ def _add_lines(seen: SeenItems, source: Input) -> None:
         sys.exit(SOME_NOT_DONE)
 
 
-def _batches(
-    lines: Iterable[Line], progress: Progress, counts: Counter[str]
-) -> Iterator[tuple[dict[str, list[Item]], str]]:
-    """Yield the items of some lines by their users, with the place of the last line. Bad lines are reported."""
+def _batches(lines: Iterable[Line], progress: Progress, counts: Counter[str]) -> Iterator[dict[str, list[Item]]]:
+    """Yield the items of some lines by their users. Bad lines are reported."""
     batch: defaultdict[str, list[Item]] = defaultdict(list)
-    size, place = 0, ""
+    size = 0
     for line in lines:
         progress.done()
         counts["lines"] += 1
@@ -134,12 +132,12 @@ def _batches(
             counts["rejected"] += 1
             continue
         batch[user] += items
-        size, place = size + max(1, len(items)), line.place
+        size += max(1, len(items))
         if size >= BATCH_ITEMS:
-            yield batch, place
+            yield batch
             batch, size = defaultdict(list), 0
     if batch:
-        yield batch, place
+        yield batch
 
 
 def user_and_items(line: Line) -> tuple[str, list[Item]]:
@@ -162,10 +160,10 @@ def user_and_items(line: Line) -> tuple[str, list[Item]]:
     return user, items
 
 
-def _add_batch(seen: SeenItems, batch: dict[str, list[Item]], last: str, counts: Counter[str]) -> None:
+def _add_batch(seen: SeenItems, batch: dict[str, list[Item]], counts: Counter[str]) -> None:
     """Add a batch, count it, and report users whose items are not stored.
 
-    :raises StoreUnavailable: if the store is away until the deadline. The message names the last line that was read.
+    :raises StoreUnavailable: if the store is away until the deadline.
     """
     report = seen.add_many(batch)
     changed, failed = sum(report.results.values()), len(report.failed)
@@ -173,7 +171,7 @@ def _add_batch(seen: SeenItems, batch: dict[str, list[Item]], last: str, counts:
     for error in report.failed.values():
         echo(f"failed: {error}", err=True)
     if any(isinstance(error, StoreUnavailable) for error in report.failed.values()):
-        raise StoreUnavailable(f"the store is away; no line after {last} was read")
+        raise StoreUnavailable("the store is away: add the same lines again later; what is added counts once")
 
 
 def _print_counts(counts: Counter[str]) -> None:

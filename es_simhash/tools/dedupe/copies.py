@@ -117,18 +117,11 @@ class Decisions:
             self._lines(items), on_duplicate="skip", workers=self._workers, rule=self._rule
         )
         for outcome in outcomes:
-            yield from self._decided()
-            item, _ = self._waiting.popleft()
+            item, copy = self._waiting.popleft()
             self.not_compared += outcome.left_out
-            if outcome.outcome == "rejected":
+            if copy is None and outcome.outcome == "rejected":
                 item = replace(item, problem=(outcome.reason or "").removeprefix(f"{item.place}: "))
-            yield item, self._copy(outcome)
-        yield from self._decided()
-
-    def _decided(self) -> Iterator[tuple[Item, Copy | None]]:
-        """Yield the documents at the front that need no outcome."""
-        while self._waiting and (self._waiting[0][1] is not None or self._waiting[0][0].text is None):
-            yield self._waiting.popleft()
+            yield item, copy or self._copy(outcome)
 
     def _copy(self, outcome: Outcome) -> Copy | None:
         if outcome.duplicate_of is None:
@@ -141,13 +134,15 @@ class Decisions:
         return Copy(id, place, exact, outcome.similarity, outcome.distance, text)
 
     def _lines(self, items: Iterable[Item]) -> Iterator[Line]:
-        """Yield the documents that are no copies of one in an archive."""
+        """Yield a line for each document: the bare problem where nothing is to decide, as for a copy in an archive."""
         for batch in batches(items, _TEXTS if self._archives else 1):
             known = self._in_archives([item for item in batch if item.text is not None])
             for item in batch:
                 copy = known.get(id(item))
                 self._waiting.append((item, copy))
-                if copy is None and item.text is not None:
+                if copy is not None or item.text is None:
+                    yield Line(item.place, problem=item.problem or "known")
+                else:
                     self._kept.append((item.id, item.place))
                     yield Line(item.place, {"id": len(self._kept) - 1, "text": item.text})
 
