@@ -132,6 +132,7 @@ def dedupe(
             with closing(decisions.of(every)) as decided:
                 for item, copy in decided:
                     output.take(item, copy)
+            sys.stdout.flush()
         finally:
             if not quiet:
                 output.show_counts(decisions.not_compared)
