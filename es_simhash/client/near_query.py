@@ -67,9 +67,7 @@ class NearQuery:
                 "docvalue_fields=query.fields"
             )
         rows = [row_of(hit, simhash, _warn) for hit, simhash in zip(given, values, strict=True)]
-        matches = (
-            self._match(row, hit) for row, hit in zip(rows, given, strict=True) if row is not None and row.digest
-        )
+        matches = (self._match(row, hit) for row, hit in zip(rows, given, strict=True) if row.digest)
         return sorted((match for match in matches if match is not None), key=_rank)
 
     def _match(self, row: Row, hit: Mapping[str, Any]) -> Match | None:

@@ -52,15 +52,15 @@ def encoded(keys: Sequence[int]) -> list[str]:
     return [together[start : start + DIGITS] for start in range(0, len(together), DIGITS)]
 
 
-def decoded(keys: Sequence[str]) -> tuple[int, ...] | None:
-    """Return the keys that have these text forms; None if one is no text form of a key.
+def decoded(keys: Sequence[str]) -> tuple[int, ...]:
+    """Return the keys that have these text forms; none if one is no text form of a key.
 
     >>> decoded(["000001", "______"]), decoded(["1"])
-    ((1, 68719476735), None)
+    ((1, 68719476735), ())
     """
     together = "".join(keys)
     if not {DIGITS}.issuperset(map(len, keys)) or _ALL_DIGITS.fullmatch(together) is None:
-        return None
+        return ()
     digits = _VALUES[np.frombuffer(together.encode(), dtype=np.uint8)].reshape(-1, DIGITS)
     return tuple((digits @ _PLACES).tolist())
 

@@ -25,53 +25,13 @@ if TYPE_CHECKING:
 
 BUSY = frozenset({429, 502, 503, 504})
 """HTTP statuses of a server that is too busy or not ready."""
-PASSING = frozenset(
-    {
-        # A node has too much work.
-        "es_rejected_execution_exception",
-        "rejected_execution_exception",
-        "circuit_breaking_exception",
-        "process_cluster_event_timeout_exception",
-        "timeout_exception",
-        "cluster_manager_throttling_exception",
-        # A node ended, or the connection to it broke.
-        "node_closed_exception",
-        "node_disconnected_exception",
-        "node_not_connected_exception",
-        "connect_transport_exception",
-        "send_request_transport_exception",
-        "receive_timeout_transport_exception",
-        "no_node_available_exception",
-        "node_decommissioned_exception",
-        "node_health_check_failure_exception",
-        "node_weighed_away_exception",
-        # There is no elected master, or it is changing.
-        "master_not_discovered_exception",
-        "not_master_exception",
-        "cluster_manager_not_discovered_exception",
-        "not_cluster_manager_exception",
-        "failed_to_commit_cluster_state_exception",
-        "coordination_state_rejected_exception",
-        # A shard starts, stops or moves to another node.
-        "no_shard_available_action_exception",
-        "unavailable_shards_exception",
-        "shard_not_found_exception",
-        "shard_not_in_primary_mode_exception",
-        "no_longer_primary_shard_exception",
-        "primary_shard_closed_exception",
-        "retry_on_primary_exception",
-        "retry_on_replica_exception",
-        "illegal_index_shard_state_exception",
-        "index_shard_not_started_exception",
-        "index_shard_recovering_exception",
-        "index_shard_relocated_exception",
-        "index_shard_closed_exception",
-        "already_closed_exception",
-        "engine_closed_exception",
-        "task_cancelled_exception",
-    }
+_PASSING = re.compile(
+    r"rejected_execution|circuit_breaking|timeout|throttling"  # a node has too much work
+    r"|node_|connect_transport|send_request_transport"  # a node ended, or the connection to it broke
+    r"|master|cluster_manager|failed_to_commit|coordination_state"  # there is no elected master, or it is changing
+    r"|shard|retry_on|already_closed|engine_closed|task_cancelled"  # a shard starts, stops or moves to another node
 )
-"""Types of failures that pass, whatever the HTTP status says."""
+"""Parts of the types of failures that pass, whatever the HTTP status says."""
 LOST = frozenset({"search_context_missing_exception", "no_search_context_found_exception"})
 """Types of the failure of a point in time that was lost with its node, or that expired."""
 _BLOCKED = "cluster_block_exception"
@@ -115,7 +75,7 @@ def passes(body: Any, status: int) -> bool:
     :param status: of the response, or of the item.
     """
     types = set(types_of(body))
-    return status in BUSY or (_BLOCKED not in types and not types.isdisjoint(PASSING))
+    return status in BUSY or (_BLOCKED not in types and any(map(_PASSING.search, types)))
 
 
 def error_of(body: Any, status: int, name: str, credentials: str = "the credentials") -> SimhashError:

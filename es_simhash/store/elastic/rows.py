@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.fingerprinting.encoding import hex_segments, to_signed
-from es_simhash.search.encoding import decoded, encoded
+from es_simhash.search.encoding import encoded
 from es_simhash.store.types import Row
 
 if TYPE_CHECKING:
@@ -34,45 +34,46 @@ def hit_options(*, keys: bool = False) -> dict[str, Any]:
     }
 
 
-def row_of_hit(hit: Mapping[str, Any], warn: Warn) -> Row | None:
-    """Return the Row of a hit; None, with a warning, if another program wrote our fields."""
+def row_of_hit(hit: Mapping[str, Any], warn: Warn) -> Row:
+    """Return the Row of a hit of a search."""
     fields = hit.get("fields", {})
-    values = {name: fields.get(f"simhash.{name}", [None])[0] for name in FIELDS}
-    return row_of(hit, values, warn)
-
-
-def keys_of_hit(hit: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return the keys of a hit."""
-    return decoded(hit.get("fields", {}).get("simhash.keys", ())) or ()
+    return row_of(hit, {name: fields.get(f"simhash.{name}", [None])[0] for name in FIELDS}, warn)
 
 
 def row_of_document(document: Mapping[str, Any], warn: Warn) -> Row:
-    """Return the Row of a document that was read by its id. One that cannot be read has no digest."""
+    """Return the Row of a document that was read by its id."""
     values = document["_source"].get("simhash")
-    row = row_of(document, values if isinstance(values, dict) else {}, warn)
-    return row or Row(document["_id"], None, "", version=version_of(document))
+    return row_of(document, values if isinstance(values, dict) else {}, warn)
 
 
-def row_of(hit: Mapping[str, Any], values: Mapping[str, Any], warn: Warn) -> Row | None:
-    """Return the Row that our fields of a document say; None, with a warning, if another program wrote them."""
-    fp, digest, length, duplicate_of = (values.get(name) for name in ("fp", "digest", "length", "duplicate_of"))
-    order: Any = values.get("order")
-    written: Any = values.get("written")
-    time, content = values.get("time"), values.get("content")
+def row_of(hit: Mapping[str, Any], values: Mapping[str, Any], warn: Warn) -> Row:
+    """Return the Row that our fields of a document say.
+
+    A document without our fields has no digest. The same holds, with a warning, if another program wrote them.
+    """
+    fields: list[Any] = [values.get(name) for name in FIELDS]
+    fp, digest, length, duplicate_of, order, written, time = fields
+    content = values.get("content")
+    version = version_of(hit)
     if digest is None and order is None:
-        return Row(hit["_id"], None, "", version=version_of(hit))
-    digest = digest or ""
-    numbers = (order, written, *(number for number in (fp, length, time, content) if number is not None))
+        return Row(hit["_id"], None, "", version=version)
+    numbers = [order, written, *(number for number in (fp, length, time, content) if number is not None)]
     if not (
-        isinstance(digest, str)
-        and all(type(number) is int for number in numbers)
+        isinstance(digest, str | None)
         and isinstance(duplicate_of, str | None)
+        and all(type(number) is int for number in numbers)
     ):
         warn(f"row {hit['_id']}", f"document {hit['_id']!r} is left out: its field `simhash` is not ours")
-        return None
+        return Row(hit["_id"], None, "", version=version)
     fingerprint = None if fp is None else fp % (1 << 64)
-    version = version_of(hit)
-    return Row(hit["_id"], fingerprint, digest, length, duplicate_of, order, written, time, content, version)
+    return Row(hit["_id"], fingerprint, digest or "", length, duplicate_of, order, written, time, content, version)
+
+
+def source_of(document: Mapping[str, Any], fields: Sequence[str] | None) -> dict[str, Any] | None:
+    """Return the fields of a document that were asked for, without our own; None if none were."""
+    if fields is not None and not fields:
+        return None
+    return {name: value for name, value in document.get("_source", {}).items() if name != "simhash"}
 
 
 def version_of(hit: Mapping[str, Any]) -> tuple[int, int]:

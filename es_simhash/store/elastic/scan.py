@@ -1,4 +1,4 @@
-"""Read all documents page by page, from one point in time, or count them.
+"""Read all documents page by page, from one point in time.
 
 If a point in time is lost with its node, another one is opened. The documents that were returned are left out there.
 """
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import StoreError
 from es_simhash.retries import limited
+from es_simhash.search.encoding import decoded
 from es_simhash.store.elastic.errors import PointLost
-from es_simhash.store.elastic.rows import hit_options, keys_of_hit, row_of_hit
+from es_simhash.store.elastic.rows import hit_options, row_of_hit, source_of
 from es_simhash.store.types import Stored
 
 if TYPE_CHECKING:
@@ -36,13 +37,11 @@ def scan(connection: Connection, scan: Scan) -> Iterator[list[Stored]]:
     options = {**hit_options(keys=scan.keys), "_source": source}
     for hits in pages(connection, query_of(scan.filter, scan.missing, scan.since), _sort(scan), options):
         rows = ((row_of_hit(hit, connection.warn_once), hit) for hit in hits)
-        yield [Stored(row, keys_of_hit(hit), _source(hit, scan)) for row, hit in rows if row is not None]
-
-
-def _source(hit: Mapping[str, Any], scan: Scan) -> dict[str, Any] | None:
-    if scan.fields is not None and not scan.fields:
-        return None
-    return {name: value for name, value in hit.get("_source", {}).items() if name != "simhash"}
+        yield [
+            Stored(row, decoded(hit.get("fields", {}).get("simhash.keys", ())), source_of(hit, scan.fields))
+            for row, hit in rows
+            if row.digest or scan.missing is not False
+        ]
 
 
 def pages(
@@ -98,14 +97,7 @@ def _sort(scan: Scan) -> list[Any]:
     return []
 
 
-def count(connection: Connection, filter: Filter | None, *, missing: bool | None = None) -> int:
-    """Return how many documents match."""
-    answer = connection.send("POST", "_count", {"query": query_of(filter, missing, None)})
-    number: int = answer["count"]
-    return number
-
-
-def query_of(filter: Filter | None, missing: bool | None, since: int | None) -> dict[str, Any]:
+def query_of(filter: Filter | None, missing: bool | None, since: int | None = None) -> dict[str, Any]:
     """Return the query for the documents of a scan."""
     fingerprinted = {"exists": {"field": "simhash.digest"}}
     filters: list[Mapping[str, Any]] = [] if filter is None else [filter]

@@ -216,4 +216,4 @@ def _times(probe: Probe) -> list[dict[str, Any]]:
 def _rows(hits: Iterable[Mapping[str, Any]], connection: Connection) -> list[Row]:
     """Return the Rows of hits. Those that another program wrote are left out."""
     rows = (row_of_hit(hit, connection.warn_once) for hit in hits)
-    return [row for row in rows if row is not None and row.digest]
+    return [row for row in rows if row.digest]

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.store.elastic import documents, mapping, users
-from es_simhash.store.elastic.scan import count, scan
+from es_simhash.errors import ConflictError
+from es_simhash.retries import Waits
+from es_simhash.store.elastic import mapping, users
+from es_simhash.store.elastic.documents import bulk, get_documents
+from es_simhash.store.elastic.rows import if_version, operation, row_of_document, source_of
+from es_simhash.store.elastic.scan import pages, query_of, scan
 from es_simhash.store.elastic.search import members, search
+from es_simhash.store.types import Stored, Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from es_simhash.store.elastic.connection import Connection
     from es_simhash.store.protocol import Filter
-    from es_simhash.store.types import Description, Entry, Hits, Link, Probe, Row, Scan, Stored, UserState, Written
+    from es_simhash.store.types import Description, Entry, Hits, Link, Probe, Row, Scan, UserState
+
+REMOVAL_DEADLINE = 10.0
+"""Seconds after which a removal gives up, if other programs keep writing the same documents."""
 
 
 class ElasticStore:
@@ -25,6 +34,8 @@ class ElasticStore:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.name = connection.name
+
+    # --- the store itself -------------------------------------------------------------------------------------------
 
     def describe(self) -> Description:
         """Return how the index was set up."""
@@ -42,9 +53,17 @@ class ElasticStore:
         """Close the client, if it is the store's own."""
         self.connection.close()
 
+    # --- read documents ---------------------------------------------------------------------------------------------
+
     def read(self, ids: Sequence[str], fields: Sequence[str] | None = ()) -> dict[str, Stored]:
         """Return documents by id."""
-        return documents.read(self.connection, ids, fields)
+        names = None if fields is None else ["simhash", *fields]
+        return {
+            document["_id"]: Stored(
+                row_of_document(document, self.connection.warn_once), (), source_of(document, fields)
+            )
+            for document in get_documents(self.connection, ids, names)
+        }
 
     def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
         """Return what may be near each Probe."""
@@ -60,36 +79,86 @@ class ElasticStore:
 
     def count(self, filter: Filter | None, *, missing: bool | None = None) -> int:
         """Return how many documents match a filter."""
-        return count(self.connection, filter, missing=missing)
+        number: int = self.connection.send("POST", "_count", {"query": query_of(filter, missing)})["count"]
+        return number
 
     def refresh(self) -> None:
         """Make everything that was written visible to searches."""
         self.connection.send("POST", "_refresh")
 
+    # --- write documents --------------------------------------------------------------------------------------------
+
     def write(self, entries: Sequence[Entry]) -> Written:
         """Write documents, each on the version that it replaces."""
-        return documents.write(self.connection, entries)
+        rows = {entry.row.id: entry.row for entry in entries}
+
+        def is_done(document: Mapping[str, Any]) -> bool:
+            row, stored = rows[document["_id"]], row_of_document(document, self.connection.warn_once)
+            content = row.content or stored.content
+            return bool(stored.digest) and stored == row._replace(content=content, version=stored.version)
+
+        return bulk(self.connection, {entry.row.id: operation(entry) for entry in entries}, is_done)
 
     def write_links(self, links: Mapping[str, Link]) -> Written:
         """Change what documents are copies of, each on its version."""
-        return documents.write_links(self.connection, links)
+        operations = {
+            id: (
+                {"update": {"_id": id, **if_version(link.version)}},
+                {"doc": {"simhash": {"group": link.duplicate_of or id, "duplicate_of": link.duplicate_of}}},
+            )
+            for id, link in links.items()
+            if link.version is not None
+        }
+
+        def is_done(document: Mapping[str, Any]) -> bool:
+            row = row_of_document(document, self.connection.warn_once)
+            return row.duplicate_of == links[row.id].duplicate_of
+
+        written = bulk(self.connection, operations, is_done)
+        return replace(written, conflicts=written.conflicts | (links.keys() - operations.keys()))
 
     def remove(self, versions: Mapping[str, Any]) -> Written:
         """Remove documents, each only on its version."""
-        return documents.remove(self.connection, versions)
+        operations = {id: ({"delete": {"_id": id, **if_version(version)}},) for id, version in versions.items()}
+        written = bulk(self.connection, operations)
+        left = get_documents(self.connection, sorted(written.conflicts), ["simhash.digest"])
+        return replace(written, conflicts=written.conflicts & {document["_id"] for document in left})
+
+    # --- the items that users have seen -----------------------------------------------------------------------------
 
     def read_users(self, names: Sequence[str]) -> dict[str, UserState]:
         """Return the states of users."""
-        return users.read_users(self.connection, names)
+        documents = get_documents(self.connection, names, ["seen"])
+        return {document["_id"]: users.state_of(document) for document in documents}
 
     def write_users(self, states: Mapping[str, UserState]) -> Written:
-        """Write the state of each user, on its version."""
-        return users.write_users(self.connection, states)
+        """Write the state of each user, on its version.
+
+        A conflict after a request was repeated is no conflict if the state is as it should become. Without a repetition
+        another program wrote an equal state: it has added the same items, and they are not new.
+        """
+        operations = {user: users.writing(user, state) for user, state in states.items()}
+        return bulk(self.connection, operations, lambda document: users.state_of(document) == states[document["_id"]])
 
     def remove_users(self, names: Sequence[str]) -> frozenset[str]:
-        """Remove the seen items of users."""
-        return users.remove_users(self.connection, names)
+        """Remove the seen items of users, and return the users that had some."""
+        left, removed = list(names), set[str]()
+        waits = Waits.after_conflict(REMOVAL_DEADLINE)
+        while left:
+            documents = get_documents(self.connection, left, None)
+            removals = {one["_id"]: users.removal(one) for one in documents if one["_source"].get("seen")}
+            written = bulk(self.connection, removals)
+            removed |= written.versions.keys()
+            left = sorted(written.conflicts)
+            if left and not waits.wait():
+                raise ConflictError(
+                    f"{self.name}: the seen items of users {', '.join(left)} were not removed, because other programs "
+                    "keep writing their documents: try again later"
+                )
+        return frozenset(removed)
 
     def list_users(self, before: int) -> Iterator[list[str]]:
         """Yield the users whose newest generation started before a time."""
-        return users.list_users(self.connection, before)
+        query = {"bool": {"filter": [{"range": {"seen.newest": {"gt": 0, "lt": before}}}]}}
+        for hits in pages(self.connection, query, [], {"_source": False, "track_total_hits": False}):
+            yield [hit["_id"] for hit in hits]
