@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 APPLICATION = 0x53696D68
 """The application id in the file, "Simh". By this id, SQLite files of different programs are told apart."""
+_FOREIGN = f"SELECT 1 FROM sqlite_master, pragma_application_id WHERE application_id <> {APPLICATION}"
 CACHE_KIB = 65_536
 """KiB of the file that a connection may keep in memory."""
 LOG_PAGES = 16_000
@@ -122,12 +123,8 @@ class Database:
             address, timeout=min(self._busy, _LONGEST), isolation_level=None, check_same_thread=False, uri=True
         )
         try:
-            with _transaction(connection, write=False):
-                ours = self._is_ours(connection)
-            if not ours and not immutable:
-                with _transaction(connection, write=True):
-                    if not self._is_ours(connection):  # another process may have been faster
-                        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            if connection.execute(_FOREIGN).fetchone():
+                raise StoreError(f"{self.name} is the database of another program: name another file")
             if not immutable:
                 _use_write_ahead_log(connection, self._busy)
             connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
@@ -137,17 +134,6 @@ class Database:
             connection.close()
             raise
         return connection
-
-    def _is_ours(self, connection: sqlite3.Connection) -> bool:
-        """Return True if the file has our application id, False if it is empty. Call it in a transaction.
-
-        :raises StoreError: if the file is the database of another program.
-        """
-        if connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION:
-            return True
-        if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-            raise StoreError(f"{self.name} is the database of another program: name another file")
-        return False
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -1,81 +1,26 @@
-"""Documents in the file: read, scan, write."""
+"""Documents in the file: write them, link them, remove them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.store.memory_store import chosen_fields
 from es_simhash.store.sqlite import keys
-from es_simhash.store.sqlite.functions import SORT_VALUE, document_of
-from es_simhash.store.sqlite.schema import COLUMNS, condition, json_list, new_version, row_values, to_row
-from es_simhash.store.types import Stored, Written
+from es_simhash.store.sqlite.schema import COLUMNS, OF_IDS, json_list, new_version, row_values
+from es_simhash.store.types import Written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from sqlite3 import Connection
 
-    from es_simhash.store.types import Entry, Link, Row, Scan
+    from es_simhash.store.types import Entry, Link
 
-_PAGE = 1_000
-"""Documents in a list of a scan."""
 _LARGE = 100
 """The keys of a batch of so many documents wait: more of them will probably come before a search."""
-_OF_IDS = "id IN (SELECT value FROM json_each(?))"
 _WRITTEN = ("position", *COLUMNS.split(", "), "is_copy", "s0", "s1", "s2", "s3", "keys", "source")
 _WRITE = (
     f"INSERT INTO documents ({', '.join(_WRITTEN)}) VALUES ({', '.join('?' * len(_WRITTEN))}) "
     f"ON CONFLICT (position) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _WRITTEN[1:])}"
 )
-
-
-# --- read ----------------------------------------------------------------------------------------------------------
-
-
-def read(connection: Connection, ids: Sequence[str], fields: Sequence[str] | None) -> dict[str, Stored]:
-    """Return documents by id."""
-    source = "source" if fields is None or fields else "NULL"
-    found = connection.execute(f"SELECT {COLUMNS}, {source} FROM documents WHERE {_OF_IDS}", [json_list(ids)])
-    return {values[0]: Stored(to_row(values[:-1]), (), _chosen(values[-1], fields)) for values in found}
-
-
-def members(connection: Connection, heads: Sequence[str]) -> list[Row]:
-    """Return the documents that are copies of one of these heads."""
-    sql = f"SELECT {COLUMNS} FROM documents WHERE duplicate_of IN (SELECT value FROM json_each(?))"
-    return [to_row(values) for values in connection.execute(sql, [json_list(heads)])]
-
-
-def scan(connection: Connection, scan: Scan) -> Iterator[list[Stored]]:
-    """Yield documents in lists."""
-    where, parameters = condition(scan.filter, missing=scan.missing, since=scan.since)
-    order = "[order], position" if scan.by_order else "position"
-    if scan.by_field is not None:
-        order = f"{SORT_VALUE} IS NULL, {SORT_VALUE}, {order}"
-        parameters += [scan.by_field, scan.by_field]
-    source = "source" if scan.fields is None or scan.fields else "NULL"
-    sql = f"SELECT {COLUMNS}, {'keys' if scan.keys else 'NULL'}, {source} FROM documents WHERE {where} ORDER BY {order}"
-    found = connection.execute(sql, parameters)
-    while page := found.fetchmany(_PAGE):
-        yield [
-            Stored(to_row(tuple(row)), keys.from_bytes(stored or b""), _chosen(source, scan.fields))
-            for *row, stored, source in page
-        ]
-
-
-def count(connection: Connection, filter: Mapping[str, Any] | None, missing: bool | None) -> int:
-    """Return how many documents match a filter."""
-    where, parameters = condition(filter, missing=missing)
-    number: int = connection.execute(f"SELECT count(*) FROM documents WHERE {where}", parameters).fetchone()[0]
-    return number
-
-
-def _chosen(source: str | None, fields: Sequence[str] | None) -> dict[str, Any] | None:
-    if source is None:
-        return None
-    document = document_of(source)
-    return document if fields is None else chosen_fields(document, fields)
-
-
-# --- write ---------------------------------------------------------------------------------------------------------
 
 
 def write(connection: Connection, entries: Sequence[Entry]) -> Written:
@@ -88,15 +33,15 @@ def write(connection: Connection, entries: Sequence[Entry]) -> Written:
     last: int = connection.execute("SELECT max(?, ifnull(max(position), 0)) FROM documents", [entered]).fetchone()[0]
     removed, added, values = [], [], []
     for entry in accepted:
-        row, source = entry.row, entry.source
+        row, source, of_text = entry.row, entry.source, keys.to_bytes(entry.keys)
         if row.id in stored:
             _, former, former_source = stored[row.id]
             position, source = former.document, former_source if source is None else source
             removed.append(former)
-            added.append(keys.KeysOf(position, entry.keys, row.length, row.duplicate_of is not None))
+            added.append(keys.KeysOf(position, of_text, row.length, row.duplicate_of is not None))
         else:
             position = last = last + 1
-        values.append((position, *row_values(row, version), keys.to_bytes(entry.keys), source))
+        values.append((position, *row_values(row, version), of_text, source))
     keys.remove(removed, connection)
     connection.executemany(_WRITE, values)
     keys.add(added, connection)
@@ -142,8 +87,8 @@ def remove(connection: Connection, versions: Mapping[str, Any]) -> Written:
 
 def _read_written(connection: Connection, ids: Sequence[str]) -> dict[str, tuple[int, keys.KeysOf, str]]:
     """Return what a write needs of stored documents: the version, the keys and the document, by id."""
-    sql = f"SELECT id, version, position, keys, length, is_copy, source FROM documents WHERE {_OF_IDS}"
+    sql = f"SELECT id, version, source, position, keys, length, is_copy FROM documents WHERE {OF_IDS}"
     return {
-        id: (version, keys.KeysOf(position, keys.from_bytes(stored or b""), length, bool(is_copy)), source)
-        for id, version, position, stored, length, is_copy, source in connection.execute(sql, [json_list(ids)])
+        id: (version, keys.KeysOf(*values), source)
+        for id, version, source, *values in connection.execute(sql, [json_list(ids)])
     }

@@ -43,14 +43,15 @@ ENOUGH = 3
 
 
 class KeysOf(NamedTuple):
-    """The keys of one document.
+    """The keys of one document, as its row has them.
 
     :param document: its position.
+    :param keys: as :func:`to_bytes` returns them.
     :param length: word characters of its text.
     """
 
     document: int
-    keys: Sequence[int]
+    keys: bytes
     length: int | None
     is_copy: bool
 
@@ -78,11 +79,7 @@ def are_waiting(connection: Connection) -> bool:
 def enter_waiting(connection: Connection) -> None:
     """Enter the keys of the documents that wait for it."""
     sql = "SELECT position, keys, length, is_copy FROM documents WHERE position > ? AND keys != x''"
-    found = connection.execute(sql, [last_entered(connection)])
-    add(
-        [KeysOf(document, from_bytes(stored), length, bool(copy)) for document, stored, length, copy in found],
-        connection,
-    )
+    add([KeysOf(*values) for values in connection.execute(sql, [last_entered(connection)])], connection)
     connection.execute("INSERT OR REPLACE INTO meta SELECT 'entered', ifnull(max(position), 0) FROM documents")
 
 
@@ -93,8 +90,8 @@ def remove(documents: Sequence[KeysOf], connection: Connection) -> None:
 
 def _entries(documents: Sequence[KeysOf]) -> Iterable[tuple[int, int]]:
     """Return the entries of documents, sorted: neighbours are in one page of the file."""
-    counts = [len(document.keys) for document in documents]
-    keys = np.fromiter(chain.from_iterable(document.keys for document in documents), np.uint64, sum(counts))
+    counts = [len(document.keys) // _KEY_BYTES for document in documents]
+    keys = _numbers(b"".join(document.keys for document in documents))
     lengths = np.repeat(np.array([document.length or 0 for document in documents], dtype=np.int64), counts)
     copies = np.repeat(np.array([document.is_copy * _COPY for document in documents], dtype=np.uint64), counts)
     positions = np.repeat(np.array([document.document for document in documents], dtype=np.int64), counts)
@@ -110,9 +107,13 @@ def to_bytes(keys: Sequence[int]) -> bytes:
 
 def from_bytes(keys: bytes) -> tuple[int, ...]:
     """Return the keys in the row of a document."""
+    return tuple(_numbers(keys).tolist())
+
+
+def _numbers(keys: bytes) -> NDArray[np.uint64]:
     padded = np.zeros((len(keys) // _KEY_BYTES, 8), dtype=np.uint8)
     padded[:, :_KEY_BYTES] = np.frombuffer(keys, dtype=np.uint8).reshape(-1, _KEY_BYTES)
-    return tuple(padded.view("<u8")[:, 0].tolist())
+    return padded.view("<u8")[:, 0].astype(np.uint64, copy=False)
 
 
 # --- search --------------------------------------------------------------------------------------------------------

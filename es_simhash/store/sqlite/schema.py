@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.fingerprinting.encoding import from_signed, split, to_signed
 from es_simhash.search.filters import parse_filter
+from es_simhash.store.sqlite.database import APPLICATION
 from es_simhash.store.sqlite.functions import MATCHES
 from es_simhash.store.types import Row
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 TABLES = (
+    f"PRAGMA application_id = {APPLICATION}",
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     """CREATE TABLE documents (
         position INTEGER PRIMARY KEY,
@@ -33,7 +35,7 @@ TABLES = (
         version INTEGER NOT NULL CHECK (typeof(version) = 'integer'),
         is_copy INTEGER NOT NULL,
         s0 INTEGER, s1 INTEGER, s2 INTEGER, s3 INTEGER,
-        keys BLOB,
+        keys BLOB NOT NULL CHECK (typeof(keys) = 'blob'),
         source TEXT NOT NULL CHECK (typeof(source) = 'text')
     )""",
     "CREATE INDEX digests ON documents (digest, [order])",
@@ -58,6 +60,11 @@ TABLES = (
 
 COLUMNS = "id, fingerprint, digest, length, duplicate_of, [order], written, time, content, version"
 """The columns that :func:`to_row` reads. In a damaged file without the column, SQLite takes ``"order"`` for a text."""
+
+NO_KEYS = "x''"
+"""In place of the column with the keys, where they are not needed."""
+OF_IDS = "id IN (SELECT value FROM json_each(?))"
+"""The condition on documents whose ids are the parameter, a :func:`json_list`."""
 
 
 def to_row(values: tuple[Any, ...]) -> Row:

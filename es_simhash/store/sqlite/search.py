@@ -10,7 +10,7 @@ import numpy as np
 from es_simhash.fingerprinting.encoding import split, to_signed
 from es_simhash.search.query_plan import ball
 from es_simhash.store.sqlite import keys
-from es_simhash.store.sqlite.schema import COLUMNS, condition, json_list, to_row
+from es_simhash.store.sqlite.schema import COLUMNS, NO_KEYS, condition, json_list, to_row
 from es_simhash.store.types import SAME, Hits
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _near(connection: Connection, fingerprint: int, distance: int, *, heads: boo
 def _rows(connection: Connection, ranked: _Ranked, where: tuple[str, list[Any]], most: int) -> list[Row]:
     """Return the rows of the first ``most`` documents that fulfil a condition, and perhaps of more."""
     sql = (
-        f"SELECT {COLUMNS}, position, {'keys' if ranked.queries else 'NULL'} FROM documents "
+        f"SELECT {COLUMNS}, position, {'keys' if ranked.queries else NO_KEYS} FROM documents "
         f"WHERE position IN (SELECT value FROM json_each(?)) AND {where[0]}"
     )
     rows: list[Row] = []
@@ -127,9 +127,9 @@ def _rows(connection: Connection, ranked: _Ranked, where: tuple[str, list[Any]],
     return rows
 
 
-def _fulfils(row: Row, stored: bytes | None, queries: Sequence[KeyQuery]) -> bool:
+def _fulfils(row: Row, stored: bytes, queries: Sequence[KeyQuery]) -> bool:
     """Return whether the keys of a document fulfil one of some queries; True if there are no queries."""
     if not queries:
         return True
-    of_text = set(keys.from_bytes(stored or b""))
+    of_text = set(keys.from_bytes(stored))
     return any(query.is_fulfilled_by(of_text, row.length) for query in queries)

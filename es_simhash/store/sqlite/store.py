@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.store.description import extended, from_json, not_set_up, to_json
+from es_simhash.store.memory_store import chosen_fields
 from es_simhash.store.sqlite import documents, keys
-from es_simhash.store.sqlite import users as seen
 from es_simhash.store.sqlite.database import Database, identity
-from es_simhash.store.sqlite.schema import TABLES
+from es_simhash.store.sqlite.functions import SORT_VALUE, document_of
+from es_simhash.store.sqlite.schema import COLUMNS, NO_KEYS, OF_IDS, TABLES, condition, json_list, new_version, to_row
 from es_simhash.store.sqlite.search import search
+from es_simhash.store.types import Stored, UserState, Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from sqlite3 import Connection
 
     from es_simhash.store.protocol import Filter
-    from es_simhash.store.types import Description, Entry, Hits, Link, Probe, Row, Scan, Stored, UserState, Written
+    from es_simhash.store.types import Description, Entry, Hits, Link, Probe, Row, Scan
 
 BUSY_SECONDS = 60
 """Seconds for which a write waits for the write of another process."""
+_PAGE = 1_000
+"""Documents or users in a list."""
+_OF_USERS = "user IN (SELECT value FROM json_each(?))"
 
 
 class SqliteStore:
@@ -91,8 +97,11 @@ class SqliteStore:
 
     def read(self, ids: Sequence[str], fields: Sequence[str] | None = ()) -> dict[str, Stored]:
         """Return documents by id."""
+        source = "source" if fields is None or fields else "NULL"
+        sql = f"SELECT {COLUMNS}, {source} FROM documents WHERE {OF_IDS}"
         with self._database.transaction(write=False) as connection:
-            return documents.read(connection, ids, fields)
+            found = connection.execute(sql, [json_list(ids)])
+            return {values[0]: Stored(to_row(values[:-1]), (), _chosen(values[-1], fields)) for values in found}
 
     def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
         """Return what may be near each Probe. A search by keys enters those that wait before."""
@@ -106,18 +115,34 @@ class SqliteStore:
 
     def members(self, heads: Sequence[str]) -> list[Row]:
         """Return the documents that are copies of one of these heads."""
+        sql = f"SELECT {COLUMNS} FROM documents WHERE duplicate_of IN (SELECT value FROM json_each(?))"
         with self._database.transaction(write=False) as connection:
-            return documents.members(connection, heads)
+            return [to_row(values) for values in connection.execute(sql, [json_list(heads)])]
 
     def scan(self, scan: Scan) -> Iterator[list[Stored]]:
         """Yield documents in lists, as they were when the scan began."""
+        where, parameters = condition(scan.filter, missing=scan.missing, since=scan.since)
+        order = "[order], position" if scan.by_order else "position"
+        if scan.by_field is not None:
+            order = f"{SORT_VALUE} IS NULL, {SORT_VALUE}, {order}"
+            parameters += [scan.by_field, scan.by_field]
+        source = "source" if scan.fields is None or scan.fields else "NULL"
+        columns = f"{COLUMNS}, {'keys' if scan.keys else NO_KEYS}, {source}"
         with self._database.snapshot() as connection:
-            yield from documents.scan(connection, scan)
+            found = connection.execute(f"SELECT {columns} FROM documents WHERE {where} ORDER BY {order}", parameters)
+            while page := found.fetchmany(_PAGE):
+                yield [
+                    Stored(to_row(tuple(row)), keys.from_bytes(of_text), _chosen(source, scan.fields))
+                    for *row, of_text, source in page
+                ]
 
     def count(self, filter: Filter | None, *, missing: bool | None = None) -> int:
         """Return how many documents match a filter."""
+        where, parameters = condition(filter, missing=missing)
         with self._database.transaction(write=False) as connection:
-            return documents.count(connection, filter, missing)
+            sql = f"SELECT count(*) FROM documents WHERE {where}"
+            number: int = connection.execute(sql, parameters).fetchone()[0]
+        return number
 
     def refresh(self) -> None:
         """Enter the keys that wait, so that a search by keys need not."""
@@ -148,28 +173,65 @@ class SqliteStore:
 
     def read_users(self, users: Sequence[str]) -> dict[str, UserState]:
         """Return the states of users."""
+        filters: defaultdict[str, list[Any]] = defaultdict(list)
+        parameters = [json_list(users)]
         with self._database.transaction(write=False) as connection:
-            return seen.read_users(connection, users)
+            sql = f"SELECT user, value FROM filters WHERE {_OF_USERS} ORDER BY position"
+            for user, value in connection.execute(sql, parameters):
+                filters[user].append(value)
+            sql = f"SELECT user, newest, forgotten, version FROM users WHERE {_OF_USERS}"
+            return {user: _state(filters[user], *values) for user, *values in connection.execute(sql, parameters)}
 
     def write_users(self, states: Mapping[str, UserState]) -> Written:
         """Write the state of each user, on its version."""
+        version = new_version()
         with self._database.transaction(write=True) as connection:
-            return seen.write_users(connection, states)
+            sql = f"SELECT user, version FROM users WHERE {_OF_USERS}"
+            stored = dict(connection.execute(sql, [json_list(states)]))
+            accepted = {user: state for user, state in states.items() if stored.get(user) == state.version}
+            connection.executemany(
+                "INSERT OR REPLACE INTO users VALUES (?, ?, ?, ?)",
+                [(user, version, state.newest, json.dumps(dict(state.forgotten))) for user, state in accepted.items()],
+            )
+            connection.execute(f"DELETE FROM filters WHERE {_OF_USERS}", [json_list(accepted)])
+            connection.executemany(
+                "INSERT INTO filters VALUES (?, ?, ?)",
+                [(user, *numbered) for user, state in accepted.items() for numbered in enumerate(state.filters)],
+            )
+        return Written({}, frozenset(states.keys() - accepted.keys()), dict.fromkeys(accepted, version))
 
     def remove_users(self, users: Sequence[str]) -> frozenset[str]:
         """Remove the seen items of users."""
+        parameters = [json_list(users)]
         with self._database.transaction(write=True) as connection:
-            return seen.remove_users(connection, users)
+            there = connection.execute(f"SELECT user FROM users WHERE {_OF_USERS}", parameters).fetchall()
+            for table in ("users", "filters"):
+                connection.execute(f"DELETE FROM {table} WHERE {_OF_USERS}", parameters)
+        return frozenset(user for (user,) in there)
 
     def list_users(self, before: int) -> Iterator[list[str]]:
         """Yield the users whose newest generation started before a time."""
-        users: list[str] = []
-        while True:
-            with self._database.transaction(write=False) as connection:
-                users = seen.list_users(connection, before, users[-1] if users else None)
-            if not users:
-                return
-            yield users
+        with self._database.snapshot() as connection:
+            found = connection.execute("SELECT user FROM users WHERE newest > 0 AND newest < ?", [before])
+            while page := found.fetchmany(_PAGE):
+                yield [user for (user,) in page]
+
+
+def _chosen(source: str | None, fields: Sequence[str] | None) -> dict[str, Any] | None:
+    if source is None:
+        return None
+    document = document_of(source)
+    return document if fields is None else chosen_fields(document, fields)
+
+
+def _state(filters: list[Any], newest: Any, forgotten: Any, version: int) -> UserState:
+    try:
+        if not all(isinstance(value, bytes) for value in filters):
+            raise TypeError("a filter is not a BLOB")
+        generations = {item: int(generation) for item, generation in json.loads(forgotten).items()}
+        return UserState(tuple(filters), int(newest), generations, version)
+    except (TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        return UserState(version=version, damaged=f"the row is not what this library writes ({error})")
 
 
 def _keep(description: Description, connection: Connection) -> None:

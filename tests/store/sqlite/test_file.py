@@ -23,7 +23,7 @@ import pytest
 from es_simhash.errors import InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.search.keys import KeyQuery
 from es_simhash.store.sqlite import SqliteStore
-from es_simhash.store.sqlite.keys import KeysOf, add, from_bytes
+from es_simhash.store.sqlite.keys import KeysOf, add
 from es_simhash.store.types import Link, Probe, Scan
 from tests.store.documents import DOCUMENTS, entry, ids, keys, put, row_of, scanned
 
@@ -259,8 +259,7 @@ def test_the_keys_of_the_file_are_those_of_its_documents(store: SqliteStore, pat
     rows = execute(path, "SELECT position, keys, length, is_copy FROM documents")
     execute(path, "DELETE FROM keys")
     with closing(sqlite3.connect(path)) as connection:
-        documents = [KeysOf(document, from_bytes(kept), length, bool(copy)) for document, kept, length, copy in rows]
-        add(documents, connection)
+        add([KeysOf(*row) for row in rows], connection)
         connection.commit()
     assert sorted(execute(path, "SELECT key, document FROM keys")) == sorted(kept)
     assert len(kept) > 100
