@@ -92,18 +92,15 @@ class TooLarge(StoreError):
 
 
 @contextmanager
-def saying_what_is_done(
-    report: Callable[[], str], errors: tuple[type[SimhashError], ...] = (StoreError,)
-) -> Iterator[None]:
-    """Add a report to the error by which the block ends, or to its interruption.
+def saying_what_is_done(report: Callable[[], str]) -> Iterator[None]:
+    """Add a report to the error of the store by which the block ends, or to its interruption.
 
     :param report: returns what was done, what is left, and how to continue; empty if there is nothing to say. It is the
         argument of KeyboardInterrupt.
-    :param errors: classes of the errors that get it.
     """
     try:
         yield
-    except errors as error:
+    except StoreError as error:
         if not (text := report()):
             raise
         raise unfinished(error, text) from error

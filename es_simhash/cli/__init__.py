@@ -5,19 +5,15 @@ The commands of ``es_simhash.tools`` use the same options and print in the same 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import click
 
 from es_simhash import __version__
 from es_simhash.cli.exits import run
 from es_simhash.cli.output import show_details
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, MutableMapping
 
 _COMMANDS = {
     "init": "cli.init",
@@ -55,12 +51,26 @@ class Group(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Return the command that the first argument names. The error for another name says which is nearest."""
-        if args[0] not in self.commands and (near := get_close_matches(args[0], self.commands, 1)):
+        names = self.list_commands(ctx)
+        if args[0] not in names and (near := get_close_matches(args[0], names, 1)):
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]}?")
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=Group, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(Group):
+    """All commands. The module of a command is imported when it is needed: to import all takes long."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command; None if there is none of this name."""
+        module = _COMMANDS.get(cmd_name)
+        return None if module is None else getattr(import_module(f"es_simhash.{module}"), cmd_name)
+
+
+@click.group(cls=_Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("-v", "--verbose", is_flag=True, help="Log each request to a server and each batch on standard error.")
 @click.version_option(__version__)
 def cli(verbose: bool) -> None:
@@ -77,23 +87,6 @@ def cli(verbose: bool) -> None:
     """
     if verbose:
         show_details()
-
-
-class _Commands(Mapping[str, click.Command]):
-    """The commands by their names. The module of a command is imported when it is needed: to import all takes long."""
-
-    def __getitem__(self, name: str) -> click.Command:
-        command: click.Command = getattr(import_module(f"es_simhash.{_COMMANDS[name]}"), name)
-        return command
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_COMMANDS)
-
-    def __len__(self) -> int:
-        return len(_COMMANDS)
-
-
-cli.commands = cast("MutableMapping[str, click.Command]", _Commands())
 
 
 def main() -> None:

@@ -47,7 +47,9 @@ MOST_SHARED = 1_000
 """A key that more documents have is left out: it would make a pair of each two of them."""
 _HELD = 200
 """Texts whose features are held in a task. Pairs come in the order of one of their documents."""
-_FIELDS_OF_FINGERPRINTS = 64
+_BITS = 64
+_ROWS = 100_000
+"""Keys in a frame, at least."""
 _MADE = "position long, text string, digest string, fingerprint string"
 _KEYS = "position long, query int, minimum int, size int, key long"
 _PAIRS = "later long, earlier long, distance int"
@@ -120,7 +122,7 @@ class Grouping:
                 and (confirm is None or features is None or _are_copies(features(later), features(earlier), confirm))
                 for later, earlier, distance in texts
             ]
-            frame["distance"] = [_FIELDS_OF_FINGERPRINTS + 1 if each is None else each for each in distances]
+            frame["distance"] = [_BITS + 1 if each is None else each for each in distances]
             yield frame[kept][["later", "earlier", "distance"]]
 
     def _is_near(self, distance: int | None) -> bool:
@@ -138,15 +140,15 @@ def _are_copies(later: TextFeatures, earlier: TextFeatures, confirm: Confirm) ->
 def _blocks(fingerprint: int, max_distance: int) -> list[int]:
     """Return blocks of the bits: fingerprints within max_distance have one in common. Each has its number above it."""
     count = max_distance + 1
-    edges = [_FIELDS_OF_FINGERPRINTS * number // count for number in range(count + 1)]
+    edges = [_BITS * number // count for number in range(count + 1)]
     if count == 1:
         return [fingerprint - (1 << 63)]  # as a signed long
     widths = enumerate(pairwise(edges))
     return [number << 56 | fingerprint >> low & (1 << high - low) - 1 for number, (low, high) in widths]
 
 
-def _frames(documents: Iterable[tuple[int, list[Any]]], rows: int = 100_000) -> Iterator[pd.DataFrame]:
-    """Yield ``_KEYS`` of documents, in frames of some rows.
+def _frames(documents: Iterable[tuple[int, list[Any]]]) -> Iterator[pd.DataFrame]:
+    """Yield ``_KEYS`` of documents.
 
     :param documents: pairs of a position and queries (number, minimum, keys).
     """
@@ -157,7 +159,7 @@ def _frames(documents: Iterable[tuple[int, list[Any]]], rows: int = 100_000) -> 
     for position, queries in documents:
         for number, minimum, keys in queries:
             values += [(position, number, minimum, len(keys), key) for key in keys]
-        if len(values) > rows:
+        if len(values) > _ROWS:
             yield pd.DataFrame(values, columns=names)
             values = []
     yield pd.DataFrame(values, columns=names).astype("int64")

@@ -25,8 +25,15 @@ SCREEN = 40
 MOST_OPTIONS = 190
 
 
+def named(group: click.Group, name: str) -> click.Command:
+    command = group.get_command(click.Context(group), name)
+    assert command is not None
+    return command
+
+
 def commands(group: click.Group = cli, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    for name, command in group.commands.items():
+    for name in group.list_commands(click.Context(group)):
+        command = named(group, name)
         yield (*path, name), command
         if isinstance(command, click.Group):
             yield from commands(command, (*path, name))
@@ -50,8 +57,8 @@ def help_of(path: tuple[str, ...]) -> str:
 
 def test_the_commands_are_these() -> None:
     names = "init doctor ingest similar group report remove dedupe backfill compare evaluate seen serve"
-    assert list(cli.commands) == names.split()
-    seen = cli.commands["seen"]
+    assert cli.list_commands(click.Context(cli)) == names.split()
+    seen = named(cli, "seen")
     assert isinstance(seen, click.Group)
     assert list(seen.commands) == ["init", "add", "unseen", "forget", "rotate", "show", "remove"]
 
@@ -87,10 +94,10 @@ def test_help_has_examples_that_the_command_understands(path: tuple[str, ...], c
     for example in examples:
         assert example.startswith(" ".join(path))
         words = shlex.split(re.sub(r"\$\(.*?\)", "0", example))
-        named: click.Command = cli
-        while isinstance(named, click.Group):
-            named = named.commands[words.pop(0)]
-        named.make_context("", words)  # parses, and raises for what it doesn't know
+        parsing: click.Command = cli
+        while isinstance(parsing, click.Group):
+            parsing = named(parsing, words.pop(0))
+        parsing.make_context("", words)  # parses, and raises for what it doesn't know
 
 
 def test_help_explains_every_exit_code() -> None:
@@ -101,8 +108,8 @@ def test_help_explains_every_exit_code() -> None:
 
 def test_help_loads_no_dictionary_and_a_command_imports_no_other_one(tmp_path: Path) -> None:
     program = (
-        "import sys; from es_simhash.cli import _COMMANDS, cli\n"
-        "cli.commands['similar']\n"
+        "import sys, click; from es_simhash.cli import _COMMANDS, cli\n"
+        "cli.get_command(click.Context(cli), 'similar')\n"
         "modules = {f'es_simhash.{module}' for module in _COMMANDS.values()}\n"
         "print(*sorted((modules | {'jieba', 'rjieba', 'elasticsearch'}) & set(sys.modules)))"
     )

@@ -168,7 +168,7 @@ class Review:
 
     def shown_groups(self, most: int) -> Iterator[ShownGroup]:
         """Yield the largest groups with the texts of some members."""
-        yield from map(self._shown_group, self.groups.largest(most))
+        return map(self._shown_group, self.groups.largest(most))
 
     def _shown_group(self, group: Group) -> ShownGroup:
         members = self.groups.members(group, COMPARED)
