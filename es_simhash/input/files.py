@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-    from es_simhash.lines import LineStream
 
 FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
 """The names of the formats: JSON lines, a JSON array, comma and tab separated values, Parquet."""
@@ -78,24 +77,15 @@ def lines_of(stream: IO[bytes], name: str, format: str | None = None, encoding: 
 
 def _lines(content: io.BufferedReader, name: str, format: str | None, encoding: str) -> Iterator[Line]:
     if format == "parquet" or (format is None and content.peek(4).startswith(_PARQUET)):
-        return parquet_rows(content, name)
+        yield from parquet_rows(content, name)
+        return
     format = format or _found_format(content, name, encoding)
     if format == "json":
-        return _array_items(content, name, encoding)
-    if checked_encoding(encoding) == UTF_8:
-        return _text_lines(content, name, format, UTF_8)
-    return _recoded_lines(content, name, format, encoding)
-
-
-def _recoded_lines(content: io.BufferedReader, name: str, format: str, encoding: str) -> Iterator[Line]:
+        yield from _array_items(content, name, encoding)
+        return
+    named = UTF_8 if checked_encoding(encoding) == UTF_8 else encoding
     with closing(Utf8Lines(content, name, encoding)) as lines:
-        yield from _text_lines(lines, name, format, encoding)
-
-
-def _text_lines(lines: LineStream, name: str, format: str, encoding: str) -> Iterator[Line]:
-    if format in _TABLES:
-        return table_rows(lines, name, format, encoding)
-    return raw_lines(lines, name, encoding)
+        yield from table_rows(lines, name, format, named) if format in _TABLES else raw_lines(lines, name, named)
 
 
 def _found_format(stream: io.BufferedReader, name: str, encoding: str) -> str:

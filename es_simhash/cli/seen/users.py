@@ -113,21 +113,14 @@ def show(user: str, as_json: bool, **store: Unpack[StoreOptions]) -> None:
 
 @click.command()
 @click.option(
-    "--user",
-    "users",
-    metavar="USER",
-    multiple=True,
-    help="Rotate only this user. May be repeated.  [default: all users]",
-)
-@click.option(
     "--before",
     metavar="DURATION",
     callback=parsed_by(duration),
     help="Rotate only users whose newest generation started so long ago, such as 7d.",
 )
 @store_options
-def rotate(users: tuple[str, ...], before: timedelta | None, **store: Unpack[StoreOptions]) -> None:
-    """Start a new generation of Bloom filters.
+def rotate(before: timedelta | None, **store: Unpack[StoreOptions]) -> None:
+    """Start a new generation of Bloom filters for all users.
 
     Deletes the oldest generations beyond the number that is kept (seen init --generations). If n generations are kept,
     an item is remembered for at least n-1 rotations. Run the command at regular times, for example by cron. If it is
@@ -138,7 +131,7 @@ def rotate(users: tuple[str, ...], before: timedelta | None, **store: Unpack[Sto
     es-simhash seen rotate --before 7d
     """
     with open_seen(**store) as seen:
-        report = seen.rotate(users or None, before=before)
+        report = seen.rotate(before=before)
     echo(f"rotated {count_of(sum(report.results.values()), 'user')}")
     for error in report.failed.values():
         echo(f"failed: {error}", err=True)
