@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     """Raises InputError if a line cannot be used."""
 
 _log = logging.getLogger("es_simhash")
-_PROGRESS_LINES = 63
-"""The progress bar is moved before each 64th line: a mask for its number."""
 FIRST = 100
 """After so many lines of a file that cannot be used, the command stops."""
 FEW = 10
@@ -141,9 +139,8 @@ class Input:
 def _moving(progress: Progress, stream: IO[bytes], lines: Iterable[Line]) -> Iterator[Line]:
     """Yield the lines of a file, and move a progress bar by the bytes of it that were read."""
     start = progress.n
-    for number, line in enumerate(lines):
-        if not number & _PROGRESS_LINES:
-            progress.update(start + stream.tell() - progress.n)
+    for line in lines:
+        progress.update(start + stream.tell() - progress.n)
         yield line
     progress.update(start + stream.tell() - progress.n)
 

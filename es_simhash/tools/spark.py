@@ -267,11 +267,7 @@ def write_links(client: Elasticsearch, index: str, links: Iterable[Mapping[str, 
         }
         for each in links
     )
-    written = 0
-    for done, item in elasticsearch.helpers.streaming_bulk(client, actions, index=index, raise_on_error=False):
-        if not done and item["update"]["status"] != 404:
-            raise elasticsearch.helpers.BulkIndexError("a link was refused", [item])
-        written += done
+    written, _ = elasticsearch.helpers.bulk(client, actions, index=index, ignore_status=404, stats_only=True)
     return written
 
 
