@@ -115,7 +115,10 @@ def init(
             text_field=text_field,
         )
         if no_keys and before.scheme is not None and before.keys:
-            raise InputError(f"{documents.name} has keys, and they stay: ingest it into a new store without keys")
+            raise InputError(
+                f"{documents.name} has keys, and init does not remove them: make a new store with --no-keys, then "
+                "ingest this store into it"
+            )
         result = documents.setup(rule=chosen, keys=False if no_keys else None, id_field=id_field)
         if result == "changed":
             result = _what_changed(before, documents.info())

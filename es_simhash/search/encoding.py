@@ -36,11 +36,6 @@ def key_of_hash(kind: int, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return hashes >> np.uint64(64 - HASH_BITS) | np.uint64(kind << HASH_BITS)
 
 
-def kind_of(key: int) -> int:
-    """Return the kind of a key."""
-    return key >> HASH_BITS
-
-
 def encoded(keys: Sequence[int]) -> list[str]:
     """Return the text form of keys: the highest digit first.
 

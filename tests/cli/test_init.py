@@ -39,7 +39,10 @@ def test_the_keys_of_a_store_stay_and_init_says_so(tmp_path: Path) -> None:
     assert es_simhash("init --rule fingerprint --no-keys --store sqlite:///without.db", cwd=tmp_path).code == 0
     assert "nothing to do" in es_simhash("init --no-keys --store sqlite:///without.db", cwd=tmp_path).out
     assert es_simhash("init", cwd=tmp_path).code == 0
-    says = "sqlite:///es-simhash.db has keys, and they stay: ingest it into a new store without keys"
+    says = (
+        "sqlite:///es-simhash.db has keys, and init does not remove them: make a new store with --no-keys, then ingest "
+        "this store into it"
+    )
     refused = es_simhash("init --no-keys", cwd=tmp_path)
     assert (refused.code, refused.err) == (1, f"es-simhash: {says}\n")
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from urllib3 import Timeout
 
-from es_simhash.errors import AccessDenied, SimhashError, StoreError, StoreUnavailable, StoreUnreachable, one_line
+from es_simhash.errors import AccessDenied, SimhashError, StoreError, StoreUnreachable, one_line
 from es_simhash.retries import Waits, check_not_cancelled, end_after
 from es_simhash.store.elastic.errors import check_answer
 
@@ -130,10 +130,7 @@ class Connection(ABC):
             check_not_cancelled()
             seconds = min(self._request_seconds, end - time.monotonic()) if self.deadline else self._request_seconds
             if seconds <= 0:
-                raise StoreUnavailable(
-                    f"{self.name} did not answer in time (deadline {self.deadline:g} s): try again, or wait longer "
-                    "(deadline)"
-                )
+                raise self._late()
             try:
                 answer = self._attempt(method, whole, parameters or {}, body, seconds, check)
             except SimhashError as error:
@@ -180,9 +177,9 @@ class Connection(ABC):
             raise self.wrong(error) from error
         return answer
 
-    def search(self, body: Mapping[str, Any], path: str = "_search", *, index: bool = True) -> Any:
+    def search(self, body: Mapping[str, Any], *, index: bool = True) -> Any:
         """Search, and return the body of the response, in which every shard has answered."""
-        return self.send("POST", path, body, index=index, check=self._check_hits)
+        return self.send("POST", "_search", body, index=index, check=self._check_hits)
 
     def search_many(self, bodies: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
         """Search several times in one request, and return the hits of each."""

@@ -36,8 +36,6 @@ LOST = frozenset({"search_context_missing_exception", "no_search_context_found_e
 """Types of the failure of a point in time that was lost with its node, or that expired."""
 _BLOCKED = "cluster_block_exception"
 _BAD_QUERY = frozenset({"parse_exception", "parsing_exception", "query_shard_exception", "x_content_parse_exception"})
-_POSITION = re.compile(r": \[\d+:\d+\] ")
-"""Line and column in the JSON of a document, as it was sent: not as the user wrote it."""
 
 
 class PointLost(StoreError):
@@ -65,7 +63,7 @@ def reason_of(body: Any) -> str:
     cause = (error.get("root_cause") or [error])[0]
     text = f"{cause.get('type', 'error')}: {cause.get('reason', 'no reason given')}"
     inner = error.get("caused_by", {}).get("reason")
-    return " ".join(_POSITION.sub(": ", f"{text} ({inner})" if inner else text).split())
+    return " ".join((f"{text} ({inner})" if inner else text).split())
 
 
 def passes(body: Any, status: int) -> bool:

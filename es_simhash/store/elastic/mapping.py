@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -46,14 +47,13 @@ def describe(connection: Connection) -> Description:
         with suppress(AccessDenied):
             connection.check_product()
         raise not_set_up(connection.name, "there is no such index")
-    kept = {name: kept_by(mapping, name, connection) for name, mapping in mappings.items()}
-    missing = sorted(name for name, description in kept.items() if description is None)
-    if missing:
-        how = "to give its documents fingerprints, run `es-simhash backfill --text-field FIELD`; for new ones alone"
-        raise not_set_up(connection.name, f"the index {missing[0]} has no fields of es_simhash: {how}")
-    descriptions = [description for description in kept.values() if description is not None]
-    with_rule = [description for description in descriptions if description.rule is not None]
-    first = (with_rule or descriptions)[0]  # a new index keeps no rule yet
+    descriptions = []
+    for name, mapping in mappings.items():
+        if (kept := kept_by(mapping, name, connection)) is None:
+            how = "to give its documents fingerprints, run `es-simhash backfill --text-field FIELD`; for new ones alone"
+            raise not_set_up(connection.name, f"the index {name} has no fields of es_simhash: {how}")
+        descriptions.append(kept)
+    first = max(descriptions, key=lambda description: description.rule is not None)  # a new index keeps no rule yet
     if any((other.scheme, other.keys) != (first.scheme, first.keys) for other in descriptions):
         raise StoreError(f"{connection.name} is an alias of indices that were set up in different ways: name one")
     if len(mappings) > 1:
@@ -78,7 +78,7 @@ def kept_by(mapping: Mapping[str, Any], index: str, connection: Connection) -> D
     description = from_json(values, connection.name)
     for part in _parts(description):
         present = mapping.get("properties", {}).get(part, {}).get("properties", {})
-        for name, field in _fields(part).items():
+        for name, field in _file(part)["properties"].items():
             if _kind(present.get(name, {})) != _kind(field):
                 raise StoreError(
                     f"the index {index} maps `{part}.{name}` as {json.dumps(present.get(name))}, es_simhash needs "
@@ -169,11 +169,9 @@ def _check_usable(mapping: Mapping[str, Any], index: str) -> None:
 
 def _mapping(description: Description, connection: Connection, meta: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return what a mapping gets: our fields, and its ``_meta``."""
-    properties = {part: _file(part)["properties"][part] for part in _parts(description)}
+    properties = {part: deepcopy(_file(part)) for part in _parts(description)}
     if "simhash" in properties and connection.has_equal_scores():
-        fields = properties["simhash"]["properties"]
-        fields = {**fields, "keys": {**fields["keys"], "use_similarity": True}}
-        properties["simhash"] = {**properties["simhash"], "properties": fields}
+        properties["simhash"]["properties"]["keys"]["use_similarity"] = True
     return {"properties": properties, "_meta": {**(meta or {}), META: to_json(description)}}
 
 
@@ -185,17 +183,13 @@ def _parts(description: Description) -> list[str]:
 
 @cache
 def _file(part: str) -> dict[str, Any]:
+    """Return the mapping of one of our object fields."""
     package = Path(__file__).parents[2]
     # In a wheel the files are inside the package, in a checkout they are beside it.
     folder = package / "mappings" if (package / "mappings").is_dir() else package.parent / "mappings"
-    name = "documents.json" if part == "simhash" else "users.json"
-    mappings: dict[str, Any] = json.loads((folder / name).read_text(encoding="utf-8"))["mappings"]
-    return mappings
-
-
-def _fields(part: str) -> dict[str, Any]:
-    fields: dict[str, Any] = _file(part)["properties"][part]["properties"]
-    return fields
+    file = folder / ("documents.json" if part == "simhash" else "users.json")
+    field: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["mappings"]["properties"][part]
+    return field
 
 
 def _kind(field: Mapping[str, Any]) -> tuple[Any, ...]:

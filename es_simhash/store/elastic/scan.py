@@ -77,7 +77,7 @@ def _pages_of_point(connection: Connection, search: Mapping[str, Any]) -> Iterat
     try:
         while True:
             body["pit"] = {"id": point, "keep_alive": KEEP_ALIVE}
-            answer = connection.search(body, "_search", index=False)
+            answer = connection.search(body, index=False)
             point = answer.get("pit_id", point)
             hits: list[dict[str, Any]] = answer["hits"]["hits"]
             yield hits

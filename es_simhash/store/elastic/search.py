@@ -53,11 +53,10 @@ def search(connection: Connection, probes: Sequence[Probe], filter: Filter | Non
                 left_out[number] = unread
     results = []
     for number, probe in enumerate(probes):
-        unique = list({row.id: row for row in rows[number]}.values())
-        if probe.fingerprint is not None and not heads:
-            same[number] = [row for row in unique if probe.digest and row.digest == probe.digest][: probe.most]
-        more = len(unique) > probe.most
-        results.append(Hits(same[number], unique[: probe.most], max(left_out[number], int(more))))
+        near = rows[number]
+        if probe.fingerprint is not None and probe.digest and not heads:
+            same[number] = [row for row in near if row.digest == probe.digest][: probe.most]
+        results.append(Hits(same[number], near[: probe.most], max(left_out[number], int(len(near) > probe.most))))
     return results
 
 
@@ -80,9 +79,8 @@ def _by_digest_and_keys(
             searches.append((_body_by_digest(probe, filter, heads=heads), same[number]))
         if probe.queries:
             searches.append((_body_by_keys(probe, filter, heads=heads), rows[number]))
-    digests = sorted(by_digest)
-    parts = [digests[start : start + PAGE] for start in range(0, len(digests), PAGE)]
-    searches += [(_body_by_digests(part, filter), first_of_digests) for part in parts]
+    if by_digest:
+        searches.append((_body_by_digests(sorted(by_digest), filter), first_of_digests))
     shared: dict[str, Row] = {}  # each Probe finds the same documents of a crowd
     for start in range(0, len(searches), SEARCHES):
         together = searches[start : start + SEARCHES]
@@ -97,23 +95,14 @@ def _by_digest_and_keys(
 
 def _body_by_digests(digests: Sequence[str], filter: Filter | None) -> dict[str, Any]:
     """Return the search for the first document with each digest."""
-    return {
-        "query": _query([{"terms": {"simhash.digest": digests}}], filter),
-        "collapse": {"field": "simhash.digest"},
-        "sort": [_FIRST],
-        "size": len(digests),
-        **hit_options(),
-    }
+    query = _query([{"terms": {"simhash.digest": digests}}], filter)
+    return {**_body(query, len(digests)), "collapse": {"field": "simhash.digest"}}
 
 
 def _body_by_digest(probe: Probe, filter: Filter | None, *, heads: bool) -> dict[str, Any]:
     """Return the search for the documents with the digest of a Probe and a time in its range, in their order."""
-    return {
-        "query": _query([{"term": {"simhash.digest": probe.digest}}, *_times(probe)], filter),
-        "sort": [_FIRST],
-        "size": 1 if heads else probe.most,
-        **hit_options(),
-    }
+    query = _query([{"term": {"simhash.digest": probe.digest}}, *_times(probe)], filter)
+    return _body(query, 1 if heads else probe.most)
 
 
 def _body_by_keys(probe: Probe, filter: Filter | None, *, heads: bool) -> dict[str, Any]:
@@ -123,12 +112,13 @@ def _body_by_keys(probe: Probe, filter: Filter | None, *, heads: bool) -> dict[s
     shard says for itself: only which of very many documents come first depends on it, so that is not asked before.
     """
     sharing = {"dis_max": {"queries": [clause_of(query) for query in probe.queries]}}
-    return {
-        "query": _query(_times(probe), filter, heads=heads, must=[sharing]),
-        "sort": ["_score", _FIRST],
-        "size": probe.most + 1,
-        **hit_options(),
-    }
+    query = _query(_times(probe), filter, heads=heads, must=[sharing])
+    return {**_body(query, probe.most + 1), "sort": ["_score", _FIRST]}
+
+
+def _body(query: Mapping[str, Any], size: int) -> dict[str, Any]:
+    """Return the search for the Rows of the first documents that a query finds."""
+    return {"query": query, "sort": [_FIRST], "size": size, **hit_options()}
 
 
 def clause_of(query: KeyQuery) -> dict[str, Any]:
@@ -183,7 +173,7 @@ def _all(connection: Connection, query: Mapping[str, Any]) -> Iterator[list[dict
     Almost always one search has them all. Else they are read from a point in time, which puts documents with equal
     orders into an order, too: none is lost between two pages.
     """
-    hits = connection.search({"query": query, "sort": [_FIRST], "size": PAGE, **hit_options()})["hits"]["hits"]
+    hits = connection.search(_body(query, PAGE))["hits"]["hits"]
     if len(hits) < PAGE:
         yield hits
     else:
