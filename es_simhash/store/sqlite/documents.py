@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.store.sqlite import keys
-from es_simhash.store.sqlite.schema import COLUMNS, OF_IDS, json_list, new_version, row_values
+from es_simhash.store.sqlite.schema import COLUMNS, IS_COPY, OF_IDS, json_list, new_version, row_values
 from es_simhash.store.types import Written
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LARGE = 100
 """The keys of a batch of so many documents wait: more of them will probably come before a search."""
-_WRITTEN = ("position", *COLUMNS.split(", "), "is_copy", "s0", "s1", "s2", "s3", "keys", "source")
+_WRITTEN = ("position", *COLUMNS.split(", "), "keys", "source")
 _WRITE = (
     f"INSERT INTO documents ({', '.join(_WRITTEN)}) VALUES ({', '.join('?' * len(_WRITTEN))}) "
     f"ON CONFLICT (position) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _WRITTEN[1:])}"
@@ -63,11 +63,8 @@ def write_links(connection: Connection, links: Mapping[str, Link]) -> Written:
     version = new_version()
     accepted = {id: link for id, link in links.items() if id in stored and stored[id][0] == link.version}
     connection.executemany(
-        "UPDATE documents SET duplicate_of = ?, is_copy = ?, version = ? WHERE position = ?",
-        [
-            (link.duplicate_of, link.duplicate_of is not None, version, stored[id][1].document)
-            for id, link in accepted.items()
-        ],
+        "UPDATE documents SET duplicate_of = ?, version = ? WHERE position = ?",
+        [(link.duplicate_of, version, stored[id][1].document) for id, link in accepted.items()],
     )
     moved = [stored[id][1] for id, link in accepted.items() if stored[id][1].is_copy != (link.duplicate_of is not None)]
     keys.remove(moved, connection)
@@ -87,7 +84,7 @@ def remove(connection: Connection, versions: Mapping[str, Any]) -> Written:
 
 def _read_written(connection: Connection, ids: Sequence[str]) -> dict[str, tuple[int, keys.KeysOf, str]]:
     """Return what a write needs of stored documents: the version, the keys and the document, by id."""
-    sql = f"SELECT id, version, source, position, keys, length, is_copy FROM documents WHERE {OF_IDS}"
+    sql = f"SELECT id, version, source, position, keys, length, {IS_COPY} FROM documents WHERE {OF_IDS}"
     return {
         id: (version, keys.KeysOf(*values), source)
         for id, version, source, *values in connection.execute(sql, [json_list(ids)])

@@ -14,6 +14,7 @@ import numpy as np
 from es_simhash.near.key_index import ENTRIES_OF_KEY, ENTRIES_OF_QUERY, with_length
 from es_simhash.search.encoding import KEY_BITS
 from es_simhash.search.keys import ROUNDED_TO, rarity
+from es_simhash.store.sqlite.schema import IS_COPY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -78,7 +79,7 @@ def are_waiting(connection: Connection) -> bool:
 
 def enter_waiting(connection: Connection) -> None:
     """Enter the keys of the documents that wait for it."""
-    sql = "SELECT position, keys, length, is_copy FROM documents WHERE position > ? AND keys != x''"
+    sql = f"SELECT position, keys, length, {IS_COPY} FROM documents WHERE position > ? AND keys != x''"
     add([KeysOf(*values) for values in connection.execute(sql, [last_entered(connection)])], connection)
     connection.execute("INSERT OR REPLACE INTO meta SELECT 'entered', ifnull(max(position), 0) FROM documents")
 

@@ -9,7 +9,7 @@ import json
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.fingerprinting.encoding import from_signed, split, to_signed
+from es_simhash.fingerprinting.encoding import from_signed, to_signed
 from es_simhash.search.filters import parse_filter
 from es_simhash.store.sqlite.database import APPLICATION
 from es_simhash.store.sqlite.functions import MATCHES
@@ -18,6 +18,9 @@ from es_simhash.store.types import Row
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+SEGMENTS = tuple(f"(fingerprint >> {shift} & 65535)" for shift in (48, 32, 16, 0))
+"""The segments of a fingerprint, the highest first."""
+IS_COPY = "(duplicate_of IS NOT NULL)"
 TABLES = (
     f"PRAGMA application_id = {APPLICATION}",
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -33,8 +36,6 @@ TABLES = (
         time INTEGER CHECK (typeof(time) IN ('integer', 'null')),
         content INTEGER CHECK (typeof(content) IN ('integer', 'null')),
         version INTEGER NOT NULL CHECK (typeof(version) = 'integer'),
-        is_copy INTEGER NOT NULL,
-        s0 INTEGER, s1 INTEGER, s2 INTEGER, s3 INTEGER,
         keys BLOB NOT NULL CHECK (typeof(keys) = 'blob'),
         source TEXT NOT NULL CHECK (typeof(source) = 'text')
     )""",
@@ -43,8 +44,8 @@ TABLES = (
     "CREATE INDEX orders ON documents ([order])",
     "CREATE INDEX written ON documents (written)",
     *(
-        f"CREATE INDEX segments{number} ON documents (s{number}, is_copy) WHERE s{number} IS NOT NULL"
-        for number in range(4)
+        f"CREATE INDEX segments{number} ON documents ({segment}, {IS_COPY}) WHERE fingerprint IS NOT NULL"
+        for number, segment in enumerate(SEGMENTS)
     ),
     "CREATE TABLE keys (key INTEGER, document INTEGER, PRIMARY KEY (key, document)) WITHOUT ROWID",
     """CREATE TABLE users (
@@ -59,7 +60,7 @@ TABLES = (
 (``SqliteStore.describe``)."""
 
 COLUMNS = "id, fingerprint, digest, length, duplicate_of, [order], written, time, content, version"
-"""The columns that :func:`to_row` reads. In a damaged file without the column, SQLite takes ``"order"`` for a text."""
+"""The columns of a Row, in its order. In a damaged file without the column, SQLite takes ``"order"`` for a text."""
 
 NO_KEYS = "x''"
 """In place of the column with the keys, where they are not needed."""
@@ -76,23 +77,10 @@ def to_row(values: tuple[Any, ...]) -> Row:
     return Row(id, None if fingerprint is None else from_signed(fingerprint), *others)
 
 
-def row_values(row: Row, version: int) -> tuple[Any, ...]:
-    """Return ``COLUMNS``, is_copy and the segments of a Row."""
-    fingerprint, segments = row.fingerprint, (None,) * 4
-    return (
-        row.id,
-        None if fingerprint is None else to_signed(fingerprint),
-        row.digest,
-        row.length,
-        row.duplicate_of,
-        row.order,
-        row.written,
-        row.time,
-        row.content,
-        version,
-        row.duplicate_of is not None,
-        *(segments if fingerprint is None else split(fingerprint, 64)),
-    )
+def row_values(row: Row, version: int) -> Row:
+    """Return ``COLUMNS`` of a Row with another version."""
+    fingerprint = None if row.fingerprint is None else to_signed(row.fingerprint)
+    return row._replace(fingerprint=fingerprint, version=version)
 
 
 def new_version() -> int:
@@ -119,7 +107,7 @@ def condition(
     """
     parts: list[tuple[str, list[Any]]] = []
     if heads:
-        parts.append(("is_copy = 0", []))
+        parts.append((f"NOT {IS_COPY}", []))
     if missing is not None:
         parts.append((f"digest {'=' if missing else '<>'} ''", []))
     if times is not None:

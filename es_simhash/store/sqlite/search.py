@@ -10,7 +10,7 @@ import numpy as np
 from es_simhash.fingerprinting.encoding import split, to_signed
 from es_simhash.search.query_plan import ball
 from es_simhash.store.sqlite import keys
-from es_simhash.store.sqlite.schema import COLUMNS, NO_KEYS, condition, json_list, to_row
+from es_simhash.store.sqlite.schema import COLUMNS, IS_COPY, NO_KEYS, SEGMENTS, condition, json_list, to_row
 from es_simhash.store.types import SAME, Hits
 
 if TYPE_CHECKING:
@@ -93,11 +93,11 @@ def _near(connection: Connection, fingerprint: int, distance: int, *, heads: boo
     orders: dict[int, int] = {}
     for number in range(len(within)):
         # What an earlier segment has found is left out: near-equal fingerprints have several segments in common.
-        earlier = [f"fingerprint >> {48 - 16 * one} & 65535 NOT IN {values}" for one in range(number)]
-        where = [f"s{number} IN {values}", f"is_copy IN ({'0' if heads else '0, 1'})", *earlier]
+        earlier = [f"{segment} NOT IN {values}" for segment in SEGMENTS[:number]]
+        where = [f"{SEGMENTS[number]} IN {values}", f"{IS_COPY} IN ({'0' if heads else '0, 1'})", *earlier]
         found = connection.execute(
             f"SELECT position, [order], fingerprint FROM documents INDEXED BY segments{number} "
-            f"WHERE {' AND '.join(where)}",
+            f"WHERE fingerprint IS NOT NULL AND {' AND '.join(where)}",
             [*within[number], *chain.from_iterable(within[:number])],
         )
         orders |= {

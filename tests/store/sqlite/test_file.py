@@ -256,7 +256,7 @@ def test_the_keys_of_the_file_are_those_of_its_documents(store: SqliteStore, pat
     store.refresh()
     kept = execute(path, "SELECT key, document FROM keys")
     store.refresh()
-    rows = execute(path, "SELECT position, keys, length, is_copy FROM documents")
+    rows = execute(path, "SELECT position, keys, length, duplicate_of IS NOT NULL FROM documents")
     execute(path, "DELETE FROM keys")
     with closing(sqlite3.connect(path)) as connection:
         add([KeysOf(*row) for row in rows], connection)
