@@ -16,7 +16,7 @@ _LONGEST = 100
 _TELEPHONE = 9
 """Digits of the shortest telephone number: from here on hyphens separate nothing (0571-88880000, 400-800-1234)."""
 
-_DIGITS = dict(
+_DIGITS: dict[str, int] = dict(
     zip("零〇○一二三四五六七八九两壹贰叁肆伍陆柒捌玖兩", (0, 0, 0, *range(1, 10), 2, *range(1, 10), 2), strict=True)
 )
 _UNITS = {"亿": 10**8, "億": 10**8, "万": 10**4, "萬": 10**4}
@@ -37,6 +37,7 @@ WORDS |= {word: str(value) for value, word in zip(range(30, 100, 10), _TENS.spli
 """English numerals."""
 
 _THOUSANDS = re.compile(r"\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?")
+_BETWEEN = re.compile("[,: -]")
 _DATE = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})")
 
 
@@ -57,9 +58,9 @@ def arabic_values(sign: str | None, digits: str, raised: str, sizes: str, percen
         digits = re.sub("[, ]", "", digits)
     elif (date := _DATE.fullmatch(digits)) is not None:
         return [part.lstrip("0") or "0" for part in date.groups()]
-    elif re.fullmatch("[0-9-]+", digits) and len(digits) - digits.count("-") >= _TELEPHONE:
-        digits = digits.replace("-", "")
-    first, *others = re.split(r"[,:\- ]", digits)
+    elif len(plain := digits.replace("-", "")) >= _TELEPHONE and plain.isdecimal():
+        digits = plain
+    first, *others = _BETWEEN.split(digits)
     if others and ":" in digits:
         others = [part for part in others if part.strip("0")]
     parts = [first, *others]
@@ -83,6 +84,8 @@ def raised_value(character: str) -> str:
 
 def _plain(digits: str, sizes: str) -> str:
     """Return the value of digits with a point or a slash at most, and what they are multiplied with."""
+    if digits.isdecimal() and not sizes:
+        return digits.lstrip("0") or "0"
     if len(digits) + len(sizes) > _LONGEST or digits.count(".") > 1 or "/" in digits:
         return "/".join(".".join(p.lstrip("0") or "0" for p in part.split(".")) for part in digits.split("/")) + sizes
     value = Decimal(digits)
@@ -120,6 +123,8 @@ def chinese_value(
 
 def _value(run: str) -> int | None:
     """Return the value of Chinese numerals, or None: 二〇二四 digit by digit, others by their units."""
+    if run in _DIGITS:
+        return _DIGITS[run]
     if len(run) > _LONGEST:
         return None
     run = run.replace("廿", "二十").replace("卅", "三十")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.search.keys import key_queries
-from es_simhash.similarity.confirm import TextFeatures
-from es_simhash.similarity.differences import Difference, differences
+from es_simhash.similarity.confirm import TextFeatures, compared
+from es_simhash.similarity.differences import Difference, contradict, differences
 from es_simhash.similarity.rule import rule_of
 
 if TYPE_CHECKING:
@@ -80,11 +80,11 @@ def _compare(
 ) -> Comparison:
     distance = ours.distance(theirs)
     near = distance is not None and distance <= rule.bits_allowed(maker.scheme)
-    similarity = contradict = share_keys = None
-    differing = differences(a.reading, b.reading)
+    similarity = contradicting = share_keys = None
+    contradictions, others = differences(*compared(a, b))
     if (confirm := rule.comparison(maker)) is not None:
         similarity = replace(confirm, least=0.0, numbers_agree=False).similarity(a, b)
-        contradict = differing.contradict
+        contradicting = contradict(*compared(a, b))
         queries = key_queries(b.keys, confirm.least)
         share_keys = any(query.is_fulfilled_by(a.keys.values, a.keys.length) for query in queries)
         confirmed = confirm.similarity(a, b) >= confirm.least
@@ -93,10 +93,10 @@ def _compare(
         rule=rule,
         verdict="exact_duplicate" if ours.is_copy(theirs) else "near_duplicate" if near else "different",
         similarity=similarity,
-        contradict=contradict,
+        contradict=contradicting,
         share_keys=share_keys,
-        contradictions=differing.contradictions,
-        others=differing.others,
+        contradictions=contradictions,
+        others=others,
         distance=distance,
         a=ours,
         b=theirs,

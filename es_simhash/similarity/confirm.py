@@ -18,10 +18,9 @@ from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import digest, without_links, word_characters
 from es_simhash.fingerprinting.shingles import distinct, in_common_with_each, shingle_numbers, shingles_of_texts
 from es_simhash.search.keys import SHORT, text_keys
-from es_simhash.similarity.differences import differences
+from es_simhash.similarity.differences import contradict
 from es_simhash.similarity.edits import levenshtein, may_be_similar
 from es_simhash.similarity.measures import check_measure, containment, cosine, jaccard
-from es_simhash.similarity.reading import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -110,11 +109,6 @@ class TextFeatures:
         return distinct(shingle_numbers(self.words))
 
     @cached_property
-    def reading(self) -> Reading:
-        """The tokens that are aligned with those of another text."""
-        return Reading(self.without_links, len(self.words))
-
-    @cached_property
     def tokens(self) -> list[str]:
         """The tokens of the text under the Scheme."""
         return self._fingerprinter.tokenize(self.normalised)
@@ -145,9 +139,9 @@ def weights_of(a: TextFeatures, b: TextFeatures) -> tuple[dict[str, int], dict[s
     return (a.weights, b.weights) if a.weights and b.weights else (a.all_weights, b.all_weights)
 
 
-def contradict(a: TextFeatures, b: TextFeatures) -> bool:
-    """Return whether two texts say too much that contradicts for copies (``differences.py``)."""
-    return differences(a.reading, b.reading).contradict
+def compared(a: TextFeatures, b: TextFeatures) -> tuple[str, str, int]:
+    """Return what is compared of two texts for contradictions: the parameters of ``differences.py``."""
+    return a.without_links, b.without_links, min(len(a.words), len(b.words))
 
 
 @dataclass(frozen=True)
@@ -158,7 +152,7 @@ class Confirm:
     :param measure: one of ``MEASURES``; :mod:`es_simhash.similarity.measures` explains them.
     :param fingerprinter: cuts and weighs the words.
     :param numbers_agree: texts that contradict each other have the similarity 0, such as the notices of two days
-        (:func:`contradict`).
+        (``differences.py``).
     :raises InputError: for an unknown measure, or a similarity out of range.
     """
 
@@ -189,7 +183,9 @@ class Confirm:
         if self.measure in ("either", "containment", "levenshtein"):
             similarity = levenshtein(a.words, b.words, self.least)
         similarity = max(similarity, self._measured(a, b))
-        return 0.0 if self.numbers_agree and similarity >= self.least and contradict(a, b) else similarity
+        if self.numbers_agree and similarity >= self.least and contradict(*compared(a, b)):
+            return 0.0
+        return similarity
 
     def similar_among(self, text: TextFeatures, others: Iterable[TextFeatures]) -> Iterator[tuple[int, float]]:
         """Yield the index and the similarity of each text that is similar enough, in their order.

@@ -1,6 +1,7 @@
 """What stands in one text in the place of something else in another: contradictions.
 
-Two similar texts are aligned token by token. Where they differ, it counts what contradicts:
+Two similar texts are aligned. What differs is cut into tokens (``reading.py``), and these are aligned again. Then it
+counts what contradicts:
 
 - a number in the place of another number (``fingerprinting/numbers.py`` reads them);
 - a sign, a single letter or a letter's sign in the place of another one: ``<`` and ``>``, M and L, C++ and C#;
@@ -8,27 +9,27 @@ Two similar texts are aligned token by token. Where they differ, it counts what 
 - terms that exclude each other (``OPPOSITES``): 上 and 下, on and off, Monday and Tuesday.
 
 What only one of the texts has is no contradiction: a date line, a caption, numbers of a list. What changes by itself,
-such as a counter, is not compared (``reading.py``).
+such as a counter, is not compared.
 
-A short text may have no contradiction. A longer one may have been revised (:meth:`Differences.contradict`).
+A short text may have no contradiction. A longer one may have been revised (:func:`contradict`).
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from es_simhash.similarity.edits import EXACT, pieces
-from es_simhash.similarity.reading import OPPOSITES, SHORT, tokens, without_equal_ends
+from es_simhash.similarity.edits import pieces
+from es_simhash.similarity.reading import BORDER, LONG_ENOUGH, OPPOSITES, SHORT, count_of_numbers, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from es_simhash.similarity.reading import Reading, Token
+    from es_simhash.similarity.reading import Token
+
+    _Pair = tuple[Sequence[Token], Sequence[Token]]
 
 _SHARE = 0.2
 """The most contradictions of a longer text that are numbers, as a share of the numbers that stand in equal places."""
@@ -37,10 +38,14 @@ _CHARACTERS = 800
 _NARROW = 4
 """Tokens of the longest difference in which a term contradicts another one. A longer one is another sentence."""
 
+_NUMBERS = frozenset("nd")
+_PUNCTUATION = re.compile(r"[^\w\s]")
+_BORDER = re.compile(BORDER)
+_TO_LAST_BORDER = re.compile(rf".*(?={BORDER})", re.DOTALL)
 _NOT = "not no never without cannot nor nicht kein keine pas jamais sans не нет без"
 _AFFIRMED = frozenset("很已有是能可就都真太会必应须仍曾也更最挺")
 """Characters in whose place a negation is meant. In the place of another one it is a typing error."""
-NEGATIONS = frozenset([*"不没无未非勿", *_NOT.split()])
+_NEGATIONS = frozenset([*"不没无未非勿", *_NOT.split()])
 
 
 class Difference(NamedTuple):
@@ -50,128 +55,129 @@ class Difference(NamedTuple):
     b: str
 
 
-@dataclass(frozen=True)
-class Differences:
-    """The differences of two texts.
+class _Place(NamedTuple):
+    """A place where two texts differ: the tokens of each, and which of them contradict each other."""
 
-    :param contradictions: what stands in the place of something else, in order.
-    :param others: what only one of the texts has, or has in other words.
-    :param numbers: how many of the contradictions are of numbers that are no dates.
-    :param equal_numbers: about how many other numbers the text has that has fewer; 0 if that decides nothing.
-    :param length: word characters of the shorter text.
-    """
-
-    contradictions: tuple[Difference, ...]
-    others: tuple[Difference, ...]
-    numbers: int
-    equal_numbers: int
-    length: int
+    a: Sequence[Token]
+    b: Sequence[Token]
+    contradictions: Sequence[_Pair]
 
     @property
-    def contradict(self) -> bool:
-        """The texts say too much that contradicts for copies.
-
-        In a text of up to ``SHORT`` word characters that is one contradiction, and in any text if nothing else differs:
-        that is the notice of the next day. A longer one that was revised may have some: one for each 800 characters;
-        of numbers that are no dates also a fifth of those in equal places.
-        """
-        count = len(self.contradictions)
-        if not count:
-            return False
-        if self.length <= SHORT or not self.others:
-            return True
-        by_length = self.length // _CHARACTERS
-        allowed = max(int(_SHARE * (self.equal_numbers + self.numbers)), min(by_length, self.equal_numbers))
-        return self.numbers > allowed or count - self.numbers > by_length
+    def has_others(self) -> bool:
+        """Something else differs, too."""
+        return max(len(self.a), len(self.b)) > len(self.contradictions)
 
 
-def differences(a: Reading, b: Reading) -> Differences:
-    """Return the differences of two texts. Which of them comes first makes no difference but for the sides.
+def contradict(a: str, b: str, length: int) -> bool:
+    """Return whether two texts say too much that contradicts for copies.
 
-    The clauses are aligned first. Only those that differ are read.
+    In a text of up to ``SHORT`` word characters that is one contradiction, and in any text if nothing else differs:
+    that is the notice of the next day. A longer one that was revised may have some: one for each 800 characters; of
+    numbers that are no dates also a fifth of those in equal places.
+
+    :param a: a normalised text without its links.
+    :param b: the other one. Which of them comes first makes no difference.
+    :param length: word characters of the shorter text.
     """
-    first, second = (b, a) if (swapped := a.clauses > b.clauses) else (a, b)
-    contradictions: list[Difference] = []
-    others: list[Difference] = []
-    numbers = 0
-    bare = a.is_bare or b.is_bare
-    for start, end, other_start, other_end in _places(first.clauses, second.clauses):
-        texts = first.compared(start, end), second.compared(other_start, other_end)
-        ours, theirs = map(tokens, without_equal_ends(*texts))
-        for place in _places([token.value for token in ours], [token.value for token in theirs]):
-            one, other = ours[place[0] : place[1]], theirs[place[2] : place[3]]
-            found, some = _numbers(one, other, bare)
-            numbers += some
-            found = found or _exclusions(one, other)
-            contradictions += found
-            if max(len(one), len(other)) > len(found):
-                others.append(Difference(_written(one), _written(other)))
-    if swapped:
-        contradictions = [Difference(b, a) for a, b in contradictions]
-        others = [Difference(b, a) for a, b in others]
-    shorter = min(a.length, b.length)
-    equal = 0
-    if numbers and others and shorter > SHORT:
-        equal = max(0, min(a.count_of_numbers, b.count_of_numbers) - numbers)
-    return Differences(tuple(contradictions), tuple(others), numbers, equal, shorter)
+    count = numbers = 0
+    only_these = True
+    for place in _places(min(a, b), max(a, b), length):
+        count += len(place.contradictions)
+        if count and length <= SHORT:
+            return True
+        numbers += sum(map(_is_of_numbers, place.contradictions))
+        only_these = only_these and not place.has_others
+    if not count or only_these:
+        return count > 0
+    equal = max(0, min(map(count_of_numbers, (a, b))) - numbers) if numbers else 0
+    by_length = length // _CHARACTERS
+    allowed = max(int(_SHARE * (equal + numbers)), min(by_length, equal))
+    return numbers > allowed or count - numbers > by_length
 
 
-def _places(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Yield where two series of clauses or tokens differ: from and to in each of them."""
+def differences(a: str, b: str, length: int) -> tuple[tuple[Difference, ...], tuple[Difference, ...]]:
+    """Return what contradicts in two texts, and what was added, left out, or said in other words. Each is in order.
+
+    The parameters are those of :func:`contradict`.
+    """
+    places = list(_places(min(a, b), max(a, b), length))
+    if a > b:
+        places = [_Place(place.b, place.a, [both[::-1] for both in place.contradictions]) for place in places]
+    contradictions = (Difference(*map(_written, both)) for place in places for both in place.contradictions)
+    others = (Difference(_written(place.a), _written(place.b)) for place in places if place.has_others)
+    return tuple(contradictions), tuple(others)
+
+
+def _places(a: str, b: str, length: int) -> Iterator[_Place]:
+    """Yield the places where two texts differ. Counters and clocks are left out."""
+    from rapidfuzz.distance import Levenshtein  # imported late: most commands compare no texts and start faster
+
+    for part, counterpart in _parts(a, b):
+        ours, theirs = tokens(part, length), tokens(counterpart, length)
+        aligned = Levenshtein.opcodes([token.value for token in ours], [token.value for token in theirs])
+        at = other_at = 0
+        for start, other_start, size in aligned.as_matching_blocks():
+            if (at, other_at) != (start, other_start):
+                one, other = ours[at:start], theirs[other_at:other_start]
+                found = _contradictions(one, other)
+                if found and _joined(one) == _joined(other) and (len(one) != len(other) or _is_bare(a, b, length)):
+                    found = []  # 3.5 and 3 . 5: a space or a line break in a number
+                yield _Place(one, other, found)
+            at, other_at = start + size, other_start + size
+
+
+def _parts(a: str, b: str) -> Iterator[tuple[str, str]]:
+    """Yield the parts of two texts that differ, with equal ones up to the next border on each side."""
     from rapidfuzz.distance import Levenshtein
 
-    letters = map(chr, chain(range(0x10000, 0x110000), repeat(0x10FFFF)))  # one for each clause or token
-    codes = dict(zip(dict.fromkeys(chain(a, b)), letters, strict=False))
-    one, other = ("".join(map(codes.__getitem__, parts)) for parts in (a, b))
-    start = other_start = 0
-    for piece, counterpart in _windows(one, other):
-        at = other_at = 0
-        for block in Levenshtein.opcodes(piece, counterpart).as_matching_blocks():
-            if (at, other_at) != (block.a, block.b):
-                yield start + at, start + block.a, other_start + other_at, other_start + block.b
-            at, other_at = block.a + block.size, block.b + block.size
-        start, other_start = start + len(piece), other_start + len(counterpart)
+    for piece, other in pieces(a, b):
+        start = other_start = 0
+        likely = len(piece) // 5  # edits of a copy at most: from 1,000 characters on it takes half of the time
+        for at, other_at, size in Levenshtein.opcodes(piece, other, score_hint=likely).as_matching_blocks():
+            border = _BORDER.search(piece, at, at + size)
+            if size and border is None:
+                continue
+            end = border.end() if border else at  # the last block is empty, at the end of the piece
+            part, counterpart = piece[start:end], other[other_start : end - at + other_at]
+            if part != counterpart:
+                yield part, counterpart
+            if border and (last := _TO_LAST_BORDER.match(piece, border.start(), at + size)):
+                start, other_start = last.end(), last.end() - at + other_at
 
 
-def _windows(a: str, b: str) -> Iterator[tuple[str, str]]:
-    """Yield the pieces that are aligned: whole up to ``EXACT`` tokens, and none is longer."""
-    for piece, other in [(a, b)] if max(len(a), len(b)) <= EXACT else pieces(a, b):
-        for start in range(0, max(len(piece), len(other), 1), EXACT):
-            yield piece[start : start + EXACT], other[start : start + EXACT]
+def _is_bare(a: str, b: str, length: int) -> bool:
+    """Return whether one of two longer texts has lost its punctuation: points and percent signs, too."""
+    return length >= LONG_ENOUGH and not (_PUNCTUATION.search(a) and _PUNCTUATION.search(b))
 
 
-def _numbers(a: Sequence[Token], b: Sequence[Token], bare: bool) -> tuple[list[Difference], int]:
-    """Return the numbers in the place of other numbers, and how many of them are no dates.
-
-    :param bare: one of the texts has lost its points and percent signs.
-    """
-    if (bare or len(a) != len(b)) and _joined(a) == _joined(b):  # 3.5 and 3 . 5: a space or a line break in a number
-        return [], 0
-    if max(len(a), len(b)) <= _NARROW:
-        a, b = ([token for token in tokens if token.is_number] for tokens in (a, b))
-    pairs = [
-        (one, other)
-        for one, other in zip(a, b, strict=False)
-        if one.is_number and other.is_number and one.value != other.value
+def _contradictions(a: Sequence[Token], b: Sequence[Token]) -> list[_Pair]:
+    """Return what contradicts at one place."""
+    narrow = max(len(a), len(b)) <= _NARROW
+    numbers = ([token for token in some if token.kind in _NUMBERS] for some in (a, b)) if narrow else (a, b)
+    found: list[_Pair] = [
+        ([one], [other]) for one, other in zip(*numbers, strict=False) if _are_other_numbers(one, other)
     ]
-    dates = sum(one.kind == other.kind == "d" for one, other in pairs)
-    return [Difference(one.written, other.written) for one, other in pairs], len(pairs) - dates
+    if found or not narrow:
+        return found
+    found = [([one], [other]) for one, other in zip(a, b, strict=False) if _exclude(one, other)]
+    if found or sum(map(_is_negation, a)) == sum(map(_is_negation, b)) or _is_typing_error(a, b):
+        return found
+    return [(a, b)]
 
 
-def _exclusions(a: Sequence[Token], b: Sequence[Token]) -> list[Difference]:
-    """Return what else contradicts at one place."""
-    if max(len(a), len(b)) > _NARROW:
-        return []
-    found = [Difference(one.written, other.written) for one, other in zip(a, b, strict=False) if _exclude(one, other)]
-    if not found and sum(map(_is_negation, a)) != sum(map(_is_negation, b)) and not _is_typing_error(a, b):
-        found = [Difference(_written(a), _written(b))]
-    return found
+def _are_other_numbers(one: Token, other: Token) -> bool:
+    return one.kind in _NUMBERS and other.kind in _NUMBERS and one.value != other.value
+
+
+def _is_of_numbers(contradiction: _Pair) -> bool:
+    """Return whether it is one of numbers that are no dates."""
+    return [token.kind for tokens in contradiction for token in tokens] in (["n", "n"], ["n", "d"], ["d", "n"])
 
 
 def _exclude(one: Token, other: Token) -> bool:
     """Return whether one token excludes another one in its place."""
     a, b = one.value, other.value
-    if a == b or one.is_number or other.is_number:
+    if a == b or one.kind in _NUMBERS or other.kind in _NUMBERS:
         return False
     if one.kind == other.kind == "s":
         return True
@@ -215,7 +221,7 @@ def _is_typing_error(a: Sequence[Token], b: Sequence[Token]) -> bool:
 
 
 def _is_negation(token: Token) -> bool:
-    return token.value in NEGATIONS or token.value.endswith("n't")
+    return token.value in _NEGATIONS or token.value.endswith("n't")
 
 
 def _joined(tokens: Sequence[Token]) -> str:

@@ -42,18 +42,14 @@ def levenshtein(a: str, b: str, least: float = 0.0) -> float:
 
     if not a or not b:
         return 0.0
-    cutoff = max(0.0, least - 0.001)
     longer = max(len(a), len(b))
-    if longer <= EXACT:
-        return Levenshtein.normalized_similarity(a, b, score_cutoff=cutoff)
-    if min(len(a), len(b)) < cutoff * longer:
+    most = int(longer * min(1.0, 1.001 - least))
+    if abs(len(a) - len(b)) > most:
         return 0.0
-    left = longer - cutoff * longer
     edits = 0
     for one, other in pieces(a, b):
-        exact = max(len(one), len(other)) <= EXACT
-        edits += Levenshtein.distance(one, other) if exact else max(len(one), len(other))
-        if edits > left:
+        edits += Levenshtein.distance(one, other, score_cutoff=most)
+        if edits > most:
             return 0.0
     return 1 - edits / longer
 
@@ -73,13 +69,19 @@ def may_be_similar(a: str, others: Sequence[str], least: float) -> NDArray[np.bo
 
 
 def pieces(a: str, b: str) -> Iterator[tuple[str, str]]:
-    """Yield the pieces of two texts, each with its counterpart. Joined they are the two texts."""
+    """Yield the pieces of two texts, each with its counterpart. Joined they are the two texts.
+
+    The two are whole up to ``EXACT`` characters, and no piece is longer.
+    """
+    ends = (len(a), len(b))
+    cuts = in_one_order(*anchors(a, b)) if max(ends) > EXACT else []
     start = other_start = 0
-    for at, other_at in in_one_order(*anchors(a, b)):
-        if min(at - start, other_at - other_start) >= _PIECE:
-            yield a[start:at], b[other_start:other_at]
+    for at, other_at in [*cuts, ends]:
+        if (at, other_at) == ends or min(at - start, other_at - other_start) >= _PIECE:
+            one, other = a[start:at], b[other_start:other_at]
+            for first in range(0, max(len(one), len(other), 1), EXACT):
+                yield one[first : first + EXACT], other[first : first + EXACT]
             start, other_start = at, other_at
-    yield a[start:], b[other_start:]
 
 
 def anchors(a: str, b: str) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

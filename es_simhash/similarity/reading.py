@@ -9,7 +9,7 @@ articles (第12条) in longer ones.
 from __future__ import annotations
 
 import re
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -40,7 +40,7 @@ _LONG = [spelling for spelling in _SPELLINGS if len(spelling) > 1 and spelling[0
 
 _COUNTED = (
     "阅读|浏览|点击|评论|点赞|转发|分享|收藏|播放|访问|围观|下载|回复|人气|热度"
-    "|views|reads|comments|likes|shares|downloads|replies"
+    "|views|reads|comments|likes|downloads|replies"
 )
 _MEASURES = "个本部页篇章遍年月日天分小秒项种位名人户家套份万千百余多元%‰"
 _SIZE = r"[0-9]+(?:[.,][0-9]+)*[万亿kw]?\+?"
@@ -53,12 +53,10 @@ _CHANGES = re.compile(
     r"|(?<![0-9])[0-9]+ ?(?:(?:秒钟?|分钟|个?小时)前|(?:second|minute|min|hour)s? ago)"
     r"|(?<=[,.;:!?。\u3400-\u9fff])\[[0-9]+\]"
 )
-_PUNCTUATION = re.compile(r"[^\w\s]")
 _REFERENCE = re.compile(f"第(?:[0-9]+|[{CHINESE}]+)(?=[条款项章节])")
 _DIGIT = re.compile("[0-9]")
-_CLAUSE = re.compile("[^,。;!?]+[,。;!?]*|[,。;!?]+")
 _NO_NEGATIONS = "不[仅但过断论管久少错同]|非常|非洲|无论|无锡|未来|未必"
-_FIRST = {term[0] for term in _LONG} | set(CHINESE) | set("周星礼不非无未")
+_FIRST = {term[0] for term in _LONG} | set(CHINESE) | set("周星礼不非无未更新发布刷小") | set(_COUNTED)
 """Characters at which something longer than a character may begin."""
 _ENDS = ["\u33ff", *sorted(first for first in _FIRST if "\u3400" <= first <= "\u9fff"), "\ua000"]
 _SINGLE = "".join(f"{chr(ord(a) + 1)}-{chr(ord(b) - 1)}" for a, b in pairwise(_ENDS) if ord(b) - ord(a) > 1)
@@ -81,14 +79,12 @@ _TOKEN = re.compile(
     r"|(?<=\()-(?=\))|(?<= )-(?= ))"
     r"|(?P<other>\w)"
 )
-
-
-_ALONE = re.compile(f"[{_SINGLE}]{{3}}")
-_TO_ALONE = re.compile(rf".*(?={_ALONE.pattern})", re.DOTALL)
+BORDER = rf"[{_SINGLE}]{{3}}|(?<![^ ])[{_LATIN}]+ [{_LATIN}]+ [{_LATIN}]+(?= )|[\u3002!?;]|,(?=\D)"
+"""Equal in two texts, it parts their tokens, as a regular expression: none reaches beyond it, or depends on more."""
+_ANY_NUMBER = re.compile(rf"\d+(?:[.,]\d+)*|[{CHINESE}]+")
 _OF_THOUSAND = tuple("瓦克米伏赫卡帕焦")
 """Units that are written with 千 before them: 千瓦, 千克."""
 _PLAIN = frozenset({"term", "word", "symbol", "other"})
-_ANY_NUMBER = re.compile(rf"\d+(?:[.,]\d+)*|[{CHINESE}]+")
 
 
 class Token(NamedTuple):
@@ -103,59 +99,21 @@ class Token(NamedTuple):
     value: str
     written: str
 
-    @property
-    def is_number(self) -> bool:
-        """It is a number, perhaps of a date."""
-        return self.kind in "nd"
+
+def count_of_numbers(text: str) -> int:
+    """Return about how many numbers a text has."""
+    return len(_ANY_NUMBER.findall(text))
 
 
-class Reading:
-    """A normalised text, cut into clauses.
+def tokens(text: str, length: int) -> list[Token]:
+    """Return the tokens of a part of a text.
 
-    :param text: without its links.
-    :param length: its word characters.
-    :ivar clauses: in order.
+    :param length: word characters of the whole text. In a longer one counters and clocks are left out.
     """
-
-    def __init__(self, text: str, length: int) -> None:
-        self.length = length
-        self.clauses: list[str] = _CLAUSE.findall(text)
-        self._text = text
-
-    @cached_property
-    def count_of_numbers(self) -> int:
-        """About how many numbers the text has."""
-        return len(_ANY_NUMBER.findall(self._text))
-
-    @property
-    def is_bare(self) -> bool:
-        """It is a longer text without any punctuation."""
-        return self.length >= LONG_ENOUGH and _PUNCTUATION.search(self._text) is None
-
-    def compared(self, start: int = 0, end: int | None = None) -> str:
-        """Return what is compared of some clauses. Of a long text it is without counters and clocks."""
-        text = "".join(self.clauses[start:end])
-        if self.length >= LONG_ENOUGH and _DIGIT.search(text):
-            text = _CHANGES.sub(" ", text)
-        return _REFERENCE.sub("第", text) if self.length > SHORT else text
-
-
-def without_equal_ends(a: str, b: str) -> tuple[str, str]:
-    """Return two texts without equal beginnings and ends.
-
-    Three characters in a row that are tokens of their own stay on each side: no other token reaches across them.
-    """
-    from rapidfuzz.distance import Postfix, Prefix
-
-    if equal := _TO_ALONE.match(a, 0, Prefix.similarity(a, b)):
-        a, b = a[equal.end() :], b[equal.end() :]
-    if (equal := _ALONE.search(a, len(a) - Postfix.similarity(a, b))) and (cut := len(a) - equal.end()):
-        a, b = a[:-cut], b[:-cut]
-    return a, b
-
-
-def tokens(text: str) -> list[Token]:
-    """Return the tokens of a text."""
+    if length >= LONG_ENOUGH and _DIGIT.search(text):
+        text = _CHANGES.sub(" ", text)
+    if length > SHORT and "第" in text:
+        text = _REFERENCE.sub("第", text)
     found: list[Token] = []
     for match in _TOKEN.finditer(text):
         if match.lastgroup == "characters":
@@ -181,7 +139,7 @@ def _token(kind: str, written: str) -> Token:
 
 def _number_tokens(match: re.Match[str]) -> list[Token]:
     written, is_date = match[0], match["day"] is not None or match["after"] is not None
-    if match.string[match.end() :].startswith(_OF_THOUSAND):
+    if match.string.startswith(_OF_THOUSAND, match.end()):
         written = written.removesuffix("千")  # its value counts, but people read it as a part of the unit
     if match["digits"]:
         values = arabic_values(*match.group("sign", "digits", "raised", "sizes", "percent"))

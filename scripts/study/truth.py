@@ -13,8 +13,7 @@ from tqdm import tqdm
 from es_simhash.fingerprinting.normalisation import compared_characters, normalise, without_links, word_characters
 from es_simhash.fingerprinting.shingles import distinct as distinct_numbers
 from es_simhash.fingerprinting.shingles import shingle_numbers
-from es_simhash.similarity.differences import differences
-from es_simhash.similarity.reading import Reading
+from es_simhash.similarity.differences import contradict
 
 
 def shingles_of(words):
@@ -109,11 +108,12 @@ def copies(texts, threshold=0.8):
     similar = np.union1d(edit_pairs(words, threshold)[0], codes(pairs, len(texts)))
 
     @cache
-    def reading(position):
-        return Reading(without_links(normalise(texts[position])), len(words[position]))
+    def text_of(position):
+        return without_links(normalise(texts[position]))
 
     def agree(code):
-        return not differences(*map(reading, divmod(code, len(texts)))).contradict
+        both = divmod(code, len(texts))
+        return not contradict(*map(text_of, both), min(len(words[position]) for position in both))
 
     true = np.array([agree(code) for code in similar.tolist()], dtype=np.bool_)
     return similar[true], similar[~true]

@@ -16,7 +16,7 @@ DIGITS = "零一二三四五六七八九"
 
 
 def values(text: str) -> list[str]:
-    return [token.value for token in tokens(text) if token.is_number]
+    return [token.value for token in tokens(text, 0) if token.kind in "nd"]
 
 
 def numeral(number: int) -> str:

@@ -45,7 +45,7 @@ def test_short_texts_are_compared_as_by_the_slow_reference(a: str, b: str) -> No
     assert levenshtein(a, b, 0.8) in (0.0, levenshtein(a, b))
 
 
-@given(a=words, b=words, exact=st.integers(0, 20), piece=st.integers(1, 9))
+@given(a=words, b=words, exact=st.integers(1, 20), piece=st.integers(1, 9))
 def test_pieces_join_to_the_texts_and_never_count_as_more_similar(a: str, b: str, exact: int, piece: int) -> None:
     with patch("es_simhash.similarity.edits._PIECE", piece), patch("es_simhash.similarity.edits.EXACT", exact):
         assert tuple(map("".join, zip(*pieces(a, b), strict=True))) == (a, b)
@@ -75,7 +75,7 @@ def test_two_texts_of_a_million_characters_take_seconds_and_some_hundred_megabyt
         assert tracemalloc.get_traced_memory()[1] < 400e6
     finally:
         tracemalloc.stop()
-    assert levenshtein("ab" * 500_000, "ba" * 500_000, 0.8) == 0.0  # without a single anchor nothing is compared
+    assert levenshtein("ab" * 500_000, "ba" * 500_000, 0.8) > 0.99  # without a single anchor
     assert time.process_time() - begin < 60
 
 
