@@ -49,10 +49,11 @@ def table_rows(stream: LineStream, name: str, format: str = "csv", encoding: str
             return
         except csv.Error as error:
             problem = text.problem or f"not CSV: {_explained(error)}"
-        is_empty = problem is None and not any(cell and cell.strip() for cell in row)
-        if columns is None and not is_empty:
+        if problem is None and not any(cell and cell.strip() for cell in row):
+            pass  # an empty row
+        elif columns is None:
             columns = _checked_columns(row, text.place, problem)
-        elif columns is not None and not is_empty:
+        else:
             problem = problem or _misfit(row, columns, "quotes" if format == "csv" else "tabs") or text.swallowed(row)
             if problem is None:
                 document = {column: cell for column, cell in zip(columns, row, strict=True) if column}
