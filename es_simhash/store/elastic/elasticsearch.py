@@ -89,7 +89,7 @@ class ElasticsearchConnection(Connection):
             return self._late()
         if isinstance(error, TransportConnectionError):
             return self._unreachable(text)
-        if isinstance(error, ApiError):
+        if isinstance(error, ApiError) and not isinstance(error, UnsupportedProductError):
             status = error.meta.status
             if "media_type_header_exception" in str(error.body):
                 return StoreError(
