@@ -46,7 +46,7 @@ def from_json(values: Mapping[str, Any], name: str) -> Description:
         return Description(
             scheme=Scheme.from_dict(values["scheme"]) if values["scheme"] else None,
             keys=values["keys"],
-            rule=_rule(values["rule"]) if values["rule"] else None,
+            rule=values["rule"] and _rule(**values["rule"]),
             id_field=values["id_field"],
             seen=SeenConfig.from_dict(values["seen"]) if values["seen"] else None,
             instance=values["instance"],
@@ -56,10 +56,8 @@ def from_json(values: Mapping[str, Any], name: str) -> Description:
         raise StoreError(f"what {name} keeps of its set-up cannot be used ({error}): upgrade es_simhash") from error
 
 
-def _rule(values: Mapping[str, Any]) -> DuplicateRule:
-    text_field = values["text_field"]
-    rule = DuplicateRule.from_dict({name: value for name, value in values.items() if name != "text_field"})
-    return replace(rule, text_field=text_field)
+def _rule(text_field: list[str], **values: Any) -> DuplicateRule:
+    return replace(DuplicateRule.from_dict(values), text_field=text_field)
 
 
 def extended(stored: Description | None, wanted: Description, name: str) -> Description:

@@ -35,7 +35,10 @@ def scan(connection: Connection, scan: Scan) -> Iterator[list[Stored]]:
     """Yield documents in pages."""
     source = True if scan.fields is None else list(scan.fields) or False
     options = {**hit_options(keys=scan.keys), "_source": source}
-    for hits in pages(connection, query_of(scan.filter, scan.missing, scan.since), _sort(scan), options):
+    field = "simhash.order" if scan.by_order else scan.by_field
+    kind = "long" if scan.by_order else "date"
+    sort = [] if field is None else [{field: {"order": "asc", "missing": "_last", "unmapped_type": kind}}]
+    for hits in pages(connection, query_of(scan.filter, scan.missing, scan.since), sort, options):
         rows = ((row_of_hit(hit, connection.warn_once), hit) for hit in hits)
         yield [
             Stored(row, decoded(hit.get("fields", {}).get("simhash.keys", ())), source_of(hit, scan.fields))
@@ -87,14 +90,6 @@ def _pages_of_point(connection: Connection, search: Mapping[str, Any]) -> Iterat
     finally:
         with suppress(StoreError), limited(CLOSING_SECONDS):
             connection.send("DELETE", connection.point_in_time, {connection.point_key: point}, index=False)
-
-
-def _sort(scan: Scan) -> list[Any]:
-    if scan.by_order:
-        return [{"simhash.order": {"order": "asc", "missing": "_last", "unmapped_type": "long"}}]
-    if scan.by_field is not None:
-        return [{scan.by_field: {"order": "asc", "missing": "_last", "unmapped_type": "date"}}]
-    return []
 
 
 def query_of(filter: Filter | None, missing: bool | None, since: int | None = None) -> dict[str, Any]:

@@ -54,12 +54,11 @@ class Database:
         self._lock = threading.RLock()
 
     @contextmanager
-    def transaction(self, *, write: bool, create: bool = False) -> Iterator[sqlite3.Connection]:
+    def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
         """Yield the connection in a transaction. Other threads wait until the block ends.
 
         If the block raises, nothing is changed. Without ``write`` it sees one state of the file.
 
-        :param create: make the file, if there is none.
         :raises NotSetUp: if there is no file.
         :raises StoreUnavailable: if other threads or processes write until the running call ends.
         :raises StoreError: for every error of SQLite.
@@ -70,7 +69,7 @@ class Database:
             raise self._unavailable("other threads of this program have")
         try:
             with self._errors():
-                connection = self._current(create)
+                connection = self._current()
                 connection.execute(f"PRAGMA busy_timeout = {round(1000 * _left(end))}")
                 with _transaction(connection, write=write):
                     yield connection
@@ -81,7 +80,6 @@ class Database:
     def snapshot(self) -> Iterator[sqlite3.Connection]:
         """Yield a connection of its own that sees one state of the file. Others write meanwhile."""
         with self._errors():
-            self._check_exists()
             connection = self._connect()
             try:
                 with _transaction(connection, write=False):
@@ -96,28 +94,29 @@ class Database:
                 self._connection.close()
                 self._connection = None
 
-    def _current(self, create: bool) -> sqlite3.Connection:
+    def create(self) -> None:
+        """Make an empty file that only its owner can read, if there is none.
+
+        :raises InputError: if there is no folder for it.
+        """
+        folder = Path(self.path).parent
+        if not folder.is_dir():
+            raise InputError(f"there is no folder {str(folder)!r} for the store {self.name}: make it first")
+        create_for_owner(self.path)
+
+    def _current(self) -> sqlite3.Connection:
         """Return the connection to the file that is at the path now: an open file may have been deleted or replaced."""
         if self._connection is not None and identity(self.path) != self._opened:
             self.close()
         if self._connection is None:
-            if not create:
-                self._check_exists()
             self._connection = self._connect()
             self._opened = identity(self.path)
         return self._connection
 
-    def _check_exists(self) -> None:
+    def _connect(self) -> sqlite3.Connection:
         if not Path(self.path).exists():
             raise not_set_up(self.name, "there is no such file")
-
-    def _connect(self) -> sqlite3.Connection:
-        folder = Path(self.path).parent
-        if not folder.is_dir():
-            raise InputError(f"there is no folder {str(folder)!r} for the store {self.name}: make it first")
         immutable = _cannot_change(self.path)
-        if not immutable:
-            create_for_owner(self.path)
         address = f"file:{quote(self.path)}{'?immutable=1' if immutable else ''}"
         connection = sqlite3.connect(
             address, timeout=min(self._busy, _LONGEST), isolation_level=None, check_same_thread=False, uri=True
@@ -193,7 +192,7 @@ def _cannot_change(path: str) -> bool:
     """
     effective = os.access in os.supports_effective_ids
     may_write = os.access(Path(path).parent, os.W_OK, effective_ids=effective)
-    return os.path.exists(path) and not may_write and not os.path.exists(f"{path}-wal")
+    return not may_write and not os.path.exists(f"{path}-wal")
 
 
 @contextmanager

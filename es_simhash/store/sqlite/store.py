@@ -64,7 +64,8 @@ class SqliteStore:
 
     def set_up(self, wanted: Description) -> str:
         """Make what is missing."""
-        with self._database.transaction(write=True, create=True) as connection:
+        self._database.create()
+        with self._database.transaction(write=True) as connection:
             former = self._description(connection)
             description = extended(former, wanted, self.name)
             if former is None:
