@@ -1,17 +1,12 @@
-"""Input files: texts, and documents with a progress bar on standard error.
-
-If none of the first documents of a file can be used, the file is a wrong one: one error says why, in place of one for
-each line.
-"""
+"""Input files: texts, and documents with a progress bar on standard error."""
 
 from __future__ import annotations
 
-import logging
 import sys
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, cast
 
 import click
 
@@ -19,25 +14,18 @@ from es_simhash.cli.output import display
 from es_simhash.cli.progress import Progress
 from es_simhash.errors import InputError
 from es_simhash.files import is_same_file
-from es_simhash.ingest.dead_letters import carried_line
+from es_simhash.ingest.start import checked_start
+from es_simhash.ingest.start import object_of as object_of
 from es_simhash.input import lines_of
-from es_simhash.lines import MAX_LINE, parsed
 from es_simhash.similarity.text_fields import field_value, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from io import BufferedReader
 
+    from es_simhash.ingest.start import Check
     from es_simhash.lines import Line
 
-    Check = Callable[[Line], object]
-    """Raises InputError if a line cannot be used."""
-
-_log = logging.getLogger("es_simhash")
-FIRST = 100
-"""After so many lines of a file that cannot be used, the command stops."""
-FEW = 10
-"""A file with more lines than these stops the command too, if it ends before."""
 _SHOWN_FIELDS = 8
 
 
@@ -143,60 +131,6 @@ def _moving(progress: Progress, stream: IO[bytes], lines: Iterable[Line]) -> Ite
         progress.update(start + stream.tell() - progress.n)
         yield line
     progress.update(start + stream.tell() - progress.n)
-
-
-# --- a wrong file ------------------------------------------------------------------------------------------
-
-
-def checked_start(lines: Iterator[Line], check: Check, name: str, fields: Sequence[str] = ()) -> Iterator[Line]:
-    """Yield the lines of a file. The first ones are held back until one of them can be used, and has each field.
-
-    :param name: of the file.
-    :param fields: each of them must be in one of the lines that can be used.
-    :raises InputError: if none of the first 100 can be used, or of all lines if there are more than 10. Or of fewer,
-        if they are as large as the largest line. Likewise if none of them has one of the fields; with 10 lines or fewer
-        that is a warning.
-    """
-    held: list[Line] = []
-    problems: list[str] = []
-    missing, size = list(fields), 0
-    for line in lines:
-        held.append(line)
-        size += line.size
-        try:
-            check(line)
-        except InputError as error:
-            problems.append(f"{line.place}: {error}")
-        else:
-            missing = [field for field in missing if field_value(object_of(line), field) is None]
-            if not missing:
-                break
-        if len(held) == FIRST or size > MAX_LINE:
-            break
-    none = f"none of the first {len(held)} documents in {name}"
-    if len(problems) == len(held) > FEW:
-        raise InputError(f"stopped, because {none} can be used. {problems[0]}")
-    if missing and len(problems) < len(held):
-        advice = f"has the field {missing[0]!r}: name the fields with the text (text_field)"
-        if len(held) > FEW:
-            raise InputError(f"stopped, because {none} {advice}")
-        _log.warning("%s %s", none, advice)
-    yield from held
-    del held
-    yield from lines
-
-
-def object_of(line: Line) -> dict[str, Any]:
-    """Return the JSON object of a line, or the row of a table; of a dead letter the document that it carries.
-
-    :raises InputError: if the line is none.
-    """
-    line = carried_line(parsed(line))
-    if line.problem is not None:
-        raise InputError(line.problem)
-    if not isinstance(line.document, dict):
-        raise InputError("a document must be a JSON object")
-    return line.document
 
 
 def check_fields(line: Line, id_field: str | None, text_fields: tuple[str, ...]) -> None:

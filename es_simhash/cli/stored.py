@@ -7,17 +7,17 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from es_simhash import Line
-from es_simhash.cli.input import checked_start
 from es_simhash.cli.options import open_documents
 from es_simhash.cli.progress import Progress
+from es_simhash.ingest.start import checked_start
 from es_simhash.store.address import sqlite_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from es_simhash import Documents
-    from es_simhash.cli.input import Check
     from es_simhash.cli.options import StoreOptions
+    from es_simhash.ingest.start import Check
 
 _STORES = ("http://", "https://", "opensearch+http://", "opensearch+https://", "sqlite:///")
 _FETCHED = 100

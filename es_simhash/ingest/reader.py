@@ -108,11 +108,11 @@ class Reader:
         if line.problem is not None:
             return rejected(None, line.place, line.problem, line.document if line.raw is None else line.raw)
         try:
-            return self._checked(line)
+            return self.checked(line)
         except InputError as error:
             return rejected(self._id_if_any(line), line.place, str(error), line.document)
 
-    def _checked(self, line: Line) -> _Checked:
+    def checked(self, line: Line) -> _Checked:
         """Check the document of a parsed line, and normalise its text.
 
         :raises InputError: if the document cannot be used.

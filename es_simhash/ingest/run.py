@@ -20,6 +20,7 @@ from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.ingest.batches import Source, mark, parts_by_id
 from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.ingest.reader import IdField, Reader
+from es_simhash.ingest.start import checked_start
 from es_simhash.ingest.workers import Workers
 from es_simhash.lines import Line
 from es_simhash.retries import Call
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from es_simhash.store.types import Row
 
 _log = logging.getLogger("es_simhash")
-FIRST = 100
-"""A backfill stops if it can use none of so many documents: the name of the field with the text is wrong then."""
 
 
 @dataclass(frozen=True)
@@ -118,14 +117,12 @@ def backfill(
     scan = Scan(filter=filter, fields=fields, missing=None if again else True, by_field=chosen.time_field)
     store.refresh()
     _check_text_fields(store, chosen.text_fields)
-    source = Source(_stored_lines(store, scan, stop))
-    run = Run(decider, Options(filter=filter), is_load=not again)
     reader = Reader(decider.rule, IdField("_id", is_stored=False))
-    usable = False
+    advice = ". If they have no text, leave them out by a filter"
+    source = Source(checked_start(_stored_lines(store, scan, stop), reader.checked, store.name, advice=advice))
+    run = Run(decider, Options(filter=filter), is_load=not again)
     try:
-        for outcomes in _Stages(run, source, reader, workers, check).outcomes():
-            usable = usable or _check_usable(outcomes)
-            yield outcomes
+        yield from _Stages(run, source, reader, workers, check).outcomes()
         decider.forget(now=True)
         store.refresh()
     except StoreError as error:
@@ -158,20 +155,6 @@ def _check_text_fields(store: Store, fields: Sequence[str]) -> None:
             some = next(store.scan(Scan(fields=(field,))), [])
             if all(field_value(stored.source or {}, field) is None for stored in some):
                 raise InputError(f"no document has the field {field!r}: name the fields with the text (text_field)")
-
-
-def _check_usable(outcomes: Sequence[Outcome]) -> bool:
-    """Return whether one of the first outcomes is of a document that can be used.
-
-    :raises InputError: if there are enough, and none is.
-    """
-    rejected = [outcome for outcome in outcomes[:FIRST] if outcome.outcome == "rejected"]
-    if len(rejected) == FIRST:
-        raise InputError(
-            f"stopped, because none of the first {FIRST} documents can be used. {rejected[0].reason}. If they have no "
-            "text, leave them out by a filter"
-        )
-    return len(rejected) < len(outcomes)
 
 
 class _Stages:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_simhash import Documents, InputError, Line
-from es_simhash.cli.input import FEW, FIRST, Input, check_fields, checked_start
+from es_simhash.cli.input import Input, check_fields
 from es_simhash.cli.progress import Progress
+from es_simhash.ingest.start import FIRST, checked_start
 from tests.cli import STORM, complaint, es_simhash, line
 
 if TYPE_CHECKING:
@@ -27,36 +28,33 @@ def usable(number: int) -> Line:
     return Line(f"f:{number}", {"id": number, "text": STORM})
 
 
-@pytest.mark.parametrize("wrong", [0, 1, FEW, FIRST - 1])
+@pytest.mark.parametrize("wrong", [0, 1, FIRST - 1])
 def test_lines_before_the_first_usable_one_are_not_lost(wrong: int) -> None:
     lines = [NOT_USABLE] * wrong + [usable(1), NOT_USABLE, usable(2)]
     assert list(checked_start(iter(lines), check, "f")) == lines
 
 
 def test_a_file_of_few_lines_is_read_even_if_none_is_usable() -> None:
-    assert list(checked_start(iter([NOT_USABLE] * FEW), check, "f")) == [NOT_USABLE] * FEW
+    lines = [NOT_USABLE] * (FIRST - 1)
+    assert list(checked_start(iter(lines), check, "f")) == lines
 
 
-@pytest.mark.parametrize("count", [FEW + 1, FIRST])
-def test_a_file_without_a_usable_line_stops_once_and_names_its_fields(count: int) -> None:
-    lines = iter([NOT_USABLE] * count + [usable(1)] * (count == FIRST))
+def test_a_file_without_a_usable_line_stops_once_and_names_its_fields() -> None:
     with pytest.raises(InputError) as error:
-        next(checked_start(lines, check, "f"))
+        next(checked_start(iter([NOT_USABLE] * FIRST + [usable(1)]), check, "f"))
     assert str(error.value) == (
-        f"stopped, because none of the first {count} documents in f can be used. f:1: no field 'id': name the field "
-        "that holds the id (id_field). It has the fields: docid"
+        "stopped, because none of the first 100 documents in f can be used. f:1: no field 'id': name the field that "
+        "holds the id (id_field). It has the fields: docid"
     )
 
 
-@pytest.mark.parametrize("count", [FEW + 1, FIRST + 1])
-def test_a_text_field_that_no_document_has_stops_the_command(count: int) -> None:
-    lines = map(usable, range(count))
-    with pytest.raises(InputError, match=r"none of the first \d+ documents in f has the field 'titel'"):
-        next(checked_start(lines, check, "f", ("titel", "text")))
+def test_a_text_field_that_no_document_has_stops_the_command() -> None:
+    with pytest.raises(InputError, match="none of the first 100 documents in f has the field 'titel'"):
+        next(checked_start(map(usable, range(FIRST)), check, "f", ("titel", "text")))
 
 
 def test_a_text_field_that_no_document_of_a_small_file_has_is_said(caplog: pytest.LogCaptureFixture) -> None:
-    assert len(list(checked_start(map(usable, range(FEW)), check, "f", ("titel", "text")))) == FEW
+    assert len(list(checked_start(map(usable, range(10)), check, "f", ("titel", "text")))) == 10
     assert "none of the first 10 documents in f has the field 'titel'" in caplog.text
 
 
