@@ -160,7 +160,7 @@ def shortened(parts: Sequence[Part], context: int, most: int) -> tuple[list[Part
             part = replace(
                 part, a=_middle_cut(part.a, context, first, last), b=_middle_cut(part.b, context, first, last)
             )
-        part = replace(part, a=_end_cut(part.a, left), b=_end_cut(part.b, left))
+        part = replace(part, a=cut(part.a, left), b=cut(part.b, left))
         size += max(len(part.a), len(part.b))
         kept.append(part)
     return kept, 0
@@ -169,11 +169,12 @@ def shortened(parts: Sequence[Part], context: int, most: int) -> tuple[list[Part
 def _middle_cut(text: str, context: int, first: bool, last: bool) -> str:
     """Return the end of the text if it is the first part, its beginning if it is the last one, else both."""
     if first and last:
-        return _end_cut(text, 4 * context)
+        return cut(text, 4 * context)
     head = "" if first else text[:context]
     tail = "" if last else text[-context:]
     return text if len(text) <= len(head) + len(CUT) + len(tail) else f"{head}{CUT}{tail}"
 
 
-def _end_cut(text: str, most: int) -> str:
+def cut(text: str, most: int) -> str:
+    """Return the beginning of a text, with a mark if there is more."""
     return text if len(text) <= most else text[:most] + CUT

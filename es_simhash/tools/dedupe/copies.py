@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash import Documents, InputError, Line, SimhashError
 from es_simhash.cli.input import object_of
-from es_simhash.similarity.text_fields import field_value, text_of, text_or_none
+from es_simhash.similarity.text_fields import field_value, text_of
+from es_simhash.tools.texts import texts_of
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class Decisions:
                 self.not_compared += matches.left_out
                 if matches:
                     nearest[id(item)] = matches[0]
-            texts = _texts_of(archive, {match.id for match in nearest.values()}) if self._texts else {}
+            texts = texts_of(archive, {match.id for match in nearest.values()}) if self._texts else {}
             known |= {key: _copy_in(archive.name, match, texts.get(match.id)) for key, match in nearest.items()}
         return known
 
@@ -175,11 +176,6 @@ def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
         yield batch
         raise
     yield batch
-
-
-def _texts_of(archive: Documents, ids: set[str]) -> dict[str, str | None]:
-    fields = archive.info().rule.text_fields
-    return {id: text_or_none(source, fields) for id, source in archive.fetch(ids, fields=fields).items()}
 
 
 def _copy_in(store: str, nearest: Match, text: str | None) -> Copy:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import mmh3
 
 from es_simhash import DuplicateRule, InputError
-from es_simhash.similarity.text_fields import text_or_none
+from es_simhash.tools.texts import texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -71,22 +71,15 @@ def sample_pairs(
 
 def _pairs(documents: Documents, ids: Sequence[str], filter: Mapping[str, Any] | None) -> Iterator[list[SampledPair]]:
     """Yield one or two pairs for each of these documents that has one like it."""
-    fields = documents.info().rule.text_fields
-    wide = DuplicateRule("copy", confirm=WIDE, numbers_agree=False, text_field=fields)
-    texts = _texts(documents, ids, fields)
+    wide = DuplicateRule("copy", confirm=WIDE, numbers_agree=False)
+    texts = texts_of(documents, ids)
     beside: dict[str, list[str]] = {}
     for id, matches in zip(texts, documents.similar_many(texts.values(), rule=wide, filter=filter), strict=True):
         others = [match for match in matches if match.id != id and not match.exact]
         others.sort(key=lambda match: match.similarity or 0)
         beside[id] = list(dict.fromkeys(match.id for match in (*others[-1:], *others[:1])))
-    other_texts = _texts(documents, sorted({other for others in beside.values() for other in others}), fields)
+    other_texts = texts_of(documents, sorted({other for others in beside.values() for other in others}))
     for id, others_of in beside.items():
         pairs = [SampledPair(id, other, texts[id], other_texts[other]) for other in others_of if other in other_texts]
         if pairs:
             yield pairs
-
-
-def _texts(documents: Documents, ids: Sequence[str], fields: tuple[str, ...]) -> dict[str, str]:
-    sources = documents.fetch(ids, fields=fields)
-    texts = {id: text_or_none(source, fields) for id, source in sources.items()}
-    return {id: text for id, text in texts.items() if text}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash import compare
 from es_simhash.similarity.text_fields import field_value, text_or_none
-from es_simhash.tools.differences import differences, shortened, shown
+from es_simhash.tools.differences import cut, differences, shortened, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -145,8 +145,7 @@ class Review:
         title = None if self._title_field is None else field_value(source, self._title_field)
         if not isinstance(title, str) or not title.strip():
             title = shown(self.text(source), self.fingerprinter.scheme)
-        line = " ".join(title[: 4 * TITLE].split())
-        return line if len(line) <= TITLE else line[:TITLE] + "…"
+        return cut(" ".join(title[: 4 * TITLE].split()), TITLE)
 
     def members(self, group: Group) -> Iterator[ListedMember]:
         """Yield the head of a group, then all its other members."""
@@ -179,8 +178,7 @@ class Review:
         text = self.text(head)
         beside = [self.shown_text(text, id, sources.get(id, {})) for id in near]
         beside.sort(key=lambda member: (member.similarity or 0, -(member.distance or 0)))
-        text = shown(text, self.fingerprinter.scheme)
-        text = text if len(text) <= LONGEST else text[:LONGEST] + "…"
+        text = cut(shown(text, self.fingerprinter.scheme), LONGEST)
         return ShownGroup(group, self.title(head), text, beside[:MEMBERS], exact[:NAMED])
 
     def shown_text(self, beside: str, id: str, source: Mapping[str, Any]) -> ShownText:
