@@ -42,10 +42,8 @@ _NUMBERS = frozenset("nd")
 _PUNCTUATION = re.compile(r"[^\w\s]")
 _BORDER = re.compile(BORDER)
 _TO_LAST_BORDER = re.compile(rf".*(?={BORDER})", re.DOTALL)
-_NOT = "not no never without cannot nor nicht kein keine pas jamais sans не нет без"
 _AFFIRMED = frozenset("很已有是能可就都真太会必应须仍曾也更最挺")
 """Characters in whose place a negation is meant. In the place of another one it is a typing error."""
-_NEGATIONS = frozenset([*"不没无未非勿", *_NOT.split()])
 
 
 class Difference(NamedTuple):
@@ -153,20 +151,25 @@ def _is_bare(a: str, b: str, length: int) -> bool:
 def _contradictions(a: Sequence[Token], b: Sequence[Token]) -> list[_Pair]:
     """Return what contradicts at one place."""
     narrow = max(len(a), len(b)) <= _NARROW
-    numbers = ([token for token in some if token.kind in _NUMBERS] for some in (a, b)) if narrow else (a, b)
-    found: list[_Pair] = [
-        ([one], [other]) for one, other in zip(*numbers, strict=False) if _are_other_numbers(one, other)
-    ]
-    if found or not narrow:
-        return found
-    found = [([one], [other]) for one, other in zip(a, b, strict=False) if _exclude(one, other)]
-    if found or sum(map(_is_negation, a)) == sum(map(_is_negation, b)) or _is_typing_error(a, b):
-        return found
-    return [(a, b)]
+    ours, theirs = (_numbers(a), _numbers(b)) if narrow else (a, b)
+    pairs = [(one, other) for one, other in zip(ours, theirs, strict=False) if _are_other_numbers(one, other)]
+    if not pairs and narrow:
+        pairs = [(one, other) for one, other in zip(a, b, strict=False) if _exclude(one, other)]
+        if not pairs and _negations(a) != _negations(b) and not _is_typing_error(a, b):
+            return [(a, b)]
+    return [([one], [other]) for one, other in pairs]
+
+
+def _numbers(tokens: Sequence[Token]) -> list[Token]:
+    return [token for token in tokens if token.kind in _NUMBERS]
+
+
+def _negations(tokens: Sequence[Token]) -> int:
+    return [token.kind for token in tokens].count("x")
 
 
 def _are_other_numbers(one: Token, other: Token) -> bool:
-    return one.kind in _NUMBERS and other.kind in _NUMBERS and one.value != other.value
+    return one.value != other.value and one.kind in _NUMBERS and other.kind in _NUMBERS
 
 
 def _is_of_numbers(contradiction: _Pair) -> bool:
@@ -176,18 +179,13 @@ def _is_of_numbers(contradiction: _Pair) -> bool:
 
 def _exclude(one: Token, other: Token) -> bool:
     """Return whether one token excludes another one in its place."""
-    a, b = one.value, other.value
-    if a == b or one.kind in _NUMBERS or other.kind in _NUMBERS:
+    if one.value == other.value or one.kind in _NUMBERS or other.kind in _NUMBERS:
         return False
-    if one.kind == other.kind == "s":
-        return True
-    if _SIZED.fullmatch(a) and _SIZED.fullmatch(b):
-        return {a, b} != {"a", "i"}
-    return a.rstrip("+#-") == b.rstrip("+#-") or _opposed(a, b)
+    return one.kind == other.kind == "s" or _opposed(one.value, other.value)
 
 
 _SIZED = re.compile("[a-z]|x+[sml]")
-_ENDING = re.compile("(?<=[a-z]{3})(?:e?[sd]|ing|e)$")
+_ENDING = re.compile("(?<=[a-z]{3})(?:'s|e?[sd]|ing|e)$")
 _WITHOUT = re.compile("^(?:un|dis|de|non|i[lmnr])(?=.{3})")
 
 
@@ -204,7 +202,13 @@ def _places_of_terms() -> dict[str, list[tuple[int, int]]]:
 
 @lru_cache(65_536)
 def _opposed(a: str, b: str) -> bool:
-    """Return whether two terms exclude each other, or one is the other with a prefix that negates it."""
+    """Return whether two words exclude each other: letters, sizes, words with other signs, terms, or one is the other
+    with a prefix that negates it.
+    """
+    if _SIZED.fullmatch(a) and _SIZED.fullmatch(b):
+        return {a, b} != {"a", "i"}
+    if a.rstrip("+#-") == b.rstrip("+#-"):
+        return True
     a, b = (_ENDING.sub("", term) for term in (a, b))
     if a == b:
         return False
@@ -218,10 +222,6 @@ def _is_typing_error(a: Sequence[Token], b: Sequence[Token]) -> bool:
     """Return whether one character, a negation, stands in the place of another one that it does not negate."""
     one, other = _joined(a), _joined(b)
     return len(one) == len(other) == 1 and not {one, other} & _AFFIRMED
-
-
-def _is_negation(token: Token) -> bool:
-    return token.value in _NEGATIONS or token.value.endswith("n't")
 
 
 def _joined(tokens: Sequence[Token]) -> str:

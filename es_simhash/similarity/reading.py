@@ -56,12 +56,13 @@ _CHANGES = re.compile(
 _REFERENCE = re.compile(f"第(?:[0-9]+|[{CHINESE}]+)(?=[条款项章节])")
 _DIGIT = re.compile("[0-9]")
 _NO_NEGATIONS = "不[仅但过断论管久少错同]|非常|非洲|无论|无锡|未来|未必"
-_FIRST = {term[0] for term in _LONG} | set(CHINESE) | set("周星礼不非无未更新发布刷小") | set(_COUNTED)
+_FIRST = {term[0] for term in _LONG} | set(CHINESE) | set("周星礼不非无未更新发布刷小时间日期次数量") | set(_COUNTED)
 """Characters at which something longer than a character may begin."""
 _ENDS = ["\u33ff", *sorted(first for first in _FIRST if "\u3400" <= first <= "\u9fff"), "\ua000"]
 _SINGLE = "".join(f"{chr(ord(a) + 1)}-{chr(ord(b) - 1)}" for a, b in pairwise(_ENDS) if ord(b) - ord(a) > 1)
 """All other Han characters, as a class of a regular expression: each is a token of its own."""
 _LATIN = "a-z\u00df-\u024f\u0370-\u03ff\u0400-\u052f\u0590-\u08ff\u0900-\u0965\u0970-\u0dff"
+_SIGNS = r"+*\u00d7\u00f7\u00b1\u221a\u2713\u2714\u2717\u2718\u25cb$\u00a3\u00a5\u20a0-\u20bf"
 _TOKEN = re.compile(
     rf"(?P<characters>[{_SINGLE}]+)"
     rf"|(?P<term>{_NO_NEGATIONS}|{'|'.join(_LONG)})"
@@ -74,23 +75,26 @@ _TOKEN = re.compile(
     rf"(?P<day>(?=[月日号]| (?:{'|'.join(_MONTHS)})))?"
     rf"|(?P<alone>[{RAISED}\u2460-\u2473\u2776-\u277f])"
     rf"|(?P<weekday>(?:周|星期|礼拜)[日天])"
+    rf"|(?P<symbol>[<>\u2264\u2265=\u2260]=?|[{_SIGNS}]"
+    rf"|(?<=\()-(?=\))|(?<= )-(?= )|(?<![0-9{_LATIN}])[a-z]{{1,2}}(?=[\u3400-\u9fff]))"
     rf"|(?P<word>[{_LATIN}]+(?:'[{_LATIN}]+)*(?:\++|(?<![{_LATIN}]{{2}})#|-(?![\w \n]|$)|-(?=[\u3400-\u9fff]))?)"
-    r"|(?P<symbol>[<>\u2264\u2265=\u2260]=?|[+*\u00d7\u00f7\u00b1\u221a\u2713\u2714\u2717\u2718\u25cb]"
-    r"|(?<=\()-(?=\))|(?<= )-(?= ))"
     r"|(?P<other>\w)"
 )
-BORDER = rf"[{_SINGLE}]{{3}}|(?<![^ ])[{_LATIN}]+ [{_LATIN}]+ [{_LATIN}]+(?= )|[\u3002!?;]|,(?=\D)"
+BORDER = rf"[{_SINGLE}]{{2}}|(?<![^ ])[{_LATIN}]+ [{_LATIN}]+ [{_LATIN}]+(?= )|[\u3002!?;]|,(?=\D)"
 """Equal in two texts, it parts their tokens, as a regular expression: none reaches beyond it, or depends on more."""
 _ANY_NUMBER = re.compile(rf"\d+(?:[.,]\d+)*|[{CHINESE}]+")
 _OF_THOUSAND = tuple("瓦克米伏赫卡帕焦")
 """Units that are written with 千 before them: 千瓦, 千克."""
-_PLAIN = frozenset({"term", "word", "symbol", "other"})
+_KINDS = {"term": "w", "word": "w", "other": "w", "symbol": "s"}
+_NOT = "not no never without cannot nor nicht kein keine pas jamais sans не нет без"
+_NEGATIONS = frozenset([*"不没无未非勿", *_NOT.split()])
 
 
 class Token(NamedTuple):
     """A token of a text.
 
-    :param kind: n for a number, d for one of a date, s for a sign, w for a word or a character.
+    :param kind: n for a number, d for one of a date; s for a sign, also of money, and for a letter or two before Han
+        characters (AB型); x for a negation; w for another word or character.
     :param value: what is compared.
     :param written: as it stands in the text.
     """
@@ -117,24 +121,19 @@ def tokens(text: str, length: int) -> list[Token]:
     found: list[Token] = []
     for match in _TOKEN.finditer(text):
         if match.lastgroup == "characters":
-            found += map(_character, match[0])
-        elif match.lastgroup in _PLAIN:
-            found.append(_token(match.lastgroup, match[0]))
+            found += map(_token, match[0])
+        elif kind := _KINDS.get(match.lastgroup or ""):
+            found.append(_token(match[0], kind))
         else:
             found += _number_tokens(match)
     return found
 
 
 @lru_cache(65_536)
-def _character(written: str) -> Token:
-    return Token("w", written, written)
-
-
-@lru_cache(65_536)
-def _token(kind: str, written: str) -> Token:
-    if kind == "word" and written in WORDS:
+def _token(written: str, kind: str = "w") -> Token:
+    if written in WORDS:
         return Token("n", WORDS[written], written)
-    return Token("s" if kind == "symbol" else "w", written, written)
+    return Token("x" if written in _NEGATIONS or written.endswith("n't") else kind, written, written)
 
 
 def _number_tokens(match: re.Match[str]) -> list[Token]:
@@ -150,5 +149,5 @@ def _number_tokens(match: re.Match[str]) -> list[Token]:
     else:
         value = "7" if match["weekday"] else chinese_value(*match.group("chinese", "parts", "share", "decimals"))
     if value is None:
-        return [_character(part) for part in written]
+        return [_token(part) for part in written]
     return [Token("d" if is_date else "n", f"-{value}" if match["below"] else value, written)]
