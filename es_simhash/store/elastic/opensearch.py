@@ -76,11 +76,8 @@ class OpenSearchConnection(Connection):
     @staticmethod
     def host_of(client: OpenSearch) -> str:
         """Return the address of the first host of a client, without credentials."""
-        host = client.transport.hosts[0]
-        scheme = "https" if host.get("use_ssl") or host.get("scheme") == "https" else "http"
-        prefix = str(host.get("url_prefix") or "").strip("/")
-        address = f"{scheme}://{host.get('host', 'localhost')}:{host.get('port') or 9200}"
-        return f"{address}/{prefix}" if prefix else address
+        connection = client.transport.connection_pool.connections[0]
+        return f"{connection.host}{connection.url_prefix}"
 
     def check_product(self) -> Any:
         """Return what the server says of itself. The client does not check which product answers.

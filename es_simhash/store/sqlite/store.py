@@ -7,7 +7,8 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.store.description import extended, from_json, not_set_up, to_json
+from es_simhash.retries import DEADLINE
+from es_simhash.store.description import extended, from_json, to_json
 from es_simhash.store.memory_store import chosen_fields
 from es_simhash.store.sqlite import documents, keys
 from es_simhash.store.sqlite.database import Database, identity
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from es_simhash.store.protocol import Filter
     from es_simhash.store.types import Description, Entry, Hits, Link, Probe, Row, Scan
 
-BUSY_SECONDS = 60
-"""Seconds for which a write waits for the write of another process."""
 _PAGE = 1_000
 """Documents or users in a list."""
 _OF_USERS = "user IN (SELECT value FROM json_each(?))"
@@ -42,7 +41,7 @@ class SqliteStore:
     lags = False
     in_memory = False
 
-    def __init__(self, path: str, busy: float = BUSY_SECONDS) -> None:
+    def __init__(self, path: str, busy: float = DEADLINE) -> None:
         self._database = Database(path, busy)
         self.name = self._database.name
 
@@ -58,15 +57,14 @@ class SqliteStore:
             description = self._description(connection)
             schema = connection.execute("PRAGMA schema_version").fetchone()[0]
             _, inode = identity(self._database.path) or (0, 0)
-        if description is None:
-            raise not_set_up(self.name, "the file is empty")
         return replace(description, instance=f"{description.instance}-{inode:x}-{schema}")
 
     def set_up(self, wanted: Description) -> str:
         """Make what is missing."""
         self._database.create()
         with self._database.transaction(write=True) as connection:
-            former = self._description(connection)
+            is_empty = not connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+            former = None if is_empty else self._description(connection)
             description = extended(former, wanted, self.name)
             if former is None:
                 for statement in TABLES:
@@ -78,17 +76,13 @@ class SqliteStore:
         """Keep another rule, id field and ``stale``."""
         with self._database.transaction(write=True) as connection:
             former = self._description(connection)
-            if former is None:
-                raise not_set_up(self.name, "the file is empty")
             changed = replace(former, rule=description.rule, id_field=description.id_field, stale=description.stale)
             _keep(changed, connection)
 
-    def _description(self, connection: Connection) -> Description | None:
-        """Return what the file keeps of its set-up; None if there are no tables."""
-        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
-            return None
-        values = connection.execute("SELECT value FROM meta WHERE key = 'description'").fetchone()
-        return None if values is None else from_json(json.loads(values[0]), self.name)
+    def _description(self, connection: Connection) -> Description:
+        """Return what the file keeps of its set-up."""
+        [value] = connection.execute("SELECT value FROM meta WHERE key = 'description'").fetchone()
+        return from_json(json.loads(value), self.name)
 
     def close(self) -> None:
         """Close the file. A second call does nothing."""
