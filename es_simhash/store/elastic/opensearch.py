@@ -6,7 +6,6 @@ by ``_id`` there.
 
 from __future__ import annotations
 
-import json
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -56,10 +55,6 @@ class OpenSearchConnection(Connection):
 
         :raises InputError: for an option that the client does not have. It would ignore the option.
         """
-        if "api_key" in options:
-            raise InputError(
-                "OpenSearch takes no API key: use a user and a password in the address, or http_auth=signer"
-            )
         known: dict[str, Any] = {"pool_maxsize": 10, "serializer": _ExactNumbers(), "retry_on_timeout": True}
         known |= {"connection_class": Urllib3HttpConnection, "max_retries": 0, **options}
         auth = known.pop("basic_auth", None)
@@ -70,7 +65,10 @@ class OpenSearchConnection(Connection):
         classes = [Transport, *Urllib3HttpConnection.__mro__, *known["connection_class"].__mro__]
         names = {name for kind in classes for name in signature(kind.__init__).parameters}
         if unknown := sorted(known.keys() - names - {"transport_class", "trust_env"}):
-            raise InputError(f"the OpenSearch client has no option {unknown[0]!r}: check its name")
+            raise InputError(
+                f"the OpenSearch client has no option {unknown[0]!r}: check its name; for credentials use a user and a "
+                "password in the address, or http_auth=signer"
+            )
         return OpenSearch(list(hosts), **known)
 
     @staticmethod
@@ -117,18 +115,8 @@ class OpenSearchConnection(Connection):
         if isinstance(error, SerializationError):
             return StoreError(f"the server at {self.name} is not an OpenSearch: check the address")
         if isinstance(error, TransportError) and isinstance(error.status_code, int):
-            return error_of(_body_of(error), error.status_code, self.name, "user and password, or the signer")
+            return error_of(error.info, error.status_code, self.name, "user and password, or the signer")
         return StoreError(f"{self.name}: {str(error).splitlines()[0]}")
-
-
-def _body_of(error: TransportError) -> Any:
-    """Return the body of the response; None if it is no JSON."""
-    if isinstance(error.info, dict):
-        return error.info
-    try:
-        return json.loads(error.error)
-    except (TypeError, ValueError):
-        return None
 
 
 def _cause(error: TransportError) -> str:

@@ -76,11 +76,14 @@ def _by_digest_and_keys(
         if probe.digest and heads and probe.times is None:
             by_digest.setdefault(probe.digest, []).append(number)
         elif probe.digest and (heads or probe.fingerprint is None):
-            searches.append((_body_by_digest(probe, filter, heads=heads), same[number]))
+            equal = _query([{"term": {"simhash.digest": probe.digest}}, *_times(probe)], filter)
+            searches.append((_body(equal, 1 if heads else probe.most), same[number]))
         if probe.queries:
             searches.append((_body_by_keys(probe, filter, heads=heads), rows[number]))
     if by_digest:
-        searches.append((_body_by_digests(sorted(by_digest), filter), first_of_digests))
+        equal = _query([{"terms": {"simhash.digest": sorted(by_digest)}}], filter)
+        first_of_each = {**_body(equal, len(by_digest)), "collapse": {"field": "simhash.digest"}}
+        searches.append((first_of_each, first_of_digests))
     shared: dict[str, Row] = {}  # each Probe finds the same documents of a crowd
     for start in range(0, len(searches), SEARCHES):
         together = searches[start : start + SEARCHES]
@@ -91,18 +94,6 @@ def _by_digest_and_keys(
         for number in by_digest.get(row.digest, ()):
             same[number] = [row]
     return same, rows
-
-
-def _body_by_digests(digests: Sequence[str], filter: Filter | None) -> dict[str, Any]:
-    """Return the search for the first document with each digest."""
-    query = _query([{"terms": {"simhash.digest": digests}}], filter)
-    return {**_body(query, len(digests)), "collapse": {"field": "simhash.digest"}}
-
-
-def _body_by_digest(probe: Probe, filter: Filter | None, *, heads: bool) -> dict[str, Any]:
-    """Return the search for the documents with the digest of a Probe and a time in its range, in their order."""
-    query = _query([{"term": {"simhash.digest": probe.digest}}, *_times(probe)], filter)
-    return _body(query, 1 if heads else probe.most)
 
 
 def _body_by_keys(probe: Probe, filter: Filter | None, *, heads: bool) -> dict[str, Any]:
