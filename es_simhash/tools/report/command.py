@@ -19,8 +19,11 @@ from es_simhash.tools.report.page import page, write_page
 from es_simhash.tools.report.review import Review, pairs_with_other_numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from typing_extensions import Unpack
 
+    from es_simhash import Row
     from es_simhash.cli.options import StoreOptions
     from es_simhash.tools.report.page import Language
 
@@ -73,8 +76,7 @@ def report(
         raise click.UsageError("--json and --csv are two forms: use one of them")
     with open_documents(**store) as documents:
         with Progress(None) as progress:
-            total = 0 if progress.disable else documents.store.count(filter, missing=False)
-            groups = Groups(documents.export(filter=filter), lambda read: progress.reach(read, total))
+            groups = Groups(_counted(documents.export(filter=filter), progress))
         with closing(groups):
             info = documents.info()
             review = Review(info.rule, info.fingerprinter, groups, documents.fetch, title_field)
@@ -90,6 +92,12 @@ def report(
                     f"{count_of(totals.documents, 'document')}, {count_of(totals.groups, 'group')} with "
                     f"{count_of(totals.members, 'member')}: see {out}"
                 )
+
+
+def _counted(rows: Iterable[Row], progress: Progress) -> Iterator[Row]:
+    for row in rows:
+        progress.done()
+        yield row
 
 
 def _print_json(review: Review, most: int | None) -> None:

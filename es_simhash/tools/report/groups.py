@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from es_simhash import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from es_simhash import Row
-
-_BATCH = 1_000
 
 
 @dataclass(frozen=True)
@@ -65,18 +62,17 @@ class Groups:
     """The groups of some rows.
 
     :param rows: all rows of a store.
-    :param progress: is called after each batch with the number of rows that were read.
     """
 
-    def __init__(self, rows: Iterable[Row], progress: Callable[[int], object] = lambda count: None) -> None:
+    def __init__(self, rows: Iterable[Row]) -> None:
         self._database = sqlite3.connect("", isolation_level=None)  # a temporary file
         try:
-            self._fill(iter(rows), progress)
+            self._fill(rows)
         except sqlite3.Error as error:
             advice = "make room for temporary files, or name another folder in the variable TMPDIR"
             raise StoreError(f"cannot write the temporary file of the groups ({error}): {advice}") from error
 
-    def _fill(self, rows: Iterator[Row], progress: Callable[[int], object]) -> None:
+    def _fill(self, rows: Iterable[Row]) -> None:
         self._database.executescript(
             """
             PRAGMA journal_mode = OFF;
@@ -84,11 +80,8 @@ class Groups:
             CREATE TABLE member (id TEXT, head TEXT, digest TEXT, written INTEGER);
             """
         )
-        read = 0
-        while batch := [(row.id, row.group, row.digest, row.written) for row in islice(rows, _BATCH)]:
-            self._database.executemany("INSERT INTO member VALUES (?, ?, ?, ?)", batch)
-            read += len(batch)
-            progress(read)
+        values = ((row.id, row.group, row.digest, row.written) for row in rows)
+        self._database.executemany("INSERT INTO member VALUES (?, ?, ?, ?)", values)
         self._database.executescript(
             """
             CREATE INDEX of_head ON member (head, digest, written, id);
