@@ -16,24 +16,19 @@ _LONGEST = 100
 _TELEPHONE = 9
 """Digits of the shortest telephone number: from here on hyphens separate nothing (0571-88880000, 400-800-1234)."""
 
-_DIGITS: dict[str, int] = dict(
-    zip("零〇○一二三四五六七八九两壹贰叁肆伍陆柒捌玖兩", (0, 0, 0, *range(1, 10), 2, *range(1, 10), 2), strict=True)
-)
-_UNITS = {"亿": 10**8, "億": 10**8, "万": 10**4, "萬": 10**4}
-_UNITS |= {"千": 1_000, "仟": 1_000, "百": 100, "佰": 100, "十": 10, "拾": 10}
-"""The units, the largest first."""
-CHINESE_DIGITS = "".join(_DIGITS)
-CHINESE = f"{CHINESE_DIGITS}{''.join(_UNITS)}廿卅"
+CHINESE_DIGITS = "零〇○一二三四五六七八九两壹贰叁肆伍陆柒捌玖兩"
+_UNITS = "亿億万萬千仟百佰十拾"
+"""The units of Chinese numerals, the largest first."""
+CHINESE = f"{CHINESE_DIGITS}{_UNITS}廿卅"
 """The characters of Chinese numerals."""
+_VALUES = {character: int(unicodedata.numeric(character, 0)) for character in CHINESE} | {"两": 2}
 RAISED = "\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2079\u2080-\u2089\u2150-\u215f\u2189"
 """Superscripts, subscripts and fractions, as a class of a regular expression."""
 _NUMERALS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty"
+    "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
 )
-_TENS = "thirty forty fifty sixty seventy eighty ninety"
-WORDS = {word: str(value) for value, word in enumerate(_NUMERALS.split(), start=1)}
-WORDS |= {word: str(value) for value, word in zip(range(30, 100, 10), _TENS.split(), strict=True)}
+WORDS = dict(zip(_NUMERALS.split(), map(str, [*range(1, 20), *range(20, 100, 10)]), strict=True))
 """English numerals."""
 
 _THOUSANDS = re.compile(r"\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?")
@@ -60,10 +55,9 @@ def arabic_values(sign: str | None, digits: str, raised: str, sizes: str, percen
         return [part.lstrip("0") or "0" for part in date.groups()]
     elif len(plain := digits.replace("-", "")) >= _TELEPHONE and plain.isdecimal():
         digits = plain
-    first, *others = _BETWEEN.split(digits)
-    if others and ":" in digits:
-        others = [part for part in others if part.strip("0")]
-    parts = [first, *others]
+    parts = _BETWEEN.split(digits)
+    if ":" in digits:
+        parts[1:] = [part for part in parts[1:] if part.strip("0")]
     values = [_plain(part, "") for part in parts[:-1]] + [_plain(parts[-1], sizes)]
     values[0] = ("-" if sign and sign != "+" else "") + values[0]
     values[-1] += raised + (percent or "")
@@ -90,7 +84,7 @@ def _plain(digits: str, sizes: str) -> str:
         return "/".join(".".join(p.lstrip("0") or "0" for p in part.split(".")) for part in digits.split("/")) + sizes
     value = Decimal(digits)
     for size in sizes:
-        value *= _UNITS[size]
+        value *= _VALUES[size]
     plain = f"{value:f}"
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
 
@@ -113,31 +107,33 @@ def chinese_value(
     if value is None:
         return None
     if decimals:
-        digits = decimals.rstrip("".join(_UNITS))
-        return _plain(f"{value}.{''.join(str(_DIGITS[digit]) for digit in digits)}", decimals[len(digits) :])
+        digits = decimals.rstrip(_UNITS)
+        return _plain(f"{value}.{''.join(str(_VALUES[digit]) for digit in digits)}", decimals[len(digits) :])
+    if not parts:
+        return str(value)
     if parts in ("百", "千"):
         return f"{value}{'%' if parts == '百' else '‰'}"
-    whole = _value(parts) if parts else None
-    return str(value) if not parts else None if whole is None else f"{value}/{whole}"
+    whole = _value(parts)
+    return None if whole is None else f"{value}/{whole}"
 
 
 def _value(run: str) -> int | None:
     """Return the value of Chinese numerals, or None: 二〇二四 digit by digit, others by their units."""
-    if run in _DIGITS:
-        return _DIGITS[run]
+    if len(run) == 1 and run in CHINESE_DIGITS:
+        return _VALUES[run]
     if len(run) > _LONGEST:
         return None
     run = run.replace("廿", "二十").replace("卅", "三十")
     unit = next((unit for unit in _UNITS if unit in run), None)
     if unit is None:
-        return int("".join(str(_DIGITS[digit]) for digit in run)) if run else None
+        return int("".join(str(_VALUES[digit]) for digit in run)) if run else None
     before, _, after = run.rpartition(unit)
-    size = _UNITS[unit]
+    size = _VALUES[unit]
     if size < 10**4 and len(before.lstrip("零〇○")) > 1:
         return None  # 两三百
     above = 1 if size == 10 and not before else _value(before)
     if len(after) == 1 and size > 10:
-        below: int | None = _DIGITS[after] * size // 10 if after in _DIGITS else 10  # 一百二 is 120
+        below: int | None = _VALUES[after] * size // 10 if after in CHINESE_DIGITS else 10  # 一百二 is 120
     else:
         below = _value(after) if after else 0
     return None if above is None or below is None or below >= size else above * size + below

@@ -9,18 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import digest, without_links, word_characters
 from es_simhash.fingerprinting.shingles import distinct, in_common_with_each, shingle_numbers, shingles_of_texts
 from es_simhash.search.keys import SHORT, text_keys
 from es_simhash.similarity.differences import contradict
 from es_simhash.similarity.edits import levenshtein, may_be_similar
-from es_simhash.similarity.measures import check_measure, containment, cosine, jaccard
+from es_simhash.similarity.measures import containment, cosine, jaccard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -61,16 +59,6 @@ def most_texts(length: int | None) -> int:
         return MOST_TEXTS
     most = _MOST_WITH_GRAMS if length <= SHORT else _MOST_WITH_BANDS
     return min(most, max(MOST_TEXTS, _CHARACTERS // length))
-
-
-def check_similarity(confirm: object) -> None:
-    """Check the smallest similarity of near-duplicates.
-
-    :raises InputError: if it is no number from 0 to 1.
-    """
-    number = isinstance(confirm, Real) and not isinstance(confirm, bool)
-    if not number or not 0 <= confirm <= 1:  # type: ignore[operator]  # nan is neither
-        raise InputError(f"confirm is {confirm!r}: use a similarity from 0 to 1, such as 0.8")
 
 
 class TextFeatures:
@@ -115,11 +103,6 @@ class TextFeatures:
 
     @cached_property
     def weights(self) -> dict[str, int]:
-        """The weights of the features; empty if the text is too short for a fingerprint."""
-        return self._fingerprinter.weigh(self.tokens)
-
-    @cached_property
-    def all_weights(self) -> dict[str, int]:
         """The weights of the features, however few they are."""
         return self._fingerprinter.weigh(self.tokens, min_features=1)
 
@@ -132,11 +115,6 @@ def compute_shingles(texts: Iterable[TextFeatures]) -> None:
     numbers, counts = shingles_of_texts([text.words for text in missing])
     for text, some in zip(missing, np.split(numbers, np.cumsum(counts)[:-1]), strict=True):
         text.shingles = distinct(some)
-
-
-def weights_of(a: TextFeatures, b: TextFeatures) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the weights of the features of two texts; if one is too short for a fingerprint, however few they are."""
-    return (a.weights, b.weights) if a.weights and b.weights else (a.all_weights, b.all_weights)
 
 
 def compared(a: TextFeatures, b: TextFeatures) -> tuple[str, str, int]:
@@ -153,17 +131,12 @@ class Confirm:
     :param fingerprinter: cuts and weighs the words.
     :param numbers_agree: texts that contradict each other have the similarity 0, such as the notices of two days
         (``differences.py``).
-    :raises InputError: for an unknown measure, or a similarity out of range.
     """
 
     least: float
     measure: Measure
     fingerprinter: Fingerprinter
     numbers_agree: bool = False
-
-    def __post_init__(self) -> None:
-        check_similarity(self.least)
-        check_measure(self.measure)
 
     def features(self, text: str) -> TextFeatures:
         """Return what is compared of a text.
@@ -182,7 +155,12 @@ class Confirm:
         similarity = 0.0
         if self.measure in ("either", "containment", "levenshtein"):
             similarity = levenshtein(a.words, b.words, self.least)
-        similarity = max(similarity, self._measured(a, b))
+        if self.measure in ("either", "jaccard"):
+            similarity = max(similarity, jaccard(a.shingles, b.shingles))
+        elif self.measure == "containment":
+            similarity = max(similarity, containment(a.shingles, b.shingles))
+        elif self.measure == "cosine":
+            similarity = cosine(a.weights, b.weights)
         if self.numbers_agree and similarity >= self.least and contradict(*compared(a, b)):
             return 0.0
         return similarity
@@ -220,15 +198,3 @@ class Confirm:
             whole = fewer if self.measure == "containment" else text.shingles.size + sizes - both
             found |= both >= (self.least - _ROUNDING) * whole
         return np.flatnonzero(found).tolist()
-
-    def _measured(self, a: TextFeatures, b: TextFeatures) -> float:
-        """Return the similarity by the measure, without that by edits."""
-        match self.measure:
-            case "either" | "jaccard":
-                return jaccard(a.shingles, b.shingles)
-            case "containment":
-                return containment(a.shingles, b.shingles)
-            case "levenshtein":
-                return 0.0
-            case "cosine":
-                return cosine(*weights_of(a, b))

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from datetime import timedelta
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.search.times import LONGEST, Window, length_of, milliseconds
-from es_simhash.similarity.confirm import Confirm, check_similarity
+from es_simhash.similarity.confirm import Confirm
 from es_simhash.similarity.measures import check_measure
 from es_simhash.similarity.text_fields import check_field_name, field_names
 
@@ -117,9 +118,7 @@ class DuplicateRule:
         else:
             check_max_distance(self.max_distance, WIDEST)
         if self.confirm is not None:
-            check_similarity(self.confirm)
-            if not self.confirm:
-                raise InputError("confirm is 0, which every text reaches: use a similarity above 0, such as 0.8")
+            _check_similarity(self.confirm)
         if self.measure is not None:
             check_measure(self.measure)
         _check_window(self.within, self.time_field)
@@ -189,6 +188,12 @@ class DuplicateRule:
         if self.confirm is None or self.measure is None:
             return None
         return Confirm(self.confirm, self.measure, fingerprinter, bool(self.numbers_agree))
+
+
+def _check_similarity(confirm: object) -> None:
+    number = isinstance(confirm, Real) and not isinstance(confirm, bool)
+    if not number or not 0 < confirm <= 1:  # type: ignore[operator]  # nan is neither
+        raise InputError(f"confirm is {confirm!r}: use a similarity above 0, up to 1, such as 0.8")
 
 
 def _check_window(within: object, time_field: object) -> None:

@@ -57,8 +57,5 @@ def similarity(a: str, b: str, measure: Measure = "either", scheme: Scheme | Fin
         case "levenshtein":
             return edits
         case "cosine":
-            tokens = [fingerprinter.tokenize(text) for text in normalised]
-            weights = [fingerprinter.weigh(each) for each in tokens]
-            if not all(weights):
-                weights = [fingerprinter.weigh(each, min_features=1) for each in tokens]
-            return cosine(*weights)
+            tokens = map(fingerprinter.tokenize, normalised)
+            return cosine(*(fingerprinter.weigh(each, min_features=1) for each in tokens))
