@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
+from array import array
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.near.memory import Memory
@@ -33,10 +35,10 @@ class MemoryStore:
     def __init__(self) -> None:
         self._description: Description | None = None
         self._memory = Memory(keys=False, fingerprints=False)
-        self._keys: dict[str, tuple[int, ...]] = {}
+        self._keys: dict[str, array[int]] = {}
         self._sources: dict[str, str] = {}
         self._users: dict[str, UserState] = {}
-        self._version = 0
+        self._versions = count(1)
         self._lock = threading.RLock()
 
     def describe(self) -> Description:
@@ -89,10 +91,10 @@ class MemoryStore:
                 rows.sort(key=lambda row: row.order)
             if scan.by_field is not None:
                 values = {row.id: field_value(json.loads(self._sources[row.id]), scan.by_field) for row in rows}
-                with_value = sorted((row for row in rows if values[row.id] is not None), key=lambda row: values[row.id])
-                rows = with_value + [row for row in rows if values[row.id] is None]
+                rows.sort(key=lambda row: (values[row.id] is None, values[row.id]))
             documents = [
-                Stored(row, self._keys[row.id] if scan.keys else (), self._source(row.id, scan.fields)) for row in rows
+                Stored(row, tuple(self._keys[row.id]) if scan.keys else (), self._source(row.id, scan.fields))
+                for row in rows
             ]
         for start in range(0, len(documents), _PAGE):
             yield documents[start : start + _PAGE]
@@ -115,9 +117,9 @@ class MemoryStore:
                 or (entry.row.version is None and entry.source is None)
             }
             accepted = [entry for entry in entries if entry.row.id not in conflicts]
-            rows = [entry.row._replace(version=self._next_version()) for entry in accepted]
+            rows = [entry.row._replace(version=next(self._versions)) for entry in accepted]
             for entry in accepted:
-                self._keys[entry.row.id] = entry.keys
+                self._keys[entry.row.id] = array("Q", entry.keys)
                 if entry.source is not None:
                     self._sources[entry.row.id] = entry.source
             self._memory.enter(rows, [entry.keys for entry in accepted])
@@ -130,7 +132,7 @@ class MemoryStore:
             for id, link in links.items():
                 row = self._memory.row(id)
                 if row is not None and row.version == link.version:
-                    versions[id] = self._next_version()
+                    versions[id] = next(self._versions)
                     self._memory.replace(row._replace(duplicate_of=link.duplicate_of, version=versions[id]))
             return Written({}, frozenset(links.keys() - versions.keys()), versions)
 
@@ -159,7 +161,7 @@ class MemoryStore:
             for user, state in states.items():
                 stored = self._users.get(user)
                 if (stored.version if stored else None) == state.version:
-                    versions[user] = self._next_version()
+                    versions[user] = next(self._versions)
                     self._users[user] = replace(state, version=versions[user])
             return Written({}, frozenset(states.keys() - versions.keys()), versions)
 
@@ -174,10 +176,6 @@ class MemoryStore:
     def _version_of(self, id: str) -> Any:
         row = self._memory.row(id)
         return None if row is None else row.version
-
-    def _next_version(self) -> int:
-        self._version += 1
-        return self._version
 
     def _matches(self, id: str, matches: Predicate) -> bool:
         return matches(json.loads(self._sources[id]), id)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from es_simhash.errors import SimhashError
     from es_simhash.store.elastic.connection import Connection
 
-_DROPPED = "an ingest pipeline of the server dropped it"
-
 
 def get_documents(connection: Connection, ids: Sequence[str], fields: Sequence[str] | None) -> list[dict[str, Any]]:
     """Return documents as last written. Ids that do not exist are left out.
@@ -81,7 +79,7 @@ def bulk(
             if status == 409 or (status == 404 and kind != "delete"):
                 conflicts.add(id)
             elif result.get("result") == "noop" and kind in ("index", "create"):
-                refused[id] = _DROPPED
+                refused[id] = "an ingest pipeline of the server dropped it"
             elif status < 300 or status == 404:
                 versions[id] = version_of(result)
             elif (fault := index_fault(result, status, connection.name)) is not None and not fault.retryable:

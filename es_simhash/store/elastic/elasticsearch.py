@@ -29,13 +29,6 @@ if TYPE_CHECKING:
 _CLIENT = version("elasticsearch")
 _CONNECTIONS = 100
 """Connections to a host, at most. A thread that waits for one would wait beyond its deadline."""
-_ACCEPT = {"accept": "application/json"}
-_HEADERS = {
-    type(None): _ACCEPT,
-    dict: {**_ACCEPT, "content-type": "application/json"},
-    list: {**_ACCEPT, "content-type": "application/x-ndjson"},
-}
-"""The headers of a request, by the type of its body. The client adds its version to them."""
 
 
 class _ExactNumbers(JsonSerializer):
@@ -75,7 +68,8 @@ class ElasticsearchConnection(Connection):
 
     def _perform(self, method: str, path: str, parameters: Mapping[str, str], body: Any, timeout: Timeout) -> Any:
         client = self.client.options(request_timeout=timeout)
-        headers = _HEADERS[type(body)]
+        kind = "application/x-ndjson" if isinstance(body, list) else "application/json"
+        headers = {"accept": "application/json", "content-type": kind}  # the client adds its version
         try:
             return client.perform_request(method, path, params=parameters, headers=headers, body=body).body
         except (ApiError, TransportError, UnsupportedProductError) as error:

@@ -116,8 +116,6 @@ def set_up(connection: Connection, wanted: Description) -> str:
         if part in mappings[name].get("properties", {}):
             raise _foreign(part, name)
     connection.send("PUT", "_mapping", _mapping(changed, connection, mappings[name].get("_meta")))
-    kept = kept_by(read_mappings(connection)[name], name, connection)
-    extended(kept, wanted, connection.name)  # another program may have set it up in another way meanwhile
     return "added"
 
 
