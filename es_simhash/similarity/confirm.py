@@ -17,7 +17,7 @@ from es_simhash.fingerprinting.normalisation import digest, without_links, word_
 from es_simhash.fingerprinting.shingles import distinct, in_common_with_each, shingle_numbers, shingles_of_texts
 from es_simhash.search.keys import SHORT, text_keys
 from es_simhash.similarity.differences import contradict
-from es_simhash.similarity.edits import levenshtein, may_be_similar
+from es_simhash.similarity.edits import levenshtein
 from es_simhash.similarity.measures import containment, cosine, jaccard
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ _MOST_WITH_GRAMS = 1_000
 """The most texts that are compared with a shorter one, which has only q-grams."""
 _COMPARED_AT_ONCE = 1_000
 """Word characters of the longest text that is compared with many at once."""
+_MARGIN = 0.001
+"""More than the error of many Levenshtein similarities, which are computed with fewer digits."""
 _ROUNDING = 1e-9
 """More than the error of a similarity, which is computed in floating point."""
 
@@ -187,9 +189,14 @@ class Confirm:
         alone = len(others) == 1 or not 0 < len(text.words) <= _COMPARED_AT_ONCE
         if alone or self.measure == "cosine":
             return range(len(others))
+        from rapidfuzz.distance import Levenshtein
+        from rapidfuzz.process import cdist
+
         found = np.zeros(len(others), dtype=np.bool_)
         if self.measure != "jaccard":
-            found |= may_be_similar(text.words, [other.words for other in others], self.least)
+            words, cutoff = [other.words for other in others], max(0.0, self.least - _MARGIN)
+            edited = cdist([text.words], words, scorer=Levenshtein.normalized_similarity, score_cutoff=cutoff)
+            found |= edited[0] >= cutoff
         if self.measure != "levenshtein":
             compute_shingles(others)
             both = in_common_with_each(text.shingles, [other.shingles for other in others])

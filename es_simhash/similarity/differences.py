@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from functools import cache, lru_cache
+from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 from es_simhash.similarity.edits import pieces
@@ -190,14 +191,14 @@ _WITHOUT = re.compile("^(?:un|dis|de|non|i[lmnr])(?=.{3})")
 
 
 @cache
-def _places_of_terms() -> dict[str, list[tuple[int, int]]]:
-    """Return the groups of each term, without its ending, and its places in them."""
-    places = defaultdict(list)
-    for group, terms in enumerate(OPPOSITES):
-        for place, spellings in enumerate(terms):
-            for spelling in spellings:
-                places[_ENDING.sub("", spelling)].append((group, place))
-    return dict(places)
+def _excluded() -> dict[str, set[str]]:
+    """Return for each term, without its ending, the terms that it excludes."""
+    excluded: defaultdict[str, set[str]] = defaultdict(set)
+    for group in OPPOSITES:
+        for term, other in permutations(group, 2):
+            for spelling in term:
+                excluded[_ENDING.sub("", spelling)].update(_ENDING.sub("", another) for another in other)
+    return dict(excluded)
 
 
 @lru_cache(65_536)
@@ -212,10 +213,7 @@ def _opposed(a: str, b: str) -> bool:
     a, b = (_ENDING.sub("", term) for term in (a, b))
     if a == b:
         return False
-    ours, theirs = _places_of_terms().get(a, ()), _places_of_terms().get(b, ())
-    if any(group == other and place != another for group, place in ours for other, another in theirs):
-        return True
-    return _WITHOUT.sub("", a) == b or _WITHOUT.sub("", b) == a
+    return b in _excluded().get(a, ()) or _WITHOUT.sub("", a) == b or _WITHOUT.sub("", b) == a
 
 
 def _is_typing_error(a: Sequence[Token], b: Sequence[Token]) -> bool:

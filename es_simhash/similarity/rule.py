@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from datetime import timedelta
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import Scheme
@@ -36,27 +36,16 @@ DEFAULT_MAX_DISTANCE = 3
 """Bits, by the rule ``fingerprint``."""
 
 
-class _Decision(NamedTuple):
-    """How a rule decides.
-
-    :param uses: the refinements that it uses, besides ``within``.
-    :param confirm: the least similarity of near-duplicates; None if texts do not decide.
-    :param max_distance: None for any, or if fingerprints do not decide.
-    """
-
-    uses: tuple[str, ...]
-    confirm: float | None = None
-    measure: Measure | None = None
-    max_distance: int | None = None
-
-
-_DECISIONS: dict[str, _Decision] = {
-    "copy": _Decision(("max_distance", "confirm", "measure", "numbers_agree"), 0.8, "either"),
-    "contained": _Decision(("confirm", "numbers_agree"), 0.9, "containment"),
-    "fingerprint": _Decision(("max_distance",), max_distance=DEFAULT_MAX_DISTANCE),
-    "exact": _Decision(()),
+_REFINEMENTS = ("max_distance", "confirm", "measure", "numbers_agree")
+_OWN: dict[str, dict[str, Any]] = {
+    "copy": {"max_distance": None, "confirm": 0.8, "measure": "either", "numbers_agree": True},
+    "contained": {"confirm": 0.9, "measure": "containment", "numbers_agree": True},
+    "fingerprint": {"max_distance": DEFAULT_MAX_DISTANCE},
+    "exact": {},
 }
-_REFINEMENTS = _DECISIONS["copy"].uses
+"""The refinements that each rule uses, with its own values. The measure of ``contained`` is fixed. Without ``confirm``
+no text is compared; without ``max_distance``, or with None, any distance will do.
+"""
 _STORED = ("rule", *_REFINEMENTS, "within", "time_field")
 
 DIGESTS_ALONE = -1
@@ -108,14 +97,15 @@ class DuplicateRule:
     def __post_init__(self) -> None:
         if self.rule not in RULES:
             raise InputError(f"the rule is {self.rule!r}: use one of {', '.join(RULES)}")
-        decision = _DECISIONS[self.rule]
+        own = _OWN[self.rule]
         for name in _REFINEMENTS:
-            if getattr(self, name) not in (None, getattr(decision, name, None)) and name not in decision.uses:
-                others = " or ".join(repr(other) for other in RULES if name in _DECISIONS[other].uses)
+            value = getattr(self, name)
+            if value is None:
+                object.__setattr__(self, name, own.get(name))
+            elif value != own.get(name) and not _uses(self.rule, name):
+                others = " or ".join(repr(other) for other in RULES if _uses(other, name))
                 raise InputError(f"the rule {self.rule!r} does not use {name}: leave it out, or use the rule {others}")
-        if self.max_distance is None:
-            object.__setattr__(self, "max_distance", decision.max_distance)
-        else:
+        if self.max_distance is not None:
             check_max_distance(self.max_distance, WIDEST)
         if self.confirm is not None:
             _check_similarity(self.confirm)
@@ -124,19 +114,11 @@ class DuplicateRule:
         _check_window(self.within, self.time_field)
         if self.text_field is not None:
             object.__setattr__(self, "text_field", field_names(self.text_field))
-        if decision.confirm is not None:
-            object.__setattr__(self, "confirm", self.confirm or decision.confirm)
-            object.__setattr__(self, "measure", self.measure or decision.measure)
-            object.__setattr__(self, "numbers_agree", self.numbers_agree is not False)
 
     def __str__(self) -> str:
         """Return the rule in words, without the values that it has by itself."""
-        own = _DECISIONS[self.rule]
-        words: list[str] = [self.rule]
-        for name in _REFINEMENTS:
-            value = getattr(self, name)
-            if value is not None and value != getattr(own, name, name == "numbers_agree"):
-                words.append(f"{name} {value}")
+        own = {name: _OWN[self.rule].get(name) for name in _REFINEMENTS}
+        words = [self.rule, *(f"{name} {getattr(self, name)}" for name in own if getattr(self, name) != own[name])]
         if self.within is not None:
             words.append(f"within {length_of(self.within)} by {self.time_field}")
         return ", ".join(words)
@@ -188,6 +170,10 @@ class DuplicateRule:
         if self.confirm is None or self.measure is None:
             return None
         return Confirm(self.confirm, self.measure, fingerprinter, bool(self.numbers_agree))
+
+
+def _uses(rule: str, refinement: str) -> bool:
+    return refinement in _OWN[rule] and (rule, refinement) != ("contained", "measure")
 
 
 def _check_similarity(confirm: object) -> None:
