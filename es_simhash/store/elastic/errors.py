@@ -143,12 +143,7 @@ def check_answer(body: Mapping[str, Any], name: str) -> None:
         raise StoreUnavailable(f"{name}: the search timed out before it was complete: try again, or narrow the filter")
     shards = body.get("_shards", {})
     if shards.get("failed"):
-        failures = [{"error": failure.get("reason")} for failure in shards.get("failures", [])]
-        message = (
-            f"{name}: {shards['failed']} of {shards['total']} shards failed: {reason_of(next(iter(failures), {}))}"
-        )
-        if any(set(types_of(failure)) & LOST for failure in failures):
-            raise PointLost(message)
-        if not failures or any(passes(failure, 200) for failure in failures):
-            raise StoreUnavailable(message)
-        raise StoreError(message)
+        failures = shards.get("failures", [])
+        error = {"root_cause": [failure.get("reason") or {} for failure in failures], "failed_shards": failures}
+        which = f"{name}: {shards['failed']} of {shards['total']} shards"
+        raise error_of({"error": error}, 500 if failures else 503, which)
