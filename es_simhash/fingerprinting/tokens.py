@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from es_simhash.errors import InputError
-
 if TYPE_CHECKING:
     from es_simhash.fingerprinting.word_segmenters import Segmenter
 
@@ -88,9 +86,3 @@ def _split(normalised: str, segment: Segmenter, runs_at_once: int = RUNS) -> tup
     for start in range(runs_at_once, len(runs), runs_at_once):
         words += segment("\n".join(runs[start : start + runs_at_once]))
     return between_and_runs[::2], words
-
-
-def check_tokens(tokens: str) -> None:
-    """Raise InputError if ``tokens`` is not one of ``TOKENS``."""
-    if tokens not in TOKENS:
-        raise InputError(f"unknown tokens {tokens!r}: use one of {', '.join(TOKENS)}")

@@ -1,8 +1,7 @@
-"""Laws of building an IDF table: the formula with exact counts, unless there are more words than max_words."""
+"""Laws of building an IDF table: the formula with exact counts."""
 
 from __future__ import annotations
 
-from collections import Counter
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING
 
@@ -37,7 +36,7 @@ def plain_table(texts: list[str]) -> dict[str, int]:
 
 
 def idf_table(texts: Iterable[str], tokens: str = "words", segmenter: str | None = None) -> IdfTable:
-    frequencies = DocumentFrequencies(tokens, segmenter)
+    frequencies = DocumentFrequencies(Scheme(tokens=tokens), segmenter)
     for text in texts:
         frequencies.add(text)
     return frequencies.table()
@@ -77,29 +76,6 @@ def test_a_table_serves_the_fingerprinter_that_it_was_made_for() -> None:
     assert made.value != Fingerprinter(Scheme(weights="tf_idf")).fingerprint(SENTENCES[0]).value
 
 
-@given(st.lists(st.lists(st.integers(0, 30), max_size=8), max_size=40), st.integers(2, 12))
-def test_with_few_words_in_memory_no_count_is_too_high_nor_too_low_by_more_than_understated(
-    documents: list[list[int]], max_words: int
-) -> None:
-    counts = Counter(f"w{word}" for document in documents for word in set(document))
-    made = DocumentFrequencies(max_words=max_words)
-    for document in documents:
-        made.add(" ".join(f"w{word}" for word in document))
-        assert len(made._counts) <= max_words
-    assert made.documents == len(documents)
-    for word, count in counts.items():
-        assert count - made.understated <= made._counts.get(word, 0) <= count
-    if len(counts) <= max_words:
-        assert made.understated == 0
-
-
-def test_if_all_words_are_dropped_the_error_says_so() -> None:
-    made = DocumentFrequencies(max_words=2)
-    made.add("a b c")
-    with pytest.raises(InputError, match="there are more than 2 distinct words: raise max_words"):
-        made.table()
-
-
 def test_an_invalid_text_is_refused_and_not_counted() -> None:
     made = DocumentFrequencies()
     made.add("暴雨")
@@ -112,13 +88,6 @@ def test_an_invalid_text_is_refused_and_not_counted() -> None:
 def test_without_words_there_is_no_table(texts: list[str]) -> None:
     with pytest.raises(InputError, match="cannot make an IDF table: the documents have no words"):
         idf_table(texts)
-
-
-def test_invalid_arguments_are_refused() -> None:
-    with pytest.raises(InputError, match="max_words is 1: use an integer of 2 or more"):
-        DocumentFrequencies(max_words=1)
-    with pytest.raises(InputError, match="tokens 'letters': use one of words"):
-        DocumentFrequencies("letters")
 
 
 def test_what_is_counted_is_what_a_fingerprint_is_made_of() -> None:

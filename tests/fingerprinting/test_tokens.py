@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import normalise
-from es_simhash.fingerprinting.tokens import _PUNCTUATION, TOKENS, check_tokens, tokenize, words_in_order
+from es_simhash.fingerprinting.tokens import _PUNCTUATION, tokenize, words_in_order
 from es_simhash.fingerprinting.word_segmenters import SEGMENTERS, segmenter
 
 if TYPE_CHECKING:
@@ -500,10 +500,3 @@ def test_han_characters_are_single_han_characters_and_the_other_words(text: str)
 )
 def test_a_text_is_split_into_the_tokens_of_the_scheme(text: str, tokens: str, cut: list[str]) -> None:
     assert tokenize(text, segmenter(), tokens) == cut
-
-
-def test_unknown_tokens_are_refused_with_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"'trigrams': use one of words, han_characters$"):
-        check_tokens("trigrams")
-    for name in TOKENS:
-        check_tokens(name)
