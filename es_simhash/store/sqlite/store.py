@@ -100,12 +100,9 @@ class SqliteStore:
 
     def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
         """Return what may be near each Probe. A search by keys enters those that wait before."""
-        by_keys = any(probe.queries for probe in probes)
+        if any(probe.queries for probe in probes):
+            self.refresh()
         with self._database.transaction(write=False) as connection:
-            if not (by_keys and keys.are_waiting(connection)):
-                return search(connection, probes, filter, heads=heads)
-        with self._database.transaction(write=True) as connection:
-            keys.enter_waiting(connection)
             return search(connection, probes, filter, heads=heads)
 
     def members(self, heads: Sequence[str]) -> list[Row]:
