@@ -8,7 +8,6 @@ import pytest
 
 import es_simhash
 from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
-from es_simhash.client.aio import THREADS
 
 
 def test_the_public_names_are_there_each_once() -> None:
@@ -34,11 +33,9 @@ LONG = {"ingest", "backfill", "group", "duplicates", "remove_duplicates", "expor
 def test_async_doors_have_the_methods_and_arguments_of_the_sync_ones(documents: type, reference: type) -> None:
     assert public(documents) - {"close"} - LONG == public(reference)
     for name, method in vars(documents).items():
-        if inspect.isfunction(method) and name in {*public(reference), "__init__"}:
+        if inspect.isfunction(method) and name in public(reference):
             ours, theirs = inspect.signature(method), inspect.signature(getattr(reference, name))
             expected = [(each.name, each.default) for each in ours.parameters.values()]
-            if name == "__init__":
-                expected.insert(-1, ("threads", THREADS))
             assert [(each.name, each.default) for each in theirs.parameters.values()] == expected, name
 
 

@@ -22,7 +22,6 @@ from es_simhash.client.documents import Documents
 from es_simhash.client.seen import ROUNDS, SeenItems
 from es_simhash.errors import InputError, StoreUnavailable
 from es_simhash.retries import DEADLINE, Call, check_not_cancelled
-from es_simhash.seen.changes import SEEN_DEADLINE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -41,8 +40,7 @@ if TYPE_CHECKING:
     from es_simhash.decide.outcome import Outcome
     from es_simhash.decide.run import OnDuplicate
     from es_simhash.decide.similar import Matches
-    from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
-    from es_simhash.fingerprinting.scheme import Scheme
+    from es_simhash.fingerprinting.fingerprinter import Fingerprint
     from es_simhash.seen.changes import SeenReport, SeenStats
     from es_simhash.seen.page import Page
     from es_simhash.similarity.rule import DuplicateRule
@@ -67,11 +65,11 @@ class _InThreads(Generic[Client]):
     :param threads: the most calls that run at the same time. Further calls wait.
     """
 
-    def __init__(self, client: Client, threads: int, deadline: float) -> None:
+    def __init__(self, client: Client, threads: int) -> None:
         if type(threads) is not int or threads < 1:
             raise InputError(f"threads is {threads!r}: use a whole number from 1")
         self._client: Client = client
-        self._turn = min(deadline or DEADLINE, DEADLINE) / 2  # seconds within which a thread begins a call
+        self._turn = min(client.deadline or DEADLINE, DEADLINE) / 2  # seconds within which a thread begins a call
         self._pool = ThreadPoolExecutor(threads, "es-simhash")
         # Calls that wait for code of the caller, which may wait for other calls of this object.
         self._waiting_pool = ThreadPoolExecutor(threads, "es-simhash-waiting")
@@ -160,30 +158,13 @@ class AsyncDocuments(_InThreads[Documents]):
     ``ingest`` or ``group``, a program starts with a Documents in a thread of its own (:func:`asyncio.to_thread`).
 
     :param threads: the most calls that run at the same time. Further calls wait.
+    :param options: of Documents.
     """
 
     def __init__(
-        self,
-        store: str | Elasticsearch | OpenSearch | Store | None = None,
-        *,
-        index: str | None = None,
-        scheme: Scheme | None = None,
-        segmenter: str | None = None,
-        fingerprinter: Fingerprinter | None = None,
-        deadline: float = DEADLINE,
-        threads: int = THREADS,
-        **client_options: Any,
+        self, store: str | Elasticsearch | OpenSearch | Store | None = None, *, threads: int = THREADS, **options: Any
     ) -> None:
-        documents = Documents(
-            store,
-            index=index,
-            scheme=scheme,
-            segmenter=segmenter,
-            fingerprinter=fingerprinter,
-            deadline=deadline,
-            **client_options,
-        )
-        super().__init__(documents, threads, deadline)
+        super().__init__(Documents(store, **options), threads)
 
     async def setup(
         self, rule: str | DuplicateRule | None = None, *, keys: bool | None = None, id_field: str | None = None
@@ -306,32 +287,13 @@ class AsyncSeenItems(_InThreads[SeenItems]):
     The parameters and the results are those of SeenItems.
 
     :param threads: the most calls that run at the same time. Further calls wait.
+    :param options: of SeenItems.
     """
 
     def __init__(
-        self,
-        store: str | Elasticsearch | OpenSearch | Store | None = None,
-        *,
-        index: str | None = None,
-        capacity: int | None = None,
-        error_rate: float | None = None,
-        generations: int | None = None,
-        period: int | None = None,
-        deadline: float = SEEN_DEADLINE,
-        threads: int = THREADS,
-        **client_options: Any,
+        self, store: str | Elasticsearch | OpenSearch | Store | None = None, *, threads: int = THREADS, **options: Any
     ) -> None:
-        seen = SeenItems(
-            store,
-            index=index,
-            capacity=capacity,
-            error_rate=error_rate,
-            generations=generations,
-            period=period,
-            deadline=deadline,
-            **client_options,
-        )
-        super().__init__(seen, threads, deadline)
+        super().__init__(SeenItems(store, **options), threads)
 
     async def setup(self) -> str:
         """:meth:`es_simhash.SeenItems.setup`."""

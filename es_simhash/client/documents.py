@@ -116,8 +116,8 @@ class Documents:
         deadline: float = DEADLINE,
         **client_options: Any,
     ) -> None:
-        self._deadline = checked_deadline(deadline)
-        self._store = open_store(store, index, deadline=self._deadline, **client_options)
+        self.deadline = checked_deadline(deadline)
+        self._store = open_store(store, index, deadline=self.deadline, **client_options)
         self._reader = StoreReader(self._store, scheme, segmenter, fingerprinter)
         self._lock = threading.Lock()
         self._decider: Decider | None = None
@@ -210,7 +210,7 @@ class Documents:
         :raises NotSetUp: if the index has no fingerprint fields.
         :raises StoreError: if the store fails for longer than the deadline. Add the document again then.
         """
-        with limited(self._deadline):
+        with limited(self.deadline):
             add = self._adder(rule, id_field, on_duplicate, filter, refresh)
             [outcome] = add([line_of(document, "the document")])
         return outcome
@@ -513,12 +513,12 @@ class Documents:
         if fingerprint is None:
             if text is None:
                 raise InputError("there is nothing to look for: give a text, or fingerprint=…, or call similar_to(id)")
-            with limited(self._deadline):
+            with limited(self.deadline):
                 return self.similar_many([text], times=times, filter=filter, rule=rule)[0]
         check_filter(filter)
         if text is not None:
             raise InputError("both a text and a fingerprint are given: give one of them")
-        with limited(self._deadline):
+        with limited(self.deadline):
             chosen = self._reader.rule(rule, text=False)
             checked = checked_times(times, [""], chosen)
             resolved = self._reader.resolve(chosen)
@@ -553,7 +553,7 @@ class Documents:
         """
         check_filter(filter)
         [checked] = checked_ids([id])
-        with limited(self._deadline):
+        with limited(self.deadline):
             return similar_to_stored(self._store, checked, self._reader.resolve(self._reader.rule(rule)), filter)
 
     def near_query(self, near: str | Fingerprint | int, *, rule: str | DuplicateRule | None = None) -> NearQuery:
@@ -615,7 +615,7 @@ class Documents:
             an object. ``"*"`` for the whole documents, as they were written.
         """
         checked, names = tuple(dict.fromkeys(checked_ids(ids))), checked_fields(fields)
-        with limited(self._deadline):
+        with limited(self.deadline):
             self._reader.read()
             if fields is None:
                 return {id: stored.row for id, stored in self._store.read(checked).items() if stored.row.digest}
@@ -707,12 +707,12 @@ class Documents:
             self._store.refresh()
         if refresh != "wait_for":
             return
-        end = end_after(self._deadline)
+        end = end_after(self.deadline)
         while ids and self._store.count({"ids": {"values": list(ids)}}) < len(self._store.read(ids)):
             if time.monotonic() >= end:
                 raise StoreError(
                     f"{count_of(len(ids), 'document')} stored, but search does not find them after "
-                    f"{self._deadline:g} s: the index may not refresh by itself (refresh_interval); use refresh=True"
+                    f"{self.deadline:g} s: the index may not refresh by itself (refresh_interval); use refresh=True"
                 )
             pause(POLL)
 

@@ -80,9 +80,9 @@ class SeenItems:
         chosen: dict[str, Any] = {key: value for key, value in config.items() if value is not None}
         checked = SeenConfig(**chosen)
         self._chosen = {key: getattr(checked, key) for key in chosen}
-        self._deadline = checked_deadline(deadline)
+        self.deadline = checked_deadline(deadline)
         self._stored: SeenConfig | None = None
-        self._store = open_store(store, index, deadline=self._deadline, default_index=USERS_INDEX, **client_options)
+        self._store = open_store(store, index, deadline=self.deadline, default_index=USERS_INDEX, **client_options)
 
     @property
     def name(self) -> str:
@@ -120,7 +120,7 @@ class SeenItems:
         :raises ConflictError: if other writers were faster until the deadline. Nothing was stored then.
         :raises InputError: for an item of another type. Nothing was stored then.
         """
-        with limited(self._deadline):
+        with limited(self.deadline):
             return _single(self.add_many({user: items}))
 
     def add_many(self, items: ByUser, *, anew: bool = False) -> SeenReport:
@@ -142,7 +142,7 @@ class SeenItems:
 
     def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:
         """Return the items that a user has certainly not seen, in their order. Call it with a page of candidates."""
-        with limited(self._deadline):
+        with limited(self.deadline):
             [unseen] = self.unseen_many({user: items}).values()
         return cast("list[I]", unseen)
 
@@ -164,7 +164,7 @@ class SeenItems:
         :returns: how many of them might have been seen.
         :raises InputError: if the list is full.
         """
-        with limited(self._deadline):
+        with limited(self.deadline):
             return _single(self.forget_many({user: items}))
 
     def forget_many(self, items: ByUser) -> SeenReport:
@@ -186,12 +186,12 @@ class SeenItems:
         checked = None if users is None else _user_ids(users)
         moment = checked_moment(before, "before")
         limit = None if moment is None else moment // 1_000_000
-        return changes.rotate(self._store, self._config(), checked, _now(), limit, self._deadline)
+        return changes.rotate(self._store, self._config(), checked, _now(), limit, self.deadline)
 
     def stats(self, user: str | int) -> SeenStats:
         """Return figures of a user's Bloom filters. For an unknown user ``exists`` is False."""
         checked = user_id(user)
-        with limited(self._deadline):
+        with limited(self.deadline):
             return changes.stats(self._store, self._config(), checked)
 
     def clear(self, user: str | int) -> None:
@@ -201,7 +201,7 @@ class SeenItems:
             seen.clear()
             return int(seen.changed)
 
-        with limited(self._deadline):
+        with limited(self.deadline):
             _single(self._change([user_id(user)], clear))
 
     def remove(self, user: str | int) -> bool:
@@ -210,7 +210,7 @@ class SeenItems:
         :returns: whether there were any.
         """
         checked = user_id(user)
-        with limited(self._deadline):
+        with limited(self.deadline):
             self._config()
             return bool(changes.remove(self._store, [checked]))
 
@@ -224,7 +224,7 @@ class SeenItems:
         return self._stored
 
     def _change(self, users: Iterable[str], change: Change, *, sets_up: bool = False) -> SeenReport:
-        return changes.change(self._store, self._config(sets_up=sets_up), users, change, self._deadline)
+        return changes.change(self._store, self._config(sets_up=sets_up), users, change, self.deadline)
 
     def page(
         self,
