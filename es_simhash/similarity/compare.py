@@ -70,34 +70,33 @@ def compare(
 
 def compare_by_rules(a: str, b: str, fingerprinter: Fingerprinter, rules: Iterable[DuplicateRule]) -> list[Comparison]:
     """Return :func:`compare` of two texts by each of some rules. What the rules share is computed once."""
-    texts = TextFeatures(a, fingerprinter), TextFeatures(b, fingerprinter)
+    texts = one, other = TextFeatures(a, fingerprinter), TextFeatures(b, fingerprinter)
     ours, theirs = (fingerprinter.fingerprint_normalised(text.normalised) for text in texts)
-    return [_compare(*texts, ours, theirs, rule, fingerprinter) for rule in rules]
-
-
-def _compare(
-    a: TextFeatures, b: TextFeatures, ours: Fingerprint, theirs: Fingerprint, rule: DuplicateRule, maker: Fingerprinter
-) -> Comparison:
     distance = ours.distance(theirs)
-    near = distance is not None and distance <= rule.bits_allowed(maker.scheme)
-    similarity = contradicting = share_keys = None
-    contradictions, others = differences(*compared(a, b))
-    if (confirm := rule.comparison(maker)) is not None:
-        similarity = replace(confirm, least=0.0, numbers_agree=False).similarity(a, b)
-        contradicting = contradict(*compared(a, b))
-        queries = key_queries(b.keys, confirm.least)
-        share_keys = any(query.is_fulfilled_by(a.keys.values, a.keys.length) for query in queries)
-        confirmed = confirm.similarity(a, b) >= confirm.least
-        near = share_keys and confirmed and (near or rule.max_distance is None)
-    return Comparison(
-        rule=rule,
-        verdict="exact_duplicate" if ours.is_copy(theirs) else "near_duplicate" if near else "different",
-        similarity=similarity,
-        contradict=contradicting,
-        share_keys=share_keys,
-        contradictions=contradictions,
-        others=others,
-        distance=distance,
-        a=ours,
-        b=theirs,
-    )
+    contradictions, others = differences(*compared(*texts))
+    comparisons = []
+    for rule in rules:
+        near = distance is not None and distance <= rule.bits_allowed(fingerprinter.scheme)
+        similarity = contradicting = share_keys = None
+        if (confirm := rule.comparison(fingerprinter)) is not None:
+            similarity = replace(confirm, least=0.0, numbers_agree=False).similarity(*texts)
+            contradicting = contradict(*compared(*texts))
+            queries = key_queries(other.keys, confirm.least)
+            share_keys = any(query.is_fulfilled_by(one.keys.values, one.keys.length) for query in queries)
+            confirmed = confirm.similarity(*texts) >= confirm.least
+            near = share_keys and confirmed and (near or rule.max_distance is None)
+        comparisons.append(
+            Comparison(
+                rule=rule,
+                verdict="exact_duplicate" if ours.is_copy(theirs) else "near_duplicate" if near else "different",
+                similarity=similarity,
+                contradict=contradicting,
+                share_keys=share_keys,
+                contradictions=contradictions,
+                others=others,
+                distance=distance,
+                a=ours,
+                b=theirs,
+            )
+        )
+    return comparisons

@@ -17,9 +17,8 @@ A short text may have no contradiction. A longer one may have been revised (:fun
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from functools import cache, lru_cache
-from itertools import permutations
+from itertools import permutations, product
 from typing import TYPE_CHECKING, NamedTuple
 
 from es_simhash.similarity.edits import pieces
@@ -99,11 +98,10 @@ def differences(a: str, b: str, length: int) -> tuple[tuple[Difference, ...], tu
 
     The parameters are those of :func:`contradict`.
     """
+    sides = -1 if a > b else 1
     places = list(_places(min(a, b), max(a, b), length))
-    if a > b:
-        places = [_Place(place.b, place.a, [both[::-1] for both in place.contradictions]) for place in places]
-    contradictions = (Difference(*map(_written, both)) for place in places for both in place.contradictions)
-    others = (Difference(_written(place.a), _written(place.b)) for place in places if place.has_others)
+    contradictions = (Difference(*map(_written, both[::sides])) for place in places for both in place.contradictions)
+    others = (Difference(*map(_written, (place.a, place.b)[::sides])) for place in places if place.has_others)
     return tuple(contradictions), tuple(others)
 
 
@@ -153,7 +151,8 @@ def _contradictions(a: Sequence[Token], b: Sequence[Token]) -> list[_Pair]:
     """Return what contradicts at one place."""
     narrow = max(len(a), len(b)) <= _NARROW
     ours, theirs = (_numbers(a), _numbers(b)) if narrow else (a, b)
-    pairs = [(one, other) for one, other in zip(ours, theirs, strict=False) if _are_other_numbers(one, other)]
+    both = zip(ours, theirs, strict=False)
+    pairs = [(one, other) for one, other in both if one.kind in _NUMBERS and _exclude(one, other)]
     if not pairs and narrow:
         pairs = [(one, other) for one, other in zip(a, b, strict=False) if _exclude(one, other)]
         if not pairs and _negations(a) != _negations(b) and not _is_typing_error(a, b):
@@ -169,19 +168,18 @@ def _negations(tokens: Sequence[Token]) -> int:
     return [token.kind for token in tokens].count("x")
 
 
-def _are_other_numbers(one: Token, other: Token) -> bool:
-    return one.value != other.value and one.kind in _NUMBERS and other.kind in _NUMBERS
-
-
 def _is_of_numbers(contradiction: _Pair) -> bool:
     """Return whether it is one of numbers that are no dates."""
-    return [token.kind for tokens in contradiction for token in tokens] in (["n", "n"], ["n", "d"], ["d", "n"])
+    kinds = {token.kind for tokens in contradiction for token in tokens}
+    return "n" in kinds and kinds <= _NUMBERS
 
 
 def _exclude(one: Token, other: Token) -> bool:
     """Return whether one token excludes another one in its place."""
-    if one.value == other.value or one.kind in _NUMBERS or other.kind in _NUMBERS:
+    if one.value == other.value:
         return False
+    if one.kind in _NUMBERS or other.kind in _NUMBERS:
+        return one.kind in _NUMBERS and other.kind in _NUMBERS
     return one.kind == other.kind == "s" or _opposed(one.value, other.value)
 
 
@@ -191,14 +189,10 @@ _WITHOUT = re.compile("^(?:un|dis|de|non|i[lmnr])(?=.{3})")
 
 
 @cache
-def _excluded() -> dict[str, set[str]]:
-    """Return for each term, without its ending, the terms that it excludes."""
-    excluded: defaultdict[str, set[str]] = defaultdict(set)
-    for group in OPPOSITES:
-        for term, other in permutations(group, 2):
-            for spelling in term:
-                excluded[_ENDING.sub("", spelling)].update(_ENDING.sub("", another) for another in other)
-    return dict(excluded)
+def _exclusive_terms() -> set[tuple[str, str]]:
+    """Return the pairs of terms, without their endings, that exclude each other."""
+    pairs = (pair for group in OPPOSITES for terms in permutations(group, 2) for pair in product(*terms))
+    return {(_ENDING.sub("", a), _ENDING.sub("", b)) for a, b in pairs}
 
 
 @lru_cache(65_536)
@@ -213,7 +207,7 @@ def _opposed(a: str, b: str) -> bool:
     a, b = (_ENDING.sub("", term) for term in (a, b))
     if a == b:
         return False
-    return b in _excluded().get(a, ()) or _WITHOUT.sub("", a) == b or _WITHOUT.sub("", b) == a
+    return (a, b) in _exclusive_terms() or _WITHOUT.sub("", a) == b or _WITHOUT.sub("", b) == a
 
 
 def _is_typing_error(a: Sequence[Token], b: Sequence[Token]) -> bool:
@@ -230,6 +224,5 @@ def _joined(tokens: Sequence[Token]) -> str:
 def _written(tokens: Sequence[Token]) -> str:
     """Return what the tokens say, for people."""
     words = [token.written for token in tokens]
-    return (
-        "".join(f" {word} " if word.isascii() and word.isalpha() else word for word in words).replace("  ", " ").strip()
-    )
+    spaced = [f" {word} " if word.isascii() and word.isalpha() else word for word in words]
+    return "".join(spaced).replace("  ", " ").strip()

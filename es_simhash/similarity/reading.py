@@ -56,7 +56,7 @@ _CHANGES = re.compile(
 _REFERENCE = re.compile(f"第(?:[0-9]+|[{CHINESE}]+)(?=[条款项章节])")
 _DIGIT = re.compile("[0-9]")
 _NO_NEGATIONS = "不[仅但过断论管久少错同]|非常|非洲|无论|无锡|未来|未必"
-_FIRST = {term[0] for term in _LONG} | set(CHINESE) | set("周星礼不非无未更新发布刷小时间日期次数量") | set(_COUNTED)
+_FIRST = {term[0] for term in _LONG} | set(CHINESE) | set("周星礼不非无未更新发布刷小时间日期次数量钟") | set(_COUNTED)
 """Characters at which something longer than a character may begin."""
 _ENDS = ["\u33ff", *sorted(first for first in _FIRST if "\u3400" <= first <= "\u9fff"), "\ua000"]
 _SINGLE = "".join(f"{chr(ord(a) + 1)}-{chr(ord(b) - 1)}" for a, b in pairwise(_ENDS) if ord(b) - ord(a) > 1)
