@@ -7,7 +7,7 @@ program wrote meanwhile goes into the next round. At last, what was linked to fo
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -312,14 +312,12 @@ class Run:
             else:
                 late.append(document)  # another call changed its text since it was looked up
         hits = [looked.hits[asker.row.id] for asker in askers]
-        with closing(self._decider.decide(askers, hits, self._options.filter)) as choices:
-            for choice in choices:
-                id = choice.row.id
-                entered[id] = choice.state
-                decision = self._decision(documents[id], choice, former_rows[id])
-                if decision.entry is None:
-                    self._pending.drop(id)
-                decisions[id] = decision
+        for choice in self._decider.decide(askers, hits, self._options.filter):
+            id = choice.row.id
+            entered[id] = choice.state
+            decisions[id] = self._decision(documents[id], choice, former_rows[id])
+            if decisions[id].entry is None:
+                self._pending.drop(id)
         return [decisions[id] for id in documents if id in decisions], late
 
     def _former(self, id: str, looked: LookedUp) -> Row | None:
