@@ -54,7 +54,9 @@ class IdfTable:
 
     def __post_init__(self) -> None:
         if not self.units:
-            raise InputError("the IDF table has no words: make a table from documents with DocumentFrequencies")
+            raise InputError(
+                "the IDF table has no words: write one line 'word idf' for each word, or use DocumentFrequencies"
+            )
 
     @cached_property
     def mean(self) -> int:
@@ -93,12 +95,7 @@ class IdfTable:
         :param name: the name of the file, for error messages.
         :raises InputError: if the file has no words or a line is invalid; the message names the file and the line.
         """
-        units = _parse_rows((place, *_parse_line(line, place)) for place, line in read_lines(stream, name))
-        if not units:
-            raise InputError(
-                f"{name} has no words: write one line 'word idf' for each word, or use DocumentFrequencies"
-            )
-        return cls(units)
+        return cls(_parse_rows((place, *_parse_line(line, place)) for place, line in read_lines(stream, name)))
 
 
 def _parse_line(line: str, place: str) -> tuple[str, float | str]:
@@ -153,7 +150,7 @@ class StopWords:
 
     def __post_init__(self) -> None:
         if not self.words:
-            raise InputError("the list of stop words is empty: add words, or choose the list 'none'")
+            raise InputError("the list of stop words is empty: write one on each line, or choose the list 'none'")
 
     @cached_property
     def identity(self) -> str:
@@ -178,10 +175,7 @@ class StopWords:
         :param name: the name of the file, for error messages.
         :raises InputError: if the file has no words or a line is invalid; the message names the file and the line.
         """
-        words = frozenset(normalise_word(word, place) for place, word in read_lines(stream, name))
-        if not words:
-            raise InputError(f"{name} has no stop words: write one on each line, or choose the list 'none'")
-        return cls(words)
+        return cls(frozenset(normalise_word(word, place) for place, word in read_lines(stream, name)))
 
 
 # --- how a table is named and read ------------------------------------------------------------------------------------
@@ -205,14 +199,10 @@ def read_lines(stream: Iterable[bytes], name: str) -> Iterator[tuple[str, str]]:
 
     :param stream: the file, opened in binary mode.
     :param name: the name of the file.
-    :raises InputError: if a line is not UTF-8 or the file is compressed; the message names the line.
+    :raises InputError: if a line is not UTF-8; the message names the line.
     """
     for number, data in enumerate(stream, 1):
         place = f"{name}:{number}"
-        if data.startswith(b"\x1f\x8b"):
-            raise InputError(f"{place}: the file is compressed by gzip: decompress it")
-        if b"\0" in data:
-            raise InputError(f"{place}: not UTF-8: the line has zero bytes, as in UTF-16: convert the file to UTF-8")
         try:
             line = data.decode("utf-8-sig" if number == 1 else "utf-8").strip()
         except UnicodeDecodeError as error:

