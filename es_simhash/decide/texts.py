@@ -46,10 +46,10 @@ class Texts:
             for id, document in stored.items():
                 if document.row.digest == missing[id].digest and (features := self.of_stored(document)) is not None:
                     known[id] = features
-                    self._keep(features)
+                    self.keep(features)
         return [known[row.id] for row in rows]
 
-    def _keep(self, features: TextFeatures) -> None:
+    def keep(self, features: TextFeatures) -> None:
         """Keep the features of a text under its digest."""
         with self._lock:
             if features.digest in self._kept:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from es_simhash import Documents
+from es_simhash.store.memory_store import MemoryStore
 from es_simhash.store.types import Entry, Scan
 
 ARTICLE = (
@@ -31,12 +32,13 @@ def test_counters_clocks_and_a_line_with_the_source_hide_no_copy(address: str) -
 
 
 def test_a_text_that_another_program_changed_is_not_taken_for_that_of_others_with_its_digest() -> None:
-    with Documents("memory://") as documents:
-        documents.add({"id": "a", "text": ARTICLE})
-        [[stored]] = documents.store.scan(Scan(keys=True))
-        documents.store.write([Entry(stored.row, stored.keys, json.dumps({"id": "a", "text": "别的正文"}))])
-        assert documents.add({"id": "b", "text": PAGES[0]}).outcome == "new"
-        documents.remove(["a", "b"])
-        documents.add({"id": "c", "text": ARTICLE})
-        outcome = documents.add({"id": "d", "text": PAGES[0]})
-        assert (outcome.outcome, outcome.duplicate_of) == ("near_duplicate", "c")
+    store = MemoryStore()
+    Documents(store).add({"id": "a", "text": ARTICLE})
+    [[stored]] = store.scan(Scan(keys=True))
+    store.write([Entry(stored.row, stored.keys, json.dumps({"id": "a", "text": "别的正文"}))])
+    documents = Documents(store)
+    assert documents.add({"id": "b", "text": PAGES[0]}).outcome == "new"
+    documents.remove(["a", "b"])
+    Documents(store).add({"id": "c", "text": ARTICLE})
+    outcome = documents.add({"id": "d", "text": PAGES[0]})
+    assert (outcome.outcome, outcome.duplicate_of) == ("near_duplicate", "c")
