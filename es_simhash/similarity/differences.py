@@ -39,6 +39,8 @@ _NARROW = 4
 """Tokens of the longest difference in which a term contradicts another one. A longer one is another sentence."""
 
 _NUMBERS = frozenset("nd")
+_NEGATED = 2
+"""Tokens of the longest difference in which a negation contradicts. In 未成年人 it negates nothing."""
 _PUNCTUATION = re.compile(r"[^\w\s]")
 _BORDER = re.compile(BORDER)
 _TO_LAST_BORDER = re.compile(rf".*(?={BORDER})", re.DOTALL)
@@ -155,7 +157,8 @@ def _contradictions(a: Sequence[Token], b: Sequence[Token]) -> list[_Pair]:
     pairs = [(one, other) for one, other in both if one.kind in _NUMBERS and _exclude(one, other)]
     if not pairs and narrow:
         pairs = [(one, other) for one, other in zip(a, b, strict=False) if _exclude(one, other)]
-        if not pairs and _negations(a) != _negations(b) and not _is_typing_error(a, b):
+        negated = max(len(a), len(b)) <= _NEGATED and _negations(a) != _negations(b)
+        if not pairs and negated and not _is_typing_error(a, b):
             return [(a, b)]
     return [([one], [other]) for one, other in pairs]
 
