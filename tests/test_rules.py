@@ -92,10 +92,10 @@ def test_fingerprint_reads_no_text_and_exact_finds_exact_duplicates_alone(docume
 def test_a_fingerprint_is_looked_up_by_the_rule_fingerprint(documents: Documents) -> None:
     text = text_of(100)
     stored(documents, [text])
-    matches = documents.similar(fingerprint=fingerprint(text))
+    matches = documents.similar(fingerprint(text))
     assert [match.id for match in matches] == ["0"]
     with pytest.raises(InputError, match="the rule 'copy' compares texts"):
-        documents.similar(fingerprint=fingerprint(text), rule="copy")
+        documents.similar(fingerprint(text), rule="copy")
 
 
 @pytest.mark.parametrize("text", ["！？……", "🎉🎉", "https://example.cn/1", ""])

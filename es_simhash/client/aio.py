@@ -235,15 +235,14 @@ class AsyncDocuments(_InThreads[Documents]):
 
     async def similar(
         self,
-        text: str | None = None,
+        near: str | Fingerprint | int,
         *,
-        fingerprint: Fingerprint | int | None = None,
         time: Time | None = None,
         filter: Mapping[str, Any] | None = None,
         rule: str | DuplicateRule | None = None,
     ) -> Matches:
         """:meth:`es_simhash.Documents.similar`."""
-        return await self._run(self._client.similar, text, fingerprint=fingerprint, time=time, filter=filter, rule=rule)
+        return await self._run(self._client.similar, near, time=time, filter=filter, rule=rule)
 
     async def similar_many(
         self,

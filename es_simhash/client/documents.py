@@ -488,9 +488,8 @@ class Documents:
 
     def similar(
         self,
-        text: str | None = None,
+        near: str | Fingerprint | int,
         *,
-        fingerprint: Fingerprint | int | None = None,
         time: Time | None = None,
         filter: Mapping[str, Any] | None = None,
         rule: str | DuplicateRule | None = None,
@@ -500,8 +499,8 @@ class Documents:
         With keys, a limited number of texts is compared: 20 with a long text, up to 1,000 with a short one. If more
         documents share keys, ``complete`` of the result is False.
 
-        :param fingerprint: in place of the text: a Fingerprint of the store's Scheme, or its unsigned value. The rule
-            is ``fingerprint`` then, unless you choose ``exact``. A value has no digest, so no match is ``exact``.
+        :param near: a text. Or a Fingerprint of the store's Scheme, or its unsigned value: the rule is ``fingerprint``
+            then, unless you choose ``exact``. A value has no digest, so no match is ``exact``.
         :param time: of the text, needed with ``within``: as in a document, or a datetime. Without a time zone it is
             UTC.
         :param filter: a filter that the documents must match, such as ``{"term": {"lang": "zh"}}``.
@@ -510,19 +509,14 @@ class Documents:
         :raises StoreError: if the store could not search everywhere.
         """
         times = None if time is None else [time]
-        if fingerprint is None:
-            if text is None:
-                raise InputError("there is nothing to look for: give a text, or fingerprint=…, or call similar_to(id)")
-            with limited(self.deadline):
-                return self.similar_many([text], times=times, filter=filter, rule=rule)[0]
-        check_filter(filter)
-        if text is not None:
-            raise InputError("both a text and a fingerprint are given: give one of them")
         with limited(self.deadline):
+            if isinstance(near, str):
+                return self.similar_many([near], times=times, filter=filter, rule=rule)[0]
+            check_filter(filter)
             chosen = self._reader.rule(rule, text=False)
             checked = checked_times(times, [""], chosen)
             resolved = self._reader.resolve(chosen)
-            value, digest = checked_fingerprint(fingerprint, resolved.fingerprinter.scheme.bits)
+            value, digest = checked_fingerprint(near, resolved.fingerprinter.scheme.bits)
             row = Row("", value, digest or "", time=checked[0] if checked else None)
             return similar_to_fingerprint(self._store, row, resolved, filter)
 

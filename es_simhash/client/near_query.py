@@ -162,8 +162,8 @@ def checked_fingerprint(near: object, bits: int) -> tuple[int | None, str | None
     if type(near) is int and 0 <= near < 1 << bits:
         return near, None
     raise InputError(
-        f"the fingerprint is {near!r}: use a Fingerprint, or an unsigned integer of {bits} bits (a signed long of the "
-        f"index is value % 2**64)"
+        f"{near!r} is no text and no fingerprint: use a string, a Fingerprint, or an unsigned integer of {bits} bits "
+        "(a signed long of the index is value % 2**64)"
     )
 
 

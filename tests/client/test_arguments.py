@@ -86,10 +86,7 @@ WRONG: list[Call] = [
     ("remove", (["a"],), {"matching": {"term": {"a": 1}}}, "give either ids or matching"),
     ("remove", (), {"matching": "lang:zh"}, "matching is 'lang:zh': use a filter"),
     ("fetch", (["a"],), {"fields": "title"}, "the fields are one string, 'title': put it in a list"),
-    ("similar", (5,), {}, "the text is of type int: use a string"),
-    ("similar", (), {}, "there is nothing to look for: give a text, or fingerprint=…, or call similar_to"),
-    ("similar", ("a",), {"fingerprint": 1}, "both a text and a fingerprint are given: give one of them"),
-    ("similar", (), {"fingerprint": 1, "rule": DuplicateRule(confirm=0.8)}, "the rule 'copy' compares texts"),
+    ("similar", (1,), {"rule": DuplicateRule(confirm=0.8)}, "the rule 'copy' compares texts"),
     ("near_query", (1,), {"rule": "copy"}, "the rule 'copy' compares texts: give the text in place of its"),
     (
         "near_query",

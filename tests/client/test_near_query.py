@@ -97,9 +97,9 @@ def test_the_matches_of_all_hits_are_those_of_similar(
         near: Any = asked
         if by_fingerprint and "confirm" not in rule:
             near = fingerprinter.fingerprint(asked)
-            assert list(documents.similar(fingerprint=near, **keywords_of(rule))) == right
+            assert list(documents.similar(near, **keywords_of(rule))) == right
             if near.value is not None:
-                by_value = documents.similar(fingerprint=near.value, **keywords_of(rule))
+                by_value = documents.similar(near.value, **keywords_of(rule))
                 distances = {row.id: near.value ^ row.fingerprint for row, _ in rows if row.fingerprint is not None}
                 limit = -1 if rule["rule"] == "exact" else rule.get("max_distance", 3)
                 assert {m.id: m.distance for m in by_value} == {
@@ -119,9 +119,9 @@ def test_a_short_text_finds_its_copies_and_an_empty_one_nothing() -> None:
 @pytest.mark.parametrize(
     ("near", "rule", "message"),
     [
-        (1 << 64, {}, "use a Fingerprint, or an unsigned integer of 64 bits"),
+        (1 << 64, {}, "a Fingerprint, or an unsigned integer of 64 bits"),
         (-1, {}, r"a signed long of the index is value % 2\*\*64"),
-        (True, {}, "the fingerprint is True"),
+        (True, {}, "True is no text and no fingerprint"),
         (fingerprint(text(*LONG), Scheme(bits=128)), {}, "the fingerprint has 128 bits, the store's have 64"),
         (1, {"confirm": 0.8}, "the rule 'copy' compares texts"),
     ],
@@ -132,7 +132,7 @@ def test_what_is_no_fingerprint_of_the_store_is_an_error(near: Any, rule: dict[s
     with Documents("memory://") as documents:
         documents.setup(keys=False)
         with pytest.raises(InputError, match=message):
-            documents.similar(fingerprint=near, **keywords_of(rule))
+            documents.similar(near, **keywords_of(rule))
 
 
 def test_what_has_no_fingerprint_has_an_error_of_its_own() -> None:

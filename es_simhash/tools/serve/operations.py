@@ -172,12 +172,13 @@ class Service:
         if body.id is not None:
             self._scope.check(self._documents, ids=[body.id])
             return [self._documents.similar_to(body.id, filter=filter, rule=rule)]
-        if body.texts is None:
+        if body.text is not None:
             return [self._documents.similar(body.text, time=body.time, filter=filter, rule=rule)]
         answers: list[Any] = []
-        for start in range(0, len(body.texts), STEP):
+        texts = body.texts or []
+        for start in range(0, len(texts), STEP):
             step()
-            answers += self._documents.similar_many(body.texts[start : start + STEP], filter=filter, rule=rule)
+            answers += self._documents.similar_many(texts[start : start + STEP], filter=filter, rule=rule)
         return answers
 
     async def near_query(self, request: Request, body: models.Near) -> models.ClauseAnswer:
