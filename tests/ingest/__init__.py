@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 from functools import partial
@@ -62,33 +63,21 @@ def ingested(documents: Documents, items: Any, *, size: int = 500, **options: An
         return documents.ingest(items, **options)
 
 
-class FailingStore(MemoryStore):
-    """A method of it fails once.
+def failing(method: str, number: int, error: Exception) -> MemoryStore:
+    """Return a store of which a method fails once.
 
     :param number: the call that fails, from 1 on.
     """
+    store, numbers = MemoryStore(), itertools.count(1)
+    perform = getattr(store, method)
 
-    def __init__(self, method: str, number: int, error: Exception) -> None:
-        super().__init__()
-        self._method, self._left, self._error = method, number, error
+    def call(*arguments: Any, **options: Any) -> Any:
+        if next(numbers) == number:
+            raise error
+        return perform(*arguments, **options)
 
-    def _may_fail(self, method: str) -> None:
-        if method == self._method:
-            self._left -= 1
-            if self._left == 0:
-                raise self._error
-
-    def read(self, *arguments: Any, **options: Any) -> Any:
-        self._may_fail("read")
-        return super().read(*arguments, **options)
-
-    def search(self, *arguments: Any, **options: Any) -> Any:
-        self._may_fail("search")
-        return super().search(*arguments, **options)
-
-    def write(self, *arguments: Any, **options: Any) -> Any:
-        self._may_fail("write")
-        return super().write(*arguments, **options)
+    setattr(store, method, call)
+    return store
 
 
 def contents(documents: Documents) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash.errors import InputError, StoreError
-from tests.ingest import FailingStore, contents, ingested, new
+from tests.ingest import contents, failing, ingested, new
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +47,7 @@ def names(outcomes: list[Outcome]) -> list[str]:
 def test_what_a_store_that_failed_did_not_do_is_done_by_the_next_call(
     path: Path, whole: list[Any], number: int
 ) -> None:
-    documents = new(FailingStore("write", number, StoreError("it died")))
+    documents = new(failing("write", number, StoreError("it died")))
     outcomes: list[Outcome] = []
     with pytest.raises(StoreError, match="it died; the same call continues from its checkpoint"):
         outcomes.extend(ingested(documents, INPUT, size=3, checkpoint=str(path), rule="fingerprint"))

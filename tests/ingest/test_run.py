@@ -6,13 +6,10 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import Elasticsearch
-from elasticsearch.helpers import bulk
 
-from es_simhash import Documents, DuplicateRule
 from es_simhash.errors import InputError, StoreError
 from es_simhash.ingest.batches import Source
-from tests.ingest import Endless, FailingStore, ingested, new
+from tests.ingest import Endless, failing, ingested, new
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +98,7 @@ def test_what_was_read_before_an_error_of_the_input_is_done(error: type[Exceptio
 @pytest.mark.parametrize("method", ["read", "search", "write"])
 @pytest.mark.parametrize("number", [1, 2, 4])
 def test_an_error_of_the_store_says_how_many_documents_were_read_and_have_no_outcome(method: str, number: int) -> None:
-    store, source = FailingStore(method, number, StoreError("it broke")), Endless()
+    store, source = failing(method, number, StoreError("it broke")), Endless()
     outcomes: list[Outcome] = []
     with pytest.raises(StoreError, match="it broke") as error:
         outcomes.extend(ingested(new(store), source, size=BATCH, rule="fingerprint"))
@@ -109,15 +106,3 @@ def test_an_error_of_the_store_says_how_many_documents_were_read_and_have_no_out
     assert [(outcome.id, outcome.stored) for outcome in outcomes] == [
         (str(id), True) for id in range(1, len(outcomes) + 1)
     ]
-
-
-@pytest.mark.elasticsearch
-def test_a_backfill_with_a_wrong_field_stops_with_one_error(elasticsearch_url: str, make_index: Any) -> None:
-    index = make_index()
-    with Elasticsearch(elasticsearch_url) as client:
-        bulk(client, [{"_id": id, "_source": {"title": STORM}} for id in range(150)], index=index, refresh=True)
-        with Documents(client, index=index) as documents:
-            with pytest.raises(InputError, match=r"^stopped, because none of the first 100 .* field 'body'.* filter"):
-                list(documents.backfill(rule=DuplicateRule("fingerprint", text_field="body")))
-            outcomes = list(documents.backfill(rule=DuplicateRule("fingerprint", text_field="title")))
-    assert {outcome.outcome for outcome in outcomes} == {"new", "exact_duplicate"}
