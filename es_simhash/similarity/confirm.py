@@ -99,14 +99,9 @@ class TextFeatures:
         return distinct(shingle_numbers(self.words))
 
     @cached_property
-    def tokens(self) -> list[str]:
-        """The tokens of the text under the Scheme."""
-        return self._fingerprinter.tokenize(self.normalised)
-
-    @cached_property
     def weights(self) -> dict[str, int]:
         """The weights of the features, however few they are."""
-        return self._fingerprinter.weigh(self.tokens, min_features=1)
+        return self._fingerprinter.weigh(self._fingerprinter.tokenize(self.normalised), min_features=1)
 
 
 def compute_shingles(texts: Iterable[TextFeatures]) -> None:

@@ -198,7 +198,7 @@ def _exclusive_terms() -> set[tuple[str, str]]:
     return {(_ENDING.sub("", a), _ENDING.sub("", b)) for a, b in pairs}
 
 
-@lru_cache(65_536)
+@lru_cache(10_000)
 def _opposed(a: str, b: str) -> bool:
     """Return whether two words exclude each other: letters, sizes, words with other signs, terms, or one is the other
     with a prefix that negates it.

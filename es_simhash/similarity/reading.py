@@ -129,7 +129,7 @@ def tokens(text: str, length: int) -> list[Token]:
     return found
 
 
-@lru_cache(65_536)
+@lru_cache(10_000)
 def _token(written: str, kind: str = "w") -> Token:
     if written in WORDS:
         return Token("n", WORDS[written], written)
