@@ -27,7 +27,7 @@ class Document:
     :param place: where it came from, for messages: ``news.jsonl:12``.
     :param keys: of the text; None if the store has no keys.
     :param time: of the document, in milliseconds since 1970; None if the rule has no time field.
-    :param content: all its fields (:mod:`es_simhash.decide.content`); None in a backfill.
+    :param content: all its fields (``ingest/reader.py``); None in a backfill.
     :param stored: in a backfill, the stored document as it was read; else None.
     """
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from hashlib import blake2b
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.decide.content import content_of
 from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.errors import InputError
 from es_simhash.exact_json import dumps, has_written_floats
@@ -37,6 +37,7 @@ MAX_BITS = 1_701
 
 _ROUNDED = re.compile(r"\d\.\d+E\+\d\d")
 
+_SORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 _to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
@@ -44,23 +45,35 @@ _to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 class _Checked:
     """A document that can be used, and is not fingerprinted yet.
 
+    :param source: the document as JSON; None if it is stored: only our fields are written then.
     :param normalised: its text.
     """
 
     line: Line
     id: str
-    source: str
+    source: str | None
     normalised: str
     time: int | None
 
 
 def _document(checked: _Checked, fingerprint: Fingerprint, keys: TextKeys | None) -> Document:
-    """Return a document. Of a stored one only our fields are written."""
-    line, source = checked.line, None if checked.line.stored is not None else checked.source
+    line, source = checked.line, checked.source
     content = None if source is None else content_of(source)
     return Document(
         checked.id, fingerprint, checked.normalised, source, line.place, keys, checked.time, content, line.stored
     )
+
+
+def content_of(source: str) -> int:
+    """Return the content of a document: all its fields, as a signed integer of 64 bits. Their order does not count.
+
+    It tells whether a document with the same text has changed. It is that of the document as it was given, so it does
+    not depend on what a pipeline of the server adds, or on which fields the server leaves out of a ``_source``.
+
+    :param source: the document as JSON.
+    """
+    sorted_fields = _SORTED.encode(json.loads(source))
+    return int.from_bytes(blake2b(sorted_fields.encode(), digest_size=8).digest(), "big", signed=True)
 
 
 @value
@@ -125,7 +138,8 @@ class Reader:
         text = text_of(document, self._text_fields)
         normalised = self._fingerprinter.scheme.normalise(text, MAX_TEXT)
         time = None if self._time_field is None else time_of(document, self._time_field)
-        return _Checked(line, id, self._source(document, field), normalised, time)
+        source = self._source(document, field) if line.stored is None else None
+        return _Checked(line, id, source, normalised, time)
 
     def _id_if_any(self, line: Line) -> str | None:
         try:

@@ -34,7 +34,7 @@ class Row(NamedTuple):
     :param written: when this text was written, in microseconds since 1970.
     :param time: of the document, in milliseconds since 1970; None if the store's rule names no field with the time, or
         if the field holds none. The store keeps it beside the fingerprint.
-    :param content: of the document as it was given (``decide/content.py``); None if it is not known, as after a
+    :param content: of the document as it was given (``ingest/reader.py``); None if it is not known, as after a
         backfill.
     :param version: of the stored document, in a form of the store's own; None if it is not stored. Every write changes
         it.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from es_simhash.decide.content import content_of
 from es_simhash.decide.outcome import Document
 from es_simhash.decide.rule import ResolvedRule
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+from es_simhash.ingest.reader import content_of
 from es_simhash.search.keys import keys_of_texts
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.rule import DuplicateRule
