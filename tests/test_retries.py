@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_simhash import retries
-from es_simhash.retries import (
-    Call,
-    Cancelled,
-    Waits,
-    pause,
-)
+from es_simhash.retries import Call, Cancelled, Waits, pause
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -228,22 +228,13 @@ ENCODE = "% / ? # @ as %25 %2F %3F %23 %40"
 
 # An address ({server} is the host and port of the server of that name), and what is said of it.
 BAD_ADDRESSES = {
-    "unknown kind": (
-        "ftp://desk:hunter2@127.0.0.1:21/news",
-        FORMS,
-    ),
+    "unknown kind": ("ftp://desk:hunter2@127.0.0.1:21/news", FORMS),
     "no kind": ("desk:hunter2@127.0.0.1:9200/news", FORMS),
     "no host": ("desk:hunter2", FORMS),
     "no host, with an index": ("desk:hunter2/news", FORMS),
-    "no host after http": (
-        "http://es:hunter2/news",
-        FORMS,
-    ),
+    "no host after http": ("http://es:hunter2/news", FORMS),
     "two slashes": ("sqlite://desk:hunter2@news.db", FORMS),
-    "no port": (
-        "http://desk:hunter2@es.example/news",
-        FORMS,
-    ),
+    "no port": ("http://desk:hunter2@es.example/news", FORMS),
     "a port that is a word": ("http://desk:hunter2@127.0.0.1:es/news", FORMS),
     "a / in the password": ("http://desk:hunter2/hunter2@127.0.0.1:9200/news", ENCODE),
     "a # in the password": ("http://desk:12345#hunter2@127.0.0.1:9200/news", ENCODE),
@@ -252,10 +243,7 @@ BAD_ADDRESSES = {
     "half a character": ("http://desk:hunter2@127.0.0.1:9200/news-\udcff", "the store's address has a lone surrogate"),
     "a server that is down": ("http://desk:hunter2@{down}/news", "can't be reached"),
     "not Elasticsearch, JSON": ("http://desk:hunter2@{json}/news", "is not an Elasticsearch: check the address"),
-    "not Elasticsearch, HTML": (
-        "http://desk:hunter2@{html}/news",
-        "is not an Elasticsearch: check the address",
-    ),
+    "not Elasticsearch, HTML": ("http://desk:hunter2@{html}/news", "is not an Elasticsearch: check the address"),
     "not HTTP": ("http://desk:hunter2@{mail}/news", "can't be reached"),
     "a wrong password": (
         "http://desk:hunter2@{denying}/news",

@@ -15,10 +15,7 @@ def test_it_says_how_many_groups_there_are_and_what_it_changed(tmp_path: Path) -
     assert es_simhash("ingest --workers 0", cwd=tmp_path, stdin=data).code == 0
     done = es_simhash("group", cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
-    assert done.out.splitlines() == [
-        "4 documents, 1 group with 3 members",
-        "updated the link of 0 documents",
-    ]
+    assert done.out.splitlines() == ["4 documents, 1 group with 3 members", "updated the link of 0 documents"]
     [report] = es_simhash("group", "--json", "--filter", '{"term": {"lang": "zh"}}', cwd=tmp_path).json
     assert (report["documents"], report["groups"], report["members"]) == (2, 1, 2)
 

@@ -100,12 +100,7 @@ def test_the_key_of_the_policy_is_enough_for_an_ingest_and_what_reads(store: str
     assert (done.code, user.refused) == (0, [])
     assert "b  near-duplicate of a" in done.out
     user.refused.clear()
-    for arguments in (
-        ["similar", STORM],
-        ["report"],
-        ["report", "--json"],
-        ["group"],
-    ):
+    for arguments in (["similar", STORM], ["report"], ["report", "--json"], ["group"]):
         done = command(store, tmp_path, *arguments)
         assert (done.code, done.err, user.refused) == (0, "", []), arguments
     done = command(store, tmp_path, "backfill", "--again", "--workers", "0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,28 +23,7 @@ if TYPE_CHECKING:
 
     from es_simhash import Match
 
-WORDS = [
-    "北京",
-    "上海",
-    "经济",
-    "增长",
-    "市场",
-    "投资",
-    "企业",
-    "发展",
-    "政府",
-    "改革",
-    "教育",
-    "医院",
-    "学校",
-    "火车",
-    "飞机",
-    "天气",
-    "暴雨",
-    "足球",
-    "比赛",
-    "电影",
-]
+WORDS = re.findall("..", "北京上海经济增长市场投资企业发展政府改革教育医院学校火车飞机天气暴雨足球比赛电影")
 
 
 def text(*numbers: int) -> str:

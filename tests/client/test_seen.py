@@ -10,13 +10,7 @@ import pytest
 
 from es_simhash import AsyncSeenItems, BloomFilter, SeenItems
 from es_simhash.bloom.seen import MAX_FORGOTTEN
-from es_simhash.errors import (
-    FilterFormatError,
-    InputError,
-    NotSetUp,
-    SchemeMismatch,
-    StoreError,
-)
+from es_simhash.errors import FilterFormatError, InputError, NotSetUp, SchemeMismatch, StoreError
 from es_simhash.store.types import UserState
 from tests.client import CONFIG, PROFILE, Clock, before, source, spoil, state_of
 

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import SeenItems, StoreUnavailable
-from es_simhash.errors import (
-    ConflictError,
-)
+from es_simhash.errors import ConflictError
 from tests.cli import environment
 from tests.client import Clock, before
 

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import SeenItems
-from es_simhash.errors import (
-    StoreError,
-)
+from es_simhash.errors import StoreError
 from tests.client import CONFIG, PROFILE, Clock, before, source
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import pytest
@@ -16,38 +17,11 @@ from es_simhash.store.types import Description, Scan
 from tests.decide.lagging import LaggingStore
 from tests.decide.reference import FINGERPRINTER, Plain, documents, resolved
 
-WORDS = [
-    "今日",
-    "要闻",
-    "市气象台",
-    "发布",
-    "暴雨",
-    "橙色",
-    "预警",
-    "城区",
-    "部分",
-    "路段",
-    "积水",
-    "交警",
-    "提醒",
-    "市民",
-    "规划",
-    "路线",
-    "出行",
-    "安全",
-    "地铁",
-    "三号线",
-    "开通",
-    "运营",
-    "列车",
-    "车站",
-    "全程",
-    "时间",
-    "记者",
-    "获悉",
-    "项目",
-    "建设",
-]
+WORDS = re.findall(
+    r"\S+",
+    "今日 要闻 市气象台 发布 暴雨 橙色 预警 城区 部分 路段 积水 交警 提醒 市民 规划 路线 "
+    "出行 安全 地铁 三号线 开通 运营 列车 车站 全程 时间 记者 获悉 项目 建设",
+)
 TEMPLATE = "本市将于近期对部分小区停水检修，请居民提前储水，恢复供水时间以通知为准，编号为"
 
 

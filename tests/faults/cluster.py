@@ -190,11 +190,7 @@ def remove(nodes: list[Node], killer: NodeKiller) -> Figures:
     while not killer.done:
         documents = news(40, seed=figures.runs)
         gone = [str(number) for number in range(0, 40, 3)]
-        with (
-            new_index(nodes) as address,
-            opened(address, documents) as client,
-            opened("memory://") as reference,
-        ):
+        with new_index(nodes) as address, opened(address, documents) as client, opened("memory://") as reference:
             reference.add_many(documents)
             for each in (client, reference):
                 each.remove(gone)

@@ -126,8 +126,5 @@ def test_a_verb_that_broke_off_is_completed_when_a_call_comes_to_its_end(
 
 
 def test_a_store_that_was_never_reached_is_an_error_at_once() -> None:
-    with (
-        Documents("http://127.0.0.1:1,127.0.0.1:2/news") as documents,
-        pytest.raises(StoreError, match="reached"),
-    ):
+    with Documents("http://127.0.0.1:1,127.0.0.1:2/news") as documents, pytest.raises(StoreError, match="reached"):
         documents.similar(NEWS[0]["text"], rule="fingerprint")

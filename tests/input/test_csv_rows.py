@@ -30,11 +30,7 @@ def test_a_row_that_does_not_fit_is_rejected_with_its_lines_and_the_others_are_r
 
 
 @pytest.mark.parametrize(
-    "data",
-    [
-        b'id,text\n1,a\n2,"b\n3,c\n4,d"\n5,e\n',
-        b'id,text\nnews-1,a\nnews-2,"b\nnews-3,c\nnews-4,d"\nnews-5,e\n',
-    ],
+    "data", [b'id,text\n1,a\n2,"b\n3,c\n4,d"\n5,e\n', b'id,text\nnews-1,a\nnews-2,"b\nnews-3,c\nnews-4,d"\nnews-5,e\n']
 )
 def test_a_quote_that_takes_in_other_rows_is_said(data: bytes) -> None:
     first, bad, last = read(data, "news.csv")
@@ -45,11 +41,7 @@ def test_a_quote_that_takes_in_other_rows_is_said(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "data",
-    [
-        b'text,at\n"a,2024-01-01\nb,2024-01-02\nc",2024-01-03\nd,2024-01-04\n',
-        b'title,id\n"a,1\nb",2\nd,3\n',
-    ],
+    "data", [b'text,at\n"a,2024-01-01\nb,2024-01-02\nc",2024-01-03\nd,2024-01-04\n', b'title,id\n"a,1\nb",2\nd,3\n']
 )
 def test_a_quote_that_takes_in_other_rows_is_said_by_the_last_cell_too(data: bytes) -> None:
     bad, last = read(data, "news.csv")

@@ -138,10 +138,7 @@ UNUSABLE: dict[str, tuple[Any, str]] = {
     "a cycle": (CYCLE, "nested more than 100 deep"),
     "half a character as a name": ({"term": {"a\ud800": 1}}, "JSON .*surrogates not allowed"),
     "half a character as a value": ({"term": {"a": "\ud800"}}, "JSON .*surrogates not allowed"),
-    "half a character as an id": (
-        {"ids": {"values": ["\ud800"]}},
-        "JSON .*surrogates not allowed",
-    ),
+    "half a character as an id": ({"ids": {"values": ["\ud800"]}}, "JSON .*surrogates not allowed"),
     "infinity": ({"term": {"a": float("inf")}}, "JSON .*Out of range"),
     "no number": ({"range": {"a": {"lt": float("nan")}}}, "JSON .*Out of range"),
     "a huge integer": ({"term": {"a": 10**5_000}}, "cannot be written as JSON"),

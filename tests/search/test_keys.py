@@ -12,15 +12,7 @@ from rapidfuzz.distance import Levenshtein
 
 from es_simhash.near.key_index import KeyIndex
 from es_simhash.search.encoding import HASH_BITS
-from es_simhash.search.keys import (
-    LEAST,
-    LONGEST_WITH_GRAMS,
-    LONGEST_WITH_PAIRS,
-    MEDIUM,
-    SHORT,
-    key_queries,
-    text_keys,
-)
+from es_simhash.search.keys import LEAST, LONGEST_WITH_GRAMS, LONGEST_WITH_PAIRS, MEDIUM, SHORT, key_queries, text_keys
 
 HAN = [chr(0x4E00 + 3 * number) for number in range(2_000)]
 ALPHABET = "暴雨橙色预警abc12"

@@ -16,16 +16,7 @@ from hypothesis import strategies as st
 
 from es_simhash.fingerprinting.shingles import Widths, shingle_numbers
 from es_simhash.search.encoding import HASH_BITS, LONGER, PAIRS, decoded, encoded
-from es_simhash.search.minhash import (
-    _FACTORS,
-    BANDS,
-    ROWS,
-    WIDTHS,
-    bands,
-    bands_of_texts,
-    keys,
-    signature,
-)
+from es_simhash.search.minhash import _FACTORS, BANDS, ROWS, WIDTHS, bands, bands_of_texts, keys, signature
 
 FILE = Path(__file__).resolve().parents[1] / "vectors" / "minhash-3.jsonl"
 LINES: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]

@@ -226,10 +226,7 @@ def test_only_documents_in_the_times_are_found(store: Store) -> None:
 
 def test_many_documents_outside_the_times_hide_none(store: Store) -> None:
     put(store, *(entry(f"{number}", 0, "p1", time=1) for number in range(300)), entry("late", 0, "p1", time=2))
-    for probe in (
-        Probe(0, times=(2, 2), most=5),
-        Probe(queries=(KeyQuery(keys("p1"), 1),), times=(2, 2), most=5),
-    ):
+    for probe in (Probe(0, times=(2, 2), most=5), Probe(queries=(KeyQuery(keys("p1"), 1),), times=(2, 2), most=5)):
         hits = find(store, probe)
         assert (ids(hits.rows), hits.left_out) == (["late"], 0)
 
