@@ -196,7 +196,7 @@ def test_what_others_change_meanwhile_is_kept_and_gets_its_fingerprint_in_the_ne
         index.client.delete(index=index.name, id="doc-00031")
 
     documents_of_index = Documents(index.address)
-    before(documents_of_index._store, "write", happens)
+    before(documents_of_index.store, "write", happens)
     outcomes = list(documents_of_index.backfill(rule=DuplicateRule("fingerprint", text_field=FIELDS)))
     assert [outcome.id for outcome in outcomes if outcome.outcome == "failed"] == ["doc-00030", "doc-00031"]
     assert index.sources()["doc-00030"] == theirs

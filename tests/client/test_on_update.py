@@ -25,7 +25,7 @@ def ingested(documents: Documents, *items: Any, **options: Any) -> list[tuple[st
 
 
 def stored(documents: Documents) -> dict[str, Any]:
-    return {id: (found.row, found.source) for id, found in documents._store.read(["a", "b"], ["text", "tag"]).items()}
+    return {id: (found.row, found.source) for id, found in documents.store.read(["a", "b"], ["text", "tag"]).items()}
 
 
 @pytest.fixture

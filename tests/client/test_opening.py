@@ -39,27 +39,21 @@ def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
     with Documents(address, scheme=LONG) as documents:
         documents.setup(keys=False)
     expected = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
-    with Documents(address) as documents:
-        assert [outcome.outcome for outcome in documents.ingest(DOCUMENTS[:1], rule=rule)] == ["new"]
-    with Documents(address) as documents:
-        assert documents.setup(keys=False) == "unchanged"
-        assert [outcome.fingerprinted for outcome in documents.ingest(DOCUMENTS[1:])] == [True, True]
-    with Documents(address) as documents:
-        assert [match.id for match in documents.similar(STORM, rule=rule)] == ["storm", "farther"]
-    with Documents(address) as documents:
-        assert [match.id for match in documents.similar_to("storm", rule=rule)] == ["farther"]
-    with Documents(address) as documents:
-        assert documents.group(rule=rule).groups == 1
-    with Documents(address) as documents:
-        assert {row.id: row.fingerprint for row in documents.export()} == expected
-    with Documents(address) as documents:
-        assert documents.fetch(["storm"])["storm"].fingerprint == expected["storm"]
-    with Documents(address) as documents:
-        assert {outcome.outcome for outcome in documents.backfill(again=True)} <= {"unchanged"}
-    with Documents(address) as documents:
-        assert documents.remove(["other"], rule=rule) == {"other"}
-    with Documents(address) as documents:
-        assert documents.info().fingerprinter.scheme == LONG
+    for verb, right in (
+        (lambda d: [outcome.outcome for outcome in d.ingest(DOCUMENTS[:1], rule=rule)], ["new"]),
+        (lambda d: d.setup(keys=False), "unchanged"),
+        (lambda d: [outcome.fingerprinted for outcome in d.ingest(DOCUMENTS[1:])], [True, True]),
+        (lambda d: [match.id for match in d.similar(STORM, rule=rule)], ["storm", "farther"]),
+        (lambda d: [match.id for match in d.similar_to("storm", rule=rule)], ["farther"]),
+        (lambda d: d.group(rule=rule).groups, 1),
+        (lambda d: {row.id: row.fingerprint for row in d.export()}, expected),
+        (lambda d: d.fetch(["storm"])["storm"].fingerprint, expected["storm"]),
+        (lambda d: {outcome.outcome for outcome in d.backfill(again=True)}, {"unchanged"}),
+        (lambda d: d.remove(["other"], rule=rule), {"other"}),
+        (lambda d: d.info().fingerprinter.scheme, LONG),
+    ):
+        with Documents(address) as documents:
+            assert verb(documents) == right
 
 
 def test_a_new_store_gets_the_default() -> None:
@@ -162,21 +156,6 @@ def test_a_table_that_the_scheme_of_the_store_names_must_be_given(address: str) 
         next(documents.ingest(DOCUMENTS, rule="fingerprint"))
     with Documents(address, fingerprinter=ours) as documents:
         assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS, rule="fingerprint"))
-
-
-# --- when it is asked --------------------------------------------------------------------------------------
-
-
-def test_the_store_is_asked_once_and_not_before_it_is_needed() -> None:
-    store = in_memory(LONG)
-    descriptions = before(store, "describe")
-    documents = Documents(store)
-    outcomes = documents.ingest(DOCUMENTS, rule=DuplicateRule("fingerprint", max_distance=7))
-    assert descriptions == []
-    list(outcomes)
-    documents.similar(STORM, rule="fingerprint")
-    assert documents.info().fingerprinter.scheme == LONG
-    assert len(descriptions) <= 4  # again before and after the store got its rule
 
 
 def test_what_can_not_be_used_is_said_before_anything_is_made(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -74,7 +75,7 @@ def test_successive_pages_lose_no_hit_and_repeat_none(hits: list[int], added: se
 
 @pages
 @settings(max_examples=80, deadline=None, derandomize=True)
-def test_a_page_is_full_unless_the_source_is_exhausted_or_the_rounds_are_used(
+def test_a_page_is_full_unless_the_source_is_exhausted_or_the_rounds_are_used_and_its_requests_are_bounded(
     hits: list[int], added: set[int], size: int, rounds: int
 ) -> None:
     source = Source(hits)
@@ -86,21 +87,9 @@ def test_a_page_is_full_unless_the_source_is_exhausted_or_the_rounds_are_used(
         assert (page.hits == unseen and page.exhausted) or len(source.asked) == rounds
     else:
         assert (len(page.hits), page.exhausted) == (size, False)
-
-
-@pages
-@settings(max_examples=80, deadline=None, derandomize=True)
-def test_the_number_and_the_size_of_requests_are_bounded(
-    hits: list[int], added: set[int], size: int, rounds: int
-) -> None:
-    source = Source(hits)
-    with memory(added) as seen:
-        seen.page("ann", source, size, rounds=rounds, item=lambda hit: hit)
     assert 1 <= len(source.asked) <= rounds
-    expected_offset = 0
-    for offset, requested in source.asked:
-        assert (offset, 1 <= requested <= 10 * size) == (expected_offset, True)
-        expected_offset += requested
+    assert [offset for offset, _ in source.asked] == [0, *accumulate(asked for _, asked in source.asked)][:-1]
+    assert all(1 <= asked <= 10 * size for _, asked in source.asked)
 
 
 def test_a_page_of_seen_hits_ends_after_its_rounds_and_the_next_page_starts_behind_them() -> None:

@@ -115,12 +115,6 @@ def test_a_cleared_user_has_seen_nothing_and_may_see_again(seen: Any, ann: str) 
     assert seen.unseen(ann, ["a", "b"]) == ["b"]
 
 
-def test_a_removed_user_has_seen_nothing_and_is_removed_once(seen: Any, ann: str) -> None:
-    seen.add(ann, ["a"])
-    assert [seen.remove(ann), seen.remove(ann)] == [True, False]
-    assert (seen.unseen(ann, ["a"]), seen.stats(ann).exists) == (["a"], False)
-
-
 def test_clearing_and_removing_one_user_leaves_the_others(seen: Any, ann: str) -> None:
     users = [f"{ann}-{n}" for n in range(3)]
     seen.add_many({user: ["a"] for user in users})

@@ -15,13 +15,20 @@ from tests.client import CONFIG, PROFILE, Clock, before, source
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
+
+
+@pytest.fixture
+def seen(client: Elasticsearch, users: str) -> SeenItems:
+    """Seen items in that index."""
+    seen = SeenItems(client, index=users, **CONFIG)
+    seen.setup()
+    return seen
 
 
 # --- in a user index of somebody else's --------------------------------------------------------------------
 
 
-@pytest.mark.elasticsearch
 def test_setting_up_adds_our_field_to_a_mapping_and_keeps_the_rest(client: Elasticsearch, users: str) -> None:
     before = client.indices.get_mapping(index=users)[users]["mappings"]
     seen = SeenItems(client, index=users, **CONFIG)
@@ -34,12 +41,9 @@ def test_setting_up_adds_our_field_to_a_mapping_and_keeps_the_rest(client: Elast
     assert (ours["dynamic"], ours["properties"].keys()) == ("strict", {"filters", "newest", "forgotten"})
 
 
-@pytest.mark.elasticsearch
 def test_other_fields_stay_as_they_are_whatever_is_done_with_seen_items(
-    client: Elasticsearch, users: str, clock: Clock
+    client: Elasticsearch, users: str, seen: SeenItems, clock: Clock
 ) -> None:
-    seen = SeenItems(client, index=users, **CONFIG)
-    seen.setup()
     for clock.now, change in enumerate(
         (
             lambda: seen.add("ann", ["a", "b"]),
@@ -58,29 +62,24 @@ def test_other_fields_stay_as_they_are_whatever_is_done_with_seen_items(
         assert {**source(client, users), "seen": None} == {**PROFILE, "seen": None}
 
 
-@pytest.mark.elasticsearch
-def test_what_is_taken_off_the_list_of_forgotten_items_is_off_the_document(client: Elasticsearch, users: str) -> None:
-    seen = SeenItems(client, index=users, **CONFIG)
-    seen.setup()
+def test_what_is_taken_off_the_list_of_forgotten_items_is_off_the_document(
+    client: Elasticsearch, users: str, seen: SeenItems
+) -> None:
     seen.add("ann", ["a", "b"])
     seen.forget("ann", ["a", "b"])
     seen.add("ann", ["a"])
     assert len(source(client, users)["seen"]["forgotten"]) == 1
 
 
-@pytest.mark.elasticsearch
 def test_a_user_without_a_profile_gets_a_document_that_goes_when_the_seen_items_go(
-    client: Elasticsearch, users: str
+    client: Elasticsearch, users: str, seen: SeenItems
 ) -> None:
-    seen = SeenItems(client, index=users, **CONFIG)
-    seen.setup()
     seen.add("bob", ["a"])
     assert source(client, users, "bob").keys() == {"seen"}
     seen.remove("bob")
     assert not client.exists(index=users, id="bob")
 
 
-@pytest.mark.elasticsearch
 def test_nobodys_write_is_lost_when_others_write_other_fields_at_the_same_time(
     client: Elasticsearch, users: str
 ) -> None:
@@ -111,7 +110,6 @@ def test_nobodys_write_is_lost_when_others_write_other_fields_at_the_same_time(
     assert {**source(client, users), "seen": None} == {**PROFILE, "visits": last, "seen": None}
 
 
-@pytest.mark.elasticsearch
 def test_a_profile_that_is_replaced_whole_takes_the_seen_items_along_and_adds_go_on(
     client: Elasticsearch, users: str
 ) -> None:
@@ -124,7 +122,6 @@ def test_a_profile_that_is_replaced_whole_takes_the_seen_items_along_and_adds_go
     assert {**source(client, users), "seen": None} == {**PROFILE, "seen": None}
 
 
-@pytest.mark.elasticsearch
 def test_reads_see_every_write_at_once_although_the_index_is_never_refreshed(client: Elasticsearch, users: str) -> None:
     SeenItems(client, index=users, **CONFIG).setup()
     client.indices.put_settings(index=users, settings={"refresh_interval": "-1"})
@@ -140,23 +137,19 @@ def test_reads_see_every_write_at_once_although_the_index_is_never_refreshed(cli
     assert not others.stats("ann").exists
 
 
-@pytest.mark.elasticsearch
-def test_a_rotation_of_all_finds_what_was_never_refreshed(client: Elasticsearch, users: str, clock: Clock) -> None:
-    seen = SeenItems(client, index=users, **CONFIG)
-    seen.setup()
+def test_a_rotation_of_all_finds_what_was_never_refreshed(
+    client: Elasticsearch, users: str, seen: SeenItems, clock: Clock
+) -> None:
     client.indices.put_settings(index=users, settings={"refresh_interval": "-1"})
     seen.add_many({"ann": ["a"], "bob": ["a"]})
     clock.now += 1
     assert seen.rotate().results == {"ann": 1, "bob": 1}
 
 
-@pytest.mark.elasticsearch
 @pytest.mark.parametrize("profile", [{}, PROFILE], ids=["alone", "with other fields"])
 def test_a_document_that_vanishes_while_its_seen_items_are_removed_is_gone(
-    client: Elasticsearch, users: str, profile: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    client: Elasticsearch, users: str, seen: SeenItems, profile: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen = SeenItems(client, index=users, **CONFIG)
-    seen.setup()
     client.index(index=users, id="ann", document=profile)
     seen.add("ann", ["a"])
     send = client.transport.perform_request
@@ -171,10 +164,7 @@ def test_a_document_that_vanishes_while_its_seen_items_are_removed_is_gone(
     assert not client.exists(index=users, id="ann")
 
 
-@pytest.mark.elasticsearch
-def test_a_block_of_the_index_is_an_error_with_the_reason(client: Elasticsearch, users: str) -> None:
-    seen = SeenItems(client, index=users, **CONFIG)
-    seen.setup()
+def test_a_block_of_the_index_is_an_error_with_the_reason(client: Elasticsearch, users: str, seen: SeenItems) -> None:
     client.indices.put_settings(index=users, settings={"index.blocks.write": True})
     with pytest.raises(StoreError, match=r"is blocked \(cluster_block_exception: .*write.*: remove the block"):
         seen.add("ann", ["a"])

@@ -30,7 +30,7 @@ def documents(tmp_path: Path) -> Any:
 
 
 def kept(documents: Documents) -> Description:
-    return documents._store.describe()
+    return documents.store.describe()
 
 
 def ingested(documents: Documents, *items: Any, **options: Any) -> list[str]:
