@@ -10,6 +10,7 @@ import subprocess
 import sys
 import warnings
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
@@ -21,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash.errors import InputError
+from es_simhash.fingerprinting import word_segmenters
 from es_simhash.fingerprinting.normalisation import normalise
 from es_simhash.fingerprinting.tokens import _PUNCTUATION, tokenize, words_in_order
 from es_simhash.fingerprinting.word_segmenters import SEGMENTERS, segmenter
@@ -232,6 +234,12 @@ def test_both_segmenters_split_sentences_into_the_same_words() -> None:
 @given(mixed_texts)
 def test_both_segmenters_split_any_text_into_the_same_words(text: str) -> None:
     assert tokenize(text, segmenter("jieba")) == tokenize(text, segmenter("rjieba"))
+
+
+@given(st.text(st.sampled_from("的一是不了在人有我他暴雨魑魅囧靐"), min_size=1, max_size=12))
+def test_single_characters_become_the_words_of_the_hidden_markov_model_of_jieba(singles: str) -> None:
+    reference = import_module(f"{word_segmenters._private_jieba().__name__}.finalseg")
+    assert word_segmenters._new_word_finder()(singles) == tuple(reference.cut(singles))
 
 
 def test_both_segmenters_split_repeated_characters_in_the_same_way() -> None:
