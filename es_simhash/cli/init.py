@@ -41,7 +41,7 @@ _MESSAGES = {
     "added": "added the fields for fingerprints to the existing index; next run "
     "`es-simhash backfill{text_field} --store {store}`",
     "stale": "changed the fields; next run `es-simhash backfill --again --store {store}`, then `es-simhash group`",
-    "rule": "changed the rule; if it has documents, next run `es-simhash group --store {store}`",
+    "rule": "changed the rule to {rule}; if it has documents, next run `es-simhash group --store {store}`",
     "id": "from now on the id is in {id_field}; nothing else is to do",
     "unchanged": "already set up; nothing to do",
 }
@@ -123,7 +123,10 @@ def init(
         if result == "changed":
             result = _what_changed(before, documents.info())
         message = _MESSAGES[result].format(
-            store=documents.name, id_field=id_field, text_field=" --text-field FIELD" if text_field is None else ""
+            store=documents.name,
+            rule=documents.info().rule,
+            id_field=id_field,
+            text_field=" --text-field FIELD" if text_field is None else "",
         )
         if result == "created" and fingerprinter is not None and _has_own_tables(fingerprinter.scheme):
             message = (
