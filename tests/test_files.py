@@ -112,6 +112,8 @@ NAMES = [
     (["--store", "sqlite:///x.db", "--dead-letter", "./x.db"], "--store and --dead-letter"),
     (["--resume", "x", "--dead-letter", "x"], "--resume and --dead-letter"),
     (["--resume", "news.jsonl"], "--resume and the input"),
+    (["./link", "--dead-letter", "news.jsonl"], "--dead-letter and the input"),
+    (["--dead-letter", "./link"], "--dead-letter and the input"),
     (["--store", "sqlite:///news.jsonl"], "--store and the input"),
     (["--resume", "es-simhash.db"], "--store and --resume"),
 ]
@@ -122,10 +124,11 @@ def test_one_file_for_two_options_is_refused_before_anything_is_made(
     tmp_path: Path, options: list[str], message: str
 ) -> None:
     (tmp_path / "news.jsonl").write_bytes(line("a"))
+    (tmp_path / "link").symlink_to("news.jsonl")
     done = es_simhash("ingest", "news.jsonl", *options, cwd=tmp_path)
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith(f"es-simhash: {message} are one file, ")
-    assert [path.name for path in tmp_path.iterdir()] == ["news.jsonl"]
+    assert {path.name for path in tmp_path.iterdir()} == {"news.jsonl", "link"}
     assert (tmp_path / "news.jsonl").read_bytes() == line("a")
 
 

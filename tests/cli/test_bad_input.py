@@ -350,11 +350,3 @@ def test_a_scheme_that_the_store_keeps_is_that_of_all_commands(tmp_path: Path) -
     with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}") as documents:
         [row] = documents.export()
     assert row.fingerprint == fingerprint(STORM, Scheme(weights="tf", hash="jenkins")).value
-
-
-def test_after_tables_of_one_s_own_the_next_step_is_python(tmp_path: Path) -> None:
-    (tmp_path / "stop.txt").write_text("预警\n", encoding="utf-8")
-    (tmp_path / "scheme.json").write_text('{"stop_words": "stop.txt"}')
-    assert "fingerprinter=" in es_simhash("init --scheme scheme.json", cwd=tmp_path).out
-    said = complaint(es_simhash("ingest", cwd=tmp_path, stdin=line("n1")))
-    assert "Scheme.stop_words names the custom list of stop words" in said

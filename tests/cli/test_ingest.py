@@ -188,19 +188,6 @@ def test_dead_letters_are_appended_on_lines_of_their_own_and_can_be_ingested(tmp
     assert [each.get("id") for each in ingest(tmp_path, corrected).json[:-1]] == ["n3"]
 
 
-@pytest.mark.parametrize("files", [["x.dead"], ["a.jsonl", "./x.dead"], ["link"]], ids=" ".join)
-@pytest.mark.parametrize("option", ["--dead-letter", "--resume"])
-def test_an_input_file_cannot_be_an_output_file(tmp_path: Path, files: list[str], option: str) -> None:
-    dead = tmp_path / "x.dead"
-    dead.write_bytes(b"5\n5\n5")
-    (tmp_path / "link").symlink_to(dead)
-    (tmp_path / "a.jsonl").write_bytes(line("a"))
-    done = ingest(tmp_path, b"", *files, option, "x.dead")
-    assert complaint(done) == f"es-simhash: {option} and the input are one file, x.dead: name two files"
-    assert dead.read_bytes() == b"5\n5\n5"
-    assert not (tmp_path / "es-simhash.db").exists()
-
-
 # --- resume ------------------------------------------------------------------------------------------------
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -116,23 +115,6 @@ def test_standard_output_on_a_full_disk_is_one_line(folder: Path, words: Sequenc
 @pytest.mark.parametrize(("words", "stdin"), [(["ingest"], b"5\n"), (["nonsense"], b"")])
 def test_standard_error_on_a_full_disk_is_silence(folder: Path, words: Sequence[str], stdin: bytes) -> None:
     assert es_simhash(*words, cwd=folder, stdin=stdin, err="/dev/full").code in (1, 2)
-
-
-def test_a_pipe_whose_reader_has_ended_is_silence(folder: Path) -> None:
-    read, write = os.pipe()
-    os.close(read)
-    try:
-        done = subprocess.run(
-            [*COMMAND, "ingest", "--workers", "0"],
-            cwd=folder,
-            env=environment(),
-            input=line("b"),
-            stdout=write,
-            stderr=subprocess.PIPE,
-        )
-    finally:
-        os.close(write)
-    assert (done.returncode, done.stderr) == (1, b"")
 
 
 @pytest.mark.parametrize(("closed", "code"), [("<&-", 1), (">&-", 0), ("2>&-", 0), ("<&- >&- 2>&-", 1)])

@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import Elasticsearch
 
-from tests.cli import HARVEST, STORM, complaint, es_simhash, line
+from tests.cli import STORM, complaint, es_simhash, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-EVERYTHING = '{"match_all": {}}'
+    from elasticsearch import Elasticsearch
+
 SEEN = b'{"user": "ann", "items": ["n1"]}\n'
 SIMILAR = ["similar", STORM]
 BACKFILL = ["backfill", "--rule", "fingerprint", "--text-field", "text"]
-REMOVE = ["remove", "--matching", EVERYTHING]
 
 # --- SQLite ------------------------------------------------------------------------------------------------
 
@@ -29,20 +28,10 @@ IN_SQLITE: dict[str, tuple[str, list[str], str]] = {
     "a mistyped name in group": ("new.db", ["group"], "{store} is not set up (there is no such file)"),
     "a file of users": ("users.db", SIMILAR, "{store} holds only seen items: use another store"),
     "a folder": ("folder", SIMILAR, "can't be written or opened: check the path and its permissions"),
-    "removal of everything": (
-        "news.db",
-        REMOVE,
-        "all 2 documents match: correct the query clause, or confirm that all of them are removed (everything=True;",
-    ),
 }
 
 
 def test_a_mistake_in_sqlite_gives_one_line_with_the_right_next_step(tmp_path: Path) -> None:
-    news = ["--store", "sqlite:///news.db"]
-    assert (
-        es_simhash("ingest", "--rule", "fingerprint", *news, cwd=tmp_path, stdin=line("a") + line("b", HARVEST)).code
-        == 0
-    )
     assert es_simhash("seen", "add", "--store", "sqlite:///users.db", cwd=tmp_path, stdin=SEEN).code == 0
     (tmp_path / "folder").mkdir()
     before = {path.name for path in tmp_path.iterdir()}
@@ -51,49 +40,40 @@ def test_a_mistake_in_sqlite_gives_one_line_with_the_right_next_step(tmp_path: P
         said = complaint(es_simhash(*arguments, "--store", store, cwd=tmp_path))
         assert says.format(store=store) in said, mistake
         assert {path.name for path in tmp_path.iterdir()} == before, mistake
-    assert es_simhash(*REMOVE, "--yes", *news, cwd=tmp_path).out == "removed 2 documents\n"
 
 
 # --- Elasticsearch -----------------------------------------------------------------------------------------
 
 
-def blocked(kind: str) -> Callable[..., None]:
-    def block(client: Elasticsearch, index: str, store: str, folder: Path) -> None:
-        client.indices.put_settings(index=index, settings={f"index.blocks.{kind}": True})
-
-    return block
-
-
-def unblocked(kind: str) -> Callable[..., None]:
-    def unblock(client: Elasticsearch, index: str, store: str, folder: Path) -> None:
-        client.indices.put_settings(index=index, settings={f"index.blocks.{kind}": None})
-
-    return unblock
-
-
-def nothing(client: Elasticsearch, index: str, store: str, folder: Path) -> None:
+def nothing(client: Elasticsearch, index: str) -> None:
     """Leave the index as it is."""
 
 
-def empty(client: Elasticsearch, index: str, *rest: Any) -> None:
+def empty(client: Elasticsearch, index: str) -> None:
     client.indices.create(index=index)
 
 
-def with_documents(client: Elasticsearch, index: str, *rest: Any) -> None:
+def with_documents(client: Elasticsearch, index: str) -> None:
     client.index(index=index, id="1", document={"text": STORM}, refresh=True)
 
 
-def closed(client: Elasticsearch, index: str, *rest: Any) -> None:
+def closed(client: Elasticsearch, index: str) -> None:
     client.indices.close(index=index)
 
 
-def opened(client: Elasticsearch, index: str, *rest: Any) -> None:
+def opened_with_a_write_block(client: Elasticsearch, index: str) -> None:
     client.indices.open(index=index, wait_for_active_shards=1)
+    blocks(write=True)(client, index)
+
+
+def blocks(**kinds: bool | None) -> Callable[[Elasticsearch, str], Any]:
+    settings = {f"index.blocks.{kind}": value for kind, value in kinds.items()}
+    return lambda client, index: client.indices.put_settings(index=index, settings=settings)
 
 
 NOT_SET_UP = "to give its documents fingerprints, run `es-simhash backfill --text-field FIELD`"
 # One index goes through these states, one after the other: what happens to it, the command, and what the line says.
-IN_ELASTICSEARCH: list[tuple[str, Callable[..., None], list[str], str]] = [
+IN_ELASTICSEARCH: list[tuple[str, Callable[[Elasticsearch, str], Any], list[str], str]] = [
     ("no index", nothing, ["ingest"], "{store} is not set up (there is no"),
     ("no index of users", nothing, ["seen", "add"], "run `es-simhash seen init --store {store}`"),
     ("empty", empty, SIMILAR, "run `es-simhash init --store {store}`"),
@@ -104,48 +84,27 @@ IN_ELASTICSEARCH: list[tuple[str, Callable[..., None], list[str], str]] = [
     ("mistyped, search", nothing, [*SIMILAR, "--store", "{store}x"], "{store}x is not set up (there is no such index)"),
     ("closed", closed, SIMILAR, "run `es-simhash init --store {store}`"),
     ("closed, backfill", nothing, BACKFILL, "open it (POST {index}/_open)"),
-    ("write block", blocked("write"), BACKFILL, "remove the block (PUT {index}/_settings"),
-    ("read block", blocked("read"), SIMILAR, "remove the block (PUT {index}/_settings"),
-    ("metadata block", blocked("metadata"), ["init"], "remove the block (PUT {index}/_settings"),
-    ("read-only", blocked("read_only"), BACKFILL, "remove the block (PUT {index}/_settings"),
-    (
-        "removal of everything",
-        nothing,
-        REMOVE,
-        "all 2 documents match: correct the query clause, or confirm that all of them are removed (everything=True;",
-    ),
+    ("write block", opened_with_a_write_block, BACKFILL, "remove the block (PUT {index}/_settings"),
+    ("read block", blocks(write=None, read=True), SIMILAR, "remove the block (PUT {index}/_settings"),
+    ("metadata block", blocks(read=None, metadata=True), ["init"], "remove the block (PUT {index}/_settings"),
+    ("read-only", blocks(metadata=None, read_only=True), BACKFILL, "remove the block (PUT {index}/_settings"),
 ]
-BEFORE: dict[str, list[Callable[..., None]]] = {
-    "write block": [opened],
-    "read block": [unblocked("write")],
-    "metadata block": [unblocked("read")],
-    "read-only": [unblocked("metadata")],
-}
 
 
 @pytest.mark.elasticsearch
 @pytest.mark.slow
 def test_a_mistake_in_elasticsearch_gives_one_line_with_the_right_next_step(
-    tmp_path: Path, elasticsearch_url: str, index_name: str
+    tmp_path: Path, elasticsearch_url: str, index_name: str, client: Elasticsearch
 ) -> None:
     store = f"{elasticsearch_url}/{index_name}"
-    with Elasticsearch(elasticsearch_url, request_timeout=60) as client:
-        for mistake, happens, command, says in IN_ELASTICSEARCH:
-            if mistake == "removal of everything":
-                client.indices.put_settings(index=index_name, settings={"index.blocks.read_only": None})
-                assert es_simhash(*BACKFILL, "--store", store, cwd=tmp_path).code == 0
-                assert (
-                    es_simhash("ingest --rule fingerprint --store", store, cwd=tmp_path, stdin=line("b", HARVEST)).code
-                    == 0
-                )
-            for step in BEFORE.get(mistake, []):
-                step(client, index_name, store, tmp_path)
-            happens(client, index_name, store, tmp_path)
-            arguments = [each.format(store=store) if "{store}" in each else each for each in command]
-            if "--store" not in arguments:
-                arguments += ["--store", store]
-            stdin = SEEN if command[0] == "seen" else line("n1")
-            done = es_simhash(*arguments, "--deadline", "0.5", cwd=tmp_path, stdin=stdin)
-            last = done.err.splitlines()[-1]  # a backfill that began names the document before it
-            assert (done.code, last.startswith("es-simhash: ")) == (1, True), mistake
-            assert says.format(store=store, index=index_name) in last, mistake
+    for mistake, happens, command, says in IN_ELASTICSEARCH:
+        happens(client, index_name)
+        arguments = [each.format(store=store) if "{store}" in each else each for each in command]
+        if "--store" not in arguments:
+            arguments += ["--store", store]
+        stdin = SEEN if command[0] == "seen" else line("n1")
+        done = es_simhash(*arguments, "--deadline", "0.5", cwd=tmp_path, stdin=stdin)
+        last = done.err.splitlines()[-1]  # a backfill that began names the document before it
+        assert (done.code, last.startswith("es-simhash: ")) == (1, True), mistake
+        assert says.format(store=store, index=index_name) in last, mistake
+    blocks(read_only=None)(client, index_name)
