@@ -12,15 +12,14 @@ import socket
 import socketserver
 import sqlite3
 import ssl
-import threading
-from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 import pytest
 
 from es_simhash import Documents, Scheme, fingerprint
 from tests.cli import HARVEST, STORM, Done, complaint, es_simhash, line
+from tests.cli.servers import PRODUCT, AnsweringServer, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,7 +156,6 @@ Y6Ww88NKFE8D4nHycsT/HR8=
 -----END CERTIFICATE-----
 """
 
-PRODUCT = {"X-Elastic-Product": "Elasticsearch", "Content-Type": "application/json"}
 DENIED = {
     "error": {
         "root_cause": [
@@ -174,38 +172,10 @@ DENIED = {
 }
 
 
-@contextmanager
-def serving(server: socketserver.BaseServer) -> Iterator[None]:
-    with server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        try:
-            yield
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-def answering(status: int, headers: dict[str, str], body: str, certificate: Path | None = None) -> ThreadingHTTPServer:
-    """A server that gives one answer to everything."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(status)
-            for name, value in {**headers, "Content-Length": str(len(body.encode()))}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body.encode())
-
-        def log_message(self, *arguments: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.handle_error = lambda request, address: None  # type: ignore[method-assign,assignment]  # who hung up, did
-    if certificate is not None:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate)
-        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+def with_tls(server: AnsweringServer, certificate: Path) -> AnsweringServer:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     return server
 
 
@@ -264,12 +234,12 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
     certificate = tmp_path_factory.mktemp("tls") / "server.pem"
     certificate.write_text(CERTIFICATE)
     useless: dict[str, socketserver.TCPServer] = {
-        "json": answering(200, {"Content-Type": "application/json"}, '{"status": "ok"}'),
-        "html": answering(404, {"Content-Type": "text/html"}, "<html>Not here</html>"),
+        "json": AnsweringServer(200, {"Content-Type": "application/json"}, '{"status": "ok"}'),
+        "html": AnsweringServer(404, {"Content-Type": "text/html"}, "<html>Not here</html>"),
         "mail": socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greeting),
-        "denying": answering(401, PRODUCT, json.dumps(DENIED)),
-        "busy": answering(503, PRODUCT, "{}"),
-        "tls": answering(401, PRODUCT, json.dumps(DENIED), certificate),
+        "denying": AnsweringServer(401, PRODUCT, json.dumps(DENIED)),
+        "busy": AnsweringServer(503, PRODUCT, "{}"),
+        "tls": with_tls(AnsweringServer(401, PRODUCT, json.dumps(DENIED)), certificate),
     }
     with ExitStack() as stack:
         for server in useless.values():

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
 from base64 import b64encode
-from contextlib import contextmanager
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -16,9 +13,9 @@ from elasticsearch import Elasticsearch
 
 from es_simhash import Documents, DuplicateRule
 from tests.cli import STORM, complaint, es_simhash, line
+from tests.cli.servers import PRODUCT, AnsweringServer, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 # --- init --------------------------------------------------------------------------------------------------
@@ -198,34 +195,8 @@ def test_init_adds_the_fields_to_an_index_that_exists(tmp_path: Path, elasticsea
 NO_SUCH_INDEX = json.dumps({"error": {"type": "index_not_found_exception", "reason": "no such index"}, "status": 404})
 
 
-@contextmanager
-def listening() -> Iterator[tuple[int, list[tuple[str, str | None]]]]:
-    """A server that has no index: its port, and the path and the credentials of every request to it."""
-    requests: list[tuple[str, str | None]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            requests.append((self.path, self.headers["Authorization"]))
-            self.send_response(404)
-            self.send_header("X-Elastic-Product", "Elasticsearch")
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(NO_SUCH_INDEX)))
-            self.end_headers()
-            self.wfile.write(NO_SUCH_INDEX.encode())
-
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.do_GET()
-
-        def log_message(self, *arguments: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server.server_port, requests
-        server.shutdown()
-        thread.join()
+def without_an_index() -> AnsweringServer:
+    return AnsweringServer(404, PRODUCT, NO_SUCH_INDEX)
 
 
 def basic(user: str, password: str) -> str:
@@ -247,8 +218,8 @@ def basic(user: str, password: str) -> str:
 def test_the_environment_names_the_store_and_the_credentials_and_options_override_it(
     tmp_path: Path, in_environment: dict[str, str], arguments: list[str], index: str, authorization: str | None
 ) -> None:
-    with listening() as (port, requests):
-        host = f"127.0.0.1:{port}"
+    with serving(without_an_index()) as server:
+        host = f"127.0.0.1:{server.server_port}"
         named = {"ELASTICSEARCH_URL": "http://{host}/news", **in_environment}
         done = es_simhash(
             "similar --rule fingerprint",
@@ -258,13 +229,13 @@ def test_the_environment_names_the_store_and_the_credentials_and_options_overrid
             env={name: value.format(host=host) for name, value in named.items()},
         )
     assert f"http://{host}/{index}: there is no such index: correct the name, or run `es-simhash" in complaint(done)
-    assert {given for _, given in requests} == {authorization}
-    assert f"/{index}/_mapping" in {unquote(path) for path, _ in requests}
+    assert {given for _, given in server.requests} == {authorization}
+    assert f"/{index}/_mapping" in {unquote(path) for path, _ in server.requests}
 
 
 def test_for_seen_items_an_address_without_an_index_means_the_index_of_users(tmp_path: Path) -> None:
-    with listening() as (port, _requests):
-        url = f"http://127.0.0.1:{port}"
+    with serving(without_an_index()) as server:
+        url = f"http://127.0.0.1:{server.server_port}"
         done = es_simhash("seen", "show", "--user", "ann", cwd=tmp_path, env={"ELASTICSEARCH_URL": url})
     assert f"{url}/es-simhash-users is not set up (there is no such index): run `es-simhash seen init" in complaint(
         done

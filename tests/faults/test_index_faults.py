@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -58,16 +57,6 @@ def test_a_run_says_the_fault_once_and_is_repeated_after_it(
     assert contents(direct) == {}
     assert es_simhash("ingest", *command, cwd=tmp_path).code == 0
     assert contents(direct) == unharmed(NEWS)[1]
-
-
-def test_a_full_disk_that_gets_room_again_changes_nothing(client: Elasticsearch, direct: str, index_name: str) -> None:
-    fault = "blocks.read_only_allow_delete"
-    begin(client, index_name, fault)
-    timer = threading.Timer(1.5, end, [client, index_name, fault])
-    timer.start()
-    outcomes = ingest(direct, NEWS)
-    assert timer.finished.is_set()
-    assert (outcomes, contents(direct)) == unharmed(NEWS)
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash.errors import InputError, NotSetUp, StoreError, StoreUnavailable
+from es_simhash.errors import NotSetUp, StoreError, StoreUnavailable
 from es_simhash.search.keys import KeyQuery
 from es_simhash.store.sqlite import SqliteStore
 from es_simhash.store.sqlite.keys import KeysOf, add
@@ -296,17 +296,6 @@ def test_a_file_of_another_program_is_left_alone(path: Path) -> None:
         with pytest.raises(StoreError, match="another program"):
             call()
     assert execute(path, "SELECT name FROM sqlite_master") == [("theirs",)]
-
-
-def test_a_file_that_is_no_database_is_told(path: Path) -> None:
-    path.write_bytes(b"a text, and no database " * 200)
-    with pytest.raises(StoreError, match="not an SQLite database"):
-        SqliteStore(str(path)).describe()
-
-
-def test_a_folder_that_does_not_exist_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="make it first"):
-        SqliteStore(str(tmp_path / "missing" / "store.db")).set_up(DOCUMENTS)
 
 
 def test_an_empty_file_is_not_set_up(path: Path) -> None:
