@@ -19,14 +19,13 @@ from es_simhash.decide.rule import ResolvedRule
 from es_simhash.ingest.reader import IdField, Reader
 from es_simhash.ingest.workers import Workers
 from es_simhash.lines import Line
-from tests.ingest import contents, worker_pids
+from tests.ingest import STORM, contents, worker_pids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = pytest.mark.slow
 
-STORM = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
 ROOT = str(Path(__file__).parents[1])
 
 

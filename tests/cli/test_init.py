@@ -89,25 +89,20 @@ def test_other_fields_and_another_rule_in_an_ingest_are_refused_in_words(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "says", "code"),
     [
-        ("--rule fingerprint --confirm 0.9", "does not use confirm"),
-        ("--confirm 2", "2"),
-        ("--time-field day", "set within too"),
-        ("--within 7d", "set time_field too"),
+        ("--rule fingerprint --confirm 0.9", "does not use confirm", 1),
+        ("--confirm 2", "2", 1),
+        ("--time-field day", "set within too", 1),
+        ("--within 7d", "set time_field too", 1),
+        ("--within soon", "'soon' is not a duration", 2),
+        ("--max-distance 8", "8 is not in the range", 2),
     ],
 )
-def test_options_that_do_not_fit_are_one_line(tmp_path: Path, words: str, says: str) -> None:
-    assert says in complaint(es_simhash(f"init {words}", cwd=tmp_path))
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("words", "says"), [("--within soon", "'soon' is not a duration"), ("--max-distance 8", "8 is not in the range")]
-)
-def test_a_wrong_value_is_a_usage_error(tmp_path: Path, words: str, says: str) -> None:
+def test_wrong_options_are_an_error_with_the_fix(tmp_path: Path, words: str, says: str, code: int) -> None:
     done = es_simhash(f"init {words}", cwd=tmp_path)
-    assert (done.code, says in done.err) == (2, True)
+    assert (done.code, says in done.err) == (code, True)
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- the Scheme --------------------------------------------------------------------------------------------

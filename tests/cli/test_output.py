@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_simhash import Documents, SeenItems, cli
-from es_simhash.cli.output import count_of, printable
+from es_simhash.cli.output import printable
 from es_simhash.cli.progress import Progress
 from tests.cli import COMMAND, STORM, STORM_FARTHER, environment, es_simhash, line
 
@@ -74,13 +74,6 @@ def test_an_id_with_control_characters_is_printed_escaped(tmp_path: Path, argume
         assert any(row.get("id", "").startswith(ATTACK) for row in done.json)
     elif arguments[0] != "seen":
         assert SHOWN in done.out + done.err
-
-
-@pytest.mark.parametrize(
-    ("number", "text"), [(0, "0 documents"), (1, "1 document"), (2, "2 documents"), (1_000, "1,000 documents")]
-)
-def test_one_is_singular_and_every_other_number_is_plural(number: int, text: str) -> None:
-    assert count_of(number, "document") == text
 
 
 # --- output that cannot be written -------------------------------------------------------------------------

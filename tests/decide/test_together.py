@@ -17,10 +17,10 @@ from es_simhash.decide.run import Options, Run
 from es_simhash.errors import StoreUnavailable
 from es_simhash.retries import limited
 from es_simhash.similarity.rule import DuplicateRule
-from es_simhash.store.types import Description, Scan, Written
+from es_simhash.store.types import Description, Written
 from tests.decide.lagging import LaggingStore
 from tests.decide.reference import FINGERPRINTER, Plain, documents, resolved
-from tests.decide.test_histories import text
+from tests.decide.test_histories import links, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,10 +69,6 @@ def added_here(decider: Decider, source: Mapping[str, Any]) -> Outcome:
     run = Run(decider, Options())
     [outcome] = run.take(run.look_up(documents([source], RULE)))
     return outcome
-
-
-def links(store: LaggingStore) -> dict[str, str | None]:
-    return {stored.row.id: stored.row.duplicate_of for page in store.scan(Scan()) for stored in page}
 
 
 def test_of_ten_equal_texts_at_once_one_is_new() -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.es_node.proxy import Answer, BusyItems, Delay, Drop, Proxy, times
+from tests.es_node.proxy import Answer, BusyItems, Drop, Proxy, times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,13 +72,6 @@ def statuses(answer: tuple[int, Any]) -> list[tuple[str, str, int]]:
     return [(k, result["_id"], result["status"]) for item in answer[1]["items"] for k, result in item.items()]
 
 
-def test_a_request_without_a_fault_is_passed_on_as_it_is(proxy: Proxy, target: Target) -> None:
-    status, answer = ask(proxy)
-    assert (status, answer["took"], len(answer["items"])) == (200, 1, 3)
-    assert target.asked == [("POST", "/news/_bulk?x=1", BULK)]
-    assert proxy.faults == []
-
-
 def test_an_answer_is_given_so_many_times_to_requests_of_that_kind_only(proxy: Proxy, target: Target) -> None:
     proxy.rule = times(2, Answer(429), "_bulk")
     assert ask(proxy, "/news/_mget")[0] == 200
@@ -104,15 +96,3 @@ def test_busy_items_are_not_passed_on_and_answered_at_their_places(proxy: Proxy,
     proxy.rule = times(1, BusyItems({"a", "b", "c"}), "_bulk")
     assert statuses(ask(proxy)) == [("index", "a", 429), ("delete", "b", 429), ("update", "c", 429)]
     assert len(target.asked) == 1  # there was nothing to pass on
-
-
-def test_a_delayed_request_is_passed_on_later(proxy: Proxy, target: Target) -> None:
-    proxy.rule = times(1, Delay(0.3), "_bulk")
-    started = time.monotonic()
-    assert ask(proxy)[0] == 200
-    assert time.monotonic() - started >= 0.3
-
-
-def test_where_no_node_is_the_connection_is_dropped() -> None:
-    with Proxy("http://127.0.0.1:9") as proxy, pytest.raises(http.client.RemoteDisconnected):
-        ask(proxy)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash.errors import InputError, StoreError
-from tests.ingest import contents, failing, ingested, new
+from tests.ingest import STORM, contents, failing, ingested, new
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from es_simhash import Outcome
 
 # Ten documents in batches of three; 3 is 0 again, 5 has no text, 8 nearly repeats 0.
-STORM = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
 TEXTS: list[Any] = [STORM, "第一", "第二", STORM, "第三", None, "第四", "第五", STORM.replace("部分", "多处"), "第六"]
 INPUT = [{"id": str(number), "text": text} for number, text in enumerate(TEXTS)]
 OUTCOMES = ["new"] * 3 + ["exact_duplicate", "new", "rejected", "new", "new", "near_duplicate", "new"]

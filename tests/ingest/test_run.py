@@ -9,7 +9,7 @@ import pytest
 
 from es_simhash.errors import InputError, StoreError
 from es_simhash.ingest.batches import Source
-from tests.ingest import Endless, failing, ingested, new
+from tests.ingest import STORM, Endless, failing, ingested, new
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from es_simhash import Outcome
 
 BATCH = 5
-STORM = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
 
 
 # --- batches -----------------------------------------------------------------------------------------------

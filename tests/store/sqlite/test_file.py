@@ -315,11 +315,8 @@ def test_a_file_of_a_later_release_is_refused(store: SqliteStore, path: Path) ->
 
 def test_only_the_owner_may_read_the_file(store: SqliteStore, path: Path) -> None:
     put(store, entry("a"))
-    assert {file.name: file.stat().st_mode & 0o777 for file in path.parent.glob("store.db*")} == {
-        "store.db": 0o600,
-        "store.db-wal": 0o600,
-        "store.db-shm": 0o600,
-    }
+    modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.glob("store.db*")}
+    assert modes == dict.fromkeys(["store.db", "store.db-wal", "store.db-shm"], 0o600)
 
 
 # --- damage, and no room ---------------------------------------------------------------------------------------------

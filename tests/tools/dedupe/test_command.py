@@ -40,10 +40,6 @@ def test_lines_are_printed_as_they_stand_without_the_copies_before_them(tmp_path
     counts = [each.split() for each in done.err.splitlines()[1:]]
     assert counts == [["kept", "3"], ["exact", "duplicates", "2"], ["near-duplicates", "1"]]
     assert done.err.startswith(f"{count_of(6, 'document')} in ")
-
-
-def test_the_folder_stays_as_it_was(tmp_path: Path) -> None:
-    dedupe(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -165,10 +161,6 @@ def test_a_scheme_and_a_rule_are_options(tmp_path: Path) -> None:
     assert ids(dedupe(tmp_path, "--confirm", "0.999")) == ["a", "b", "c"]
     (tmp_path / "scheme.json").write_text('{"weights": "tf"}')
     assert dedupe(tmp_path, "--scheme", "scheme.json").code == 0
-
-
-def test_no_documents_are_an_error(tmp_path: Path) -> None:
-    assert complaint(dedupe(tmp_path, data=b"")) == ("es-simhash: no documents in stdin: give one JSON object per line")
 
 
 @pytest.mark.parametrize("option", ["--duplicates", "--report"])

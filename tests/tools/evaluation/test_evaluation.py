@@ -101,7 +101,7 @@ def test_pairs_are_drawn_labelled_and_evaluated(tmp_path: Path) -> None:
     drawn = es_simhash("evaluate --sample 10", cwd=tmp_path)
     assert drawn.err.endswith('write "copy": true or false in each line\n')
     lines = [pair | {"copy": "3月" not in pair["a"]} for pair in drawn.json]
-    (tmp_path / "pairs.jsonl").write_text("".join(map(labelled_line, lines)), encoding="utf-8")
+    (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     done = es_simhash("evaluate pairs.jsonl --store sqlite:///es-simhash.db", cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
     rows = done.out.splitlines()
@@ -109,10 +109,6 @@ def test_pairs_are_drawn_labelled_and_evaluated(tmp_path: Path) -> None:
     assert rows[1].endswith("  <")
     assert rows[1].split()[1] == "1.000"
     assert "in brackets: the interval of Wilson, 95%" in rows[5]
-
-
-def labelled_line(pair: dict[str, Any]) -> str:
-    return json.dumps(pair, ensure_ascii=False) + "\n"
 
 
 def test_the_json_form_has_a_line_for_each_rule_and_names_wrong_and_missed_pairs(tmp_path: Path) -> None:
