@@ -120,21 +120,10 @@ def opened(address: str, documents: list[dict[str, Any]] | None = None) -> Docum
     return client
 
 
-# --- the verbs -----------------------------------------------------------------------------------------------------
+# --- the verbs: each returns how much of it was done, and raises if a run does not end as the calm one --------------
 
 
-@dataclass
-class Figures:
-    """What the runs of a verb did.
-
-    :param runs: how many ended as the calm run did. A run that ends otherwise raises.
-    """
-
-    runs: int = 0
-    documents: int = 0
-
-
-def ingest(nodes: list[Node], killer: NodeKiller) -> Figures:
+def ingest(nodes: list[Node], killer: NodeKiller) -> int:
     """One long ingest, which ends after the last kill."""
     given: list[dict[str, Any]] = []
 
@@ -150,57 +139,54 @@ def ingest(nodes: list[Node], killer: NodeKiller) -> Figures:
     with new_index(nodes) as address, opened(address) as client:
         outcomes = list(client.ingest(documents()))
         assert (outcomes, contents_of(client)) == unharmed(given)
-    return Figures(1, len(outcomes))
+    return len(outcomes)
 
 
-def group(nodes: list[Node], killer: NodeKiller) -> Figures:
+def group(nodes: list[Node], killer: NodeKiller) -> int:
     """Group by one rule and by another, again and again."""
-    figures = Figures()
+    runs = 0
     documents = news(120, seed=3)
     with new_index(nodes) as address, opened(address, documents) as client, opened("memory://") as reference:
         reference.add_many(documents)
         while not killer.done:
             for each in (client, reference):
-                each.setup(rule=RULE if figures.runs % 2 else "exact", keys=False)
+                each.setup(rule=RULE if runs % 2 else "exact", keys=False)
                 each.group()
             assert contents_of(client) == contents_of(reference)
-            figures.runs += 1
-            figures.documents += len(documents)
-    return figures
+            runs += 1
+    return runs
 
 
-def backfill(nodes: list[Node], killer: NodeKiller) -> Figures:
+def backfill(nodes: list[Node], killer: NodeKiller) -> int:
     """Backfill a new index of documents without fingerprints, again and again."""
-    figures = Figures()
+    runs = 0
     while not killer.done:
-        documents = news(80, seed=figures.runs)
+        documents = news(80, seed=runs)
         with new_index(nodes, documents) as address, opened(address) as client:
             outcomes = list(client.backfill(rule=RULE))
             assert sorted(outcome.id or "" for outcome in outcomes) == sorted(each["id"] for each in documents)
             stored = contents_of(client)
             assert {o.id: o.duplicate_of for o in outcomes} == {id: row[3] for id, row in stored.items()}
-        figures.runs += 1
-        figures.documents += len(documents)
-    return figures
+        runs += 1
+    return runs
 
 
-def remove(nodes: list[Node], killer: NodeKiller) -> Figures:
+def remove(nodes: list[Node], killer: NodeKiller) -> int:
     """Remove documents of a new index."""
-    figures = Figures()
+    runs = 0
     while not killer.done:
-        documents = news(40, seed=figures.runs)
+        documents = news(40, seed=runs)
         gone = [str(number) for number in range(0, 40, 3)]
         with new_index(nodes) as address, opened(address, documents) as client, opened("memory://") as reference:
             reference.add_many(documents)
             for each in (client, reference):
                 each.remove(gone)
             assert contents_of(client) == contents_of(reference)
-        figures.runs += 1
-        figures.documents += len(gone)
-    return figures
+        runs += 1
+    return runs
 
 
-def seen_adds(nodes: list[Node], killer: NodeKiller, clients: int = 4) -> Figures:
+def seen_adds(nodes: list[Node], killer: NodeKiller, clients: int = 4) -> int:
     """Some clients add items of the same users. Every acknowledged item must be seen."""
     with new_index(nodes) as address, SeenItems(address, deadline=DEADLINE) as seen:
         seen.setup()
@@ -221,10 +207,10 @@ def seen_adds(nodes: list[Node], killer: NodeKiller, clients: int = 4) -> Figure
         for user, item in adds:
             by_user.setdefault(user, []).append(item)
         assert not any(seen.unseen_many(by_user).values())
-        return Figures(clients, len(adds))
+        return len(adds)
 
 
-VERBS: dict[str, Callable[[list[Node], NodeKiller], Figures]] = {
+VERBS: dict[str, Callable[[list[Node], NodeKiller], int]] = {
     "ingest": ingest,
     "group": group,
     "backfill": backfill,

@@ -37,7 +37,7 @@ def direct(mortal_node: Node) -> str:
 
 @contextmanager
 def killed(node: Node, address: str, nth: int = 1) -> Iterator[str]:
-    """Yield an address of the same index behind a proxy. It kills the node at a bulk request that the node never sees."""
+    """Yield an address of the same index behind a proxy. It kills the node before it sees a bulk request."""
     restarting = threading.Thread(target=node.restart)
     left = nth
 
