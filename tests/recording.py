@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from elastic_transport import ApiResponseMeta, BaseNode, HttpHeaders
 from elastic_transport._node import NodeApiResponse  # it is not exported
@@ -36,13 +36,11 @@ class Sent:
     """A request.
 
     :param path: with escaped characters, as it was sent.
-    :param parameters: of the query string.
     :param body: as bytes; empty if there is none.
     """
 
     method: str
     path: str
-    parameters: dict[str, str]
     body: bytes
 
     @property
@@ -90,9 +88,8 @@ class Wire:
 
     def receive(self, method: str, target: str, body: bytes | str | None) -> Sent:
         """Record a request."""
-        url = urlsplit(target)
         data = body.encode() if isinstance(body, str) else body or b""
-        sent = Sent(method, url.path, dict(parse_qsl(url.query, keep_blank_values=True)), data)
+        sent = Sent(method, urlsplit(target).path, data)
         self.sent.append(sent)
         return sent
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, DuplicateRule, InputError, fingerprint
+from es_simhash import Documents, DuplicateRule
 from tests.rules import keywords_of
 
 if TYPE_CHECKING:
@@ -89,27 +89,10 @@ def test_fingerprint_reads_no_text_and_exact_finds_exact_duplicates_alone(docume
     assert found(documents, f" {text} ", rule="exact") == ["0"]
 
 
-def test_a_fingerprint_is_looked_up_by_the_rule_fingerprint(documents: Documents) -> None:
-    text = text_of(100)
-    stored(documents, [text])
-    matches = documents.similar(fingerprint(text))
-    assert [match.id for match in matches] == ["0"]
-    with pytest.raises(InputError, match="the rule 'copy' compares texts"):
-        documents.similar(fingerprint(text), rule="copy")
-
-
 @pytest.mark.parametrize("text", ["！？……", "🎉🎉", "https://example.cn/1", ""])
 def test_a_text_without_word_characters_has_exact_duplicates_alone(documents: Documents, text: str) -> None:
     outcomes = stored(documents, [text, f" {text}", "。" + text, text_of(80)])
     assert outcomes == (["new"] * 4 if not text else ["new", "exact_duplicate", "new", "new"])
-
-
-def test_every_duplicate_has_its_distance_and_its_similarity(documents: Documents) -> None:
-    text = text_of(120)
-    stored(documents, [text])
-    [match] = documents.similar(edited(text, 0.1))
-    assert match.distance is not None
-    assert match.similarity == 0.9
 
 
 def test_short_texts_that_are_many_are_all_compared(documents: Documents) -> None:

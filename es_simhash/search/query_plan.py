@@ -33,7 +33,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,29 +74,6 @@ class QueryPlan:
     radius: int
     minimum: int
     clauses: tuple[ExactDistanceClause, ...]
-
-    @property
-    def values(self) -> int:
-        """How many segment values the query for one fingerprint asks for."""
-        within_radius = self.segments * ball(self.radius).size
-        exact = sum(sphere(clause.distance).size for clause in self.clauses)
-        partners = sum(ball(radius).size for clause in self.clauses for _, radius in clause.partners)
-        return within_radius + exact + partners
-
-    def share(self, fingerprints: int) -> float:
-        """Return an upper bound of the share of uniformly random fingerprints that pass one query, from 0 to 1.
-
-        :param fingerprints: how many fingerprints this one query looks for. Their values are asked for together, so
-            that the value of one segment may be near one fingerprint, and the value of another near a second one.
-        """
-        each = fingerprints / (1 << 16)
-        within_radius = ball(self.radius).size * each
-        clauses = sum(
-            sphere(clause.distance).size * each * ball(radius).size * each
-            for clause in self.clauses
-            for _, radius in clause.partners
-        )
-        return min(1.0, float(comb(self.segments, self.minimum) * within_radius**self.minimum + clauses))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What goes over the wire for each method of the store, and what a response means."""
+"""What the responses of a server mean; the requests are recorded."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from es_simhash.errors import AccessDenied, InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.store.address import open_store
 from es_simhash.store.elastic.rows import OWN_FIELDS
-from es_simhash.store.types import Entry, Link, Probe, Row
+from es_simhash.store.types import Link, Probe
 from tests.recording import HITS, INDEX, MAPPING, SHARDS, Wire
-from tests.store.documents import DOCUMENTS, entry, keys
+from tests.store.documents import entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,66 +52,8 @@ def item(kind: str, id: str, status: int, **more: Any) -> dict[str, Any]:
     return {"items": [{kind: {"_id": id, "status": status, "_seq_no": 0, "_primary_term": 3, **more}}]}
 
 
-# --- requests --------------------------------------------------------------------------------------------------------
-
-
-def test_one_get_describes_the_store(wire: Wire) -> None:
-    store = opened(wire)
-    assert store.describe().scheme == DOCUMENTS.scheme
-    assert [sent.action for sent in wire.sent] == ["GET _mapping"]
-
-
-def test_documents_are_written_in_one_request(wire: Wire) -> None:
-    store = opened(wire)
-    new = Entry(Row("a", 1, "d", 9, order=4, written=5), keys("p1"), '\n{"n": 1,\n"m": 1.50}\n')
-    replaced = Entry(Row("b", None, "", duplicate_of="a", version=(8, 3)), (), "{}")
-    changed = Entry(Row("c", 2, "e", version=(9, 3)), ())
-    store.write([new, replaced, changed])
-    sent = wire.sent[0]
-    create, document, index, short, update, doc = sent.json
-    assert create == {"create": {"_id": "a"}}
-    assert document.pop("simhash") == {
-        "group": "a", "order": 4, "written": 5, "digest": "d", "length": 9, "fp": 1,
-        "s0": "0000", "s1": "0000", "s2": "0000", "s3": "0001", "keys": document_keys("p1"),
-    }  # fmt: skip
-    assert document == {"n": 1, "m": 1.5}
-    assert index == {"index": {"_id": "b", "if_seq_no": 8, "if_primary_term": 3}}
-    assert short == {"simhash": {"group": "a", "order": 0, "written": 0, "duplicate_of": "a"}}
-    assert update == {"update": {"_id": "c", "if_seq_no": 9, "if_primary_term": 3}}
-    assert doc["doc"]["simhash"].items() >= {"keys": None, "duplicate_of": None, "fp": 2, "time": None}.items()
-
-
-def document_keys(*names: str) -> list[str]:
-    """Return keys as a document has them."""
-    from es_simhash.search.encoding import encoded
-
-    return encoded(keys(*names))
-
-
-def test_a_link_changes_two_fields(wire: Wire) -> None:
-    opened(wire).write_links({"b": Link("a", (8, 3)), "c": Link(None, (9, 3))})
-    assert wire.sent[0].json == [
-        {"update": {"_id": "b", "if_seq_no": 8, "if_primary_term": 3}},
-        {"doc": {"simhash": {"duplicate_of": "a", "group": "a"}}},
-        {"update": {"_id": "c", "if_seq_no": 9, "if_primary_term": 3}},
-        {"doc": {"simhash": {"duplicate_of": None, "group": "c"}}},
-    ]
-
-
 def test_the_mapping_has_each_field_of_ours() -> None:
     assert MAPPING["simhash"]["properties"].keys() == set(OWN_FIELDS)
-
-
-def test_documents_are_read_without_a_search(wire: Wire) -> None:
-    wire.put("a", {"n": 1, "simhash": {"fp": -1, "digest": "d", "order": 1, "written": 1}})
-    stored = opened(wire).read(["a", "b"], ["n"])["a"]
-    assert (stored.row.fingerprint, stored.row.version, stored.source) == ((1 << 64) - 1, (0, 3), {"n": 1})
-    [sent] = wire.sent
-    assert (sent.action, sent.json) == ("POST _mget", {"ids": ["a", "b"]})
-    assert sent.parameters["_source_includes"] == "simhash,n"
-
-
-# --- responses -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
