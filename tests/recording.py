@@ -1,14 +1,13 @@
 """A transport for the official clients that records what goes over the wire, and answers without a server.
 
-The clients of Elasticsearch and OpenSearch are real. Only the class of their connections is ours. The
-answers are those of an index that keeps documents by their ids, with sequence numbers. Its searches find nothing.
+The clients of Elasticsearch and OpenSearch are real. Only the class of their connections is ours. The answers are those
+of an index that keeps documents by their ids, with sequence numbers. Its searches find nothing.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -17,15 +16,10 @@ from elastic_transport._node import NodeApiResponse  # it is not exported
 from elasticsearch import Elasticsearch
 from opensearchpy import Connection, OpenSearch
 
-from es_simhash.fingerprinting.scheme import DEFAULT
-from es_simhash.store.description import to_json
-from es_simhash.store.types import Description
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 INDEX = "news"
-MAPPING = json.loads(Path("mappings/documents.json").read_text(encoding="utf-8"))["mappings"]["properties"]
 SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
 HITS = {"timed_out": False, "_shards": SHARDS, "pit_id": "pit", "hits": {"hits": []}}
 """The body of the response to a search."""
@@ -70,8 +64,6 @@ class Wire:
         self.documents: dict[str, dict[str, Any]] = {}
         """What a get returns, by id."""
         self.writes = 0
-        description = Description(scheme=DEFAULT, keys=True, instance="one")
-        self.mapping: dict[str, Any] = {"properties": MAPPING, "_meta": {"es_simhash": to_json(description)}}
 
     def put(self, id: str, source: dict[str, Any]) -> None:
         """Store a document. It gets the next sequence number."""
@@ -103,8 +95,6 @@ class Wire:
 
     def _usual(self, sent: Sent) -> Any:
         match sent.path.rpartition("/")[2]:
-            case "_mapping":
-                return {INDEX: {"mappings": self.mapping}}
             case "_bulk":
                 items = self._bulk(sent)
                 return {"errors": any("error" in result for item in items for result in item.values()), "items": items}

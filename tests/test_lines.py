@@ -43,11 +43,6 @@ def test_a_place_is_the_number_of_the_line_in_the_file(written: list[bytes]) -> 
     ]
 
 
-def test_the_sizes_add_up_to_the_file() -> None:
-    data = '{"id": 1}\r\n{bad\n"暴雨"'.encode()
-    assert [line.size for line in lines(data)] == [11, 5, 8]
-
-
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=5) | st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_is_written_again_as_it_was(number: Any) -> None:
     text = f'{{"a": [{number}, 0.10, 1E3, 12]}}'

@@ -18,9 +18,3 @@ def test_it_says_how_many_groups_there_are_and_what_it_changed(tmp_path: Path) -
     assert done.out.splitlines() == ["4 documents, 1 group with 3 members", "updated the link of 0 documents"]
     [report] = es_simhash("group", "--json", "--filter", '{"term": {"lang": "zh"}}', cwd=tmp_path).json
     assert (report["documents"], report["groups"], report["members"]) == (2, 1, 2)
-
-
-def test_a_rule_is_none_of_its_options(tmp_path: Path) -> None:
-    done = es_simhash("group --rule fingerprint", cwd=tmp_path)
-    assert (done.code, "No such option" in done.err) == (2, True)
-    assert STORM not in done.err

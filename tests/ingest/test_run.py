@@ -22,14 +22,6 @@ BATCH = 5
 # --- batches -----------------------------------------------------------------------------------------------
 
 
-def test_batches_have_the_size_asked_for_and_input_is_taken_no_further() -> None:
-    documents = Endless()
-    source = Source(documents, 3)
-    assert [[line.document["id"] for line in source.take()] for _ in range(2)] == [[1, 2, 3], [4, 5, 6]]
-    assert documents.read == 6
-    assert [line.document["id"] for line in source.take(2)] == [7, 8]
-
-
 @pytest.mark.parametrize(
     "document", [{"text": "雨" * 60}, {"a": {"b": "雨" * 60}}, {"a": [{"b": "雨" * 30}, ("雨" * 30,)], "n": [1, 2.5]}]
 )

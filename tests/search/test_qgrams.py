@@ -94,11 +94,6 @@ def test_of_han_characters_the_bound_is_the_one_of_the_literature(words: str, si
         assert least == max(0, longer + 1 - 2 * int((1 - similarity) * longer + 1e-9))
 
 
-@given(words=texts)
-def test_equal_texts_share_every_key(words: str) -> None:
-    assert shared_at_least(words, 1.0) == {len(words): len(words) + 1}
-
-
 @pytest.mark.parametrize("similarity", [0.8, 0.9])
 def test_at_the_usual_similarities_some_key_is_always_asked_for(similarity: float) -> None:
     for length in range(1, 200):

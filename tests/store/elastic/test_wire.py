@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +12,7 @@ from es_simhash.errors import AccessDenied, InputError, NotSetUp, StoreError, St
 from es_simhash.store.address import open_store
 from es_simhash.store.elastic.rows import OWN_FIELDS
 from es_simhash.store.types import Link, Probe
-from tests.recording import HITS, INDEX, MAPPING, SHARDS, Wire
+from tests.recording import HITS, INDEX, SHARDS, Wire
 from tests.store.documents import entry
 
 if TYPE_CHECKING:
@@ -53,7 +55,8 @@ def item(kind: str, id: str, status: int, **more: Any) -> dict[str, Any]:
 
 
 def test_the_mapping_has_each_field_of_ours() -> None:
-    assert MAPPING["simhash"]["properties"].keys() == set(OWN_FIELDS)
+    mapping = json.loads(Path("mappings/documents.json").read_text(encoding="utf-8"))["mappings"]
+    assert mapping["properties"]["simhash"]["properties"].keys() == set(OWN_FIELDS)
 
 
 @pytest.mark.parametrize(
