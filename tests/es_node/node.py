@@ -1,8 +1,6 @@
 """Real Elasticsearch and OpenSearch nodes without Docker: the jars from Maven Central, and a small launcher in Java.
 
     python -m tests.es_node start --port 9200      start a node; print its address when it answers
-    python -m tests.es_node kill                   kill it with SIGKILL
-    python -m tests.es_node restart                start it again, with the same data and port
     python -m tests.es_node stop                   stop it
     python -m tests.es_node start --release 8      another release: 7, 8, 9, opensearch or opensearch-3
     python -m tests.es_node run scripts/test -n 3  run a command whose tests share one Elasticsearch and one OpenSearch
@@ -537,27 +535,21 @@ def control(words: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m tests.es_node", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=["start", "stop", "kill", "restart"])
+    parser.add_argument("command", choices=["start", "stop"])
     parser.add_argument("--name", default="main", help="name of the node, if there are several")
     parser.add_argument("--port", type=int, default=0, help="port for start; the default is any free port")
-    parser.add_argument("--heap", default="1g")
     parser.add_argument("--release", choices=RELEASES, default="9", help="of the server; the default is 9")
     args = parser.parse_args(words)
     folder = cache_folder() / "nodes" / args.name
-    node = Node(folder, RELEASES[args.release], port=args.port, heap=args.heap, owned=False)
+    node = Node(folder, RELEASES[args.release], port=args.port, owned=False)
     if args.command == "start":
         if node.pid:
             raise NodeError(f"node {args.name} already runs at {node.url}")
         shutil.rmtree(node.folder, ignore_errors=True)
         node.start()
         print(node.url)
-    elif args.command == "restart":
-        node.restart()
-        print(node.url)
-    elif args.command == "stop":
-        node.stop()
     else:
-        node.kill()
+        node.stop()
 
 
 def main() -> None:
