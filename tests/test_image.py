@@ -38,20 +38,13 @@ class Image:
 
     def start(self, *arguments: str, user: str = "", read_only: bool = False) -> subprocess.Popen[str]:
         os.chown(self.folder, int(user.partition(":")[0] or 1000), 0)
-        options = [
-            "--net",
-            "host",
-            "-v",
-            f"{self.folder}:/data{':ro' * read_only}",
-            *(["--user", user] if user else []),
-        ]
+        volume = f"{self.folder}:/data{':ro' * read_only}"
+        options = ["--net", "host", "-v", volume, *(["--user", user] if user else [])]
         command = ["buildah", "run", *options, self._container, "--", *self._entrypoint, *arguments]
-        self.processes.append(
-            subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL
-            )
-        )
-        return self.processes[-1]
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, stdin=subprocess.DEVNULL)
+        self.processes.append(process)
+        return process
 
     def run(self, *arguments: str, **options: Any) -> tuple[int, str, str]:
         """Return the exit code and what the command printed."""

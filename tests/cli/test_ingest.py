@@ -36,16 +36,8 @@ if TYPE_CHECKING:
 
 NEAR, FARTHEST = (fingerprint(STORM).distance(fingerprint(text)) or 0 for text in (STORM_NEAR, STORM_FARTHEST))
 OUTCOMES = ["new", "updated", "unchanged", "kept", "exact_duplicate", "near_duplicate", "rejected", "failed"]
-NEWS = b"".join(
-    [
-        line("n1"),
-        line(2, HARVEST),
-        line("n3", STORM_NEAR),
-        line("n4", STORM + "。"),
-        line("n5", STORM),
-        line("n6", "你好"),
-    ]
-)
+TEXTS = {"n1": STORM, 2: HARVEST, "n3": STORM_NEAR, "n4": STORM + "。", "n5": STORM, "n6": "你好"}
+NEWS = b"".join(line(id, text) for id, text in TEXTS.items())
 
 
 def ingest(folder: Path, data: bytes, *arguments: str) -> Done:

@@ -101,13 +101,8 @@ def test_one_id_at_once_is_stored_once_and_the_links_hold() -> None:
         texts.append(text(chance, texts))
         sources.append({"id": str(chance.randrange(40)), "text": texts[-1]})
     outcomes = added(decider, sources)
-    assert {outcome.outcome for outcome in outcomes} <= {
-        "new",
-        "unchanged",
-        "updated",
-        "exact_duplicate",
-        "near_duplicate",
-    }
+    outcomes_of_adds = {"new", "unchanged", "updated", "exact_duplicate", "near_duplicate"}
+    assert {outcome.outcome for outcome in outcomes} <= outcomes_of_adds
     assert all(head is None or links(store)[head] is None for head in links(store).values())
 
 
