@@ -29,9 +29,9 @@ def test_the_news_of_these_tests_have_copies_of_each_kind() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_request_is_repeated_until_the_server_takes_it(proxy: Proxy, address: str, direct: str, verb: str) -> None:
-    proxy.rule = times(9, Answer(429), verb)  # the client itself repeats it three times
+    proxy.rule = times(5, Answer(429), verb)
     outcomes = ingest(address, NEWS)
-    assert len(proxy.faults) == 9
+    assert len(proxy.faults) == 5
     assert (outcomes, contents(direct)) == unharmed(NEWS)
 
 

@@ -22,7 +22,7 @@ NEWS = news()
 GONE = [str(number) for number in range(0, 40, 3)]
 EVERY = ["_bulk", "_msearch", "_mget", "_doc", "_refresh", "_search", "_pit", "_mapping", "_count"]
 TURNS = 5
-"""The client itself sends a request four times. So the first request is repeated by the verb, too."""
+"""Of ten requests so many find a server that is too busy."""
 VERBS: dict[str, Callable[[Documents], Any]] = {
     "similar": lambda client: client.similar(NEWS[0]["text"]),
     "similar_to": lambda client: client.similar_to("0"),

@@ -41,16 +41,7 @@ class Reply(NamedTuple):
 class Local:
     """A client of an application in this process."""
 
-    def __init__(
-        self,
-        documents: Documents,
-        seen: SeenItems | None,
-        filter: Any,
-        clients: bool,
-        token: str | None,
-        seconds: float,
-    ) -> None:
-        service = Service(documents, seen, Scope(filter, clients), token, seconds=seconds, at_once=4)
+    def __init__(self, service: Service) -> None:
         self.work = service.work
         self.client = TestClient(service.application(), raise_server_exceptions=False)
 
@@ -80,15 +71,9 @@ def local(tmp_path: Path) -> Iterator[Callable[..., Local]]:
         documents.setup()
         items = stack.enter_context(SeenItems(f"sqlite:///{tmp_path}/seen.db"))
 
-        def make(
-            *,
-            filter: Any = None,
-            clients: bool = True,
-            token: str | None = None,
-            seen: bool = True,
-            seconds: float = 30.0,
-        ) -> Local:
-            return Local(documents, items if seen else None, filter, clients, token, seconds)
+        def make(filter: Any = None, clients: bool = True, seen: bool = True, **options: Any) -> Local:
+            chosen = {"token": None, "seconds": 30.0, "at_once": 4} | options
+            return Local(Service(documents, items if seen else None, Scope(filter, clients), **chosen))
 
         yield make
 
