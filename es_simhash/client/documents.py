@@ -368,10 +368,6 @@ class Documents:
         id_field: str | None,
     ) -> Iterator[Sequence[Outcome]]:
         resolved, _ = self._reader.for_writing(rule, id_field, backfill=True)
-        if rule_of(rule).text_field is None and self._reader.read().rule is None:
-            raise InputError(
-                f"{self.name} does not know the field with the text: name it (rule=DuplicateRule(text_field=…))"
-            )
         check = RunCheck(self._reader, self.name)
         decider = self._decider_of(resolved)
 

@@ -228,11 +228,18 @@ class StoreReader:
         :raises InputError: if the store keeps others; if it is read only.
         """
         chosen = None if rule is None else self.checked(rule)
+        described = None
         try:
             described = self.read()
         except NotSetUp:
             if self._store.lags != backfill:
                 raise
+        if backfill and (described is None or described.rule is None) and (chosen is None or chosen.text_field is None):
+            raise InputError(
+                f"{self._store.name} does not know the field with the text: name it (rule=DuplicateRule(text_field=…); "
+                "on the command line --text-field)"
+            )
+        if described is None:
             if backfill:
                 self._store.count(None)  # an index that does not exist is not made here
             keys = has_keys(chosen or DuplicateRule())

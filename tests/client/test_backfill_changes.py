@@ -81,11 +81,21 @@ def test_a_file_that_does_not_exist_is_not_made(tmp_path: Path) -> None:
 def test_the_field_with_the_text_is_named_once(address: str) -> None:
     with Documents(address) as documents:
         documents.setup()
-        with pytest.raises(InputError, match=r"name it \(rule=DuplicateRule\(text_field=…\)\)"):
+        with pytest.raises(InputError, match=r"name it \(rule=DuplicateRule\(text_field=…\);"):
             list(documents.backfill())
         list(documents.backfill(rule=RULE))
         documents.setup(RULE)
         assert list(documents.backfill()) == []
+
+
+@pytest.mark.elasticsearch
+def test_without_the_field_with_the_text_an_index_is_not_changed(elasticsearch_url: str, index_name: str) -> None:
+    with Elasticsearch(elasticsearch_url) as client:
+        client.index(index=index_name, document={"body": STORM}, refresh=True)
+        before = client.indices.get_mapping(index=index_name).body
+        with Documents(client, index=index_name) as documents, pytest.raises(InputError, match="name it"):
+            list(documents.backfill())
+        assert client.indices.get_mapping(index=index_name).body == before
 
 
 @pytest.mark.elasticsearch
