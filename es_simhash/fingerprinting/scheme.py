@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
@@ -107,7 +108,7 @@ class Scheme:
         """Largest distance in bits for which a store finds every match: just under two bits a segment."""
         return 2 * self.segments - 1
 
-    @property
+    @cached_property
     def blank_digest(self) -> str:
         """Digest of the empty text, which is never an exact duplicate."""
         return digest("", self.digest)

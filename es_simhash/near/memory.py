@@ -167,6 +167,8 @@ class Memory:
         matches: Callable[[Row], bool] | None,
         before: int | None,
     ) -> Hits:
+        if not len(near.positions):
+            return Hits(same, [], int(near.is_cut))
         kept = self._is_head[near.positions] if heads else self._is_there[near.positions]
         if before is not None:
             kept = kept & (self._orders[near.positions] < before)

@@ -115,7 +115,7 @@ def _simhash(row: Row, keys: Sequence[int]) -> dict[str, Any]:
         "length": row.length,
         "time": row.time,
         "content": row.content,
-        "keys": encoded(keys) or None,
+        "keys": encoded(keys) if keys else None,
     }
     if row.fingerprint is not None:
         simhash["fp"] = to_signed(row.fingerprint)
