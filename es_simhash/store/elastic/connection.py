@@ -21,8 +21,8 @@ _log = logging.getLogger("es_simhash")
 
 REQUEST_SECONDS = 10.0
 """Seconds for one answer, if the deadline leaves so much, and the caller gives no ``request_timeout``."""
-_CONNECT_SECONDS = 2.0
-"""Seconds of them in which a connection is made. A server that speaks plain http may never answer the TLS hello."""
+_CONNECTING = 0.2
+"""The share of them in which a connection is made. A server that speaks plain http may never answer the TLS hello."""
 
 
 class Connection(ABC):
@@ -165,7 +165,7 @@ class Connection(ABC):
         """Send a request once. Errors about the form of the response become our own."""
         _log.debug("%s %s", method, path)
         try:
-            timeout = Timeout(connect=min(seconds, _CONNECT_SECONDS), read=seconds)
+            timeout = Timeout(connect=min(seconds, _CONNECTING * self._request_seconds), read=seconds)
             answer = self._perform(method, path, parameters, body, timeout)
             if check is None:
                 check_answer(answer, self.name)
@@ -220,7 +220,9 @@ class Connection(ABC):
     def _late(self) -> SimhashError:
         """Return the error for a response that did not come in time."""
         plain = "use http:// if the server has no TLS; else " if "https://" in self.name else ""
-        return StoreUnreachable(f"{self.name} did not answer in time: {plain}try again, or wait longer (deadline)")
+        return StoreUnreachable(
+            f"{self.name} did not answer in time: {plain}try again, or wait longer (deadline, request_timeout)"
+        )
 
     def _unreachable(self, why: str) -> SimhashError:
         """Return the error for a connection that failed. The parameter is that of :meth:`_untrusted`."""
