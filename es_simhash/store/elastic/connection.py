@@ -221,7 +221,8 @@ class Connection(ABC):
         """Return the error for a response that did not come in time."""
         plain = "use http:// if the server has no TLS; else " if "https://" in self.name else ""
         return StoreUnreachable(
-            f"{self.name} did not answer in time: {plain}try again, or wait longer (deadline; in Python request_timeout)"
+            f"{self.name} did not answer in time: {plain}try again, or wait longer (deadline; in Python also "
+            "request_timeout)"
         )
 
     def _unreachable(self, why: str) -> SimhashError:
