@@ -29,7 +29,7 @@ _PASSING = re.compile(
     r"rejected_execution|circuit_breaking|timeout|throttling"  # a node has too much work
     r"|node_|connect_transport|send_request_transport"  # a node ended, or the connection to it broke
     r"|master|cluster_manager|failed_to_commit|coordination_state"  # there is no elected master, or it is changing
-    r"|shard|retry_on|already_closed|engine_closed|task_cancelled"  # a shard starts, stops or moves to another node
+    r"|(?<!query_)shard|retry_on|already_closed|engine_closed|task_cancelled"  # a shard starts, stops or moves
 )
 """Parts of the types of failures that pass, whatever the HTTP status says."""
 LOST = frozenset({"search_context_missing_exception", "no_search_context_found_exception"})

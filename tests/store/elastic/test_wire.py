@@ -78,6 +78,7 @@ def test_a_request_is_repeated_while_the_server_is_busy(wire: Wire, status: int,
         (400, "index_closed_exception", StoreError, "_open"),
         (404, "index_not_found_exception", NotSetUp, "init"),
         (400, "parsing_exception", InputError, "check the filter"),
+        (400, "query_shard_exception", InputError, "check the filter"),
         (400, "unknown_exception", StoreError, "refused with HTTP 400"),
     ],
 )
