@@ -63,8 +63,9 @@ def lines_of(stream: IO[bytes], name: str, format: str | None = None, encoding: 
     :param encoding: as for :func:`read_file`.
     :raises InputError: if the stream cannot be read to its end. The documents before are yielded first.
     """
-    content, damage = decompressed(cast("io.BufferedReader", stream), name)
+    damage: type[Exception] = OSError
     try:
+        content, damage = decompressed(cast("io.BufferedReader", stream), name)
         yield from _lines(content, name, format, encoding)
     except EOFError as error:
         raise InputError(

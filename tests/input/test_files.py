@@ -132,6 +132,14 @@ def test_everything_before_the_damage_of_a_compressed_file_is_read(compression: 
         list(lines)
 
 
+def test_a_file_that_cannot_be_read_from_its_first_byte_is_named() -> None:
+    with (
+        open("/proc/self/mem", "rb") as file,
+        pytest.raises(InputError, match=r"^cannot read f to its end: Input/output error$"),
+    ):
+        list(lines_of(file, "f"))
+
+
 def test_a_compressed_line_without_end_is_rejected_in_little_memory() -> None:
     data = gzip.compress(b'{"id": 1}\n' + bytes(2 * MAX_LINE) + b'\n{"id": 2}\n', 1, mtime=0)
     good, bad, last = read(data, "f")
