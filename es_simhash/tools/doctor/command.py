@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from es_simhash.cli.options import StoreOptions
 
 
+SECONDS = 10.0
+"""The deadline, if none is given: what passes later is a problem now."""
+
+
 @click.command()
 @json_option
 @store_options
@@ -26,7 +30,8 @@ def doctor(as_json: bool, **options: Unpack[StoreOptions]) -> None:
 
     Prints one line for each thing that it looks at: ok, advice, problem or not tried; what it found; and what to do.
     Looks at the server or the file, the set-up, the mapping, blocks, privileges, documents, groups and bytes. Writes
-    nothing. GET _cluster/health and _cat/allocation say how the server itself does.
+    nothing. GET _cluster/health and _cat/allocation say how the server itself does. A busy server is asked again for 10
+    seconds, or as long as --deadline says.
 
     Exits with 1 if there is a problem. A load would fail then, or its result would be wrong.
 
@@ -34,6 +39,8 @@ def doctor(as_json: bool, **options: Unpack[StoreOptions]) -> None:
     es-simhash doctor --store http://localhost:9200/news
     es-simhash doctor --store sqlite:///news.db --json
     """
+    if options["deadline"] is None:
+        options["deadline"] = SECONDS
     with open_documents(**options) as documents:
         diagnosis = look(documents)
     if as_json:

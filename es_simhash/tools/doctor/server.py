@@ -108,8 +108,10 @@ def _documents(connection: Any) -> list[Check]:
 
 
 def _bytes(connection: Any) -> list[Check]:
-    size = connection.send("GET", "_stats/store")["_all"]["primaries"]["store"]["size_in_bytes"]
-    return [Check("bytes", "ok", f"{size:,} without replicas")]
+    primaries = connection.send("GET", "_stats/store")["_all"]["primaries"]
+    if "store" not in primaries:
+        return [Check("bytes", "problem", "no shard is started: GET _cluster/allocation/explain says why")]
+    return [Check("bytes", "ok", f"{primaries['store']['size_in_bytes']:,} without replicas")]
 
 
 def _privileges(connection: Any) -> list[Check]:

@@ -71,6 +71,12 @@ def not_ours(client: Elasticsearch, index: str) -> None:
         client.index(index=index, id=str(number), document={"text": STORM}, refresh=True)
 
 
+def without_shards(client: Elasticsearch, index: str) -> None:
+    settings = {"index.routing.allocation.require._name": "no such node"}
+    mappings = mapping(client, index)
+    client.indices.create(index=index, mappings=mappings, settings=settings, wait_for_active_shards="0")
+
+
 # What is broken: how it is made, the line that finds it, and what the line says.
 BROKEN: dict[str, tuple[Callable[[Elasticsearch, str], None], str, str, str]] = {
     "mistyped name": (mistyped, "set-up", "problem", "there is no such index"),
@@ -83,6 +89,7 @@ BROKEN: dict[str, tuple[Callable[[Elasticsearch, str], None], str, str, str]] = 
     "a field of another type": (other_type, "set-up", "problem", "maps `simhash.fp` as"),
     "an alias of two indices": (alias_of_two, "index", "problem", "name one of them"),
     "strict mapping": (with_mapping(dynamic="strict"), "mapping", "advice", "is refused"),
+    "no shard is started": (without_shards, "bytes", "problem", "allocation/explain says why"),
     "documents of other programs": (not_ours, "fingerprints", "advice", "3 documents have none: run `es-simhash backf"),
 }
 
@@ -94,7 +101,7 @@ def test_doctor_finds_each_broken_index_and_says_what_to_do(elasticsearch_url: s
             index = f"{index_name}-{number}"
             try:
                 make(client, index)
-                diagnosis = doctor(Documents(client, index=index))
+                diagnosis = doctor(Documents(client, index=index, deadline=1))
                 lines = [check for check in diagnosis.checks if check.name == name]
                 assert [check.status for check in lines] == [status], (kind, diagnosis)
                 assert says.format(index=index) in lines[0].text, (kind, diagnosis)
