@@ -133,6 +133,9 @@ def dedupe(
                 for item, copy in decided:
                     output.take(item, copy)
             sys.stdout.flush()
+        except OSError:
+            quiet = True  # what was counted was not printed
+            raise
         finally:
             if not quiet:
                 output.show_counts(decisions.not_compared)
