@@ -417,7 +417,7 @@ class Run:
         """Say that a document is written. One with the same text as before need not be pending."""
         if state is not None:
             if state.features is not None:
-                self._decider.texts.keep(state.features)
+                self._decider.texts.keep(entry.row.digest, state.features)
             self._pending.write(entry.row.id, version)
         elif entry.row.id in self._pending:
             self._pending.enter_stored([entry.row._replace(version=version)], [entry.keys])

@@ -46,16 +46,19 @@ class Texts:
             for id, document in stored.items():
                 if document.row.digest == missing[id].digest and (features := self.of_stored(document)) is not None:
                     known[id] = features
-                    self.keep(features)
+                    self.keep(features.digest, features)
         return [known[row.id] for row in rows]
 
-    def keep(self, features: TextFeatures) -> None:
-        """Keep the features of a text under its digest."""
+    def keep(self, digest: str, features: TextFeatures) -> None:
+        """Keep the features of a text.
+
+        :param digest: of this text itself. The digest that a store has may be that of a former text.
+        """
         with self._lock:
-            if features.digest in self._kept:
-                self._kept.move_to_end(features.digest)
+            if digest in self._kept:
+                self._kept.move_to_end(digest)
                 return
-            self._kept[features.digest] = features
+            self._kept[digest] = features
             self._characters += len(features.normalised)
             while self._characters > KEPT and len(self._kept) > 1:
                 _, oldest = self._kept.popitem(last=False)

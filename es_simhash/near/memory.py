@@ -132,7 +132,8 @@ class Memory:
         """Return for each Probe the positions of all rows that may be near."""
         near = [_NONE] * len(probes)
         numbers = [number for number, probe in enumerate(probes) if probe.queries]
-        for number, scored in zip(numbers, self._keys.near([probes[n].queries for n in numbers]), strict=True):
+        found_by_keys = self._keys.near([probes[number].queries for number in numbers]) if numbers else []
+        for number, scored in zip(numbers, found_by_keys, strict=True):
             near[number] = scored
         by_distance: dict[int, dict[int, int]] = {}
         for number, probe in enumerate(probes):
