@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
-H = TypeVar("H")
 I = TypeVar("I", bound="Item")  # noqa: E741  an item of the caller's type
 Client = TypeVar("Client", Documents, SeenItems)
 

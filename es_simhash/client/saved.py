@@ -50,7 +50,7 @@ class Saved:
 
     def _with_id(self, stored: Stored) -> dict[str, Any]:
         document, id, field = stored.source or {}, stored.row.id, self._id_field
-        value = document[field] if field in document else field_value(document, field)
+        value = field_value(document, field)
         return document if value is not None and str(value) == id else {"_id": id, **document}
 
     def __enter__(self) -> Self:

@@ -16,7 +16,7 @@ from es_simhash.ingest.dead_letters import carried_line
 from es_simhash.lines import parsed
 from es_simhash.search.keys import keys_of_texts
 from es_simhash.search.times import time_of
-from es_simhash.similarity.text_fields import field_value, kind_of, text_of
+from es_simhash.similarity.text_fields import field_value, id_field_of, kind_of, text_of
 from es_simhash.store.elastic.rows import OWN_FIELDS
 from es_simhash.values import value
 
@@ -133,7 +133,7 @@ class Reader:
         document = line.document
         if not isinstance(document, dict):
             raise InputError(f"a document must be a JSON object or a mapping, this is {kind_of(document)}")
-        field = self._field(document)
+        field = id_field_of(document, self._id_field)
         id = self._id(document, field, line.id)
         text = text_of(document, self._text_fields)
         normalised = self._fingerprinter.scheme.normalise(text, MAX_TEXT)
@@ -143,17 +143,12 @@ class Reader:
 
     def _id_if_any(self, line: Line) -> str | None:
         try:
-            return self._id(line.document, self._field(line.document), line.id)
+            return self._id(line.document, id_field_of(line.document, self._id_field), line.id)
         except (InputError, TypeError, AttributeError):  # the line is no object
             return None
 
-    def _field(self, document: Mapping[str, Any]) -> str:
-        """Return the field with the id of a document. A document that was saved without one has its id as ``_id``."""
-        name = self._id_field
-        return name if "_id" not in document or field_value(document, name) is not None else "_id"
-
     def _id(self, document: Mapping[str, Any], field: str, outside: str | None) -> str:
-        id = document[field] if field in document else field_value(document, field)
+        id = field_value(document, field)
         if id is None and field not in document and outside is not None:
             return outside
         if id is None and field not in document:

@@ -75,6 +75,14 @@ def field_value(document: Mapping[str, Any], field: str) -> Any:
     return field_value(inner, rest) if isinstance(inner, dict) else None
 
 
+def id_field_of(document: Mapping[str, Any], name: str) -> str:
+    """Return the field with the id of a document: ``_id`` if the named field is empty, as in a document that was saved.
+
+    :param name: of the field that the store keeps for ids.
+    """
+    return name if "_id" not in document or field_value(document, name) is not None else "_id"
+
+
 def kind_of(value: Any) -> str:
     """Name the JSON type of a value, for messages."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}

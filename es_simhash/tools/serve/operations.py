@@ -13,7 +13,7 @@ from fastapi.security import HTTPBearer
 from es_simhash import Documents, DuplicateRule, InputError, SeenItems, SimhashError, StoreUnavailable, __version__
 from es_simhash.cli.options import chosen_rule
 from es_simhash.search.filters import matches, parse_filter
-from es_simhash.similarity.text_fields import field_value
+from es_simhash.similarity.text_fields import field_value, id_field_of
 from es_simhash.tools.serve import models
 from es_simhash.tools.serve.app import HANDLERS, Gate, Work, problem
 
@@ -65,17 +65,12 @@ class Scope:
         if self.filter is None:
             return
         field = documents.info().id_field
-        named = [(str(id), document) for document in new if (id := _id_of(document, field)) is not None]
+        ids_of_new = ((field_value(document, id_field_of(document, field)), document) for document in new)
+        named = [(str(id), document) for id, document in ids_of_new if id is not None]
         stored = documents.fetch([*map(str, ids), *(id for id, _ in named)], fields="*")
         for id, document in [*stored.items(), *named]:
             if not matches(document, id, self.filter):
                 raise InputError(f"document {id!r} is outside of the filter of this server (--filter): use another id")
-
-
-def _id_of(document: Mapping[str, Any], field: str) -> Any:
-    """Return the id by which a document is stored; None if it has none, and is rejected."""
-    id = field_value(document, field)
-    return document.get("_id") if id is None else id
 
 
 class Service:
