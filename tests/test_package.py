@@ -26,7 +26,7 @@ def test_every_public_name_is_documented() -> None:
 
 
 LONG = {"ingest", "backfill", "group", "duplicates", "remove_duplicates", "export"}
-"""What no service calls while somebody waits."""
+"""Methods that run for a long time. AsyncDocuments does not have them."""
 
 
 @pytest.mark.parametrize(("documents", "reference"), [(Documents, AsyncDocuments), (SeenItems, AsyncSeenItems)])

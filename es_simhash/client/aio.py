@@ -153,8 +153,8 @@ class AsyncDocuments(_InThreads[Documents]):
     """:class:`~es_simhash.Documents` for async services: the methods that a service calls, awaited.
 
     The parameters and the results are those of Documents. The store has a sync client: for searches by an async client
-    of your own there are :func:`es_simhash.near_query` and :func:`es_simhash.group_search`. What runs for long, such as
-    ``ingest`` or ``group``, a program starts with a Documents in a thread of its own (``asyncio.to_thread``).
+    of your own there are :func:`es_simhash.near_query` and :func:`es_simhash.group_search`. For a method
+    that runs for a long time, such as ``ingest`` or ``group``, use a Documents in a thread (``asyncio.to_thread``).
 
     :param threads: the most calls that run at the same time. Further calls wait.
     :param options: of Documents.

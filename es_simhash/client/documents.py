@@ -99,9 +99,9 @@ class Documents:
     :param deadline: seconds for which each request is retried while the store is busy, away or does not answer; 0 to
         raise at once. ``add``, ``similar``, ``similar_to`` and ``fetch`` end within these seconds as a whole. If no
         host answers the very first request, it is not retried, because the address may be mistyped.
-    :param client_options: ``request_timeout``, the seconds for one answer (10), within the deadline, a fifth of them to
-        connect; and options of the official client: ``api_key``, ``ca_certs``, …; for the OpenSearch client also
-        ``http_auth``, …
+    :param client_options: ``request_timeout``, the seconds for one answer (10), within the deadline. A fifth of them is
+        for the connection. And options of the official client: ``api_key``, ``ca_certs``, …; for the OpenSearch client
+        also ``http_auth``, …
     :raises InputError: if the address cannot be used; for a ``fingerprinter`` together with a ``scheme``. Nothing is
         sent before the first request.
     """

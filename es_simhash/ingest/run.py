@@ -236,7 +236,7 @@ class _Stages:
     def _taken(self, batch: _Batch, looked: LookedUp) -> Iterator[Sequence[Outcome]]:
         """Decide and write a batch, and yield its outcomes in the order of the input.
 
-        When the caller asks for the next ones, these count as taken.
+        When the caller asks for more outcomes, the checkpoint says that this batch is done.
         """
         try:
             self._check(bool(looked.documents))

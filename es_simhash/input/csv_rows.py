@@ -107,7 +107,7 @@ class _TextLines:
         self.size = 0
         """Bytes of these lines."""
         self.problem: str | None = None
-        """That one of them is not in the encoding of the file."""
+        """What is wrong, if one of these lines is not in the encoding of the file."""
         self._row_of_one_line: Sequence[str | None] = ()
         self._number = 0
         self._stream = stream

@@ -81,7 +81,8 @@ _TOKEN = re.compile(
     r"|(?P<other>\w)"
 )
 BORDER = rf"[{_SINGLE}]{{2}}|(?<![^ ])[{_LATIN}]+ [{_LATIN}]+ [{_LATIN}]+(?= )|[\u3002!?;]|,(?=\D)"
-"""Equal in two texts, it parts their tokens, as a regular expression: none reaches beyond it, or depends on more."""
+"""A regular expression for borders. No token reaches across a border. So where two texts have the same border, what
+stands on its two sides is compared alone."""
 _ANY_NUMBER = re.compile(rf"\d+(?:[.,]\d+)*|[{CHINESE}]+")
 _OF_THOUSAND = tuple("瓦克米伏赫卡帕焦")
 """Units that are written with 千 before them: 千瓦, 千克."""

@@ -171,7 +171,7 @@ def _add_batch(seen: SeenItems, batch: dict[str, list[Item]], counts: Counter[st
     for error in report.failed.values():
         echo(f"failed: {error}", err=True)
     if any(isinstance(error, StoreUnavailable) for error in report.failed.values()):
-        raise StoreUnavailable("the store is away: add the same lines again later; what is added counts once")
+        raise StoreUnavailable("the store did not answer in time: add the same lines again later. An item counts once")
 
 
 def _print_counts(counts: Counter[str]) -> None:

@@ -22,7 +22,8 @@ _log = logging.getLogger("es_simhash")
 REQUEST_SECONDS = 10.0
 """Seconds for one answer, if the deadline leaves so much, and the caller gives no ``request_timeout``."""
 _CONNECTING = 0.2
-"""The share of them in which a connection is made. A server that speaks plain http may never answer the TLS hello."""
+"""The share of ``request_timeout`` in which a connection must be made. A server without TLS may never answer a client
+that asks for TLS, so nobody should wait long for it."""
 
 
 class Connection(ABC):

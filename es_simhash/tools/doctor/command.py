@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 SECONDS = 10.0
-"""The deadline, if none is given: what passes later is a problem now."""
+"""The deadline if the caller gives none. A server that is busy for longer has a problem that ``doctor`` should show."""
 
 
 @click.command()
