@@ -25,7 +25,6 @@ from es_simhash.retries import DEADLINE, Call, check_not_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-    from datetime import datetime, timedelta
 
     from elasticsearch import Elasticsearch
     from opensearchpy import OpenSearch
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from es_simhash.decide.run import OnDuplicate
     from es_simhash.decide.similar import Matches
     from es_simhash.fingerprinting.fingerprinter import Fingerprint
-    from es_simhash.seen.changes import SeenReport, SeenStats
+    from es_simhash.seen.changes import SeenReport
     from es_simhash.seen.page import Page
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.store.protocol import Store
@@ -280,9 +279,10 @@ class AsyncDocuments(_InThreads[Documents]):
 
 
 class AsyncSeenItems(_InThreads[SeenItems]):
-    """:class:`~es_simhash.SeenItems` for async programs: the same methods, awaited.
+    """:class:`~es_simhash.SeenItems` for async services: the methods that a service calls, awaited.
 
-    The parameters and the results are those of SeenItems.
+    The parameters and the results are those of SeenItems. For another method, such as ``rotate``, use a SeenItems in a
+    thread (``asyncio.to_thread``).
 
     :param threads: the most calls that run at the same time. Further calls wait.
     :param options: of SeenItems.
@@ -292,10 +292,6 @@ class AsyncSeenItems(_InThreads[SeenItems]):
         self, store: str | Elasticsearch | OpenSearch | Store | None = None, *, threads: int = THREADS, **options: Any
     ) -> None:
         super().__init__(SeenItems(store, **options), threads)
-
-    async def setup(self) -> str:
-        """:meth:`es_simhash.SeenItems.setup`."""
-        return await self._run(self._client.setup)
 
     async def add(self, user: str | int, items: Iterable[Item]) -> int:
         """:meth:`es_simhash.SeenItems.add`."""
@@ -316,24 +312,6 @@ class AsyncSeenItems(_InThreads[SeenItems]):
     async def forget(self, user: str | int, items: Iterable[Item]) -> int:
         """:meth:`es_simhash.SeenItems.forget`."""
         return await self._run(self._client.forget, user, items)
-
-    async def forget_many(self, items: ByUser) -> SeenReport:
-        """:meth:`es_simhash.SeenItems.forget_many`."""
-        return await self._run(self._client.forget_many, items)
-
-    async def rotate(
-        self, users: Iterable[str | int] | None = None, *, before: datetime | timedelta | None = None
-    ) -> SeenReport:
-        """:meth:`es_simhash.SeenItems.rotate`."""
-        return await self._run(self._client.rotate, users, before=before)
-
-    async def stats(self, user: str | int) -> SeenStats:
-        """:meth:`es_simhash.SeenItems.stats`."""
-        return await self._run(self._client.stats, user)
-
-    async def clear(self, user: str | int) -> None:
-        """:meth:`es_simhash.SeenItems.clear`."""
-        await self._run(self._client.clear, user)
 
     async def remove(self, user: str | int) -> bool:
         """:meth:`es_simhash.SeenItems.remove`."""
