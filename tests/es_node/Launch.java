@@ -15,11 +15,11 @@ import org.elasticsearch.plugins.PluginsLoader;
  * delete_by_query and update_by_query), security, ILM.
  *
  * <p>Arguments: MODULES FOLDER KEY=VALUE… These are the settings of the node. Data and logs are in
- * FOLDER. With {@code -Des-node.owned=true} the node ends when its standard input closes.
+ * FOLDER. The node ends when its standard input closes.
  */
 public class Launch {
     public static void main(String[] args) throws Exception {
-        if (Boolean.getBoolean("es-node.owned")) Owner.outlivesTheNode();
+        Owner.outlivesTheNode();
         Path modulesFolder = Path.of(args[0]), folder = Path.of(args[1]);
         LogConfigurator.configureESLogging();
         Settings.Builder settings = Settings.builder().put("path.home", folder);

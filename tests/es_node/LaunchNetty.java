@@ -23,7 +23,7 @@ public class LaunchNetty extends Node {
     }
 
     public static void main(String[] args) throws Exception {
-        if (Boolean.getBoolean("es-node.owned")) Owner.outlivesTheNode();
+        Owner.outlivesTheNode();
         Settings.Builder settings = Settings.builder().put("path.home", args[1]);
         for (int i = 2; i < args.length; i++) settings.put(args[i].split("=", 2)[0], args[i].split("=", 2)[1]);
         try {

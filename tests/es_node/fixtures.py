@@ -4,7 +4,7 @@ It is the server at ELASTICSEARCH_TEST_URL. If the variable is not set, the suit
 Maven. ES_SIMHASH_TEST_RELEASE names its release: 7, 8 or 9. If there is no JDK or no Maven, the tests that need a
 server are skipped; with ES_SIMHASH_REQUIRE_ELASTICSEARCH=1 (as in CI) they fail.
 
-The same holds for OpenSearch, with OPENSEARCH_TEST_URL and ES_SIMHASH_REQUIRE_OPENSEARCH.
+The same holds for OpenSearch, with OPENSEARCH_TEST_URL, ES_SIMHASH_REQUIRE_OPENSEARCH and the release opensearch-3.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import platform
 import uuid
 from importlib import metadata
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 import pytest
@@ -35,51 +35,42 @@ from tests.es_node.node import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-URL_VARIABLE = "ELASTICSEARCH_TEST_URL"
-REQUIRE_VARIABLE = "ES_SIMHASH_REQUIRE_ELASTICSEARCH"
-OPENSEARCH_URL_VARIABLE = "OPENSEARCH_TEST_URL"
-REQUIRE_OPENSEARCH_VARIABLE = "ES_SIMHASH_REQUIRE_OPENSEARCH"
 REPORTED_PACKAGES = ["elasticsearch", "opensearch-py", "numpy", "mmh3", "jieba", "rjieba"]
 
 
 def pytest_report_header() -> list[str]:
+    versions = (f"{name} {metadata.version(name)}" for name in REPORTED_PACKAGES)
     return [
-        f"server: {_server(URL_VARIABLE, chosen_release())}",
-        f"OpenSearch: {_server(OPENSEARCH_URL_VARIABLE, RELEASES['opensearch'])}",
-        "versions: " + ", ".join(_versions()),
+        *(f"{product}: {_described(product)}" for product in ("elasticsearch", "opensearch")),
+        f"versions: python {platform.python_version()}, {', '.join(versions)}",
     ]
 
 
 @pytest.fixture(scope="session")
 def elasticsearch_url() -> Iterator[str]:
     """The address of an Elasticsearch that all tests share. Each test uses its own indices (`make_index`)."""
-    if given := os.environ.get(URL_VARIABLE):
-        yield given
-        return
-    if missing := _missing_for_own_node(chosen_release()):
-        skip_or_fail(f"no Elasticsearch: {URL_VARIABLE} is not set, and the suite cannot start a node: {missing}")
-    with running_node(chosen_release()) as node:
-        yield node.url
+    yield from _shared_server("elasticsearch")
 
 
 @pytest.fixture(scope="session")
 def opensearch_url() -> Iterator[str]:
     """The address of an OpenSearch that all tests share, as `elasticsearch_url`, without ``opensearch+``."""
-    release = RELEASES["opensearch"]
-    if given := os.environ.get(OPENSEARCH_URL_VARIABLE):
+    yield from _shared_server("opensearch")
+
+
+def _shared_server(product: str) -> Iterator[str]:
+    if given := os.environ.get(f"{product.upper()}_TEST_URL"):
         yield given
         return
-    if missing := _missing_for_own_node(release):
-        reason = f"no OpenSearch: {OPENSEARCH_URL_VARIABLE} is not set, and the suite cannot start a node: {missing}"
-        skip_or_fail(reason, REQUIRE_OPENSEARCH_VARIABLE)
-    with running_node(release) as node:
+    require_own_node(chosen_release(product))
+    with running_node(chosen_release(product)) as node:
         yield node.url
 
 
 @pytest.fixture(scope="module")
 def mortal_node() -> Iterator[Node]:
     """Another node than the shared one, for tests that kill it. A test that kills it restarts it."""
-    require_own_node()
+    require_own_node(chosen_release())
     with running_node(chosen_release()) as node:
         yield node
 
@@ -92,8 +83,7 @@ def mortal_cluster(request: pytest.FixtureRequest) -> Iterator[list[Node]]:
     """
     release = RELEASES[getattr(request, "param", "7")]
     require_own_node(release)
-    # Fewer waits than in production: a lost shard is copied at once, and a lost master is noticed soon.
-    with running_cluster(3, release, cluster__follower_lag__timeout="10s") as nodes:
+    with running_cluster(release) as nodes:
         yield nodes
 
 
@@ -107,6 +97,18 @@ def client(elasticsearch_url: str) -> Iterator[Elasticsearch]:
 @pytest.fixture
 def make_index(elasticsearch_url: str) -> Iterator[Callable[[], str]]:
     """Return a new index name for each call. After the test the indices with these names are deleted."""
+    with Elasticsearch(elasticsearch_url) as client:
+        yield from _index_names(client)
+
+
+@pytest.fixture
+def make_opensearch_index(opensearch_url: str) -> Iterator[Callable[[], str]]:
+    """`make_index` on OpenSearch."""
+    with OpenSearch(opensearch_url) as client:
+        yield from _index_names(client)
+
+
+def _index_names(client: Any) -> Iterator[Callable[[], str]]:
     names: list[str] = []
 
     def make() -> str:
@@ -115,19 +117,7 @@ def make_index(elasticsearch_url: str) -> Iterator[Callable[[], str]]:
 
     yield make
     if names:
-        with Elasticsearch(elasticsearch_url) as client:
-            client.indices.delete(index=names, ignore_unavailable=True)
-
-
-@pytest.fixture
-def make_opensearch_index(opensearch_url: str) -> Iterator[Callable[[], str]]:
-    """`make_index` on OpenSearch."""
-    prefix = f"test-{uuid.uuid4().hex[:16]}"
-    numbers = itertools.count()
-    yield lambda: f"{prefix}-{next(numbers)}"
-    if next(numbers):
-        with OpenSearch(opensearch_url) as client:
-            client.indices.delete(index=f"{prefix}-*")
+        client.indices.delete(index=names, ignore_unavailable=True)
 
 
 ELASTICSEARCH = pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)
@@ -163,14 +153,15 @@ def index_name(make_index: Callable[[], str]) -> str:
     return make_index()
 
 
-def require_own_node(release: Release | None = None) -> None:
-    release = release or chosen_release()
+def require_own_node(release: Release) -> None:
+    """Skip or fail where this machine cannot start a node."""
     if missing := _missing_for_own_node(release):
-        variable = REQUIRE_VARIABLE if release.product == "elasticsearch" else REQUIRE_OPENSEARCH_VARIABLE
-        skip_or_fail(f"the suite cannot start a node: {missing}", variable)
+        variables = f"{release.product.upper()}_TEST_URL is not set, and"
+        reason = f"no {release}: {variables} the suite cannot start a node: {missing}"
+        skip_or_fail(reason, f"ES_SIMHASH_REQUIRE_{release.product.upper()}")
 
 
-def skip_or_fail(reason: str, variable: str = REQUIRE_VARIABLE) -> NoReturn:
+def skip_or_fail(reason: str, variable: str) -> NoReturn:
     if os.environ.get(variable) == "1":
         pytest.fail(f"{reason} ({variable}=1 forbids to skip)", pytrace=False)
     pytest.skip(reason)
@@ -184,21 +175,11 @@ def _missing_for_own_node(release: Release) -> str | None:
     return None
 
 
-def _server(variable: str, release: Release) -> str:
-    if given := os.environ.get(variable):
+def _described(product: str) -> str:
+    """Return which server the tests use, for the header."""
+    if given := os.environ.get(f"{product.upper()}_TEST_URL"):
         address = urlsplit(given)
         return f"{address.scheme}://{address.hostname}:{address.port}"  # without the password
-    if missing := _missing_for_own_node(release):
+    if missing := _missing_for_own_node(chosen_release(product)):
         return f"none: {missing}"
-    return f"started by the suite when a test first needs it, {release}"
-
-
-def _versions() -> list[str]:
-    return [f"python {platform.python_version()}", *(f"{name} {_version_of(name)}" for name in REPORTED_PACKAGES)]
-
-
-def _version_of(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "absent"
+    return f"started by the suite when a test first needs it, {chosen_release(product)}"

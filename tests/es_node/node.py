@@ -1,39 +1,37 @@
 """Real Elasticsearch and OpenSearch nodes without Docker: the jars from Maven Central, and a small launcher in Java.
 
-    python -m tests.es_node start --port 9200      start a node; print its address when it answers
-    python -m tests.es_node stop                   stop it
-    python -m tests.es_node start --release 8      another release: 7, 8, 9, opensearch or opensearch-3
     python -m tests.es_node run scripts/test -n 3  run a command whose tests share one Elasticsearch and one OpenSearch
+    python -m tests.es_node run bash               a shell for tests that share them
 
 It needs Maven for the first start, and a JDK: 21 or later for the releases 8 and 9 and for OpenSearch 3, 11 to 21 for
 release 7 and for OpenSearch 2. The jars and classes are kept in the cache folder. In Python, `running_node()` starts a
 node, and `running_cluster()` starts several nodes of release 7 or of OpenSearch. They end with the process that started
 them, however that process ends.
 
-The folder of a node holds all of its data, logs and its process id. Two nodes share only the jars, which are read-only.
-The node's process inherits a lock on the pid file in its folder. The lock shows whether the node runs.
+The folder of a node holds all of its data and logs. Two nodes share only the jars, which are read-only.
 """
 
 from __future__ import annotations
 
-import argparse
 import fcntl
 import functools
 import hashlib
-import http.client
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
+from urllib.request import urlopen
+
+import psutil
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -97,14 +95,15 @@ RELEASES = {
     "opensearch-3": Release("3.9.0", range(21, 100), 21, "2.25.3", clustered=True, product="opensearch"),
 }
 NEWEST = RELEASES["9"]
+LONGEST_START = 300.0
+"""Seconds; the machine may be busy, and several nodes may start at once."""
 RELEASE_VARIABLE = "ES_SIMHASH_TEST_RELEASE"
-FORK = 3.0
-"""Seconds for which a process that another thread starts may hold the lock of a node that has ended: until its exec."""
 
 
-def chosen_release() -> Release:
-    """Return the release that the suite starts: the one that ES_SIMHASH_TEST_RELEASE names, else the newest."""
-    return RELEASES[os.environ.get(RELEASE_VARIABLE) or "9"]
+def chosen_release(product: str = "elasticsearch") -> Release:
+    """Return the release that the suite starts: the one that ES_SIMHASH_TEST_RELEASE names, or 9 and OpenSearch 2."""
+    chosen = RELEASES[os.environ.get(RELEASE_VARIABLE) or "9"]
+    return chosen if chosen.product == product else RELEASES["9" if product == "elasticsearch" else product]
 
 
 class NodeError(Exception):
@@ -124,102 +123,75 @@ MODULES = [
 
 
 class Node:
-    """One node.
+    """One node. It keeps its port after the first start, and ends with this process.
 
-    :param folder: of this node: data, logs and process id.
-    :param port: 0 for any free port. The node keeps its port after the first start.
+    :param folder: of this node: data and logs.
     :param heap: size of the Java heap.
-    :param owned: True if the node ends with the process that started it; False if it runs until somebody stops it.
-    :param settings: of Elasticsearch, beside those that every node has.
+    :param settings: of the server, beside those that every node has.
     """
 
     def __init__(
-        self,
-        folder: Path,
-        release: Release = NEWEST,
-        *,
-        port: int = 0,
-        heap: str = "1g",
-        owned: bool = True,
-        settings: Mapping[str, Any] | None = None,
+        self, folder: Path, release: Release = NEWEST, *, heap: str = "1g", settings: Mapping[str, Any] | None = None
     ) -> None:
-        self.folder, self.release, self.port, self.heap, self.owned = folder, release, port, heap, owned
-        self._settings = {} if settings is None else settings
+        self.folder, self.release, self.heap, self.port = folder, release, heap, 0
+        self._settings = settings or {}
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port or self._published_port()}"
+        return f"http://127.0.0.1:{self.port}"
 
     @property
     def pid(self) -> int | None:
         """The process id of the node; None if it does not run."""
-        try:
-            with (self.folder / "pid").open() as pid_file:
-                return None if _take(pid_file, shared=True) else int(pid_file.read())
-        except (FileNotFoundError, ValueError):  # never started, or not yet
-            return None
+        return self._process.pid if self._process and self._process.poll() is None else None
 
-    def start(self, *, seconds: float = 120) -> None:
+    def start(self) -> None:
         """Start the node with the data of its folder. Return when it answers and its indices are available."""
         self.launch()
-        self.wait(seconds=seconds)
+        self.wait()
 
     def launch(self) -> None:
         """Start the process of the node."""
         java, jars = find_jdk(self.release), build(self.release)
         self._log.parent.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "pid").open("a+") as pid_file, self._log.open("ab") as log:
-            if not _take(pid_file, seconds=FORK):
-                raise NodeError(f"a node already runs in {self.folder}")
-            self._ports_file.unlink(missing_ok=True)
+        with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._command(java, jars),
-                # Nothing is written there. The pipe closes when this process ends, and then the node ends.
-                stdin=subprocess.PIPE if self.owned else subprocess.DEVNULL,
+                stdin=subprocess.PIPE,  # nothing is written there; it closes when this process ends, then the node ends
                 stdout=log,
                 stderr=log,
-                pass_fds=[pid_file.fileno()],
                 start_new_session=True,  # Ctrl-C goes to the tests only. They stop the node.
             )
-            pid_file.truncate(0)
-            pid_file.write(str(self._process.pid))
 
-    def wait(self, *, seconds: float = 120) -> None:
+    def wait(self) -> None:
         """Wait until a started node answers, and its indices are available. If it does not, kill it."""
+        deadline = time.monotonic() + LONGEST_START
         try:
-            self._wait_until_ready(time.monotonic() + seconds)
+            while not self._is_ready():
+                if self.pid is None or time.monotonic() > deadline:
+                    what = "ended while it started" if self.pid is None else "did not start in time"
+                    raise NodeError(f"{self.release} {what}; the last lines of its log:\n{self._log_tail()}")
+                time.sleep(0.2)
         except BaseException:
             self.kill()
             raise
-        self.port = self._published_port()
-
-    def stop(self) -> None:
-        self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
         """Kill the node with SIGKILL. What it has not written yet is lost."""
-        self._signal(signal.SIGKILL)
+        if self._process:
+            with self._process as process:
+                process.kill()
+        (self.folder / "logs" / "http.ports").unlink(missing_ok=True)
 
-    def restart(self, *, seconds: float = 120) -> None:
-        """Stop the node if it runs, and start it again with the same data and port."""
-        self.stop()
-        self.port = self.port or self._published_port()
-        self.start(seconds=seconds)
-
-    @property
-    def _ports_file(self) -> Path:
-        return self.folder / "logs" / "http.ports"
+    def restart(self) -> None:
+        """Kill the node if it runs, and start it again with the same data and port."""
+        self.kill()
+        self.start()
 
     @property
     def _log(self) -> Path:
         return self.folder / "logs" / "node.log"
-
-    def _published_port(self) -> int:
-        try:
-            return int(self._ports_file.read_text().strip().rpartition(":")[2])
-        except FileNotFoundError:
-            raise NodeError(f"no node was ever started in {self.folder}: start it first") from None
 
     def _command(self, java: Path, jars: Path) -> list[str | Path]:
         return [
@@ -229,8 +201,7 @@ class Node:
             f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}",
             *(() if self.release.clustered else MODULES),
             # Tests start nodes often and give them little work: to compile it well takes longer than the work.
-            *(["-XX:TieredStopAtLevel=1"] if self.owned else ()),
-            f"-Des-node.owned={str(self.owned).lower()}",
+            "-XX:TieredStopAtLevel=1",
             "-cp",
             f"{jars / 'lib'}/*:{jars / 'classes'}",
             "LaunchNetty" if self.release.clustered else "Launch",
@@ -254,34 +225,16 @@ class Node:
             **self._settings,
         }
 
-    def _wait_until_ready(self, deadline: float) -> None:
-        while time.monotonic() < deadline:
-            if self.pid is None:
-                raise NodeError(
-                    f"{self.release} ended while it started; the last lines of its log:\n{self._log_tail()}"
-                )
-            if self._ports_file.exists() and _is_healthy(self._published_port()):
-                return
-            time.sleep(0.2)
-        raise NodeError(f"{self.release} did not start in time; the last lines of its log:\n{self._log_tail()}")
+    def _is_ready(self) -> bool:
+        with suppress(OSError, ValueError, HTTPException):
+            self.port = int((self.folder / "logs" / "http.ports").read_text().strip().rpartition(":")[2])
+            urlopen(f"{self.url}/_cluster/health?wait_for_status=yellow&timeout=1s", timeout=5).close()
+            return True
+        return False
 
     def _log_tail(self, lines: int = 20) -> str:
         log = self._log.read_text(errors="replace").splitlines()
         return "\n".join([line for line in log if not line.startswith("\t")][-lines:])  # without stack frames
-
-    def _signal(self, which: signal.Signals, *, seconds: float = 15) -> None:
-        if pid := self.pid:
-            os.kill(pid, which)
-        if self._process:  # our child process: collect its exit status
-            self._process.wait(seconds)
-            if self._process.stdin:
-                self._process.stdin.close()
-            self._process = None
-        deadline = time.monotonic() + seconds
-        while self.pid:
-            if time.monotonic() > deadline:
-                raise NodeError(f"process {pid} still runs {seconds:.0f} s after {which.name}")
-            time.sleep(0.05)
 
 
 @contextmanager
@@ -297,35 +250,24 @@ def running_node(release: Release = NEWEST, *, heap: str = "1g") -> Iterator[Nod
 
 
 @contextmanager
-def running_cluster(
-    count: int = 3, release: Release = RELEASES["7"], *, heap: str = "512m", **settings: Any
-) -> Iterator[list[Node]]:
-    """Start a cluster without data. Its nodes run until the end of the block, as that of `running_node`.
-
-    :param release: one whose nodes form a cluster.
-    :param settings: of each node, with ``__`` for a dot.
-    """
-    ports = _free_ports(count)
+def running_cluster(release: Release) -> Iterator[list[Node]]:
+    """Start three nodes without data, of a release whose nodes form a cluster. They run as that of `running_node`."""
+    ports = _free_ports(3)
     shared = {
         "discovery.seed_hosts": ",".join(f"127.0.0.1:{port}" for port in ports),
-        release.masters: ",".join(f"node-{number}" for number in range(count)),
-        **{name.replace("__", "."): value for name, value in settings.items()},
+        release.masters: "node-0,node-1,node-2",
+        # Fewer waits than in production: a lost shard is copied at once, and a lost master is noticed soon.
+        "cluster.follower_lag.timeout": "10s",
     }
     with _own_folder() as folder:
-        nodes = [
-            Node(
-                folder / f"node-{number}",
-                release,
-                heap=heap,
-                settings={"node.name": f"node-{number}", "transport.port": port, **shared},
-            )
-            for number, port in enumerate(ports)
-        ]
+        names = {f"node-{number}": port for number, port in enumerate(ports)}
+        settings = ({"node.name": name, "transport.port": port, **shared} for name, port in names.items())
+        nodes = [Node(folder / each["node.name"], release, heap="512m", settings=each) for each in settings]
         try:
             for node in nodes:
                 node.launch()
             for node in nodes:
-                node.wait(seconds=300)  # several nodes start at once
+                node.wait()
             yield nodes
         finally:
             for node in nodes:
@@ -343,35 +285,15 @@ def _free_ports(count: int) -> list[int]:
 @contextmanager
 def _own_folder() -> Iterator[Path]:
     """Make a folder that exists until the end of the block. If this process is killed, the next start removes it."""
-    runs = _runs_folder()
-    runs.mkdir(parents=True, exist_ok=True)
-    with _locked(runs.with_name("runs.lock")):
-        _remove_abandoned(runs)
-        folder = Path(tempfile.mkdtemp(prefix=time.strftime("%m%d-%H%M%S-"), dir=runs))
-        owner = (folder / "owner").open("w")
-        _take(owner)
-    with owner:
-        try:
-            yield folder
-        finally:
-            with _locked(runs.with_name("runs.lock")):
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-def _runs_folder() -> Path:
-    """Return the place of data that no test needs later: in memory if there is much, where a sync takes no time."""
-    memory = Path("/dev/shm")
+    memory = Path("/dev/shm")  # a sync takes no time there
     roomy = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 4 << 30
-    return (memory / f"es-simhash-{os.getuid()}" if roomy else cache_folder()) / "runs"
-
-
-def _remove_abandoned(runs: Path) -> None:
-    """Remove the folders of nodes whose owner has ended. A killed owner does not remove its own."""
-    for folder in runs.iterdir():
-        with (folder / "owner").open("w") as owner:
-            abandoned = _take(owner, shared=True)
-        if abandoned:
+    owners = (memory / f"es-simhash-{os.getuid()}" if roomy else cache_folder()) / "owners"
+    owners.mkdir(parents=True, exist_ok=True)
+    for folder in owners.iterdir():
+        if not psutil.pid_exists(int(folder.name.partition("-")[0])):
             shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"{os.getpid()}-", dir=owners, ignore_cleanup_errors=True) as name:
+        yield Path(name)
 
 
 def cache_folder() -> Path:
@@ -421,7 +343,8 @@ def build(release: Release = NEWEST) -> Path:
     """
     target = _build_folder(release)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(target.parent / "build.lock"):
+    with (target.parent / "build.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         if target.exists():
             return target
         draft = target.with_suffix(".part")
@@ -433,11 +356,8 @@ def build(release: Release = NEWEST) -> Path:
 
 def _build_folder(release: Release) -> Path:
     sources = [path.read_bytes() for path in [*release.sources, HERE / "pom.xml"]]
-    return (
-        cache_folder()
-        / "builds"
-        / f"{release.product}-{release.version}-{hashlib.sha256(b''.join(sources)).hexdigest()[:12]}"
-    )
+    digest = hashlib.sha256(b"".join(sources)).hexdigest()[:12]
+    return cache_folder() / "builds" / f"{release.product}-{release.version}-{digest}"
 
 
 def _build_into(folder: Path, release: Release) -> None:
@@ -447,14 +367,11 @@ def _build_into(folder: Path, release: Release) -> None:
     for path in release.sources:
         (sources / path.name).write_text(release.source(path))
     maven, jdk = find_maven(), find_jdk(release)
-    versions = [
-        f"-Dserver={release.product}",
-        f"-Dserver.version={release.version}",
-        f"-Dlog4j.version={release.log4j}",
-    ]
+    versions = {"server": release.product, "server.version": release.version, "log4j.version": release.log4j}
     profile = ["-P", "transport"] if release.clustered else []
     _run(
-        *(maven, "-q", "-B", "-f", HERE / "pom.xml", *profile, *versions),
+        *(maven, "-q", "-B", "-f", HERE / "pom.xml", *profile),
+        *(f"-D{name}={each}" for name, each in versions.items()),
         *("dependency:copy-dependencies", f"-DoutputDirectory={lib}"),
     )
     quiet = ["-nowarn", "-Xlint:none", "--release", str(release.target)]
@@ -485,79 +402,19 @@ def _run(*command: str | Path) -> None:
         raise NodeError(f"{Path(command[0]).name} failed while the node was built; its last lines of output:\n{tail}")
 
 
-def _is_healthy(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        connection.request("GET", "/_cluster/health?wait_for_status=yellow&timeout=1s")
-        return connection.getresponse().status == 200
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
-
-
-def _take(file: IO[str], *, shared: bool = False, seconds: float = 0) -> bool:
-    """Take the lock of an open file, and return whether it was free.
-
-    The lock is released when the last copy of the descriptor is closed.
-
-    :param shared: take a shared lock, only to ask. Two programs may ask at the same time.
-    :param seconds: wait so long until it is free.
-    """
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(0.05)
-        else:
-            return True
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 def run_with_nodes(command: Sequence[str]) -> int:
     """Run a command with the addresses of two new nodes in its environment, for the tests. Return its exit code."""
-    with running_node(chosen_release()) as node, running_node(RELEASES["opensearch"]) as opensearch:
+    with running_node(chosen_release()) as node, running_node(chosen_release("opensearch")) as opensearch:
         addresses = {"ELASTICSEARCH_TEST_URL": node.url, "OPENSEARCH_TEST_URL": opensearch.url}
+        print(*(f"{name}={url}" for name, url in addresses.items()), file=sys.stderr)
         return subprocess.run(command, env={**os.environ, **addresses}).returncode
 
 
-def control(words: Sequence[str]) -> None:
-    """Start or end a node that runs until somebody stops it."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.es_node", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("command", choices=["start", "stop"])
-    parser.add_argument("--name", default="main", help="name of the node, if there are several")
-    parser.add_argument("--port", type=int, default=0, help="port for start; the default is any free port")
-    parser.add_argument("--release", choices=RELEASES, default="9", help="of the server; the default is 9")
-    args = parser.parse_args(words)
-    folder = cache_folder() / "nodes" / args.name
-    node = Node(folder, RELEASES[args.release], port=args.port, owned=False)
-    if args.command == "start":
-        if node.pid:
-            raise NodeError(f"node {args.name} already runs at {node.url}")
-        shutil.rmtree(node.folder, ignore_errors=True)
-        node.start()
-        print(node.url)
-    else:
-        node.stop()
-
-
 def main() -> None:
-    words = sys.argv[1:]
+    if len(sys.argv) < 3 or sys.argv[1] != "run":
+        sys.exit(__doc__)
     try:
-        if words[:1] == ["run"]:
-            sys.exit(run_with_nodes(words[1:]))
-        control(words)
+        sys.exit(run_with_nodes(sys.argv[2:]))
     except NodeError as error:
         sys.exit(f"es-node: {error}")
 

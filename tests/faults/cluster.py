@@ -73,7 +73,7 @@ class NodeKiller:
                 node.kill()
                 self.masters += node is master
                 self._ended.wait(rng.uniform(0.5, 2))
-                node.restart(seconds=300)  # the machine may be busy
+                node.restart()
                 self._wait_until_green()
                 self.kills += 1
         except BaseException as error:
