@@ -159,7 +159,7 @@ def test_a_user_gets_the_items_of_all_lines_in_several_batches(tmp_path: Path) -
 NO_ENTRY = 'not a user with items: use an object {"user": …, "items": […]}'
 BAD_LINES: list[tuple[bytes, str]] = [
     (b'{"user": "bad" "items": []}', "not JSON: Expecting ',' delimiter at character 16"),
-    (b'["bad", ["n1"]]', NO_ENTRY),
+    (b'["bad", ["n1"]]', "a document must be a JSON object"),
     (b'{"items": ["n1"]}', NO_ENTRY),
     (b'{"user": "bad"}', NO_ENTRY),
     (b'{"user": null, "items": ["n1"]}', "the user None is a NoneType: use a string or"),

@@ -1,0 +1,327 @@
+"""``es-simhash seen``: the items that users have seen."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, defaultdict
+from dataclasses import asdict
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+import click
+
+from es_simhash import InputError, SimhashError, StoreUnavailable
+from es_simhash.bloom.items import hash_item
+from es_simhash.bloom.seen import SeenConfig, user_id
+from es_simhash.cli import Group
+from es_simhash.cli.exits import SOME_NOT_DONE, exit_unless_all_done
+from es_simhash.cli.input import Input, input_paths, object_of
+from es_simhash.cli.interrupt import Interruptible
+from es_simhash.cli.options import (
+    duration,
+    encoding_option,
+    format_option,
+    json_option,
+    open_seen,
+    parsed_by,
+    store_options,
+)
+from es_simhash.cli.output import count_of, echo, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import timedelta
+
+    from typing_extensions import Unpack
+
+    from es_simhash import Line, SeenItems, SeenReport
+    from es_simhash.bloom import Item
+    from es_simhash.cli.options import StoreOptions
+    from es_simhash.cli.progress import Progress
+
+BATCH_ITEMS = 10_000
+"""A batch of lines ends when it has this many items."""
+
+_DEFAULT = SeenConfig()
+_MESSAGES = {
+    "created": "created; next run `es-simhash seen add`",
+    "added": "added the field for seen items to the existing index",
+    "unchanged": "already set up; nothing to do",
+}
+_items_argument = click.argument("items", metavar="[ITEM]…", nargs=-1)
+_user_option = click.option("--user", metavar="USER", required=True, help="The user's id.")
+
+
+@click.group(cls=Group)
+def seen() -> None:
+    """Remember which items each user has seen.
+
+    The items are kept in Bloom filters, one field in each user's document. The answer "not seen" is always right. The
+    answer "seen" is wrong at a rate that you choose (seen init --error-rate). The items 1 and "1" are the same.
+
+    The second example prints news-3:
+
+    \b
+    es-simhash seen add --user ann news-1 news-2
+    es-simhash seen unseen --user ann news-1 news-3
+    zcat log.jsonl.gz | es-simhash seen add --store http://localhost:9200/users
+    """
+
+
+@seen.command()
+@click.option("--capacity", type=int, metavar="N", help=f"Items of a new Bloom filter.  [default: {_DEFAULT.capacity}]")
+@click.option(
+    "--error-rate",
+    type=float,
+    metavar="P",
+    help=f"Largest share of unseen items that are reported as seen.  [default: {_DEFAULT.error_rate}]",
+)
+@click.option(
+    "--generations",
+    type=int,
+    metavar="N",
+    help=f"How many Bloom filters a user keeps: the newest N.  [default: {_DEFAULT.generations}]",
+)
+@click.option(
+    "--period",
+    metavar="DURATION",
+    callback=parsed_by(duration),
+    help="Begin a new generation automatically after this time, such as 7d.  [default: never]",
+)
+@store_options
+def init(
+    capacity: int | None,
+    error_rate: float | None,
+    generations: int | None,
+    period: timedelta | None,
+    **store: Unpack[StoreOptions],
+) -> None:
+    """Set up a store for seen items.
+
+    Creates the index or the SQLite file. If the index exists, adds the object `seen` to its mapping and changes no
+    other field. The store keeps the options, and the other seen commands use them. You can run it again with the same
+    options.
+
+    The second example remembers an item for three to four weeks:
+
+    \b
+    es-simhash seen init --store http://localhost:9200/users --error-rate 0.001
+    es-simhash seen init --generations 4 --period 7d
+    """
+    seconds = None if period is None else int(period.total_seconds())
+    sizing = {"capacity": capacity, "error_rate": error_rate, "generations": generations, "period": seconds}
+    with open_seen(sizing, **store) as items:
+        result = items.setup()
+        echo(f"{items.name}: {_MESSAGES[result]}")
+
+
+@seen.command()
+@click.argument("arguments", metavar="[ITEM…|FILE…|-]", nargs=-1)
+@click.option("--user", metavar="USER", help="Id of one user. The arguments are then items, not files.")
+@format_option
+@encoding_option
+@store_options
+def add(
+    arguments: tuple[str, ...],
+    user: str | None,
+    format: str | None,
+    encoding: str,
+    **store: Unpack[StoreOptions],
+) -> None:
+    """Record that users have seen items.
+
+    With --user the arguments are items. Without --user it reads files or standard input: JSON lines {"user", "items"},
+    or a table with the columns user and item. A bad line is reported with its place and skipped.
+
+    \b
+    es-simhash seen add --user ann news-1 news-2
+    es-simhash seen add log.jsonl --store http://localhost:9200/users
+    """
+    with open_seen(**store) as items:
+        if user is not None:
+            echo(f"{count_of(items.add(user, arguments), 'item')} not seen before")
+        else:
+            paths = input_paths(arguments, "give --user USER ITEM…, name a file, or pipe it in")
+            _add_lines(items, Input(paths, format, encoding))
+
+
+@seen.command()
+@_items_argument
+@_user_option
+@store_options
+def unseen(items: tuple[str, ...], user: str, **store: Unpack[StoreOptions]) -> None:
+    """Print the items that a user has not seen, in their order. An item that is printed is certainly not seen.
+
+    \b
+    es-simhash seen unseen --user ann news-1 news-2 news-3
+    """
+    with open_seen(**store) as seen:
+        for item in seen.unseen(user, items):
+            echo(item)
+
+
+@seen.command()
+@_items_argument
+@_user_option
+@store_options
+def forget(items: tuple[str, ...], user: str, **store: Unpack[StoreOptions]) -> None:
+    """Treat items as not seen until they are added again.
+
+    A Bloom filter cannot remove one item. So the item goes on a list beside the user's filter. The list holds at most a
+    thousand items for each user.
+
+    \b
+    es-simhash seen forget --user ann news-1
+    """
+    with open_seen(**store) as seen:
+        echo(f"{count_of(seen.forget(user, items), 'item')} forgotten")
+
+
+@seen.command()
+@click.option(
+    "--before",
+    metavar="DURATION",
+    callback=parsed_by(duration),
+    help="Rotate only users whose newest generation started so long ago, such as 7d.",
+)
+@store_options
+def rotate(before: timedelta | None, **store: Unpack[StoreOptions]) -> None:
+    """Start a new generation of Bloom filters for all users.
+
+    Deletes the oldest generations beyond the number that is kept (seen init --generations). If n generations are kept,
+    an item is remembered for at least n-1 rotations. Run the command at regular times, for example by cron. If it is
+    interrupted, run it again with --before 1h: it leaves out the users that it has rotated.
+
+    \b
+    es-simhash seen rotate
+    es-simhash seen rotate --before 7d
+    """
+    with open_seen(**store) as seen:
+        report = seen.rotate(before=before)
+    echo(f"rotated {count_of(sum(report.results.values()), 'user')}")
+    _print_failed(report)
+    if report.failed:
+        sys.exit(SOME_NOT_DONE)
+
+
+@seen.command()
+@_user_option
+@json_option
+@store_options
+def show(user: str, as_json: bool, **store: Unpack[StoreOptions]) -> None:
+    """Show the Bloom filters of a user.
+
+    Prints one line for each generation, the oldest first: when it started, its number of items, layers and bytes, and
+    its false-positive rate. The last line is the number of items on the user's forget list (see `seen forget`).
+
+    \b
+    es-simhash seen show --user ann
+    """
+    with open_seen(**store) as seen:
+        stats = seen.stats(user)
+    if as_json:
+        print_json(asdict(stats))
+        return
+    if not stats.exists:
+        echo(f"{user}: no seen items", err=True)
+        return
+    echo(f"{'started':<20}  {'items':>10}  {'layers':>6}  {'bytes':>10}  false positives")
+    for generation in stats.generations:
+        started = datetime.fromtimestamp(generation.started, timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
+        rate = f"{generation.false_positive_rate:.4%}"
+        echo(f"{started:<20}  {generation.count:>10,}  {generation.layers:>6}  {generation.bytes:>10,}  {rate:>15}")
+    echo(f"forgotten: {stats.forgotten:,}")
+
+
+@seen.command()
+@_user_option
+@store_options
+def remove(user: str, **store: Unpack[StoreOptions]) -> None:
+    """Remove the field with the seen items from a user's document. Delete the document if it has no other field.
+
+    \b
+    es-simhash seen remove --user ann
+    """
+    with open_seen(**store) as seen:
+        removed = seen.remove(user)
+    echo(f"{user}: {'removed' if removed else 'no seen items'}", err=not removed)
+
+
+# --- add from files --------------------------------------------------------------------------------------------
+
+
+def _add_lines(seen: SeenItems, source: Input) -> None:
+    """Add the items of files, print the counts, and exit with the code that they call for."""
+    counts = Counter[str]()
+    with source.progress("lines") as progress, Interruptible() as interruptible:
+        try:
+            lines = interruptible.until_interrupted(source.lines(progress, user_and_items))
+            for batch in _batches(lines, progress, counts):
+                report = seen.add_many(batch)
+                changed, failed = sum(report.results.values()), len(report.failed)
+                counts.update(items=sum(map(len, batch.values())), changed=changed, failed=failed)
+                _print_failed(report)
+                if any(isinstance(error, StoreUnavailable) for error in report.failed.values()):
+                    raise StoreUnavailable("the store did not answer in time: add the same lines again later")
+        except (SimhashError, KeyboardInterrupt):
+            if counts["changed"]:  # else the error message is enough
+                _print_counts(counts)
+            raise
+    _print_counts(counts)
+    interruptible.exit_if_interrupted()
+    if not counts["lines"]:
+        raise InputError('no lines in the input: give JSON lines {"user", "items"}')
+    exit_unless_all_done(counts["rejected"], counts["lines"])
+    if counts["failed"]:
+        sys.exit(SOME_NOT_DONE)
+
+
+def _batches(lines: Iterable[Line], progress: Progress, counts: Counter[str]) -> Iterator[dict[str, list[Item]]]:
+    """Yield the items of some lines by their users. Bad lines are reported."""
+    batch: defaultdict[str, list[Item]] = defaultdict(list)
+    size = 0
+    for line in lines:
+        progress.done()
+        counts["lines"] += 1
+        try:
+            user, items = user_and_items(line)
+        except InputError as error:
+            progress.reject(f"{line.place}: {error}")
+            counts["rejected"] += 1
+            continue
+        batch[user] += items
+        size += max(1, len(items))
+        if size >= BATCH_ITEMS:
+            yield batch
+            batch, size = defaultdict(list), 0
+    if batch:
+        yield batch
+
+
+def user_and_items(line: Line) -> tuple[str, list[Item]]:
+    """Return the user and the items of a line. A line may have ``item`` (one item) instead of ``items``.
+
+    :raises InputError: if the line cannot be used. The message says why.
+    """
+    document = object_of(line)
+    if "user" not in document or not {"items", "item"} & document.keys():
+        raise InputError('not a user with items: use an object {"user": …, "items": […]}')
+    items = document["items"] if "items" in document else [document["item"]]
+    if not isinstance(items, list):
+        raise InputError('"items" is not a list: use ["news-1", …], or "item" for one item')
+    for item in items:
+        hash_item(item)  # raises for a value that cannot be an item
+    return user_id(document["user"]), items
+
+
+def _print_failed(report: SeenReport) -> None:
+    for error in report.failed.values():
+        echo(f"failed: {error}", err=True)
+
+
+def _print_counts(counts: Counter[str]) -> None:
+    lines, items = count_of(counts["lines"], "line"), count_of(counts["items"], "item")
+    echo(f"{lines}, {items}, {counts['changed']:,} not seen before")
+    for name, noun in (("rejected", "line"), ("failed", "user")):
+        if counts[name]:
+            echo(f"{count_of(counts[name], noun)} {name}")
