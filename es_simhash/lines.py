@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Protocol
 
 from es_simhash.errors import InputError
-from es_simhash.exact_json import exact_float
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -74,12 +74,18 @@ def raw_lines(stream: LineStream, name: str, encoding: str = UTF_8, *, max_line:
             yield Line(place, size=len(line), raw=line, encoding=encoding)
 
 
-def json_value(text: str) -> Any:
-    """Return the value of a JSON text. Its floats are written again as they are.
+def _float(text: str) -> float:
+    """Return the float of a JSON number, or of what Python takes for one.
 
-    :raises ValueError: if it is not JSON. NaN, Infinity and numbers that a float cannot hold are none.
+    :raises ValueError: for NaN, Infinity and a number that a float cannot hold.
     """
-    return _decoder.decode(text)
+    if not isfinite(number := float(text)):
+        raise ValueError(f"{text[:40]} is not a finite number of 64 bits: write null, or a string")
+    return number
+
+
+json_value = json.JSONDecoder(parse_constant=_float, parse_float=_float).decode
+"""Returns the value of a JSON text, or raises ValueError."""
 
 
 def parsed(line: Line) -> Line:
@@ -141,10 +147,3 @@ def _looks_like_gb18030(line: bytes) -> bool:
     beyond_ascii = len(_NOT_ASCII.findall(line))
     wrong = line.decode("utf-8", "replace").count("\N{REPLACEMENT CHARACTER}")
     return wrong > beyond_ascii / 4 and 2 * len(_COMMON_HAN.findall(line)) > 0.6 * beyond_ascii
-
-
-def _refuse_constant(constant: str) -> None:
-    raise ValueError(f"{constant} is not a JSON number: use null")
-
-
-_decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=exact_float)

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.exact_json import dumps
 from es_simhash.lines import Line, parsed, raw_lines
 from tests.ingest import VALUES
 
@@ -43,13 +42,6 @@ def test_a_place_is_the_number_of_the_line_in_the_file(written: list[bytes]) -> 
     ]
 
 
-@given(st.decimals(allow_nan=False, allow_infinity=False, places=5) | st.floats(allow_nan=False, allow_infinity=False))
-def test_a_number_is_written_again_as_it_was(number: Any) -> None:
-    text = f'{{"a": [{number}, 0.10, 1E3, 12]}}'
-    [line] = lines(text.encode())
-    assert dumps(line.document) == text.replace(" ", "")
-
-
 def test_the_last_line_needs_no_line_break() -> None:
     assert [line.document for line in lines(b"1\n2")] == [1, 2]
 
@@ -79,8 +71,8 @@ def test_a_byte_order_mark_is_skipped() -> None:
             "1".encode("utf-16") + b"\n",
             "not UTF-8: the line has zero bytes, as in UTF-16: name the encoding (encoding utf-16)",
         ),
-        (b"[NaN]\n", "invalid JSON: NaN is not a JSON number: use null"),
-        (b"[1e400]\n", "invalid JSON: the number 1e400 is too large: write it as a string"),
+        (b"[NaN]\n", "invalid JSON: NaN is not a finite number of 64 bits: write null, or a string"),
+        (b"[1e400]\n", "invalid JSON: 1e400 is not a finite number of 64 bits: write null, or a string"),
         (b"[" * 100_000 + b"\n", "invalid JSON: nested too deeply: flatten it"),
         (b"1" * 5_000 + b"\n", "invalid JSON: Exceeds the limit (4300"),
     ],

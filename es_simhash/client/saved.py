@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError, StoreError
-from es_simhash.exact_json import dumps
 from es_simhash.files import open_for_owner
 from es_simhash.similarity.text_fields import field_value
 
@@ -42,7 +42,9 @@ class Saved:
         :raises StoreError: if they cannot be written. They must not be removed then.
         """
         try:
-            self._file.writelines(dumps(self._with_id(stored)).encode() + b"\n" for stored in documents)
+            for stored in documents:
+                line = json.dumps(self._with_id(stored), ensure_ascii=False)
+                self._file.write(line.encode(errors="backslashreplace") + b"\n")
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:

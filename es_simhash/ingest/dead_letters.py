@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.exact_json import dumps
 from es_simhash.lines import Line, parsed
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def dead_letter(outcome: Outcome) -> bytes:
         "id": outcome.id,
         **_carried(outcome.document),
     }
-    return dumps(letter).encode() + b"\n"
+    return json.dumps(letter, ensure_ascii=False).encode(errors="backslashreplace") + b"\n"
 
 
 def _carried(document: Any) -> dict[str, Any]:

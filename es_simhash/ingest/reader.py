@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.errors import InputError
-from es_simhash.exact_json import dumps, has_written_floats
 from es_simhash.fingerprinting.normalisation import MAX_TEXT, check_surrogates
 from es_simhash.ingest.dead_letters import carried_line
 from es_simhash.lines import parsed
@@ -181,7 +180,7 @@ class Reader:
         if dotted := [key for key in document if str(key).startswith("simhash.")]:
             raise InputError(f"the field {dotted[0]!r} is used for the fingerprint: rename yours")
         try:
-            source = dumps(document) if has_written_floats(document) else _to_json(document)
+            source = _to_json(document)
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"the document cannot be written as JSON: {error}") from error
         check_surrogates(source, "the document, as JSON,")

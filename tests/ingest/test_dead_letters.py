@@ -83,13 +83,12 @@ def test_a_dead_letter_is_one_line_of_json(document: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", [b'{"id": "a", "text": "\xe6\x9a\xb4\xe9\x9b\xa8", "price": 0.10, "n": 1E3}', b'{"text": 5}']
+    "raw",
+    [b'{"id": "a", "text": "\xe6\x9a\xb4\xe9\x9b\xa8", "price": 0.1, "n": 12345678901234567890123}', b'{"text": 5}'],
 )
 def test_a_letter_can_be_read_by_people_and_keeps_numbers_and_the_id(raw: bytes) -> None:
     outcome = rejected(Line("a:1", raw=raw.replace(b"text", b"body")))
-    assert b'"document":' + raw.replace(b"text", b"body").replace(b": ", b":").replace(b", ", b",") in dead_letter(
-        outcome
-    )
+    assert b'"document": ' + raw.replace(b"text", b"body") in dead_letter(outcome)
 
 
 def test_an_id_from_outside_of_the_document_is_kept() -> None:

@@ -11,13 +11,11 @@ from elasticsearch import (
     ApiError,
     ConnectionTimeout,
     Elasticsearch,
-    JsonSerializer,
     TransportError,
     UnsupportedProductError,
 )
 
 from es_simhash.errors import InputError, SimhashError, StoreError
-from es_simhash.exact_json import loads
 from es_simhash.store.elastic.connection import Connection
 from es_simhash.store.elastic.errors import error_of
 
@@ -29,12 +27,6 @@ if TYPE_CHECKING:
 _CLIENT = version("elasticsearch")
 _CONNECTIONS = 100
 """Connections to a host, at most. A thread that waits for one would wait beyond its deadline."""
-
-
-class _ExactNumbers(JsonSerializer):
-    """Reads numbers so that they can be written as they were."""
-
-    json_loads = staticmethod(loads)  # type: ignore[assignment]  # the client calls it with the data alone
 
 
 class ElasticsearchConnection(Connection):
@@ -51,8 +43,7 @@ class ElasticsearchConnection(Connection):
 
         :raises InputError: for an invalid API key, which the client would reject only at its first request.
         """
-        known: dict[str, Any] = {"serializers": {"application/json": _ExactNumbers()}, "max_retries": 0}
-        known |= {"connections_per_node": _CONNECTIONS, **options}
+        known = {"max_retries": 0, "connections_per_node": _CONNECTIONS, **options}
         if isinstance(key := known.get("api_key"), str):
             known["api_key"] = key = key.strip()  # a key from a file ends with a line break
             if not (key.isascii() and key.isprintable()):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from opensearchpy import JSONSerializer, OpenSearch, Transport, Urllib3HttpConnection
+from opensearchpy import OpenSearch, Transport, Urllib3HttpConnection
 from opensearchpy.exceptions import ConnectionError as ClientConnectionError
 from opensearchpy.exceptions import (
     ConnectionTimeout,
@@ -21,7 +21,6 @@ from opensearchpy.exceptions import (
 )
 
 from es_simhash.errors import InputError, SimhashError, StoreError
-from es_simhash.exact_json import loads
 from es_simhash.store.elastic.connection import Connection
 from es_simhash.store.elastic.errors import error_of
 
@@ -29,16 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from urllib3 import Timeout
-
-
-class _ExactNumbers(JSONSerializer):
-    """Reads numbers so that they can be written as they were."""
-
-    def loads(self, s: str) -> Any:
-        try:
-            return loads(s)
-        except (ValueError, TypeError) as error:
-            raise SerializationError(s, error) from error
 
 
 class OpenSearchConnection(Connection):
@@ -55,8 +44,8 @@ class OpenSearchConnection(Connection):
 
         :raises InputError: for an option that the client does not have. It would ignore the option.
         """
-        known: dict[str, Any] = {"pool_maxsize": 10, "serializer": _ExactNumbers(), "retry_on_timeout": True}
-        known |= {"connection_class": Urllib3HttpConnection, "max_retries": 0, **options}
+        known: dict[str, Any] = {"pool_maxsize": 10, "retry_on_timeout": True, "max_retries": 0}
+        known |= {"connection_class": Urllib3HttpConnection, **options}
         auth = known.pop("basic_auth", None)
         if isinstance(auth, str):  # of the address. As a header, because the client accepts a pair in Latin-1 only
             known["headers"] = {**known.get("headers", {}), "authorization": f"Basic {auth}"}
