@@ -87,13 +87,6 @@ class Connection(ABC):
         :raises SimhashError: for each exception of the client.
         """
 
-    def check_product(self) -> Any:
-        """Return what the server says of itself.
-
-        :raises StoreError: if it is another product.
-        """
-        return self.send("GET", "", index=False)
-
     def has_equal_scores(self) -> bool:
         """Return whether the server gives each term of a keyword field the score 1, without ``use_similarity``.
 
@@ -138,12 +131,12 @@ class Connection(ABC):
                 self._answered |= not isinstance(error, StoreUnreachable)
                 if isinstance(error, StoreUnreachable) and other_hosts:
                     other_hosts -= 1
-                elif not (error.retryable and self._answered and self.deadline):
+                elif not (error.retryable and self._answered) or (left := end - time.monotonic()) <= 0:
                     raise
                 else:
                     if waits is None:
-                        waits = Waits(end - time.monotonic())
-                        _log.warning("%s; retrying for up to %.0f s", error, max(0.0, end - time.monotonic()))
+                        waits = Waits(left)
+                        _log.warning("%s; retrying for up to %.3g s", error, left)
                     if not waits.wait():
                         raise
                 if repeats is not None:

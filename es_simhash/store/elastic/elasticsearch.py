@@ -81,7 +81,7 @@ class ElasticsearchConnection(Connection):
                     f"{self.name} is older than the installed client, elasticsearch {_CLIENT}: "
                     "pip install 'elasticsearch>=8.19,<9'"
                 )
-            if status not in (404, 406) or "x-elastic-product" in error.meta.headers:
+            if status not in (400, 404, 405, 406) or "x-elastic-product" in error.meta.headers:
                 return error_of(error.body, status, self.name, "user and password, or ELASTIC_API_KEY")
         elif not isinstance(error, UnsupportedProductError | SerializationError):
             return StoreError(f"{self.name}: {text}")

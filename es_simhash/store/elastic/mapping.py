@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import AccessDenied, InputError, NotSetUp, StoreError
+from es_simhash.errors import InputError, NotSetUp, StoreError
 from es_simhash.store.description import extended, from_json, not_set_up, to_json
 
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ def describe(connection: Connection) -> Description:
     """
     mappings = read_mappings(connection)
     if not mappings:
-        with suppress(AccessDenied):
-            connection.check_product()
         raise not_set_up(connection.name, "there is no such index")
     descriptions = []
     for name, mapping in mappings.items():

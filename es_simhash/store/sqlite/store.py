@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.errors import StoreError
 from es_simhash.retries import DEADLINE
 from es_simhash.store.description import extended, from_json, to_json
 from es_simhash.store.memory_store import chosen_fields
@@ -81,8 +82,10 @@ class SqliteStore:
 
     def _description(self, connection: Connection) -> Description:
         """Return what the file keeps of its set-up."""
-        [value] = connection.execute("SELECT value FROM meta WHERE key = 'description'").fetchone()
-        return from_json(json.loads(value), self.name)
+        found = connection.execute("SELECT value FROM meta WHERE key = 'description'").fetchone()
+        if found is None:
+            raise StoreError(f"{self.name} has lost what it keeps of its set-up: restore the file from a copy")
+        return from_json(json.loads(found[0]), self.name)
 
     def close(self) -> None:
         """Close the file. A second call does nothing."""

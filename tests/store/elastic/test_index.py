@@ -13,6 +13,7 @@ from es_simhash import Documents
 from es_simhash.errors import InputError, StoreError
 from es_simhash.store.address import open_store
 from es_simhash.store.elastic.store import ElasticStore
+from es_simhash.store.types import Scan
 from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
 from tests.store.conftest import Stores
 
@@ -67,6 +68,15 @@ def test_the_other_product_is_told_at_once(elasticsearch_url: str, opensearch_ur
             for call in WRITING.values():
                 with pytest.raises(StoreError, match=words):
                     call(documents)
+
+
+def test_the_other_product_is_told_where_the_index_is_set_up(servers: Stores) -> None:
+    store = servers.ready()
+    other = store.name.removeprefix("opensearch+")
+    with closing(open_store(other if other != store.name else f"opensearch+{other}")) as wrong:
+        for _ in range(2):
+            with pytest.raises(StoreError, match=r"is not an (OpenSearch|Elasticsearch): check the address"):
+                list(wrong.scan(Scan()))
 
 
 # --- strict ----------------------------------------------------------------------------------------------------------

@@ -313,6 +313,13 @@ def test_a_file_of_a_later_release_is_refused(store: SqliteStore, path: Path) ->
         store.describe()
 
 
+def test_a_file_without_its_set_up_is_told(store: SqliteStore, path: Path) -> None:
+    execute(path, "DELETE FROM meta")
+    for call in (store.describe, lambda: store.set_up(DOCUMENTS)):
+        with pytest.raises(StoreError, match="set-up: restore the file from a copy"):
+            call()
+
+
 def test_only_the_owner_may_read_the_file(store: SqliteStore, path: Path) -> None:
     put(store, entry("a"))
     modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.glob("store.db*")}
