@@ -32,7 +32,7 @@ from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.fingerprinting.tables import IdfTable, StopWords
 from es_simhash.input import read_file
 from es_simhash.lines import Line
-from es_simhash.search.candidates import plain_clause
+from es_simhash.search.query_plan import plain_clause
 from es_simhash.seen.changes import SeenReport, SeenStats
 from es_simhash.seen.page import Page
 from es_simhash.similarity.compare import Comparison, compare

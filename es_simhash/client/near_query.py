@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.decide.rule import ResolvedRule
 from es_simhash.decide.similar import Match
 from es_simhash.errors import InputError
+from es_simhash.fingerprinting.encoding import hamming_distance
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
 from es_simhash.fingerprinting.normalisation import check_surrogates
-from es_simhash.search.candidates import candidates_clause
-from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.keys import text_keys
+from es_simhash.search.query_plan import candidates_clause
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.rule import rule_of, rule_without_text
 from es_simhash.similarity.text_fields import text_of
@@ -173,7 +173,7 @@ def _clause(rule: ResolvedRule, row: Row, own: TextFeatures | None) -> dict[str,
     if probe.queries:
         should.append({"dis_max": {"queries": [clause_of(query) for query in probe.queries]}})
     elif probe.fingerprint is not None:
-        should.append(candidates_clause(probe.fingerprint, probe.distance))
+        should.append(candidates_clause([probe.fingerprint], probe.distance))
     if probe.digest is not None:
         should.append({"term": {"simhash.digest": probe.digest}})
     return {"bool": {"should": should, "minimum_should_match": 1}} if should else {"match_none": {}}

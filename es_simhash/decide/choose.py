@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.search.hamming import hamming_distance
+from es_simhash.fingerprinting.encoding import hamming_distance
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Asker:
     @property
     def key_values(self) -> tuple[int, ...]:
         """The keys that are stored."""
-        return () if self.keys is None else self.keys.shingles
+        return () if self.keys is None else self.keys.values
 
 
 @value

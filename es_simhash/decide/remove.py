@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import ConflictError, InputError, StoreError, count_of, saying_what_is_done
-from es_simhash.search.hamming import hamming_distance
+from es_simhash.fingerprinting.encoding import hamming_distance
 from es_simhash.store.types import Scan
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from es_simhash.search.hamming import hamming_distance
+from es_simhash.fingerprinting.encoding import hamming_distance
 from es_simhash.search.keys import key_queries
 from es_simhash.similarity.confirm import most_texts
 from es_simhash.store.types import MOST_HITS, Probe

@@ -331,7 +331,7 @@ class Run:
         if document.content == former.content and former.time == document.time:
             return _Decision(document, outcome)
         row = former._replace(content=document.content, time=document.time)
-        keys = () if document.keys is None else document.keys.shingles
+        keys = () if document.keys is None else document.keys.values
         return _Decision(document, replace(outcome, outcome="updated"), Entry(row, keys, document.source))
 
     def _kept(self, document: Document, asker: Asker, former: Row | None) -> _Decision | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from es_simhash.decide.choose import distance_or_more
 from es_simhash.decide.texts import Texts
 from es_simhash.errors import InputError
-from es_simhash.search.hamming import hamming_distance
+from es_simhash.fingerprinting.encoding import hamming_distance
 from es_simhash.search.keys import TextKeys, keys_of_texts
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.text_fields import text_of

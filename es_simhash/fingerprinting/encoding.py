@@ -1,8 +1,7 @@
-"""Forms of a fingerprint: one unsigned integer, 16-bit segments, signed longs, an array of 64-bit words.
+"""Forms of a fingerprint, an unsigned integer: 16-bit segments, and a signed long; and the distance of two.
 
-A fingerprint of 64 bits has four segments and one long. A fingerprint of 128 bits has eight segments and two longs.
-Segment 0 and the first long hold the highest bits. So the hex digits of the segments, joined in order, are the hex
-digits of the fingerprint.
+A fingerprint of 64 bits has four segments, one of 128 bits has eight. Segment 0 holds the highest bits. So the hex
+digits of the segments, joined in order, are the hex digits of the fingerprint.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -40,15 +39,6 @@ def hex_segments(value: int, bits: int) -> tuple[str, ...]:
     return tuple([digits[start : start + 4] for start in range(0, bits // 4, 4)])
 
 
-def segment_columns(fingerprints: Sequence[int], bits: int) -> NDArray[np.uint16]:
-    """Return the segments of n fingerprints, one row for each segment.
-
-    :returns: shape (4, n) for 64 bits, (8, n) for 128 bits.
-    """
-    rows = [split(value, bits) for value in fingerprints]
-    return np.array(rows, dtype=np.uint16).reshape(-1, segment_count(bits)).T
-
-
 def to_signed(value: int) -> int:
     """Return 64 bits as a signed integer, the form of Elasticsearch's ``long`` and SQLite's ``INTEGER``."""
     return (value ^ _SIGN_BIT) - _SIGN_BIT
@@ -59,17 +49,23 @@ def from_signed(value: int) -> int:
     return value & _WORD_MASK
 
 
-def to_longs(value: int, bits: int) -> tuple[int, ...]:
-    """Return a fingerprint as signed longs of 64 bits, highest first."""
-    return tuple([to_signed(value >> shift & _WORD_MASK) for shift in range(bits - 64, -1, -64)])
+def to_array(values: Iterable[int]) -> NDArray[np.uint64]:
+    """Return n fingerprints of 64 bits as an array, shape (n,)."""
+    return np.fromiter(values, dtype=np.uint64)
 
 
-def to_array(values: Iterable[int], bits: int) -> NDArray[np.uint64]:
-    """Return n fingerprints as an array of 64-bit words.
+def near_pairs(
+    left: NDArray[np.uint64], right: NDArray[np.uint64], max_distance: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Compare each fingerprint of 64 bits with each, and return the pairs within ``max_distance`` bits.
 
-    :returns: shape (n,) for 64 bits; shape (n, 2) for 128 bits, the higher word first.
+    :param left: shape (n,).
+    :param right: shape (m,). The comparison takes 9 bytes for each of n × m pairs.
+    :returns: indices in ``left`` and indices in ``right``, arrays of one length.
     """
-    if bits == 64:
-        return np.fromiter(values, dtype=np.uint64)
-    data = b"".join(value.to_bytes(bits // 8, "big") for value in values)
-    return np.frombuffer(data, dtype=">u8").astype(np.uint64).reshape(-1, bits // 64)
+    return np.nonzero(np.bitwise_count(left[:, None] ^ right) <= max_distance)  # type: ignore[return-value]
+
+
+def hamming_distance(left: int | None, right: int | None) -> int | None:
+    """Return the Hamming distance of two fingerprints in bits; None if one is None."""
+    return None if left is None or right is None else (left ^ right).bit_count()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.search.hamming import near_pairs
+from es_simhash.fingerprinting.encoding import near_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

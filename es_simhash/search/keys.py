@@ -53,19 +53,14 @@ COMMON = 14
 class TextKeys:
     """The keys of one text.
 
-    :param shingles: q-grams and bands, all different.
+    :param values: q-grams and bands, all different.
     :param length: word characters of the text.
     :param words: the word characters of a text with q-grams; else empty.
     """
 
-    shingles: tuple[int, ...]
+    values: tuple[int, ...]
     length: int
     words: str = ""
-
-    @property
-    def values(self) -> tuple[int, ...]:
-        """All keys that are stored."""
-        return self.shingles
 
 
 @dataclass(frozen=True)
@@ -128,18 +123,17 @@ def keys_of_texts(normalised: Sequence[str]) -> list[TextKeys]:
 def key_queries(keys: TextKeys, similarity: float) -> tuple[KeyQuery, ...]:
     """Return the conditions of which a similar document fulfils at least one.
 
-    :param similarity: the least similarity.
+    :param similarity: the least similarity, above 0.
     """
-    queries = []
-    bands = keys.shingles[keys.length + 1 :] if keys.words else keys.shingles
-    if bands:
-        queries.append(KeyQuery(bands, BANDS_IN_COMMON))
-    if keys.words and similarity > 0:
+    count_of_grams = keys.length + 1 if keys.words else 0
+    grams, bands = keys.values[:count_of_grams], keys.values[count_of_grams:]
+    queries = [KeyQuery(bands, BANDS_IN_COMMON)] if bands else []
+    if grams:
         longest = LONGEST_WITH_GRAMS if keys.length <= SHORT else SHORT
-        query = qgrams.gram_query(keys.words, similarity, longest)
-        if query is not None:
-            grams = keys.shingles[: keys.length + 1]  # they stand before the bands
-            queries.append(KeyQuery(grams, max(1, query.least), (query.shortest, query.longest)))
+        shared = qgrams.shared_at_least(keys.words, similarity)
+        if lengths := [length for length in shared if length <= longest]:
+            least = min(shared[length] for length in lengths)
+            queries.append(KeyQuery(grams, max(1, least), (min(lengths), max(lengths))))
     return tuple(queries)
 
 

@@ -34,8 +34,6 @@ Where all characters of a are Han, position counts are 2 and gap counts 1: the b
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from math import ceil, floor
@@ -44,7 +42,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.errors import InputError
 from es_simhash.fingerprinting.characters import HAN, codes_of, kinds
 from es_simhash.search.encoding import GRAM, key_of_hash, mixed
 
@@ -58,43 +55,20 @@ _FACTORS = np.array(
     dtype=np.uint64,
 )
 _STEP = np.uint64(0xA54FF53A5F1D36F1)
-_HAN = re.compile("[\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]")
-_ALL_HAN = re.compile(f"{_HAN.pattern}+")
 _ROUNDING = 1e-9  # 1 - 0.8 is a little less than 0.2: a bound that is too wide costs time, one too narrow loses pairs
 
 
-@dataclass(frozen=True)
-class GramQuery:
-    """What every text with the similarity fulfils: a length in a range, and a number of shared keys.
+def grams_of_texts(texts: Sequence[str]) -> list[list[int]]:
+    """Return the keys of each text: one more than it has word characters, all different; none of an empty text.
 
-    :param shortest: the least number of word characters that a similar text has.
-    :param longest: the greatest.
-    :param least: how many of the keys a similar text of any such length has. 0 if the similarity is so low that some
-        similar text may share none: then every text with a length in the range is a candidate.
-    """
-
-    shortest: int
-    longest: int
-    least: int
-
-
-def gram_keys(words: str) -> list[int]:
-    """Return the keys of a text: one more than it has word characters, all different; none of an empty text.
+    For many texts together this takes a tenth of the time. The number of a q-gram is the sum of its code points times
+    ``_FACTORS``. The hash is of this number and of how many equal ones stand before it.
 
     >>> from es_simhash.search.encoding import encoded
-    >>> encoded(gram_keys("天天天F35"))
+    >>> encoded(grams_of_texts(["天天天F35"])[0])
     ['8BC_ae', '1usirI', 'FZTg1Q', 'DoQMNG', 'Dh-aLF', '0a9MXT', '7osTgo']
 
-    :param words: the word characters of the text.
-    """
-    return grams_of_texts([words])[0]
-
-
-def grams_of_texts(texts: Sequence[str]) -> list[list[int]]:
-    """Return :func:`gram_keys` of each text. For many texts together this takes a tenth of the time.
-
-    The number of a q-gram is the sum of its code points times ``_FACTORS``. The hash is of this number and of how many
-    equal ones stand before it.
+    :param texts: the word characters of each.
     """
     if not texts:
         return []
@@ -122,51 +96,19 @@ def grams_of_texts(texts: Sequence[str]) -> list[list[int]]:
     return [keys[end - size : end] for end, size in zip(ends, sizes.tolist(), strict=True)]
 
 
-def gram_query(words: str, similarity: float, longest: int | None = None) -> GramQuery | None:
-    """Return what every text fulfils that has a Levenshtein similarity of ``similarity`` or more to this one.
-
-    >>> gram_query("床前明月光", 0.8)
-    GramQuery(shortest=4, longest=6, least=4)
-
-    :param words: the word characters of the text, one at least.
-    :param similarity: above 0, up to 1. Levenshtein similarity is 1 - edits / length of the longer text.
-    :param longest: look for texts of at most as many word characters; by default for all.
-    :returns: None if no text of up to ``longest`` word characters can be that similar.
-    :raises InputError: if there is no such similarity, or no word character.
-    """
-    _check(words, similarity)
-    return _gram_query(_widths(words), similarity, longest)
-
-
-@lru_cache(maxsize=1024)  # texts of Han characters alone have the same widths if they have the same length
-def _gram_query(widths: tuple[int, ...], similarity: float, longest: int | None) -> GramQuery | None:
-    least = _shared_at_least(widths, similarity)
-    if longest is not None:
-        least = {length: shared for length, shared in least.items() if length <= longest}
-    if not least:
-        return None
-    return GramQuery(min(least), max(least), min(least.values()))
-
-
 def shared_at_least(words: str, similarity: float) -> Mapping[int, int]:
-    """Return how many keys a similar text shares at least, for each length that a similar text can have.
+    """Return how many keys a similar text shares at least, for each length that it can have.
+
+    >>> dict(shared_at_least("床前明月光", 0.8))
+    {4: 4, 5: 4, 6: 5}
 
     :param words: the word characters of the text, one at least.
-    :param similarity: above 0, up to 1.
-    :raises InputError: if there is no such similarity, or no word character.
+    :param similarity: the least Levenshtein similarity: above 0, up to 1. It is 1 - edits / length of the longer text.
     """
-    _check(words, similarity)
     return _shared_at_least(_widths(words), similarity)
 
 
-def _check(words: str, similarity: float) -> None:
-    if not 0 < similarity <= 1:
-        raise InputError(f"the similarity {similarity!r}: use a number above 0, up to 1, such as 0.8")
-    if not words:
-        raise InputError("the text has no word character: q-grams find nothing for it")
-
-
-@lru_cache(maxsize=256)  # texts of Han characters alone have the same widths if they have the same length
+@lru_cache(maxsize=1024)  # texts of Han characters alone have the same widths if they have the same length
 def _shared_at_least(widths: tuple[int, ...], similarity: float) -> Mapping[int, int]:
     """Return :func:`shared_at_least` for a text whose q-grams have these widths; that at ``^`` is left out."""
     length = len(widths)
@@ -187,11 +129,8 @@ def _shared_at_least(widths: tuple[int, ...], similarity: float) -> Mapping[int,
 
 def _widths(words: str) -> tuple[int, ...]:
     """Return the length of the q-gram that starts at each word character."""
-    if _ALL_HAN.fullmatch(words):
-        return (2,) * len(words)
-    if _HAN.search(words) is None:
-        return (3,) * len(words)
-    return tuple([2 if _HAN.match(letter) else 3 for letter in words])
+    is_han = kinds().take(codes_of(words)) & HAN != 0
+    return tuple(np.where(is_han, 2, 3).tolist())
 
 
 def _sums_of_largest(counts: Iterable[int]) -> list[int]:

@@ -33,12 +33,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from es_simhash.fingerprinting.encoding import hex_segments, split
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
+
+SEGMENTS = 4
+"""Segments of a fingerprint in a store."""
 
 
 @dataclass(frozen=True)
@@ -65,19 +72,17 @@ class QueryPlan:
     A fingerprint satisfies the plan if at least ``minimum`` of its segments are within ``radius``, or if it satisfies
     one of the ``clauses``.
 
-    :param segments: the number of segments of a fingerprint.
     :param radius: bits in which a segment may differ to be within the radius.
     :param minimum: segments that must be within the radius.
     """
 
-    segments: int
     radius: int
     minimum: int
     clauses: tuple[ExactDistanceClause, ...]
 
 
 @cache
-def query_plan(max_distance: int, segments: int) -> QueryPlan:
+def query_plan(max_distance: int) -> QueryPlan:
     """Return the query plan for a max_distance in bits, below twice the number of segments.
 
     Why the clauses are enough if only one segment i is within the radius (the docstring of this module has the rest).
@@ -90,19 +95,19 @@ def query_plan(max_distance: int, segments: int) -> QueryPlan:
     - Clause 2, if there is an extra bit: segment 2 at ``exact``, and segment 0 or 1 equal. It finds the two cases left:
       i = 0 where segment 1 has the extra bit, and i = 1 where segment 0 has it.
     """
-    radius = max_distance // segments
-    minimum = segments - max_distance // (radius + 1)
+    radius = max_distance // SEGMENTS
+    minimum = SEGMENTS - max_distance // (radius + 1)
     if minimum > 1:
-        return QueryPlan(segments, radius, minimum, ())
+        return QueryPlan(radius, minimum, ())
     exact = radius + 1
-    extra = max_distance - (segments - 1) * exact
+    extra = max_distance - (SEGMENTS - 1) * exact
     clauses = [
-        ExactDistanceClause(0, exact, tuple((i, extra) for i in range(1, segments))),
-        ExactDistanceClause(1, exact, ((0, extra), *((i, 0) for i in range(2, segments) if extra))),
+        ExactDistanceClause(0, exact, tuple((i, extra) for i in range(1, SEGMENTS))),
+        ExactDistanceClause(1, exact, ((0, extra), *((i, 0) for i in range(2, SEGMENTS) if extra))),
     ]
     if extra:
         clauses.append(ExactDistanceClause(2, exact, ((0, 0), (1, 0))))
-    return QueryPlan(segments, radius, 2, tuple(clauses))
+    return QueryPlan(radius, 2, tuple(clauses))
 
 
 @cache
@@ -117,3 +122,51 @@ def sphere(radius: int) -> NDArray[np.uint16]:
 def ball(radius: int) -> NDArray[np.uint16]:
     """Return the 16-bit masks with at most ``radius`` bits set, shape (n,): 1, 17, 137, 697 for radius 0 to 3."""
     return np.concatenate([sphere(r) for r in range(radius + 1)])
+
+
+def plain_clause(fingerprint: int, field: str = "simhash", bits: int = 64) -> dict[str, Any]:
+    """Return a clause for documents that have at least one segment equal to the fingerprint's.
+
+    It is an OR of one ``term`` clause a segment. It finds everything within 3 bits (within 7 at 128 bits), by the
+    pigeonhole principle, and many other documents.
+
+    :param fingerprint: unsigned.
+    :param field: the object field that holds the segments.
+    :param bits: the fingerprint width, 64 or 128.
+    """
+    terms = [{"term": {f"{field}.s{i}": segment}} for i, segment in enumerate(hex_segments(fingerprint, bits))]
+    return {"bool": {"should": terms, "minimum_should_match": 1}}
+
+
+def candidates_clause(fingerprints: Sequence[int], max_distance: int) -> dict[str, Any]:
+    """Return a clause for every document within ``max_distance`` of one of some fingerprints, and almost no other.
+
+    What it finds are candidates. Compare the stored fingerprint, ``simhash.fp``, a signed long, with yours.
+
+    :param fingerprints: unsigned, of 64 bits.
+    :param max_distance: 0 to 7 bits.
+    """
+    columns = np.array([split(value, 64) for value in fingerprints], dtype=np.uint16).T
+
+    def terms(segment: int, masks: NDArray[np.uint16]) -> dict[str, Any]:
+        return _terms(f"simhash.s{segment}", columns[segment], masks)
+
+    plan = query_plan(max_distance)
+    near = [terms(segment, ball(plan.radius)) for segment in range(SEGMENTS)]
+    should = [{"bool": {"should": near, "minimum_should_match": plan.minimum}}]
+    for clause in plan.clauses:
+        partners = [terms(segment, ball(radius)) for segment, radius in clause.partners]
+        one_partner = {"bool": {"should": partners, "minimum_should_match": 1}}
+        should.append({"bool": {"filter": [terms(clause.segment, sphere(clause.distance)), one_partner]}})
+    return {"bool": {"should": should, "minimum_should_match": 1}}
+
+
+def _terms(name: str, segments: NDArray[np.uint16], masks: NDArray[np.uint16]) -> dict[str, Any]:
+    """Return a clause for the values of a segment that differ from one of these by one of the masks."""
+    return {"terms": {name: _hex()[np.unique(segments[:, None] ^ masks)].tolist()}}
+
+
+@cache
+def _hex() -> NDArray[np.object_]:
+    """Return every value of a segment as it is indexed, shape (65536,)."""
+    return np.array([f"{value:04x}" for value in range(1 << 16)], dtype=np.object_)

@@ -30,7 +30,7 @@ from es_simhash.cli.options import (
     text_field_option,
 )
 from es_simhash.cli.output import echo
-from es_simhash.search.hamming import hamming_distance
+from es_simhash.fingerprinting.encoding import hamming_distance
 from es_simhash.search.keys import key_queries, keys_of_texts
 
 if TYPE_CHECKING:

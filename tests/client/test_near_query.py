@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from es_simhash import AsyncDocuments, Documents, Fingerprinter, Scheme, fingerprint, near_query
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.encoding import to_signed
-from es_simhash.search.candidates import candidates_clause
 from tests.rules import keywords_of
 
 if TYPE_CHECKING:
@@ -116,8 +115,6 @@ def test_what_is_no_fingerprint_of_the_store_is_an_error(near: Any, rule: dict[s
 
 
 def test_what_has_no_fingerprint_has_an_error_of_its_own() -> None:
-    with pytest.raises(InputError, match=r"the fingerprint is None, because its text is too short: near_query"):
-        candidates_clause(fingerprint("短").value)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"none of the hits has a fingerprint: put query\.clause into the query, and"):
         near_query("a text of some words").matches([{"_id": "a", "_source": {"text": "b"}}])
 

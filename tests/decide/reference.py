@@ -126,7 +126,7 @@ class Plain:
         if rule.by == "digest" or not rule.allows(self._row(document), self._row(other)):
             return False
         if rule.by == "keys":
-            keys = other.keys.shingles if other.keys else ()
+            keys = other.keys.values if other.keys else ()
             length = other.keys.length if other.keys else None
             if not any(query.is_fulfilled_by(keys, length) for query in probe.queries):
                 return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -10,13 +9,12 @@ from hypothesis import strategies as st
 from es_simhash.fingerprinting.encoding import (
     from_signed,
     hex_segments,
+    near_pairs,
     segment_count,
     split,
     to_array,
-    to_longs,
     to_signed,
 )
-from es_simhash.search.hamming import near_pairs
 
 fingerprints = st.integers(0, (1 << 64) - 1)
 each_length = pytest.mark.parametrize("bits", [64, 128])
@@ -67,35 +65,15 @@ def test_conversion_to_a_signed_long_and_back_gives_the_same_fingerprint(value: 
     assert from_signed(to_signed(value)) == value
 
 
-@each_length
-@given(data=st.data())
-def test_longs_hold_the_same_bits(bits: int, data: st.DataObject) -> None:
-    value = data.draw(of_length(bits))
-    longs = to_longs(value, bits)
-    assert b"".join(long.to_bytes(8, "big", signed=True) for long in longs) == value.to_bytes(bits // 8, "big")
-
-
-@given(fingerprints)
-def test_64_bits_are_one_long(value: int) -> None:
-    assert to_longs(value, 64) == (to_signed(value),)
-
-
 @given(st.lists(fingerprints))
 def test_an_array_holds_the_same_numbers_in_their_order(values: list[int]) -> None:
-    array = to_array(iter(values), 64)
+    array = to_array(iter(values))
     assert array.shape == (len(values),)
     assert array.tolist() == values
 
 
-@given(st.lists(of_length(128)))
-def test_an_array_of_128_bits_holds_the_halves_the_higher_one_first(values: list[int]) -> None:
-    array = to_array(iter(values), 128)
-    assert (array.shape, array.dtype) == ((len(values), 2), np.uint64)
-    assert [high << 64 | low for high, low in array.tolist()] == values
-
-
 @given(st.lists(fingerprints, max_size=8), st.lists(fingerprints, max_size=8), st.integers(0, 64))
 def test_near_pairs_are_those_counted_one_by_one(left: list[int], right: list[int], distance: int) -> None:
-    ones, others = near_pairs(to_array(left, 64), to_array(right, 64), distance)
+    ones, others = near_pairs(to_array(left), to_array(right), distance)
     expected = [(i, j) for i, a in enumerate(left) for j, b in enumerate(right) if plain_distance(a, b) <= distance]
     assert list(zip(ones.tolist(), others.tolist(), strict=True)) == expected

@@ -54,13 +54,13 @@ def test_texts_that_fulfil_a_query_are_found_in_each_way_to_add_them(texts: list
     index = KeyIndex()
     cut = data.draw(st.integers(0, len(texts)))
     for part in (keys[:cut], keys[cut:]):
-        index.add([key.shingles for key in part], [key.length for key in part])
+        index.add([key.values for key in part], [key.length for key in part])
     queries = [key_queries(key, 0.8) for key in keys]
     for theirs, scored in zip(queries, index.near(queries), strict=True):
-        expected = [at for at, key in enumerate(keys) if any(fulfils(q, key.shingles, key.length) for q in theirs)]
+        expected = [at for at, key in enumerate(keys) if any(fulfils(q, key.values, key.length) for q in theirs)]
         assert set(expected) <= set(scored.positions.tolist())
         exact = [at for at in scored.positions.tolist() if at not in expected]
-        assert all(any(set(q.keys) & set(keys[at].shingles) for q in theirs) for at in exact)
+        assert all(any(set(q.keys) & set(keys[at].values) for q in theirs) for at in exact)
 
 
 def test_it_is_said_when_not_all_entries_of_a_common_key_are_read() -> None:

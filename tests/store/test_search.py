@@ -162,12 +162,12 @@ def test_similar_short_texts_are_found(stores: Stores, texts: list[str]) -> None
     store = stores.ready()
     of_texts = keys_of_texts(texts)
     rows = [Row(f"{n}", None, f"{n}", one.length, order=n) for n, one in enumerate(of_texts)]
-    put(store, *(Entry(row, one.shingles, "{}") for row, one in zip(rows, of_texts, strict=True)))
+    put(store, *(Entry(row, one.values, "{}") for row, one in zip(rows, of_texts, strict=True)))
     asked = key_queries(of_texts[0], 0.8)
     expected = {
         f"{n}"
         for n, one in enumerate(of_texts)
-        if any(query.is_fulfilled_by(one.shingles, one.length) for query in asked)
+        if any(query.is_fulfilled_by(one.values, one.length) for query in asked)
     }
     assert expected <= set(ids(find(store, Probe(queries=asked)).rows))
 

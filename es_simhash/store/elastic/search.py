@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.fingerprinting.encoding import to_array
-from es_simhash.search.candidates import candidates_clause
+from es_simhash.fingerprinting.encoding import near_pairs, to_array
 from es_simhash.search.encoding import encoded
-from es_simhash.search.hamming import near_pairs
+from es_simhash.search.query_plan import candidates_clause
 from es_simhash.store.elastic.rows import hit_options, row_of_hit
 from es_simhash.store.elastic.scan import pages
 from es_simhash.store.types import Hits, Row
@@ -134,14 +133,14 @@ def _near(
     distance = probes[0].distance
     values = [probe.fingerprint or 0 for probe in probes]
     clause = candidates_clause(sorted(set(values)), distance)
-    own = to_array(values, 64)
+    own = to_array(values)
     near: list[list[Row]] = [[] for _ in probes]
     count = 0
     for hits in _all(connection, _query([clause, *_times(probes[0])], filter, heads=heads)):
         if count >= MOST_READ:
             return near, 1
         read = [row for row in _rows(hits, connection) if row.fingerprint is not None]
-        others = to_array([row.fingerprint or 0 for row in read], 64)
+        others = to_array([row.fingerprint or 0 for row in read])
         for one, position in zip(*near_pairs(own, others, distance), strict=True):
             near[one].append(read[position])
         count += len(hits)

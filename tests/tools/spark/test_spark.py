@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, DuplicateRule, Fingerprinter, InputError
-from es_simhash.search.hamming import hamming_distance
+from es_simhash.fingerprinting.encoding import hamming_distance
 from es_simhash.search.keys import key_queries, text_keys
 from es_simhash.tools import spark as module
 from es_simhash.tools.spark import Grouping, group_frame, write_links
