@@ -9,12 +9,17 @@ import os
 import signal
 import subprocess
 import sys
+import termios
 import threading
+import time
+from array import array
 from contextlib import ExitStack
 from dataclasses import dataclass
+from fcntl import ioctl
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 
 from es_simhash.cli import main
@@ -129,6 +134,16 @@ def _started(
             timeout=60,
         )
     return Done(done.returncode, (done.stdout or b"").decode(), (done.stderr or b"").decode())
+
+
+def wait_until_read(process: subprocess.Popen[Any]) -> None:
+    """Wait until a command has read what was written to its input, and waits for more."""
+    assert process.stdin is not None
+    process.stdin.flush()
+    left = array("i", [1])
+    while left[0] or psutil.Process(process.pid).status() != psutil.STATUS_SLEEPING:
+        time.sleep(0.02)
+        ioctl(process.stdin, termios.FIONREAD, left)
 
 
 def complaint(done: Done, code: int = 1) -> str:

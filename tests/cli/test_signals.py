@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash.cli.interrupt import Interruptible, Stopped
-from tests.cli import COMMAND, STORM, environment, es_simhash, line
+from tests.cli import COMMAND, STORM, environment, es_simhash, line, wait_until_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,8 +40,7 @@ def test_a_pipe_without_more_input_ends_at_the_first_signal_and_what_was_read_is
     with running(tmp_path, "ingest", "--json", "--workers", "0") as process:
         for id in range(50):
             process.stdin.write(line(id, f"{STORM}{id}"))
-        process.stdin.flush()
-        time.sleep(3)
+        wait_until_read(process)
         started = time.monotonic()
         process.send_signal(number)
         out, err = process.communicate(timeout=30)
@@ -53,7 +52,7 @@ def test_a_pipe_without_more_input_ends_at_the_first_signal_and_what_was_read_is
 
 
 def test_a_long_file_ends_after_the_batch_with_the_counts_and_is_resumed(tmp_path: Path) -> None:
-    count = 4_000
+    count = 2_500
     (tmp_path / "news.jsonl").write_bytes(b"".join(line(id, f"{STORM}{id}号" * 3) for id in range(count)))
     words = ["ingest", "news.jsonl", "--rule", "fingerprint", "--json", "--resume", "c"]
     with running(tmp_path, *words) as process:
@@ -64,7 +63,7 @@ def test_a_long_file_ends_after_the_batch_with_the_counts_and_is_resumed(tmp_pat
     assert process.returncode == 143
     assert (err, counts["failed"]) == (FINISHING + b"es-simhash: interrupted\n", 0)
     assert 0 < counts["total"] < count
-    done = es_simhash(*words, cwd=tmp_path)
+    done = es_simhash(*words, "--workers", "0", cwd=tmp_path)
     assert done.code == 0
     assert len(done.json) - 1 + counts["total"] == count
 
@@ -101,8 +100,7 @@ def test_a_command_without_input_stops_at_the_first_signal(tmp_path: Path, numbe
 def test_seen_items_of_the_lines_before_a_signal_are_added(tmp_path: Path) -> None:
     with running(tmp_path, "seen", "add") as process:
         process.stdin.write(b'{"user": "ann", "items": [1, 2]}\n')
-        process.stdin.flush()
-        time.sleep(3)
+        wait_until_read(process)
         process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=30)
     assert (process.returncode, out) == (143, b"1 line, 2 items, 2 not seen before\n")

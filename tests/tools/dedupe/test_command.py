@@ -7,14 +7,24 @@ import json
 import re
 import signal
 import subprocess
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from es_simhash import Documents, DuplicateRule
 from es_simhash.cli.output import count_of
-from tests.cli import COMMAND, HARVEST, STORM, STORM_NEAR, Done, complaint, environment, es_simhash, line
+from tests.cli import (
+    COMMAND,
+    HARVEST,
+    STORM,
+    STORM_NEAR,
+    Done,
+    complaint,
+    environment,
+    es_simhash,
+    line,
+    wait_until_read,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -211,8 +221,7 @@ def test_after_ctrl_c_the_output_has_whole_lines(tmp_path: Path) -> None:
         assert process.stdin is not None
         for each in unlike(1_200):
             process.stdin.write(each)
-        process.stdin.flush()
-        time.sleep(2)
+        wait_until_read(process)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
