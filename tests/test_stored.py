@@ -184,7 +184,11 @@ def test_plain_code_that_follows_the_page_reads_a_filter(line: dict[str, Any]) -
     data = b64decode(line["filter"])
     assert all(plain_contains(data, item) for item in line["contains"])
     assert not any(plain_contains(data, item) for item in line["contains_not"])
-    assert BloomFilter.from_bytes(data).to_bytes() == data
+    seen = BloomFilter.from_bytes(data)
+    assert (seen.to_bytes(), seen.generation) == (data, line["generation"])
+    assert [[each.capacity, each.m, each.k, each.count] for each in seen.layers] == line["layers"]
+    assert seen.contains_many(line["contains"]).all()
+    assert not seen.contains_many(line["contains_not"]).any()
 
 
 # --- what the stores hold ----------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.bloom import BloomFilter
@@ -30,7 +30,6 @@ WHOLE = [small().to_bytes(), BloomFilter(1, 0.5).to_bytes()]
 each_filter = pytest.mark.parametrize("whole", WHOLE, ids=["grown", "empty"])
 
 
-@settings(deadline=None)
 @given(CAPACITIES, RATES, BATCHES, st.integers(0, 2**63 - 1))
 def test_bytes_become_the_same_filter_again(
     capacity: int, rate: float, batches: list[list[Any]], generation: int
@@ -85,7 +84,6 @@ def test_additional_bytes_raise(whole: bytes) -> None:
             BloomFilter.from_bytes(whole + more)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200) | st.binary(max_size=200).map(lambda tail: b"ESBF\x01\x01" + tail))
 def test_foreign_bytes_raise(data: bytes) -> None:
     with pytest.raises(FilterFormatError):

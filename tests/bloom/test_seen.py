@@ -68,11 +68,8 @@ class Reference:
 
 
 def play(seen: Seen, verb: str, items: list[Any], now: int) -> int | None:
-    if verb == "add":
-        return seen.add(items, now)
-    if verb == "forget":
-        return seen.forget(items)
-    return seen.rotate(now) if verb == "rotate" else seen.clear()
+    arguments: dict[str, tuple[Any, ...]] = {"add": (items, now), "forget": (items,), "rotate": (now,), "clear": ()}
+    return getattr(seen, verb)(*arguments[verb])  # type: ignore[no-any-return]
 
 
 def stored(seen: Seen) -> tuple[Any, ...]:
@@ -94,38 +91,30 @@ def has(seen: Seen, *items: Any) -> list[bool]:
     moves=[("add", [1], 0), ("add", [0], 11), ("add", [1], 10)],
     read_again=False,
 )
-@settings(max_examples=150, deadline=None, derandomize=True)
-def test_every_answer_equals_the_reference_also_if_it_is_read_from_bytes_at_each_move(
+@example(
+    config=SeenConfig(error_rate=1e-8),
+    moves=[("add", ["a"], 1), ("forget", ["a"], 0), ("add", ["a"], 0), ("forget", ["b"], 0)],
+    read_again=True,
+)
+@settings(max_examples=150, derandomize=True)
+def test_every_answer_equals_the_reference_and_changed_says_if_there_is_something_to_store(
     config: SeenConfig, moves: list[tuple[str, list[Any], int]], read_again: bool
 ) -> None:
     seen, reference, now = Seen(config), Reference(config), 0
     for verb, items, seconds in moves:
         now += seconds
-        assert play(seen, verb, items, now) == getattr(reference, verb)(items, now)
         if read_again:
             seen = Seen(config, seen.values(), seen.forgotten)
+        before = stored(seen)
+        assert play(seen, verb, items, now) == getattr(reference, verb)(items, now)
+        assert seen.changed == (stored(seen) != before) or not read_again
         assert has(seen, *UNIVERSE) == [reference.seen(item) for item in UNIVERSE]
         assert [each.started for each in seen.generations()] == [started for started, _ in reference.generations]
         assert sorted(seen.forgotten.values()) == sorted(reference.forgotten.values())
 
 
-@given(config=configs, moves=moves)
-@example(config=SeenConfig(), moves=[("add", ["a"], 1), ("forget", ["a"], 0), ("add", ["a"], 0), ("forget", ["b"], 0)])
-@settings(max_examples=100, deadline=None, derandomize=True)
-def test_changed_is_true_exactly_if_there_is_something_to_store(
-    config: SeenConfig, moves: list[tuple[str, list[Any], int]]
-) -> None:
-    seen, now = Seen(config), 0
-    for verb, items, seconds in moves:
-        now += seconds
-        seen = Seen(config, seen.values(), seen.forgotten)
-        before = stored(seen)
-        play(seen, verb, items, now)
-        assert seen.changed == (stored(seen) != before)
-
-
 @given(moves=moves, rate=st.sampled_from([0.01, 0.5, 0.99]), generations=st.integers(2, 4))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_not_seen_is_never_wrong_at_any_error_rate(
     moves: list[tuple[str, list[Any], int]], rate: float, generations: int
 ) -> None:
@@ -158,7 +147,6 @@ def test_all_generations_together_keep_to_the_error_rate(generations: int, times
     generations=st.integers(2, 5), adds=st.lists(st.tuples(st.integers(0, 3 * PERIOD), items), min_size=1, max_size=30)
 )
 @example(generations=2, adds=[(1, ["a"]), (PERIOD - 1, [1]), (PERIOD, [2])])
-@settings(deadline=None)
 def test_an_item_is_remembered_for_n_minus_1_periods_after_it_was_last_added(
     generations: int, adds: list[tuple[int, list[Any]]]
 ) -> None:
@@ -177,9 +165,6 @@ def test_generations_keep_their_order_if_the_clock_goes_back(clock: int) -> None
     for now in (7, clock, clock):
         seen.rotate(now)
     assert [each.started for each in seen.generations()] == [7, 8, 9]
-
-
-# --- forgotten items ---------------------------------------------------------------------------------------
 
 
 def test_an_integer_that_was_added_is_forgotten_as_a_string() -> None:
@@ -236,22 +221,16 @@ OTHERS = [SeenConfig(capacity=999), SeenConfig(error_rate=0.02), SeenConfig(gene
 
 
 @pytest.mark.parametrize("other", OTHERS)
-def test_nothing_is_added_to_a_filter_of_another_configuration(other: SeenConfig) -> None:
+def test_a_filter_of_another_configuration_is_read_and_nothing_is_added_to_it(other: SeenConfig) -> None:
     theirs = Seen(other)
     theirs.add(["a"], 1)
     seen = Seen(SeenConfig(), theirs.values(), {})
+    assert has(seen, "a", "b") == [True, False]
     with pytest.raises(
         SchemeMismatch, match=r"made for .* items at error rate .* and the store is set up for 1,000 at 0.01: rotate"
     ):
         seen.add(["b"], 2)
     assert (seen.values(), seen.changed) == (theirs.values(), False)
-
-
-@pytest.mark.parametrize("other", OTHERS)
-def test_a_filter_of_another_configuration_can_be_read(other: SeenConfig) -> None:
-    theirs = Seen(other)
-    theirs.add(["a"], 1)
-    assert has(Seen(SeenConfig(), theirs.values(), {}), "a", "b") == [True, False]
 
 
 def test_a_rotation_moves_a_user_to_another_configuration() -> None:
@@ -271,11 +250,8 @@ def test_bytes_that_are_no_filter_are_not_read() -> None:
 
 
 def test_a_user_is_a_string_or_the_digits_of_an_integer() -> None:
-    assert [user_id(user) for user in ("安 ann/1", 7, "7", -1, 1 << 80)] == ["安 ann/1", "7", "7", "-1", str(1 << 80)]
-
-
-def test_a_users_id_may_have_512_bytes() -> None:
-    assert user_id("号" * 170 + "ab") == "号" * 170 + "ab"
+    for user in ("安 ann/1", 7, "7", -1, 1 << 80, "号" * 170 + "ab"):
+        assert user_id(user) == str(user)
 
 
 @pytest.mark.parametrize(

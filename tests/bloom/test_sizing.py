@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.bloom import BloomFilter
@@ -33,13 +33,11 @@ def layer_sizes(config: Config, layers: int) -> list[Size]:
     return sizes
 
 
-@settings(deadline=None)
 @given(CAPACITIES, RATES, st.integers(1, 40))
 def test_the_rates_of_all_full_layers_sum_to_less_than_the_error_rate(capacity: int, rate: float, layers: int) -> None:
     assert sum(classical(size) for size in layer_sizes(Config(capacity, rate), layers)) <= rate / 1.1 * (1 + 1e-9)
 
 
-@settings(deadline=None)
 @given(CAPACITIES, RATES)
 def test_a_layer_is_hardly_larger_than_the_textbook_says(capacity: int, rate: float) -> None:
     size = Config(capacity, rate).first()
@@ -51,7 +49,6 @@ def test_a_layer_is_hardly_larger_than_the_textbook_says(capacity: int, rate: fl
     assert size.k <= max(1, round(size.m / capacity * math.log(2)))
 
 
-@settings(deadline=None)
 @given(CAPACITIES, RATES, st.integers(1, 60))
 def test_layers_grow_to_the_most_bits_and_no_further(capacity: int, rate: float, layers: int) -> None:
     sizes = layer_sizes(Config(capacity, rate), layers)
@@ -61,28 +58,21 @@ def test_layers_grow_to_the_most_bits_and_no_further(capacity: int, rate: float,
     assert all(8 <= size.m <= MAX_BITS and size.m // 8 % 2 == 1 and size.m % 8 == 0 for size in sizes)
 
 
-@pytest.mark.parametrize("kind", ["strings", "integers"])
 @pytest.mark.parametrize("rate", [0.01, 0.001])
 @pytest.mark.parametrize(("capacity", "times"), [(5_000, 1), (100, 10), (100, 1_000), (10, 1_000)])
-def test_the_error_rate_holds_at_capacity_and_a_thousand_times_beyond(
-    capacity: int, times: int, rate: float, kind: str
-) -> None:
+def test_the_error_rate_holds_at_capacity_and_a_thousand_times_beyond(capacity: int, times: int, rate: float) -> None:
     seen = BloomFilter(capacity, rate)
-    items: Any = np.arange(capacity * times)
-    strangers: Any = np.arange(STRANGERS) + 10**9
-    if kind == "strings":
-        items, strangers = np.char.add("seen ", items.astype(str)), np.char.add("stranger ", strangers.astype(str))
-    seen.update(items)
+    seen.update(range(capacity * times))
     assert len(seen.layers) == 1 + math.floor(math.log2(times))
-    noise = 3 * math.sqrt(rate / STRANGERS)
-    assert seen.contains_many(strangers).mean() <= rate + noise
+    found = seen.contains_many(range(10**9, 10**9 + STRANGERS)).mean()
+    assert found <= rate + 3 * math.sqrt(rate / STRANGERS)
     if capacity >= 100:  # a filter that is much better wastes bits
-        assert seen.contains_many(strangers).mean() >= rate / 2
+        assert found >= rate / 2
 
 
 @pytest.mark.parametrize("times", [1, 30])
 @pytest.mark.parametrize("rate", [0.01, 0.001])
-@pytest.mark.parametrize(("capacity", "over_at_most"), [(1, 0), (5, 4), (30, 2), (100, 0)])
+@pytest.mark.parametrize(("capacity", "over_at_most"), [(1, 0), (5, 4), (30, 2)])
 def test_the_error_rate_holds_in_all_but_a_few_very_small_filters(
     capacity: int, over_at_most: int, rate: float, times: int
 ) -> None:
