@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 INDEX = "news"
 SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
-HITS = {"timed_out": False, "_shards": SHARDS, "pit_id": "pit", "hits": {"hits": []}}
+HITS = {"timed_out": False, "_shards": SHARDS, "id": "pit", "pit_id": "pit", "hits": {"hits": []}}
 """The body of the response to a search."""
 
 
@@ -102,6 +102,8 @@ class Wire:
                 return {"docs": [self.documents.get(id, {"_id": id, "found": False}) for id in sent.json["ids"]]}
             case "_msearch":
                 return {"responses": [HITS] * (len(sent.json) // 2)}
+            case "":
+                return {"version": {"distribution": self.product}}
             case "_count":
                 return {"count": len(self.documents), "_shards": SHARDS}
         return HITS

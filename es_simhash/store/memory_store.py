@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from es_simhash.search.filters import Predicate
     from es_simhash.store.protocol import Filter
-    from es_simhash.store.types import Entry, Link, Probe
+    from es_simhash.store.types import Entry, Probe
 
 _PAGE = 1_000
 
@@ -125,16 +125,16 @@ class MemoryStore:
             self._memory.enter(rows, [entry.keys for entry in accepted])
             return Written({}, frozenset(conflicts), {row.id: row.version for row in rows})
 
-    def write_links(self, links: Mapping[str, Link]) -> Written:
+    def write_links(self, rows: Mapping[str, Row]) -> Written:
         """Change what documents are copies of, each on its version."""
         with self._lock:
             versions = {}
-            for id, link in links.items():
-                row = self._memory.row(id)
-                if row is not None and row.version == link.version:
+            for id, row in rows.items():
+                stored = self._memory.row(id)
+                if stored is not None and stored.version == row.version:
                     versions[id] = next(self._versions)
-                    self._memory.replace(row._replace(duplicate_of=link.duplicate_of, version=versions[id]))
-            return Written({}, frozenset(links.keys() - versions.keys()), versions)
+                    self._memory.replace(stored._replace(duplicate_of=row.duplicate_of, version=versions[id]))
+            return Written({}, frozenset(rows.keys() - versions.keys()), versions)
 
     def remove(self, versions: Mapping[str, Any]) -> Written:
         """Remove documents, each only on its version."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from es_simhash.store.types import Description, Entry, Hits, Link, Probe, Row, Scan, Stored, UserState, Written
+    from es_simhash.store.types import Description, Entry, Hits, Probe, Row, Scan, Stored, UserState, Written
 
     Filter = Mapping[str, Any]
     """A query clause of Elasticsearch, such as ``{"term": {"lang": "zh"}}``."""
@@ -96,8 +96,11 @@ class Store(Protocol):
         A document that an ingest pipeline of the server drops is refused.
         """
 
-    def write_links(self, links: Mapping[str, Link]) -> Written:
-        """Change what documents are copies of, each on its version. Everything else in them stays."""
+    def write_links(self, rows: Mapping[str, Row]) -> Written:
+        """Change what documents are copies of, each on its version. Everything else in them stays.
+
+        :param rows: the documents as they become, by id.
+        """
 
     def remove(self, versions: Mapping[str, Any]) -> Written:
         """Remove documents, each only on its version.

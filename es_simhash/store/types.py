@@ -86,18 +86,6 @@ class Entry:
 
 
 @value
-class Link:
-    """What one document is a copy of.
-
-    :param duplicate_of: id of the head; None makes the document a head.
-    :param version: of the document that this was decided for.
-    """
-
-    duplicate_of: str | None
-    version: Any
-
-
-@value
 class Probe:
     """What to look for: documents with a digest, and those near a fingerprint or with common keys.
 

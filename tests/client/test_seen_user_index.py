@@ -38,7 +38,7 @@ def test_setting_up_adds_our_field_to_a_mapping_and_keeps_the_rest(client: Elast
     assert (after["properties"], after["dynamic"]) == (before["properties"], before["dynamic"])
     assert after["_meta"]["owner"] == "web"
     assert after["_meta"]["es_simhash"]["seen"] == {**CONFIG, "period": 0}
-    assert (ours["dynamic"], ours["properties"].keys()) == ("strict", {"filters", "newest", "forgotten"})
+    assert (ours["dynamic"], ours["properties"].keys()) == ("strict", {"filters", "newest", "forgotten", "mark"})
 
 
 def test_other_fields_stay_as_they_are_whatever_is_done_with_seen_items(

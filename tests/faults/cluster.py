@@ -19,7 +19,7 @@ from tests.es_node.rest import ask
 from tests.faults import RULE, contents_of, news, unharmed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from tests.es_node.node import Node
 
@@ -120,6 +120,13 @@ def opened(address: str, documents: list[dict[str, Any]] | None = None) -> Docum
     return client
 
 
+def assert_equal(harmed: Mapping[Any, Any], calm: Mapping[Any, Any]) -> None:
+    """Check that a run with kills has for each document what the calm run has. A failure names what differs."""
+    keys = [key for key in calm.keys() | harmed.keys() if harmed.get(key) != calm.get(key)]
+    lines = [f"{key}: {harmed.get(key)}, in the calm run {calm.get(key)}" for key in sorted(keys)[:20]]
+    assert not lines, "\n".join(lines)
+
+
 # --- the verbs: each returns how much of it was done, and raises if a run does not end as the calm one --------------
 
 
@@ -138,7 +145,9 @@ def ingest(nodes: list[Node], killer: NodeKiller) -> int:
 
     with new_index(nodes) as address, opened(address) as client:
         outcomes = list(client.ingest(documents()))
-        assert (outcomes, contents_of(client)) == unharmed(given)
+        expected, stored = unharmed(given)
+        assert_equal(dict(enumerate(outcomes)), dict(enumerate(expected)))
+        assert_equal(contents_of(client), stored)
     return len(outcomes)
 
 
@@ -152,7 +161,7 @@ def group(nodes: list[Node], killer: NodeKiller) -> int:
             for each in (client, reference):
                 each.setup(rule=RULE if runs % 2 else "exact", keys=False)
                 each.group()
-            assert contents_of(client) == contents_of(reference)
+            assert_equal(contents_of(client), contents_of(reference))
             runs += 1
     return runs
 
@@ -166,7 +175,7 @@ def backfill(nodes: list[Node], killer: NodeKiller) -> int:
             outcomes = list(client.backfill(rule=RULE))
             assert sorted(outcome.id or "" for outcome in outcomes) == sorted(each["id"] for each in documents)
             stored = contents_of(client)
-            assert {o.id: o.duplicate_of for o in outcomes} == {id: row[3] for id, row in stored.items()}
+            assert_equal({o.id: o.duplicate_of for o in outcomes}, {id: row[3] for id, row in stored.items()})
         runs += 1
     return runs
 
@@ -181,7 +190,7 @@ def remove(nodes: list[Node], killer: NodeKiller) -> int:
             reference.add_many(documents)
             for each in (client, reference):
                 each.remove(gone)
-            assert contents_of(client) == contents_of(reference)
+            assert_equal(contents_of(client), contents_of(reference))
         runs += 1
     return runs
 

@@ -10,7 +10,7 @@ from zlib import crc32
 
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.search.encoding import GRAM, HASH_BITS, LONGER, PAIRS
-from es_simhash.store.types import Description, Entry, Link, Row, Scan
+from es_simhash.store.types import Description, Entry, Row, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,7 +64,7 @@ def row_of(store: Store, id: str) -> Row:
 
 def link(store: Store, id: str, head: str | None) -> None:
     """Make a document a copy of another one, or a head."""
-    written = store.write_links({id: Link(head, row_of(store, id).version)})
+    written = store.write_links({id: row_of(store, id)._replace(duplicate_of=head)})
     assert not written.conflicts
     store.refresh()
 

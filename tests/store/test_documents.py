@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_simhash.errors import InputError
-from es_simhash.store.types import Entry, Link, Row, Scan
+from es_simhash.store.types import Entry, Row, Scan
 from tests.store.documents import document, entry, ids, keys, link, put, row_of, scanned
 
 if TYPE_CHECKING:
@@ -147,9 +147,10 @@ def test_a_link_changes_nothing_else(store: Store) -> None:
 
 def test_a_link_is_written_on_its_version(store: Store) -> None:
     put(store, entry("a"), entry("b"))
-    old = row_of(store, "b").version
+    old = row_of(store, "b")._replace(duplicate_of="a")
     put(store, entry("b"))
-    written = store.write_links({"b": Link("a", old), "missing": Link("a", old), "a": Link("b", None)})
+    new = row_of(store, "a")._replace(duplicate_of="b", version=None)
+    written = store.write_links({"b": old, "missing": old._replace(id="missing"), "a": new})
     assert written.conflicts == {"a", "b", "missing"}
     assert row_of(store, "b").duplicate_of is None
 

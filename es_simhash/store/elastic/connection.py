@@ -12,7 +12,7 @@ from urllib3 import Timeout
 
 from es_simhash.errors import AccessDenied, SimhashError, StoreError, StoreUnreachable, one_line
 from es_simhash.retries import Waits, check_not_cancelled, end_after
-from es_simhash.store.elastic.errors import check_answer
+from es_simhash.store.elastic.errors import PointLost, check_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -103,18 +103,17 @@ class Connection(ABC):
         *,
         index: bool = True,
         check: Callable[[Any], None] | None = None,
-        repeats: list[SimhashError] | None = None,
     ) -> Any:
         """Send a request, and return the body of the response.
 
         A host that does not answer is replaced by another one at once. Until the store has answered once, it is an
         error if none does: the address may be mistyped.
 
-        :param path: behind the name of the index; else from the root of the server.
+        :param path: behind the name of the index; else from the root of the server. A point in time is read from there:
+            if it is lost, the request is not repeated.
         :param body: a JSON object; or a list of JSON objects or texts, one for each line.
         :param check: raises for a response that is not complete; by default for one that is an error. The request is
             repeated if the error says so.
-        :param repeats: gets each error after which the request was sent again. The server may have done it before.
         """
         whole = f"{self._root}/{path}".rstrip("/") if index else f"/{path}"
         end = end_after(self.deadline)
@@ -129,9 +128,10 @@ class Connection(ABC):
                 answer = self._attempt(method, whole, parameters or {}, body, seconds, check)
             except SimhashError as error:
                 self._answered |= not isinstance(error, StoreUnreachable)
+                is_lost = isinstance(error, PointLost) and not index
                 if isinstance(error, StoreUnreachable) and other_hosts:
                     other_hosts -= 1
-                elif not (error.retryable and self._answered) or (left := end - time.monotonic()) <= 0:
+                elif is_lost or not (error.retryable and self._answered) or (left := end - time.monotonic()) <= 0:
                     raise
                 else:
                     if waits is None:
@@ -139,8 +139,6 @@ class Connection(ABC):
                         _log.warning("%s; retrying for up to %.3g s", error, left)
                     if not waits.wait():
                         raise
-                if repeats is not None:
-                    repeats.append(error)
             else:
                 self._answered = True
                 if waits is not None:

@@ -1,7 +1,8 @@
 """Read and write documents by their ids.
 
-Each write names the version that it replaces. If the response to a write is lost, it is sent again, and then conflicts
-with itself. So a document that conflicts after a repetition is read: it is no conflict if it is as it should become.
+Each write names the version that it replaces. If a response is lost, the write is sent again, by this program or by
+one node of the server to another, and then conflicts with itself. So a document that conflicts is read: it is no
+conflict if it is as the write made it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from es_simhash.store.types import Written
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from es_simhash.errors import SimhashError
     from es_simhash.store.elastic.connection import Connection
 
 
@@ -46,14 +46,13 @@ def get_documents(connection: Connection, ids: Sequence[str], fields: Sequence[s
 def bulk(
     connection: Connection,
     operations: Mapping[str, Sequence[Any]],
-    is_done: Callable[[Mapping[str, Any]], bool] | None = None,
+    is_done: Callable[[Mapping[str, Any]], bool] = lambda document: False,
 ) -> Written:
     """Send operations, and say what each did. Those that the server is too busy for are sent again.
 
     :param operations: by id of the document, the lines of a bulk request.
-    :param is_done: returns whether a stored document is as its operation leaves it.
+    :param is_done: returns whether a stored document is as its operation made it.
     """
-    repeats: list[SimhashError] = []
     refused: dict[str, str] = {}
     conflicts: set[str] = set()
     versions: dict[str, Any] = {}
@@ -63,7 +62,7 @@ def bulk(
         part = parts.pop()
         lines = [line for id in part for line in operations[id]]
         try:
-            items = connection.send("POST", "_bulk", lines, repeats=repeats).get("items", [])
+            items = connection.send("POST", "_bulk", lines).get("items", [])
         except TooLarge as error:
             if len(part) == 1:
                 refused[part[0]] = str(error)
@@ -94,7 +93,6 @@ def bulk(
                 f"{connection.name} was too busy for {len(busy):,} documents ({reason_of(result)}): try again later"
             )
         parts += [list(busy)] if busy else []
-    if repeats and is_done is not None:
-        stored = get_documents(connection, sorted(conflicts), ["simhash", "seen"])
-        versions |= {document["_id"]: version_of(document) for document in stored if is_done(document)}
+    stored = get_documents(connection, sorted(conflicts), ["simhash", "seen"])
+    versions |= {document["_id"]: version_of(document) for document in stored if is_done(document)}
     return Written(refused, frozenset(conflicts - versions.keys()), versions)

@@ -32,14 +32,16 @@ _PASSING = re.compile(
     r"|(?<!query_)shard|retry_on|already_closed|engine_closed|task_cancelled"  # a shard starts, stops or moves
 )
 """Parts of the types of failures that pass, whatever the HTTP status says."""
-LOST = frozenset({"search_context_missing_exception", "no_search_context_found_exception"})
-"""Types of the failure of a point in time that was lost with its node, or that expired."""
+_LOST = frozenset(
+    {"search_context_missing_exception", "no_search_context_found_exception", "no_shard_available_action_exception"}
+)
+"""Types of the failure of a search if no node has the shard, or what the search needs of it."""
 _BLOCKED = "cluster_block_exception"
 _BAD_QUERY = frozenset({"parse_exception", "parsing_exception", "query_shard_exception", "x_content_parse_exception"})
 
 
-class PointLost(StoreError):
-    """A point in time was lost with its node, or expired."""
+class PointLost(StoreUnavailable):
+    """No node has a shard, or what a search needs of it. A point in time, which is bound to nodes, never comes back."""
 
 
 def types_of(body: Any) -> Iterator[str]:
@@ -88,10 +90,9 @@ def error_of(body: Any, status: int, name: str, credentials: str = "the credenti
         return AccessDenied(f"{name} does not take these credentials: check {credentials}")
     if (fault := index_fault(body, status, name)) is not None:
         return fault
-    if types & LOST:
-        return PointLost(f"{name}: a search that was under way is lost ({why}): repeat the call")
-    if passes(body, status):
-        return StoreUnavailable(f"{name} is too busy or not ready (HTTP {status}, {why}): try again later")
+    if types & _LOST or passes(body, status):
+        kind = PointLost if types & _LOST else StoreUnavailable
+        return kind(f"{name} is too busy or not ready (HTTP {status}, {why}): try again later")
     if status == 413:
         return TooLarge(
             f"{name} takes no request of this size (http.max_content_length): leave large fields out of the documents"

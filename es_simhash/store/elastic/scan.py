@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import StoreError
-from es_simhash.retries import limited
+from es_simhash.retries import Waits, limited
 from es_simhash.search.encoding import decoded
 from es_simhash.store.elastic.errors import PointLost
 from es_simhash.store.elastic.rows import hit_options, row_of_hit, source_of
@@ -27,8 +27,6 @@ KEEP_ALIVE = "10m"
 CLOSING_SECONDS = 0.5
 """How long a scan waits for a point in time to be closed. One that stays open expires."""
 PAGE = 2_000
-ATTEMPTS = 5
-"""How often a scan goes on after its point in time was lost, before a page is read."""
 
 
 def scan(connection: Connection, scan: Scan) -> Iterator[list[Stored]]:
@@ -57,18 +55,17 @@ def pages(
     """
     body = {"query": query, "sort": [*sort, {connection.tie_breaker: "asc"}], "size": PAGE, **options}
     returned: set[int] = set()
-    lost = 0
+    waits = Waits(connection.deadline)
     while True:
         try:
             for hits in _pages_of_point(connection, body):
-                lost = 0
+                waits = Waits(connection.deadline)
                 new = [hit for hit in hits if hash(hit["_id"]) not in returned]
                 returned.update(hash(hit["_id"]) for hit in new)
                 yield new
             return
         except PointLost:
-            lost += 1
-            if lost == ATTEMPTS:
+            if not waits.wait():
                 raise
 
 

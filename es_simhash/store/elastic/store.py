@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import ConflictError
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from es_simhash.store.elastic.connection import Connection
     from es_simhash.store.protocol import Filter
-    from es_simhash.store.types import Description, Entry, Hits, Link, Probe, Row, Scan, UserState
+    from es_simhash.store.types import Description, Entry, Hits, Probe, Row, Scan, UserState
 
 REMOVAL_DEADLINE = 10.0
 """Seconds after which a removal gives up, if other programs keep writing the same documents."""
@@ -91,31 +92,29 @@ class ElasticStore:
     def write(self, entries: Sequence[Entry]) -> Written:
         """Write documents, each on the version that it replaces."""
         rows = {entry.row.id: entry.row for entry in entries}
+        return self._write(rows, {entry.row.id: operation(entry) for entry in entries})
+
+    def _write(self, rows: Mapping[str, Row], operations: Mapping[str, Any]) -> Written:
+        """Write documents. One that conflicts is written already if it is as its Row says, with its time of writing."""
 
         def is_done(document: Mapping[str, Any]) -> bool:
             row, stored = rows[document["_id"]], row_of_document(document, self.connection.warn_once)
-            content = row.content or stored.content
-            return bool(stored.digest) and stored == row._replace(content=content, version=stored.version)
+            return stored == row._replace(content=row.content or stored.content, version=stored.version)
 
-        return bulk(self.connection, {entry.row.id: operation(entry) for entry in entries}, is_done)
+        return bulk(self.connection, operations, is_done)
 
-    def write_links(self, links: Mapping[str, Link]) -> Written:
+    def write_links(self, rows: Mapping[str, Row]) -> Written:
         """Change what documents are copies of, each on its version."""
         operations = {
             id: (
-                {"update": {"_id": id, **if_version(link.version)}},
-                {"doc": {"simhash": {"group": link.duplicate_of or id, "duplicate_of": link.duplicate_of}}},
+                {"update": {"_id": id, **if_version(row.version)}},
+                {"doc": {"simhash": {"group": row.group, "duplicate_of": row.duplicate_of}}},
             )
-            for id, link in links.items()
-            if link.version is not None
+            for id, row in rows.items()
+            if row.version is not None
         }
-
-        def is_done(document: Mapping[str, Any]) -> bool:
-            row = row_of_document(document, self.connection.warn_once)
-            return row.duplicate_of == links[row.id].duplicate_of
-
-        written = bulk(self.connection, operations, is_done)
-        return replace(written, conflicts=written.conflicts | (links.keys() - operations.keys()))
+        written = self._write(rows, operations)
+        return replace(written, conflicts=written.conflicts | (rows.keys() - operations.keys()))
 
     def remove(self, versions: Mapping[str, Any]) -> Written:
         """Remove documents, each only on its version."""
@@ -132,13 +131,10 @@ class ElasticStore:
         return {document["_id"]: users.state_of(document) for document in documents}
 
     def write_users(self, states: Mapping[str, UserState]) -> Written:
-        """Write the state of each user, on its version.
-
-        A conflict after a request was repeated is no conflict if the state is as it should become. Without a repetition
-        another program wrote an equal state: it has added the same items, and they are not new.
-        """
-        operations = {user: users.writing(user, state) for user, state in states.items()}
-        return bulk(self.connection, operations, lambda document: users.state_of(document) == states[document["_id"]])
+        """Write the state of each user, on its version."""
+        mark = token_hex(8)
+        operations = {user: users.writing(user, state, mark) for user, state in states.items()}
+        return bulk(self.connection, operations, lambda document: users.mark_of(document) == mark)
 
     def remove_users(self, names: Sequence[str]) -> frozenset[str]:
         """Remove the seen items of users, and return the users that had some."""

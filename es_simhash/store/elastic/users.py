@@ -29,13 +29,23 @@ def state_of(document: Mapping[str, Any]) -> UserState:
         return UserState(version=version, damaged=f"the field `seen` is not what this library writes ({error})")
 
 
-def writing(user: str, state: UserState) -> tuple[Any, ...]:
-    """Return the lines of a bulk request that write the state of a user on its version."""
+def mark_of(document: Mapping[str, Any]) -> Any:
+    """Return the mark of the write that made a user's document what it is."""
+    seen = document["_source"].get("seen")
+    return seen.get("mark") if isinstance(seen, dict) else None
+
+
+def writing(user: str, state: UserState, mark: str) -> tuple[Any, ...]:
+    """Return the lines of a bulk request that write the state of a user on its version.
+
+    :param mark: of this write alone: another program may write an equal state.
+    """
     seen = {
         "filters": [b64encode(value).decode() for value in state.filters],
         "newest": state.newest,
         # A partial update replaces an array. It would merge an object, and keep the items that are no longer in it.
         "forgotten": [{"item": item, "generation": generation} for item, generation in state.forgotten.items()],
+        "mark": mark,
     }
     if state.version is None:
         return {"create": {"_id": user}}, {"seen": seen}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from sqlite3 import Connection
 
-    from es_simhash.store.types import Entry, Link
+    from es_simhash.store.types import Entry, Row
 
 _LARGE = 100
 """The keys of a batch of so many documents wait: more of them will probably come before a search."""
@@ -57,19 +57,19 @@ def _may_write(entry: Entry, stored: Mapping[str, tuple[int, keys.KeysOf, str]])
     return bool(stored[entry.row.id][0] == entry.row.version)
 
 
-def write_links(connection: Connection, links: Mapping[str, Link]) -> Written:
+def write_links(connection: Connection, rows: Mapping[str, Row]) -> Written:
     """Change what documents are copies of, each on its version."""
-    stored = _read_written(connection, list(links))
+    stored = _read_written(connection, list(rows))
     version = new_version()
-    accepted = {id: link for id, link in links.items() if id in stored and stored[id][0] == link.version}
+    accepted = {id: row for id, row in rows.items() if id in stored and stored[id][0] == row.version}
     connection.executemany(
         "UPDATE documents SET duplicate_of = ?, version = ? WHERE position = ?",
-        [(link.duplicate_of, version, stored[id][1].document) for id, link in accepted.items()],
+        [(row.duplicate_of, version, stored[id][1].document) for id, row in accepted.items()],
     )
-    moved = [stored[id][1] for id, link in accepted.items() if stored[id][1].is_copy != (link.duplicate_of is not None)]
+    moved = [stored[id][1] for id, row in accepted.items() if stored[id][1].is_copy != (row.duplicate_of is not None)]
     keys.remove(moved, connection)
     keys.add([of_text._replace(is_copy=not of_text.is_copy) for of_text in moved], connection)
-    return Written({}, frozenset(links.keys() - accepted.keys()), dict.fromkeys(accepted, version))
+    return Written({}, frozenset(rows.keys() - accepted.keys()), dict.fromkeys(accepted, version))
 
 
 def remove(connection: Connection, versions: Mapping[str, Any]) -> Written:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
     from es_simhash.store.protocol import Filter
-    from es_simhash.store.types import Description, Entry, Hits, Link, Probe, Row, Scan
+    from es_simhash.store.types import Description, Entry, Hits, Probe, Row, Scan
 
 _PAGE = 1_000
 """Documents or users in a list."""
@@ -154,10 +154,10 @@ class SqliteStore:
         with self._database.transaction(write=True) as connection:
             return documents.write(connection, entries)
 
-    def write_links(self, links: Mapping[str, Link]) -> Written:
+    def write_links(self, rows: Mapping[str, Row]) -> Written:
         """Change what documents are copies of, each on its version."""
         with self._database.transaction(write=True) as connection:
-            return documents.write_links(connection, links)
+            return documents.write_links(connection, rows)
 
     def remove(self, versions: Mapping[str, Any]) -> Written:
         """Remove documents, each only on its version."""

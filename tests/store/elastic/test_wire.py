@@ -11,7 +11,7 @@ import pytest
 from es_simhash.errors import AccessDenied, InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.store.address import open_store
 from es_simhash.store.elastic.rows import OWN_FIELDS
-from es_simhash.store.types import Link, Probe
+from es_simhash.store.types import Probe, Scan, UserState
 from tests.recording import HITS, INDEX, SHARDS, Wire
 from tests.store.documents import entry
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from es_simhash.store.protocol import Store
-    from tests.recording import Sent
 
 Answer = Any
 
@@ -96,33 +95,50 @@ def test_a_document_that_a_pipeline_drops_is_refused(wire: Wire) -> None:
     assert opened(wire).write([entry("a")]).refused == {"a": "an ingest pipeline of the server dropped it"}
 
 
-def lost_answer(wire: Wire) -> Callable[[Sent], Any]:
-    """Return an answer by which the first bulk request is done, but its response is lost."""
-    lost = []
-
-    def answer(sent: Sent) -> Any:
-        if sent.action == "POST _bulk" and not lost:
-            lost.append(wire._usual(sent))
-            return 502, {}
-        return None
-
-    return answer
+def by_the_client(done: Answer) -> Answer:
+    """Return the response after which the client sends a bulk request again that was done."""
+    return 502, {}
 
 
-def test_a_write_whose_answer_was_lost_does_not_conflict_with_itself(wire: Wire) -> None:
+def by_the_server(done: Answer) -> Answer:
+    """Return no response yet: a node that gets none from the node with the shard asks another one, unknown to us."""
+    return None
+
+
+def for_each_document(done: Answer) -> Answer:
+    """Return the response by which the primary did a bulk request, but did not hear of its copies."""
+    error = {"type": "unavailable_shards_exception", "reason": "why"}
+    return {"items": [{kind: {**it, "status": 503, "error": error} for kind, it in i.items()} for i in done["items"]]}
+
+
+@pytest.mark.parametrize("repeated", [by_the_client, by_the_server, for_each_document])
+def test_a_write_that_is_repeated_does_not_conflict_with_itself(
+    wire: Wire, repeated: Callable[[Answer], Answer]
+) -> None:
+    def repeat_once() -> None:
+        left = [repeated]
+        wire.answer = lambda sent: left.pop()(wire._usual(sent)) if sent.action == "POST _bulk" and left else None
+
     wire.put("b", {"simhash": {"digest": "d", "fp": 1}})
     wire.put("c", {"simhash": {"digest": "x", "fp": 1}})
     store = opened(wire)
-    wire.answer = lost_answer(wire)
+    repeat_once()
     written = store.write([entry("a"), entry("b", 2, version=(0, 3)), entry("c", version=(9, 3))])
     assert written.conflicts == {"c"}
     assert written.versions.keys() == {"a", "b"}
-    wire.answer = lost_answer(wire)
-    links = store.write_links({"b": Link("a", written.versions["b"]), "c": Link("a", (9, 3))})
+    repeat_once()
+    linked = {id: stored.row._replace(duplicate_of="a") for id, stored in store.read(["b", "c"]).items()}
+    links = store.write_links({**linked, "c": linked["c"]._replace(version=(9, 3))})
     assert links.conflicts == {"c"}
+    assert links.versions.keys() == {"b"}
+    repeat_once()
+    seen = UserState((b"x",), 5)
+    assert store.write_users({"ann": seen}).versions.keys() == {"ann"}
+    assert store.write_users({"ann": seen}).conflicts == {"ann"}, "another program wrote an equal state"
 
 
 FAILED = {"_shards": {**SHARDS, "failed": 1, "failures": [{"reason": {"type": "node_closed_exception"}}]}}
+GONE = {"_shards": {**SHARDS, "failed": 1, "failures": [{"reason": {"type": "no_shard_available_action_exception"}}]}}
 BUSY = {**error("es_rejected_execution_exception"), "status": 429}
 SEARCHES: dict[str, Callable[[Store], object]] = {
     "POST _search": lambda store: store.search([Probe(1)], None, heads=True),
@@ -139,7 +155,9 @@ PARTS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("action", SEARCHES)
-@pytest.mark.parametrize("incomplete", [BUSY, FAILED, {"timed_out": True}], ids=["busy", "failed", "timed out"])
+@pytest.mark.parametrize(
+    "incomplete", [BUSY, FAILED, GONE, {"timed_out": True}], ids=["busy", "failed", "gone", "timed out"]
+)
 def test_a_request_is_repeated_while_a_part_of_the_response_is_incomplete(
     wire: Wire, action: str, incomplete: dict[str, Any]
 ) -> None:
@@ -150,6 +168,27 @@ def test_a_request_is_repeated_while_a_part_of_the_response_is_incomplete(
     wire.answer = lambda sent: body
     with pytest.raises(StoreUnavailable):
         SEARCHES[action](opened(wire, deadline=0.1))
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        (200, {**HITS, **GONE}),
+        (503, error("no_shard_available_action_exception")),
+        (404, error("search_context_missing_exception")),
+    ],
+    ids=["a shard", "all shards", "the search"],
+)
+def test_a_scan_goes_on_by_another_point_in_time_when_a_node_has_lost_its_shard(
+    wire: Wire, lost: tuple[int, Any]
+) -> None:
+    first(wire, "POST _search", lost, lost)
+    assert list(opened(wire).scan(Scan())) == [[]]
+    opening = "POST _pit" if wire.product == "elasticsearch" else "POST point_in_time"
+    assert [sent.action for sent in wire.sent if sent.method == "POST"] == [opening, "POST _search"] * 3
+    wire.answer = lambda sent: lost if sent.action == "POST _search" else None
+    with pytest.raises(StoreUnavailable):
+        list(opened(wire, deadline=0.1).scan(Scan()))
 
 
 def test_a_damaged_row_is_left_out_and_named(wire: Wire, caplog: pytest.LogCaptureFixture) -> None:

@@ -24,7 +24,7 @@ from es_simhash.errors import NotSetUp, StoreError, StoreUnavailable
 from es_simhash.search.keys import KeyQuery
 from es_simhash.store.sqlite import SqliteStore
 from es_simhash.store.sqlite.keys import KeysOf, add
-from es_simhash.store.types import Link, Probe, Scan
+from es_simhash.store.types import Probe, Scan
 from tests.store.documents import DOCUMENTS, entry, ids, keys, put, row_of, scanned
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ def test_the_keys_of_the_file_are_those_of_its_documents(store: SqliteStore, pat
             put_quietly(store, *(entry(id, 7, *names[id], length=chance.randrange(90)) for id in written))
         elif action == "link":
             heads = {id: None if row.duplicate_of else "head" for id, row in some.items()}
-            store.write_links({id: Link(heads[id], row.version) for id, row in some.items()})
+            store.write_links({id: row._replace(duplicate_of=heads[id]) for id, row in some.items()})
         elif action == "remove":
             store.remove({id: row.version for id, row in some.items()})
         else:
