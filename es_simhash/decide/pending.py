@@ -127,7 +127,9 @@ class Pending:
     def write(self, id: str, version: Any) -> None:
         """Say that the store has taken a document."""
         state = self._states[id]
-        self._memory.set_version(id, version)
+        row = self._memory.row(id)
+        assert row is not None
+        self._memory.replace(row._replace(version=version))
         state.features, state.source, state.keys = None, None, array("Q", state.keys)
         state.epoch = self._epoch
         self._settle(state)

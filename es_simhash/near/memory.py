@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import insort
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,16 +30,12 @@ class Memory:
 
     def __init__(self, *, keys: bool, fingerprints: bool) -> None:
         self._rows: list[Row | None] = []
+        self._orders, self._is_head = array("q"), bytearray()
         self._positions: dict[str, int] = {}
-        self._orders = np.zeros(1024, dtype=np.int64)
-        self._is_head = np.zeros(1024, dtype=np.bool_)
-        self._is_there = np.zeros(1024, dtype=np.bool_)
         self._by_digest: dict[str, list[tuple[int, int]]] = {}
         self._members: dict[str, set[str]] = {}
-        self._by_keys, self._by_fingerprints = keys, fingerprints
-        self._keys, self._fingerprints = KeyIndex(), FingerprintIndex()
-        self._with_fingerprint = np.zeros(1024, dtype=np.int64)
-        self._count_with_fingerprint = 0
+        self._keys = KeyIndex() if keys else None
+        self._fingerprints = FingerprintIndex() if fingerprints else None
 
     def __len__(self) -> int:
         return len(self._positions)
@@ -64,16 +62,16 @@ class Memory:
     def add(self, rows: Sequence[Row], keys: Sequence[Sequence[int]]) -> range:
         """Add rows, and return their positions. ``search`` finds them as heads, but no id leads to them yet."""
         first = len(self._rows)
-        self._grow(first + len(rows))
         for position, row in enumerate(rows, first):
-            self._rows.append(row)
-            self._orders[position], self._is_there[position], self._is_head[position] = row.order, True, True
             if row.digest:
                 insort(self._by_digest.setdefault(row.digest, []), (row.order, position))
-        if self._by_keys:
+        self._rows += rows
+        self._orders.extend(row.order for row in rows)
+        self._is_head += b"\1" * len(rows)
+        if self._keys is not None:
             self._keys.add(keys, [row.length for row in rows])
-        if self._by_fingerprints:
-            self._add_fingerprints(rows, first)
+        if self._fingerprints is not None:
+            self._fingerprints.add(np.array([row.fingerprint or 0 for row in rows], dtype=np.uint64))
         return range(first, len(self._rows))
 
     def admit(self, position: int, row: Row) -> None:
@@ -84,21 +82,13 @@ class Memory:
 
     def cancel(self, position: int) -> None:
         """Take a row away that was added and not admitted."""
-        self._rows[position] = None
-        self._is_there[position] = self._is_head[position] = False
+        self._rows[position], self._is_head[position] = None, False
 
     def replace(self, row: Row) -> None:
         """Replace a row by one of the same text."""
         position = self._positions[row.id]
         self._unlink(position)
         self._set(position, row)
-
-    def set_version(self, id: str, version: Any) -> None:
-        """Set the version of a row."""
-        position = self._positions[id]
-        row = self._rows[position]
-        assert row is not None
-        self._rows[position] = row._replace(version=version)
 
     def drop(self, id: str) -> None:
         """Take the row with an id away, if there is one."""
@@ -123,71 +113,60 @@ class Memory:
         """
         results = []
         for number, (probe, near) in enumerate(zip(probes, self._near(probes), strict=True)):
-            limit = None if before is None else before[number]
-            same = self._same(probe, heads, matches, limit)
-            results.append(self._hits(probe, near, same, heads, matches, limit))
+            allows = partial(_allows, probe, matches, None if before is None else before[number])
+            same = self._same(probe.digest or "", SAME if heads else probe.most, allows)
+            rows, left_out = self._first(near, probe.most, allows, heads=heads)
+            results.append(Hits(same, rows, left_out))
         return results
 
     def _near(self, probes: Sequence[Probe]) -> list[Scored]:
         """Return for each Probe the positions of all rows that may be near."""
         near = [_NONE] * len(probes)
-        numbers = [number for number, probe in enumerate(probes) if probe.queries]
-        found_by_keys = self._keys.near([probes[number].queries for number in numbers]) if numbers else []
-        for number, scored in zip(numbers, found_by_keys, strict=True):
-            near[number] = scored
-        by_distance: dict[int, dict[int, int]] = {}
-        for number, probe in enumerate(probes):
-            if probe.fingerprint is not None:
-                by_distance.setdefault(probe.distance, {})[number] = probe.fingerprint
-        for distance, values in by_distance.items():
-            found = self._fingerprints.near(list(values.values()), distance)
-            for number, positions in zip(values, found, strict=True):
-                near[number] = Scored(self._with_fingerprint[positions])
+        if self._keys is not None and any(probe.queries for probe in probes):
+            near = self._keys.near([probe.queries for probe in probes])
+        if self._fingerprints is None:
+            return near
+        numbers = [number for number, probe in enumerate(probes) if probe.fingerprint is not None]
+        for distance in {probes[number].distance for number in numbers}:
+            of_distance = [number for number in numbers if probes[number].distance == distance]
+            found = self._fingerprints.near([probes[number].fingerprint or 0 for number in of_distance], distance)
+            for number, positions in zip(of_distance, found, strict=True):
+                near[number] = Scored(positions)
         return near
 
-    def _same(self, probe: Probe, heads: bool, matches: Callable[[Row], bool] | None, before: int | None) -> list[Row]:
-        """Return the first rows with the digest of a Probe."""
-        entries = self._by_digest.get(probe.digest or "", [])
-        while entries and not self._is_there[entries[0][1]]:
+    def _same(self, digest: str, most: int, allows: Callable[[Row], bool]) -> list[Row]:
+        """Return the first rows with a digest."""
+        entries = self._by_digest.get(digest, [])
+        while entries and self._rows[entries[0][1]] is None:
             del entries[0]
         same: list[Row] = []
         for _, position in entries:
             row = self._rows[position]
-            if row is not None and _allows(row, probe, matches, before):
+            if row is not None and allows(row):
                 same.append(row)
-                if len(same) == (SAME if heads else probe.most):
+                if len(same) == most:
                     break
         return same
 
-    def _hits(
-        self,
-        probe: Probe,
-        near: Scored,
-        same: list[Row],
-        heads: bool,
-        matches: Callable[[Row], bool] | None,
-        before: int | None,
-    ) -> Hits:
-        if not len(near.positions):
-            return Hits(same, [], int(near.is_cut))
-        kept = self._is_head[near.positions] if heads else self._is_there[near.positions]
-        if before is not None:
-            kept = kept & (self._orders[near.positions] < before)
-        positions = near.positions[kept]
-        orders = self._orders[positions]
-        rank = np.argsort(orders) if near.scores is None else np.lexsort((orders, -near.scores[kept]))
+    def _first(self, near: Scored, most: int, allows: Callable[[Row], bool], *, heads: bool) -> tuple[list[Row], int]:
+        """Return the first of the rows that may be near, and how many were left out, at least."""
         rows: list[Row] = []
+        if not len(near.positions):
+            return rows, int(near.is_cut)
+        kept = np.frombuffer(self._is_head, dtype=np.bool_)[near.positions] if heads else slice(None)
+        positions = near.positions[kept]
+        orders = np.frombuffer(self._orders, dtype=np.int64)[positions]
+        rank = np.argsort(orders) if near.scores is None else np.lexsort((orders, -near.scores[kept]))
         admitted = 0
         for position in positions[rank].tolist():
             row = self._rows[position]
-            if row is None or not _allows(row, probe, matches, before):
+            if row is None or (near.scores is None and row.fingerprint is None) or not allows(row):
                 continue
-            if self._positions.get(row.id) == position:
-                admitted += 1
-            if admitted > probe.most:
-                return Hits(same, rows, 1)
+            admitted += self._positions.get(row.id) == position
+            if admitted > most:
+                return rows, 1
             rows.append(row)
-        return Hits(same, rows, int(near.is_cut))
+        return rows, int(near.is_cut)
 
     def _set(self, position: int, row: Row) -> None:
         self._rows[position] = row
@@ -200,25 +179,8 @@ class Memory:
         if row is not None and row.duplicate_of is not None:
             self._members[row.duplicate_of].discard(row.id)
 
-    def _add_fingerprints(self, rows: Sequence[Row], first: int) -> None:
-        known = [(position, row.fingerprint) for position, row in enumerate(rows, first) if row.fingerprint is not None]
-        self._fingerprints.add(np.array([value for _, value in known], dtype=np.uint64))
-        end = self._count_with_fingerprint + len(known)
-        self._with_fingerprint[self._count_with_fingerprint : end] = [position for position, _ in known]
-        self._count_with_fingerprint = end
 
-    def _grow(self, size: int) -> None:
-        """Give the arrays room for so many rows."""
-        room = len(self._orders)
-        if size > room:
-            more = max(size, 2 * room) - room
-            self._orders = np.concatenate([self._orders, np.zeros(more, dtype=np.int64)])
-            self._is_head = np.concatenate([self._is_head, np.zeros(more, dtype=np.bool_)])
-            self._is_there = np.concatenate([self._is_there, np.zeros(more, dtype=np.bool_)])
-            self._with_fingerprint = np.concatenate([self._with_fingerprint, np.zeros(more, dtype=np.int64)])
-
-
-def _allows(row: Row, probe: Probe, matches: Callable[[Row], bool] | None, before: int | None) -> bool:
+def _allows(probe: Probe, matches: Callable[[Row], bool] | None, before: int | None, row: Row) -> bool:
     """Return whether a row is in the times of a Probe, written early enough, and matches the filter."""
     if before is not None and row.order >= before:
         return False
