@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import random
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.fuzz.__main__ import fuzz
 from tests.fuzz.targets import FUZZERS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+INPUTS, FIRST = int(os.environ.get("FUZZ_INPUTS", "1500")), int(os.environ.get("FUZZ_FIRST", "0"))
+SECONDS = 10.0
+"""Seconds of the processor that an input may take. One takes milliseconds; the first one loads the dictionary."""
+WAIT = 50.0
+"""Seconds that an input may take on a busy machine. A lock that is never released takes 60."""
+
 
 @pytest.mark.parametrize("name", FUZZERS)
 def test_hostile_input_gives_a_result_or_an_error_of_one_line(name: str, tmp_path: Path) -> None:
-    share = FUZZERS[name].share
-    assert fuzz(name, range(max(50, share // 1_000)), tmp_path, seed=0) == []
+    count = INPUTS * FUZZERS[name].share // 1_000_000
+    for number in range(FIRST, FIRST + max(1, count)):
+        started, busy = time.monotonic(), time.process_time()
+        try:
+            FUZZERS[name].try_one(random.Random(f"{name} {number}"), tmp_path)
+        except Exception as error:
+            raise AssertionError(f"input {number} of {name}") from error
+        assert time.process_time() - busy < SECONDS, f"input {number} of {name}"
+        assert time.monotonic() - started < WAIT, f"input {number} of {name}"

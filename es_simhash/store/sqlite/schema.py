@@ -49,7 +49,7 @@ TABLES = (
     ),
     "CREATE TABLE keys (key INTEGER, document INTEGER, PRIMARY KEY (key, document)) WITHOUT ROWID",
     """CREATE TABLE users (
-        user TEXT PRIMARY KEY,
+        user TEXT PRIMARY KEY CHECK (typeof(user) = 'text'),
         version INTEGER NOT NULL,
         newest INTEGER NOT NULL,
         forgotten TEXT NOT NULL

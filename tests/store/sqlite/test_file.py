@@ -24,7 +24,7 @@ from es_simhash.errors import NotSetUp, StoreError, StoreUnavailable
 from es_simhash.search.keys import KeyQuery
 from es_simhash.store.sqlite import SqliteStore
 from es_simhash.store.sqlite.keys import KeysOf, add
-from es_simhash.store.types import Probe, Scan
+from es_simhash.store.types import Probe, Scan, UserState
 from tests.store.documents import DOCUMENTS, entry, ids, keys, put, row_of, scanned
 
 if TYPE_CHECKING:
@@ -355,8 +355,10 @@ def test_a_document_that_is_not_json_matches_no_filter(store: SqliteStore, path:
 
 def test_another_program_cannot_write_what_is_no_row(store: SqliteStore, path: Path) -> None:
     put(store, entry("a"))
-    with pytest.raises(sqlite3.IntegrityError):
-        execute(path, "UPDATE documents SET fingerprint = 'ffff'")
+    store.write_users({"ann": UserState()})
+    for change in ("documents SET fingerprint = 'ffff'", "users SET user = x''"):
+        with pytest.raises(sqlite3.IntegrityError):
+            execute(path, f"UPDATE {change}")
 
 
 def test_a_full_disk_is_told_and_nothing_is_lost(store: SqliteStore, path: Path) -> None:

@@ -29,7 +29,7 @@ def spark() -> Iterator[Any]:
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.default.parallelism": "2",
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "100",
     }.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()

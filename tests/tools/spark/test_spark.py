@@ -1,4 +1,4 @@
-"""The groups that Spark computes are those of a slow reference: a document is a copy of the nearest head before it."""
+"""The groups that Spark computes are those of ``group``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, DuplicateRule, Fingerprinter, InputError
-from es_simhash.fingerprinting.encoding import hamming_distance
-from es_simhash.search.keys import key_queries, text_keys
 from es_simhash.tools import spark as module
 from es_simhash.tools.spark import Grouping, group_frame, write_links
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR
@@ -40,35 +38,12 @@ def texts_with_copies(count: int, words: int, seed: int) -> list[str]:
     return texts
 
 
-def reference(texts: list[str], rule: DuplicateRule) -> Links:
-    """Compare each document with each head before it."""
-    fingerprinter = Fingerprinter()
-    confirm = rule.comparison(fingerprinter)
-    made = [fingerprinter.fingerprint(text) for text in texts]
-    keys = [text_keys(fingerprinter.scheme.normalise(text)) for text in texts]
-    features = [None if confirm is None else confirm.features(text) for text in texts]
-    head_of: list[int] = []
-    for later in range(len(texts)):
-        queries = () if confirm is None else key_queries(keys[later], confirm.least)
-        same = [n for n in range(later) if made[n].digest == made[later].digest and not made[later].blank]
-        if same:
-            head_of.append(head_of[same[0]])
-            continue
-        near = []
-        for head in range(later) if rule.rule != "exact" else ():
-            distance = hamming_distance(made[later].value, made[head].value)
-            far = distance is None or distance > (rule.max_distance or 0)
-            if head_of[head] != head or (rule.max_distance is not None and far):
-                continue
-            if confirm is not None:
-                if not any(query.is_fulfilled_by(keys[head].values, keys[head].length) for query in queries):
-                    continue
-                if confirm.similarity(features[later], features[head]) < confirm.least:  # type: ignore[arg-type]
-                    continue
-            near.append((65 if distance is None else distance, head))
-        head_of.append(min(near)[1] if near else later)
-    names = [f"{number:05}" for number in range(len(texts))]
-    return {names[n]: None if head == n else names[head] for n, head in enumerate(head_of)}
+def by_group(texts: list[str], rule: DuplicateRule) -> Links:
+    with Documents("memory://") as documents:
+        documents.setup(rule=rule)
+        documents.add_many({"id": f"{number:05}", "text": text} for number, text in enumerate(texts))
+        documents.group()
+        return {row.id: row.duplicate_of for row in documents.export()}
 
 
 def by_spark(session: Any, texts: list[str], rule: DuplicateRule) -> Links:
@@ -94,30 +69,11 @@ def by_spark(session: Any, texts: list[str], rule: DuplicateRule) -> Links:
     ],
     ids=str,
 )
-def test_the_groups_are_those_of_comparing_each_with_each(spark: Any, rule: DuplicateRule, words: int) -> None:
+def test_the_groups_are_those_of_group(spark: Any, rule: DuplicateRule, words: int) -> None:
     texts = texts_with_copies(400, words, seed=words)
-    expected = reference(texts, rule)
+    expected = by_group(texts, rule)
     assert sum(each is not None for each in expected.values()) > 15
     assert by_spark(spark, texts, rule) == expected
-
-
-def test_the_groups_of_some_thousand_documents_are_those_of_group(spark: Any, tmp_path: Path) -> None:
-    """Each original has one copy, so there are no chains."""
-    rng = random.Random(7)
-    texts = []
-    for number in range(1_500):
-        words = [f"{word}{rng.randrange(1000)}号" for word in rng.choices(WORDS, k=30)]
-        copy = [*words]
-        copy[number % 30] = "换了"
-        texts += ["，".join(words), "，".join(copy)]
-    rng.shuffle(texts)
-    with Documents(f"sqlite:///{tmp_path}/news.db") as documents:
-        documents.add_many({"id": f"{number:05}", "text": text} for number, text in enumerate(texts))
-        documents.group()
-        grouped = {row.id: row.duplicate_of for row in documents.export()}
-    found = by_spark(spark, texts, DuplicateRule())
-    assert sum(each is not None for each in found.values()) > 1_400
-    assert found == grouped
 
 
 def test_the_order_of_a_column_says_who_is_the_original(spark: Any) -> None:
