@@ -83,7 +83,7 @@ def line_of_filter(capacity: int, error_rate: float) -> dict[str, Any]:
     made.update(ITEMS)
     return {
         "filter": b64encode(made.to_bytes()).decode(),
-        "layers": [[each.capacity, each.m, each.k, each.count] for each in made.layers],
+        "layers": [[each.size.capacity, each.size.m, each.size.k, each.count] for each in made.layers],
         "generation": made.generation,
         "contains": ITEMS,
         "contains_not": [item for item in range(40) if item not in made and item != 2],
@@ -186,7 +186,7 @@ def test_plain_code_that_follows_the_page_reads_a_filter(line: dict[str, Any]) -
     assert not any(plain_contains(data, item) for item in line["contains_not"])
     seen = BloomFilter.from_bytes(data)
     assert (seen.to_bytes(), seen.generation) == (data, line["generation"])
-    assert [[each.capacity, each.m, each.k, each.count] for each in seen.layers] == line["layers"]
+    assert [[each.size.capacity, each.size.m, each.size.k, each.count] for each in seen.layers] == line["layers"]
     assert seen.contains_many(line["contains"]).all()
     assert not seen.contains_many(line["contains_not"]).any()
 

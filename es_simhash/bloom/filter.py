@@ -1,4 +1,4 @@
-"""A Bloom filter that grows.
+"""A Bloom filter that grows, and its bytes.
 
 The rules:
 
@@ -7,31 +7,55 @@ The rules:
   that is full gets another layer (sizing.py).
 - An item that the filter finds already is not added again. Adding it changes nothing.
 - No item can be removed.
+
+**The bytes.** One value holds a whole filter. A version of the format, once released, never changes, and every later
+release can read it. A new layout is a new version with its own golden files. All numbers are little-endian. The
+checksum (CRC-32) covers every byte before it. Version 1 is the only one so far. The letters are those of Python's
+``struct``:
+
+    4s magic "ESBF" · B version · B number of layers · Q capacity · d error rate · q generation
+    for each layer:   H k · Q m · Q capacity · Q count
+    for each layer:   its m/8 bytes of bits
+    I checksum
+
+An item sets bits by MurmurHash3 x64 128 and the bit positions of layer.py.
+
+The reader trusts no input: a right checksum proves no honest writer. It checks lengths before it allocates memory, so a
+hostile header costs none. Bytes that are inconsistent in any way raise an error; they never become a filter.
 """
 
 from __future__ import annotations
 
 import math
+import zlib
+from functools import lru_cache
+from struct import Struct
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.bloom import format as layout
-from es_simhash.bloom.arguments import whole_number
-from es_simhash.bloom.items import as_batch, hash_items
+from es_simhash.bloom.items import hash_items
 from es_simhash.bloom.layer import Layer
-from es_simhash.bloom.sizing import MAX_LAYERS, Config
-from es_simhash.errors import InputError
+from es_simhash.bloom.sizing import MAX_HASHES, MAX_LAYERS, Config, Size, whole_number
+from es_simhash.errors import FilterFormatError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from es_simhash.bloom.items import Item, Words
-    from es_simhash.bloom.layer import LayerInfo, Mask
+    from es_simhash.bloom.items import Hashes, Item
+    from es_simhash.bloom.layer import Mask
 
+MAGIC = b"ESBF"
+VERSION = 1
+
+_HEADER = Struct("<4sBBQdq")
+_LAYER = Struct("<HQQQ")
+_CHECKSUM = Struct("<I")
+_LAST_SECOND = (1 << 63) - 1
 _CHUNK = 5_000
 """Items of a batch that are added at once: their arrays stay in the processor's cache."""
-_LAST_SECOND = (1 << 63) - 1
+
+_config_of = lru_cache(100)(Config)  # most filters of a store have one configuration
 
 
 class BloomFilter:
@@ -48,52 +72,28 @@ class BloomFilter:
 
     def __init__(self, capacity: int, error_rate: float, *, generation: int = 0) -> None:
         """Make an empty filter."""
-        config = Config(capacity, error_rate)
-        self._fill(config, whole_number("generation", generation, 0, _LAST_SECOND), [Layer(config.first())])
+        self.config = Config(capacity, error_rate)
+        self.generation = whole_number("generation", generation, 0, _LAST_SECOND)
+        self.layers: list[Layer] = []
+        self._grow()
 
-    def _fill(self, config: Config, generation: int, layers: Sequence[Layer]) -> BloomFilter:
-        self._config, self._generation, self._layers = config, generation, list(layers)
-        return self
-
-    # --- properties ------------------------------------------------------------------------------------------
-
-    @property
-    def capacity(self) -> int:
-        """The number of items that the filter was first made for."""
-        return self._config.capacity
-
-    @property
-    def error_rate(self) -> float:
-        """The false-positive rate that the filter never exceeds; ``false_positive_rate`` is its current rate."""
-        return self._config.error_rate
-
-    @property
-    def generation(self) -> int:
-        """When the filter was started, as the caller set it: whole seconds since 1970, or 0."""
-        return self._generation
-
-    @property
-    def layers(self) -> tuple[LayerInfo, ...]:
-        """Figures of each layer, the oldest first."""
-        return tuple(layer.info() for layer in self._layers)
+    def _grow(self) -> None:
+        """Add a layer."""
+        if len(self.layers) >= MAX_LAYERS:
+            raise InputError(f"this Bloom filter is full: it has {MAX_LAYERS} layers; start a new one")
+        before = self.layers[-1].size.capacity if self.layers else 0
+        size = self.config.size(len(self.layers), before)
+        self.layers.append(Layer(size, 0, np.zeros(size.m // 8, dtype=np.uint8)))
 
     @property
     def count(self) -> int:
         """The number of items that changed the filter when they were added."""
-        return sum(layer.count for layer in self._layers)
+        return sum(layer.count for layer in self.layers)
 
     @property
     def false_positive_rate(self) -> float:
         """The share of items, among those that were never added, that the filter finds now; from its set bits."""
         return 1 - math.prod(1 - layer.false_positive_rate for layer in self.layers)
-
-    @property
-    def size_in_bytes(self) -> int:
-        """The length of ``to_bytes()``."""
-        return layout.size_in_bytes(self._layers)
-
-    def __repr__(self) -> str:
-        return f"<BloomFilter of {self.count} items: {self._config}, {len(self._layers)} layers>"
 
     # --- items -----------------------------------------------------------------------------------------------
 
@@ -117,11 +117,14 @@ class BloomFilter:
 
         :raises InputError: if an item is no str, int or bytes, or has no UTF-8. The message shows the item.
         """
-        x, y = hash_items(as_batch(items))
-        found = np.zeros(len(x), dtype=np.bool_)
-        for layer in reversed(self._layers):  # the newest has the most items
+        return self.has_hashes(hash_items(items))
+
+    def has_hashes(self, hashes: Hashes) -> Mask:
+        """Return what :meth:`contains_many` returns for the items with these hashes."""
+        found = np.zeros(len(hashes), dtype=np.bool_)
+        for layer in reversed(self.layers):  # the newest has the most items
             rest = np.flatnonzero(~found)
-            found[rest] = layer.has(x[rest], y[rest])
+            found[rest] = layer.has(hashes[rest])
         return found
 
     def update(self, items: Iterable[Item]) -> Mask:
@@ -134,45 +137,35 @@ class BloomFilter:
         :raises InputError: if an item is no str, int or bytes, or has no UTF-8. The message shows the item. Nothing is
             added then.
         """
-        x, y = hash_items(as_batch(items))
-        starts = range(0, len(x), _CHUNK)
-        parts = [self._add(x[start : start + _CHUNK], y[start : start + _CHUNK]) for start in starts]
+        hashes = hash_items(items)
+        parts = [self.add_hashes(hashes[start : start + _CHUNK]) for start in range(0, len(hashes), _CHUNK)]
         return np.concatenate([np.zeros(0, dtype=np.bool_), *parts])
 
-    def _add(self, x: Words, y: Words) -> Mask:
-        """Add items by their hashes."""
-        new = np.zeros(len(x), dtype=np.bool_)
-        rest = np.arange(len(x))
-        for layer in self._layers[:-1]:
-            rest = rest[~layer.has(x[rest], y[rest])]
-        while len(rest):
-            newest = self._layers[-1]
-            changed = newest.add(x[rest], y[rest])
+    def add_hashes(self, hashes: Hashes) -> Mask:
+        """Do and return what :meth:`update` does for the items with these hashes."""
+        new = np.zeros(len(hashes), dtype=np.bool_)
+        rest = np.arange(len(hashes))
+        for layer in self.layers[:-1]:
+            rest = rest[~layer.has(hashes[rest])]
+        while True:
+            newest = self.layers[-1]
+            changed = newest.add(hashes[rest])
             new[rest[: len(changed)]] = changed
-            rest = rest[len(changed) :]  # the layer was full before these items
-            rest = rest[~newest.has(x[rest], y[rest])]
-            if len(rest):
-                self._grow()
-        return new
-
-    def _grow(self) -> None:
-        if len(self._layers) >= MAX_LAYERS:
-            raise InputError(f"this Bloom filter is full: it has {MAX_LAYERS} layers; start a new one")
-        self._layers.append(Layer(self._config.after(self._layers[-1].size.capacity, len(self._layers))))
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether two filters are equal in every bit: configuration, generation and layers."""
-        if not isinstance(other, BloomFilter):
-            return NotImplemented
-        return (self._config, self._generation, self._layers) == (other._config, other._generation, other._layers)
-
-    __hash__ = None  # type: ignore[assignment]  # it is mutable
+            rest = rest[len(changed) :]
+            if not len(rest):
+                return new
+            rest = rest[~newest.has(hashes[rest])]  # the layer is full, and does not find the first of them
+            self._grow()
 
     # --- bytes -----------------------------------------------------------------------------------------------
 
     def to_bytes(self) -> bytes:
-        """Return the whole filter as bytes: header, bits of all layers, checksum. format.py has the layout."""
-        return layout.dump(self._config, self._generation, self._layers)
+        """Return the whole filter as bytes."""
+        capacity, error_rate = self.config.capacity, self.config.error_rate
+        header = _HEADER.pack(MAGIC, VERSION, len(self.layers), capacity, error_rate, self.generation)
+        table = [_LAYER.pack(each.size.k, each.size.m, each.size.capacity, each.count) for each in self.layers]
+        body = b"".join([header, *table, *(each.bits.tobytes() for each in self.layers)])
+        return body + _CHECKSUM.pack(zlib.crc32(body))
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> BloomFilter:
@@ -184,4 +177,55 @@ class BloomFilter:
         """
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise InputError(f"a Bloom filter is read from bytes, not from a {type(data).__name__}: decode it first")
-        return cls.__new__(cls)._fill(*layout.load(bytes(data)))
+        data = bytes(data)
+        body, checksum = data[: -_CHECKSUM.size], data[-_CHECKSUM.size :]
+        if data[: len(MAGIC)] != MAGIC:
+            raise FilterFormatError(
+                f"these bytes are not a Bloom filter: they begin with {data[:4]!r}, and not with {MAGIC!r}"
+            )
+        if len(data) > len(MAGIC) and data[len(MAGIC)] != VERSION:  # at this place in every version
+            raise FilterFormatError(
+                f"this Bloom filter has format version {data[len(MAGIC)]}, and this release reads version {VERSION}: "
+                "upgrade es_simhash if a later release wrote it; otherwise it is damaged"
+            )
+        if len(body) < _HEADER.size or checksum != _CHECKSUM.pack(zlib.crc32(body)):
+            raise FilterFormatError(
+                f"this Bloom filter of {len(data):,} bytes is cut or damaged: its checksum is wrong"
+            )
+        _, _, number, capacity, error_rate, generation = _HEADER.unpack_from(body)
+        if number > MAX_LAYERS or generation < 0:
+            raise FilterFormatError(
+                f"this Bloom filter has an impossible header: {number} layers, {MAX_LAYERS} at most, of generation "
+                f"{generation}"
+            )
+        new = cls.__new__(cls)
+        try:
+            new.config, new.generation = _config_of(capacity, error_rate), generation
+        except InputError as error:
+            raise FilterFormatError(f"this Bloom filter has an impossible header: {error}") from error
+        new.layers = _layers(body, number, capacity)
+        return new
+
+
+def _layers(body: bytes, number: int, capacity: int) -> list[Layer]:
+    """Return the layers of a filter.
+
+    A layer with a capacity of more than two items a bit raises, because no error rate allows it. The next layer has a
+    size that follows from the capacity, so it stays in proportion to the bytes that were read.
+
+    :param body: all bytes but the checksum.
+    :param capacity: of the filter.
+    """
+    start = _HEADER.size + number * _LAYER.size
+    table = list(_LAYER.iter_unpack(body[_HEADER.size : start])) if len(body) >= start else []
+    if not table or table[0][2] != capacity or len(body) != start + sum(-(-m // 8) for _, m, _, _ in table):
+        raise FilterFormatError(f"this Bloom filter of {len(body):,} bytes has layers of other sizes than its header")
+    layers = []
+    for k, m, capacity, count in table:
+        if not (1 <= k <= MAX_HASHES and m % 8 == 0 and 1 <= capacity <= 2 * m and count <= m):
+            found = f"k={k}, m={m}, capacity={capacity}, count={count}"
+            raise FilterFormatError(f"this Bloom filter has an impossible layer: {found}")
+        bits = np.frombuffer(body, dtype=np.uint8, count=m // 8, offset=start).copy()
+        layers.append(Layer(Size(capacity, m, k), count, bits))
+        start += m // 8
+    return layers

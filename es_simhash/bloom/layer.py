@@ -24,102 +24,63 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from es_simhash.bloom.items import Words
+    from es_simhash.bloom.items import Hashes
     from es_simhash.bloom.sizing import Size
 
 Mask: TypeAlias = "NDArray[np.bool_]"
-Positions: TypeAlias = "NDArray[np.int64]"
 
 _BITS = np.array([1 << bit for bit in range(8)], dtype=np.uint8)
 _TOP = np.uint64(61)  # the shift that leaves the three highest bits of a word
 
 
-@dataclass(frozen=True)
-class LayerInfo:
-    """Figures of a layer.
+@dataclass(eq=False)
+class Layer:
+    """The bits of one layer. Its methods take hashes, not items.
 
-    :param capacity: the number of items that the layer is made for.
-    :param m: its bits.
-    :param k: hashes an item.
     :param count: the number of items that changed it.
-    :param set_bits: the number of bits that are set.
+    :param bits: shape (m / 8,).
     """
 
-    capacity: int
-    m: int
-    k: int
+    size: Size
     count: int
-    set_bits: int
+    bits: NDArray[np.uint8]
 
     @property
     def false_positive_rate(self) -> float:
-        """The share of items, among those that were never added, whose bits are all set: (set_bits/m)^k."""
-        rate: float = (self.set_bits / self.m) ** self.k
-        return rate
+        """The share of items, among those that were never added, whose bits are all set: (set bits / m)^k."""
+        return float(np.bitwise_count(self.bits).sum() / self.size.m) ** self.size.k
 
-
-class Layer:
-    """The bits of one layer, and the number of items that set them. Its methods take hashes, not items.
-
-    :param bits: of a layer that was stored, shape (m / 8,); None for an empty one. They are kept without a copy.
-    """
-
-    def __init__(self, size: Size, count: int = 0, bits: NDArray[np.uint8] | None = None) -> None:
-        self.size = size
-        self.count = count
-        self.bits = np.zeros(size.m // 8, dtype=np.uint8) if bits is None else bits
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Layer):
-            return NotImplemented
-        return (self.size, self.count) == (other.size, other.count) and bool((self.bits == other.bits).all())
-
-    __hash__ = None  # type: ignore[assignment]  # it is mutable
-
-    def info(self) -> LayerInfo:
-        """Return the current figures of the layer."""
-        return LayerInfo(
-            self.size.capacity, self.size.m, self.size.k, self.count, int(np.bitwise_count(self.bits).sum())
-        )
-
-    def has(self, x: Words, y: Words) -> Mask:
-        """Return for each item of a batch whether all its bits are set; shape (n,).
-
-        :param x: the low words of their hashes, shape (n,).
-        :param y: the high words.
-        """
-        positions = self._positions(x, y)
+    def has(self, hashes: Hashes) -> Mask:
+        """Return for each item of a batch whether all its bits are set; shape (n,)."""
+        positions = self._positions(hashes)
         found: Mask = (self.bits[positions >> 3] & _BITS[positions & 7] != 0).all(axis=1)
         return found
 
-    def add(self, x: Words, y: Words) -> Mask:
-        """Add the items of a batch one after the other, until the layer is full.
+    def add(self, hashes: Hashes) -> Mask:
+        """Add the items of a batch one after the other, up to the first one for which there is no room.
 
         An item changes the layer if and only if it is the first item of the batch with some bit that is not set yet.
 
-        :returns: for each item that was added, whether it changed a bit. The array is shorter than the batch if the
-            layer was full before the end.
+        :returns: for each item before that one, whether it changed a bit.
         """
-        room = self.size.capacity - self.count
-        if room <= 0:
-            return np.zeros(0, dtype=np.bool_)
-        positions = self._positions(x, y).ravel()  # item after item, k positions each
+        positions = self._positions(hashes).ravel()  # item after item, k positions each
         unset = np.flatnonzero(self.bits[positions >> 3] & _BITS[positions & 7] == 0)
         distinct, first = np.unique(positions[unset], return_index=True)
         item = unset[first] // self.size.k
-        new = np.zeros(len(x), dtype=np.bool_)
+        new = np.zeros(len(hashes), dtype=np.bool_)
         new[item] = True
+        room = max(0, self.size.capacity - self.count)
         if np.count_nonzero(new) > room:
-            turns = int(np.flatnonzero(new)[room - 1]) + 1
-            new, distinct = new[:turns], distinct[item < turns]
+            end = np.flatnonzero(new)[room]
+            new, distinct = new[:end], distinct[item < end]
         np.add.at(self.bits, distinct >> 3, _BITS[distinct & 7])  # each occurs once, and its bit is not set
         self.count += int(np.count_nonzero(new))
         return new
 
-    def _positions(self, x: Words, y: Words) -> Positions:
+    def _positions(self, hashes: Hashes) -> NDArray[np.int64]:
         """Return the bits of each item, shape (n, k): the word x of the rule at step i is x + i·y + (i³ - i)/6."""
         step = np.arange(self.size.k, dtype=np.uint64)
-        words = x[:, None] + y[:, None] * step + (step * step * step - step) // np.uint64(6)
+        words = hashes[:, :1] + hashes[:, 1:] * step + (step * step * step - step) // np.uint64(6)
         byte = words % np.uint64(len(self.bits))
-        positions: Positions = (byte << np.uint64(3) | words >> _TOP).astype(np.int64)
+        positions: NDArray[np.int64] = (byte << np.uint64(3) | words >> _TOP).astype(np.int64)
         return positions

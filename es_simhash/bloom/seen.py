@@ -20,24 +20,22 @@ another item. If an item is deleted that was never added, another item that was 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from es_simhash.bloom import BloomFilter
-from es_simhash.bloom.items import hash_item, hash_items
-from es_simhash.bloom.sizing import MIN_ERROR_RATE, Config
+from es_simhash.bloom.items import hash_items
+from es_simhash.bloom.sizing import MIN_ERROR_RATE, Config, whole_number
 from es_simhash.errors import InputError, SchemeMismatch
-from es_simhash.fingerprinting.normalisation import check_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from es_simhash.bloom import Item
+    from es_simhash.bloom.items import Hashes
+    from es_simhash.bloom.layer import Mask
 
 MAX_FORGOTTEN = 1_000
 """The largest number of forgotten items of a user."""
@@ -53,15 +51,16 @@ def user_id(user: object) -> str:
     if isinstance(user, bool) or not isinstance(user, str | int):
         raise InputError(f"the user {user!r} is a {type(user).__name__}: use a string or an integer")
     try:
-        user = str(user)
+        text = str(user)
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InputError(f"the user has a lone surrogate at character {error.start + 1}: repair the text") from error
     except ValueError as error:
         raise InputError(f"the user is an integer with too many digits ({error}): use a string") from error
-    check_surrogates(user, "the user")
-    size = len(user.encode())
-    if not 1 <= size <= MAX_USER or "\0" in user:
-        what = "a zero byte" if "\0" in user else f"{size} bytes"
-        raise InputError(f"the user {user[:40]!r} has {what}: use from 1 to {MAX_USER} bytes, and no zero byte")
-    return user
+    if not 1 <= size <= MAX_USER or "\0" in text:
+        what = "a zero byte" if "\0" in text else f"{size} bytes"
+        raise InputError(f"the user {text[:40]!r} has {what}: use from 1 to {MAX_USER} bytes, and no zero byte")
+    return text
 
 
 @dataclass(frozen=True)
@@ -81,47 +80,24 @@ class SeenConfig:
     period: int = 0
 
     def __post_init__(self) -> None:
-        for name, least, most in (("generations", 1, 100), ("period", 0, 1 << 40)):
-            value = getattr(self, name)
-            if type(value) is not int or not least <= value <= most:
-                raise InputError(f"{name} is {value!r}: use a whole number from {least} to {most}")
-        if self.period and self.generations == 1:
+        generations = whole_number("generations", self.generations, 1, 100)
+        period = whole_number("period", self.period, 0, 1 << 40)
+        whole = Config(self.capacity, self.error_rate)
+        # In the place of numpy's numbers.
+        self.__dict__.update(vars(whole), generations=generations, period=period)
+        if period and generations == 1:
             raise InputError(
                 "with a period, one generation would forget everything at its end: use 2 generations or more"
             )
-        whole = Config(self.capacity, self.error_rate)  # it checks both, and converts numpy's numbers to Python's
-        object.__setattr__(self, "capacity", whole.capacity)
-        object.__setattr__(self, "error_rate", whole.error_rate)
-        if self.error_rate < MIN_ERROR_RATE * self.generations:
+        if self.error_rate < MIN_ERROR_RATE * generations:
             raise InputError(
-                f"error_rate is {self.error_rate:g}, and {self.generations} generations share it: "
-                f"use {MIN_ERROR_RATE * self.generations:g} or more"
+                f"error_rate is {self.error_rate:g}, and {generations} generations share it: "
+                f"use {MIN_ERROR_RATE * generations:g} or more"
             )
-        Config(self.capacity, self.error_rate / self.generations)
+        Config(self.capacity, self.error_rate / generations)
 
     def __str__(self) -> str:
-        return ", ".join(f"{name} {value}" for name, value in self.to_dict().items())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the configuration as plain values, for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> SeenConfig:
-        """Return the configuration that :meth:`to_dict` wrote.
-
-        :raises SchemeMismatch: if the values are no configuration, or have a field that this release doesn't know.
-        """
-        if not isinstance(values, Mapping):
-            raise SchemeMismatch(f"{values!r} is not a configuration of seen items")
-        if unknown := values.keys() - {field.name for field in fields(cls)}:
-            raise SchemeMismatch(
-                f"the configuration of seen items has unknown fields {sorted(unknown)}: upgrade es_simhash"
-            )
-        try:
-            return cls(**values)
-        except InputError as error:
-            raise SchemeMismatch(f"the configuration of seen items is invalid: {error}") from error
+        return ", ".join(f"{name} {value}" for name, value in vars(self).items())
 
 
 @dataclass(frozen=True)
@@ -142,42 +118,36 @@ class Generation:
     false_positive_rate: float
 
 
+@dataclass
 class Seen:
-    """The items that one user has seen. Its methods change it in place; ``changed`` says whether one did.
+    """The items that one user has seen. Its methods change it in place.
 
-    :param values: the filters as they are stored, from the oldest generation to the newest; none for a user who has
-        seen nothing.
+    :param filters: from the oldest generation to the newest; none for a user who has seen nothing.
     :param forgotten: for the hash of each forgotten item, the start of the newest generation when it was forgotten.
-    :raises FilterFormatError: if a value is not a whole filter.
+    :param changed: there is something to store.
     """
 
-    def __init__(
-        self, config: SeenConfig, values: Sequence[bytes] = (), forgotten: Mapping[str, int] | None = None
-    ) -> None:
-        self._config = config
-        self._filters = [BloomFilter.from_bytes(value) for value in values]
-        self.forgotten = dict(forgotten or {})
-        self.changed = False
+    config: SeenConfig
+    filters: Sequence[BloomFilter] = ()
+    forgotten: dict[str, int] = field(default_factory=dict)
+    changed: bool = False
 
     @property
     def newest(self) -> int:
         """When the newest generation was started, in seconds since 1970; 0 if there is none."""
-        return self._filters[-1].generation if self._filters else 0
+        return self.filters[-1].generation if self.filters else 0
 
-    def values(self) -> tuple[bytes, ...]:
-        """Return the filters as bytes, as they are stored; the oldest generation first."""
-        return tuple(each.to_bytes() for each in self._filters)
-
-    def might_contain(self, items: Sequence[Item]) -> NDArray[np.bool_]:
+    def might_contain(self, items: Sequence[Item]) -> Mask:
         """Return for each item whether it might have been seen; False is certain. Shape (n,).
 
         :raises InputError: if an item is no str, int or bytes, or has no UTF-8.
         """
-        if not self._filters:
-            hash_items(items)  # a bad item raises also if there is no filter
-        found = _found(self._filters, items)
+        hashes = hash_items(items)
+        found = np.zeros(len(hashes), dtype=np.bool_)
+        for each in self.filters:
+            found |= each.has_hashes(hashes)
         if self.forgotten and found.any():
-            found &= [_key(item) not in self.forgotten for item in items]
+            found &= [key not in self.forgotten for key in _keys(hashes)]
         return found
 
     def add(self, items: Sequence[Item], now: int) -> int:
@@ -189,19 +159,23 @@ class Seen:
         """
         if not items:
             return 0
-        if not self._filters or (self._config.period and now - self.newest >= self._config.period):
+        ours = self.config
+        if not self.filters or (ours.period and now - self.newest >= ours.period):
             self.rotate(now)
-        newest, ours = self._filters[-1], self._config
-        error_rate = ours.error_rate / ours.generations
-        if (newest.capacity, newest.error_rate) != (ours.capacity, error_rate):
+        *older, newest = self.filters
+        theirs, error_rate = newest.config, ours.error_rate / ours.generations
+        if (theirs.capacity, theirs.error_rate) != (ours.capacity, error_rate):
             raise SchemeMismatch(
-                f"the stored filter was made for {newest.capacity:,} items at error rate {newest.error_rate:g} and the "
+                f"the stored filter was made for {theirs.capacity:,} items at error rate {theirs.error_rate:g} and the "
                 f"store is set up for {ours.capacity:,} at {error_rate:g}: rotate or rebuild this user"
             )
-        new = newest.update(items)
-        unseen = new & ~_found(self._filters[:-1], items)
+        hashes = hash_items(items)
+        new = newest.add_hashes(hashes)
+        unseen = new.copy()
+        for each in older:
+            unseen &= ~each.has_hashes(hashes)
         if self.forgotten:
-            unseen |= [self.forgotten.pop(_key(item), None) is not None for item in items]
+            unseen |= [self.forgotten.pop(key, None) is not None for key in _keys(hashes)]
             new |= unseen
         self.changed |= bool(new.any())
         return int(unseen.sum())
@@ -212,7 +186,7 @@ class Seen:
         :returns: how many of the items might have been seen.
         :raises InputError: if the list of forgotten items would become too long. Nothing is changed then.
         """
-        keys = {_key(item) for item, found in zip(items, self.might_contain(items), strict=True) if found}
+        keys = set(_keys(hash_items(items)[self.might_contain(items)]))
         if len(self.forgotten) + len(keys) > MAX_FORGOTTEN:
             raise InputError(
                 f"{len(self.forgotten) + len(keys):,} forgotten items are too many for a user, {MAX_FORGOTTEN:,} are "
@@ -228,34 +202,26 @@ class Seen:
         :param now: seconds since 1970. If the newest generation started then or later, the new one starts 1 s after it.
         """
         started = max(now, self.newest + 1)
-        config = self._config
+        config = self.config
         empty = BloomFilter(config.capacity, config.error_rate / config.generations, generation=started)
-        self._filters = [*self._filters, empty][-config.generations :]
-        oldest = self._filters[0].generation
+        self.filters = [*self.filters, empty][-config.generations :]
+        oldest = self.filters[0].generation
         self.forgotten = {key: generation for key, generation in self.forgotten.items() if generation >= oldest}
         self.changed = True
 
     def clear(self) -> None:
         """Forget everything."""
-        self.changed |= bool(self._filters or self.forgotten)
-        self._filters, self.forgotten = [], {}
+        self.changed |= bool(self.filters or self.forgotten)
+        self.filters, self.forgotten = (), {}
 
     def generations(self) -> tuple[Generation, ...]:
         """Return figures of each filter, the oldest generation first."""
         return tuple(
-            Generation(each.generation, each.count, len(each.layers), each.size_in_bytes, each.false_positive_rate)
-            for each in self._filters
+            Generation(each.generation, each.count, len(each.layers), len(each.to_bytes()), each.false_positive_rate)
+            for each in self.filters
         )
 
 
-def _found(filters: Sequence[BloomFilter], items: Sequence[Item]) -> NDArray[np.bool_]:
-    """Return for each item whether one of the filters might contain it; shape (n,)."""
-    found = np.zeros(len(items), dtype=np.bool_)
-    for each in filters:
-        found |= each.contains_many(items)
-    return found
-
-
-def _key(item: Item) -> str:
-    """Return the hash of an item, as the list of forgotten items has it."""
-    return f"{hash_item(item):032x}"
+def _keys(hashes: Hashes) -> list[str]:
+    """Return the hashes of items as the list of forgotten items has them."""
+    return [f"{y:016x}{x:016x}" for x, y in hashes.tolist()]

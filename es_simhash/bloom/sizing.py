@@ -26,9 +26,12 @@ for 1e-6. So m² is at least n/error_rate.
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
+from typing import SupportsIndex
 
-from es_simhash.bloom.arguments import rate, whole_number
+from es_simhash.bloom.items import shown
+from es_simhash.errors import InputError
 
 # These were chosen by size and speed, from the capacity to 1,000 times as many items. A larger GROWTH leaves the last
 # layer emptier; a smaller one makes more layers to look into. A smaller TIGHTENING makes large filters larger; a larger
@@ -48,6 +51,21 @@ MAX_LAYERS = 100
 """The largest number of layers. A filter that grew this far would take more than 32 GB; only a forged one has more."""
 
 
+def whole_number(name: str, value: SupportsIndex, least: int, most: int) -> int:
+    """Return a whole number as an int.
+
+    :param value: an integer of any type, such as numpy's.
+    :raises InputError: if it is no whole number from ``least`` to ``most``. The message has its name and the range.
+    """
+    try:
+        number = least - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = least - 1
+    if not least <= number <= most:
+        raise InputError(f"{name} must be a whole number from {least} to {most}, and is {shown(value)}")
+    return number
+
+
 @dataclass(frozen=True)
 class Size:
     """The size of a layer: it is made for ``capacity`` items, with ``m`` bits and ``k`` hashes an item."""
@@ -55,18 +73,6 @@ class Size:
     capacity: int
     m: int
     k: int
-
-    @classmethod
-    def of(cls, capacity: int, error_rate: float, compound_rate: float) -> Size:
-        """Return the size of a layer.
-
-        :param capacity: in items.
-        :param error_rate: of the layer.
-        :param compound_rate: of the whole filter.
-        """
-        k = _hashes(error_rate)
-        bits = max(capacity * _bits_an_item(error_rate, k), math.sqrt(capacity / compound_rate))
-        return cls(capacity, 8 * (math.ceil(bits / 8) | 1), k)
 
 
 @dataclass(frozen=True)
@@ -82,32 +88,34 @@ class Config:
     error_rate: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "error_rate", rate("error_rate", self.error_rate, MIN_ERROR_RATE))
+        try:
+            is_rate = MIN_ERROR_RATE <= self.error_rate < 1
+        except TypeError:
+            is_rate = False
+        if not is_rate:
+            raise InputError(
+                f"error_rate must be a number from {MIN_ERROR_RATE} to below 1, and is {shown(self.error_rate)}"
+            )
+        object.__setattr__(self, "error_rate", float(self.error_rate))
         most = _most_items(self.error_rate / (1 + KEPT_BACK) * FIRST)
         name = f"capacity, at error_rate {self.error_rate},"
         object.__setattr__(self, "capacity", whole_number(name, self.capacity, 1, most))
 
-    def __str__(self) -> str:
-        return f"capacity {self.capacity}, error_rate {self.error_rate}"
-
-    def first(self) -> Size:
-        """Return the size of the first layer."""
-        return Size.of(self.capacity, self._rate_of(0), self.error_rate)
-
-    def after(self, capacity: int, index: int) -> Size:
-        """Return the size of layer ``index``, from 1 on.
+    def size(self, index: int, before: int = 0) -> Size:
+        """Return the size of a layer.
 
         A layer never exceeds MAX_BITS. A filter that has reached this size grows by layers of this size.
 
-        :param capacity: of the layer before, in items.
+        :param index: of the layer; 0 is the first one.
+        :param before: capacity of the layer before it, in items.
         """
-        error_rate = self._rate_of(index)
-        return Size.of(min(capacity * GROWTH, _most_items(error_rate)), error_rate, self.error_rate)
-
-    def _rate_of(self, index: int) -> float:
         chance = max(KEPT_BACK, math.sqrt(-math.log2(self.error_rate) / self.capacity))
         share = FIRST if index == 0 else (1 - FIRST) * (1 - TIGHTENING) * TIGHTENING ** (index - 1)
-        return self.error_rate / (1 + chance) * share
+        error_rate = self.error_rate / (1 + chance) * share
+        capacity = self.capacity if index == 0 else min(before * GROWTH, _most_items(error_rate))
+        k = _hashes(error_rate)
+        bits = max(capacity * _bits_an_item(error_rate, k), math.sqrt(capacity / self.error_rate))
+        return Size(capacity, 8 * (math.ceil(bits / 8) | 1), k)
 
 
 def _hashes(error_rate: float) -> int:

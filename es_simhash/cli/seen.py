@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from es_simhash import InputError, SimhashError, StoreUnavailable
-from es_simhash.bloom.items import hash_item
+from es_simhash.bloom.items import hash_items
 from es_simhash.bloom.seen import SeenConfig, user_id
 from es_simhash.cli import Group
 from es_simhash.cli.exits import SOME_NOT_DONE, exit_unless_all_done
@@ -222,7 +222,7 @@ def show(user: str, as_json: bool, **store: Unpack[StoreOptions]) -> None:
     if as_json:
         print_json(asdict(stats))
         return
-    if not stats.exists:
+    if not stats.generations:
         echo(f"{user}: no seen items", err=True)
         return
     echo(f"{'started':<20}  {'items':>10}  {'layers':>6}  {'bytes':>10}  false positives")
@@ -309,8 +309,7 @@ def user_and_items(line: Line) -> tuple[str, list[Item]]:
     items = document["items"] if "items" in document else [document["item"]]
     if not isinstance(items, list):
         raise InputError('"items" is not a list: use ["news-1", …], or "item" for one item')
-    for item in items:
-        hash_item(item)  # raises for a value that cannot be an item
+    hash_items(items)  # raises for a value that cannot be an item
     return user_id(document["user"]), items
 
 

@@ -19,7 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
 
 from es_simhash.client.documents import Documents
-from es_simhash.client.seen import ROUNDS, SeenItems
+from es_simhash.client.seen import SeenItems
 from es_simhash.errors import InputError, StoreUnavailable
 from es_simhash.retries import DEADLINE, Call, check_not_cancelled
 
@@ -326,9 +326,8 @@ class AsyncSeenItems(_InThreads[SeenItems]):
         item: Callable[[Any], Item] | None = None,
         group: Callable[[Any], Item | None] | None = None,
         offset: int = 0,
-        rounds: int = ROUNDS,
     ) -> Page[Any]:
         """:meth:`es_simhash.SeenItems.page`. ``fetch`` is an async function, which the event loop runs."""
         in_thread = _awaited(fetch, asyncio.get_running_loop())
-        page = partial(self._client.page, user, in_thread, size, item=item, group=group, offset=offset, rounds=rounds)
+        page = partial(self._client.page, user, in_thread, size, item=item, group=group, offset=offset)
         return await self._result(self._waiting_pool, page)

@@ -5,17 +5,20 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from es_simhash.bloom import Item
 from es_simhash.bloom.seen import SeenConfig, user_id
 from es_simhash.client.arguments import checked_deadline, checked_moment
 from es_simhash.client.search_hits import hit_group, hit_id, hits_of
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, NotSetUp
 from es_simhash.retries import limited
-from es_simhash.seen import changes
-from es_simhash.seen.changes import SEEN_DEADLINE
+from es_simhash.seen.changes import SEEN_DEADLINE, USERS, SeenStats, change, rotate, seen_of
 from es_simhash.seen.page import unseen_page
 from es_simhash.store.address import USERS_INDEX, open_store
+from es_simhash.store.description import not_set_up
+from es_simhash.store.types import Description
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,18 +28,14 @@ if TYPE_CHECKING:
     from opensearchpy import OpenSearch
     from typing_extensions import Self
 
-    from es_simhash.bloom import Item
     from es_simhash.bloom.seen import Seen
-    from es_simhash.seen.changes import Change, SeenReport, SeenStats
+    from es_simhash.seen.changes import SeenReport
     from es_simhash.seen.page import Page
     from es_simhash.store.protocol import Store
 
     ByUser = Mapping[str, Iterable[Item]] | Mapping[int, Iterable[Item]] | Mapping[str | int, Iterable[Item]]
 
 I = TypeVar("I", bound="Item")  # noqa: E741  an item of the caller's type
-
-ROUNDS = 5
-"""Pages that ``page`` fetches at most."""
 
 
 class SeenItems:
@@ -83,11 +82,8 @@ class SeenItems:
         self.deadline = checked_deadline(deadline)
         self._stored: SeenConfig | None = None
         self._store = open_store(store, index, deadline=self.deadline, default_index=USERS_INDEX, **client_options)
-
-    @property
-    def name(self) -> str:
+        self.name = self._store.name
         """The store's address, without credentials."""
-        return self._store.name
 
     def __repr__(self) -> str:
         chosen = "".join(f", {key}={value!r}" for key, value in self._chosen.items())
@@ -111,7 +107,8 @@ class SeenItems:
         :returns: ``created``, ``added`` or ``unchanged``.
         :raises SchemeMismatch: if the store was set up with another configuration.
         """
-        return changes.set_up(self._store, self._chosen, self.name)
+        stored, _ = self._described()
+        return self._store.set_up(Description(seen=replace(stored or SeenConfig(), **self._chosen)))
 
     def add(self, user: str | int, items: Iterable[Item]) -> int:
         """Add items to what a user has seen. Items that are stored already are not written again.
@@ -129,16 +126,16 @@ class SeenItems:
         :param items: the items of each user.
         :param anew: drop what these users had seen before, forgotten items too.
         :returns: ``results``, a count for each user whose items are stored; ``failed``, the error for each other user.
-            If the store is away until the deadline, the users that are not done have ``failed``.
+        :raises StoreUnavailable: if the store is away until the deadline. The call can be repeated.
         """
-        checked, now = _by_user(items), _now()
+        checked, now = _by_user(items), int(time.time())
 
         def add(seen: Seen, user: str) -> int:
             if anew:
                 seen.clear()
             return seen.add(checked[user], now)
 
-        return self._change(checked, add, sets_up=True)
+        return change(self._store, self._config(sets_up=True), list(checked), add, self.deadline)
 
     def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:
         """Return the items that a user has certainly not seen, in their order. Call it with a page of candidates."""
@@ -148,12 +145,14 @@ class SeenItems:
 
     def unseen_many(self, items: ByUser) -> dict[str, list[Item]]:
         """:meth:`unseen` for many users, by one read."""
-        checked = _by_user(items)
-        found = changes.might_have_seen(self._store, self._config(sets_up=True), checked)
-        return {
-            user: [item for item, is_seen in zip(theirs, found[user], strict=True) if not is_seen]
-            for user, theirs in checked.items()
-        }
+        checked, config = _by_user(items), self._config(sets_up=True)
+        users, unseen = list(checked), dict[str, list[Item]]()
+        for start in range(0, len(users), USERS):
+            states = self._store.read_users(users[start : start + USERS])
+            for user in users[start : start + USERS]:
+                found = seen_of(states.get(user), config, user).might_contain(checked[user]).tolist()
+                unseen[user] = [item for item, is_seen in zip(checked[user], found, strict=True) if not is_seen]
+        return unseen
 
     def forget(self, user: str | int, items: Iterable[Item]) -> int:
         """Make items unseen until they are added again.
@@ -170,7 +169,9 @@ class SeenItems:
     def forget_many(self, items: ByUser) -> SeenReport:
         """:meth:`forget` for many users."""
         checked = _by_user(items)
-        return self._change(checked, lambda seen, user: seen.forget(checked[user]))
+        return change(
+            self._store, self._config(), list(checked), lambda seen, user: seen.forget(checked[user]), self.deadline
+        )
 
     def rotate(
         self, users: Iterable[str | int] | None = None, *, before: datetime | timedelta | None = None
@@ -183,36 +184,30 @@ class SeenItems:
             After an interruption ``timedelta(hours=1)`` leaves out those that were rotated in the last hour.
         :returns: ``results``, 1 for each user that had seen anything; ``failed``, the error for each other user.
         """
-        checked = None if users is None else _user_ids(users)
-        moment = checked_moment(before, "before")
-        limit = None if moment is None else moment // 1_000_000
-        return changes.rotate(self._store, self._config(), checked, _now(), limit, self.deadline)
+        if isinstance(users, str):
+            raise InputError(f"the users are one string, {users!r}: put it in a list")
+        checked = None if users is None else list(map(user_id, users))
+        now, moment = int(time.time()), checked_moment(before, "before")
+        limit = now if moment is None else min(now, moment // 1_000_000)
+        return rotate(self._store, self._config(), checked, now, limit, self.deadline)
 
     def stats(self, user: str | int) -> SeenStats:
-        """Return figures of a user's Bloom filters. For an unknown user ``exists`` is False."""
+        """Return figures of a user's Bloom filters."""
         checked = user_id(user)
         with limited(self.deadline):
-            return changes.stats(self._store, self._config(), checked)
-
-    def clear(self, user: str | int) -> None:
-        """Forget everything that a user has seen."""
-
-        def clear(seen: Seen, user: str) -> int:
-            seen.clear()
-            return int(seen.changed)
-
-        with limited(self.deadline):
-            _single(self._change([user_id(user)], clear))
+            config = self._config()
+            seen = seen_of(self._store.read_users([checked]).get(checked), config, checked)
+        return SeenStats(checked, seen.generations(), len(seen.forgotten))
 
     def remove(self, user: str | int) -> bool:
-        """Remove the seen items from a user's document, and remove the document if it holds nothing else.
+        """Forget all items of a user: remove them from the user's document, and a document that holds nothing else.
 
         :returns: whether there were any.
         """
         checked = user_id(user)
         with limited(self.deadline):
             self._config()
-            return bool(changes.remove(self._store, [checked]))
+            return bool(self._store.remove_users([checked]))
 
     def _config(self, *, sets_up: bool = False) -> SeenConfig:
         """Return the store's configuration.
@@ -220,11 +215,21 @@ class SeenItems:
         :param sets_up: make a file that does not exist.
         """
         if self._stored is None:
-            self._stored = changes.check(self._store, self._chosen, self.name, sets_up=sets_up)
+            stored, reason = self._described()
+            if stored is None and (self._store.lags or not sets_up):
+                raise not_set_up(self.name, reason, "seen init")
+            config = replace(stored or SeenConfig(), **self._chosen)
+            if config != stored:
+                self._store.set_up(Description(seen=config))
+            self._stored = config
         return self._stored
 
-    def _change(self, users: Iterable[str], change: Change, *, sets_up: bool = False) -> SeenReport:
-        return changes.change(self._store, self._config(sets_up=sets_up), users, change, self.deadline)
+    def _described(self) -> tuple[SeenConfig | None, str]:
+        """Return the configuration that the store keeps, or None and what is there in its place."""
+        try:
+            return self._store.describe().seen, "it holds documents alone"
+        except NotSetUp as error:
+            return None, error.reason
 
     def page(
         self,
@@ -235,13 +240,12 @@ class SeenItems:
         item: Callable[[Any], Item] | None = None,
         group: Callable[[Any], Item | None] | None = None,
         offset: int = 0,
-        rounds: int = ROUNDS,
     ) -> Page[Any]:
         """Return a page of hits that a user has not seen, from a function that returns pages of hits.
 
-        It fetches more hits than the size, again and again until the page is full, the source has no more hits, or
-        ``rounds`` pages were fetched. By default the hits are those of a search of your own in Elasticsearch, and the
-        page has no copies: one hit of each group, and none of a group that the user has seen. ::
+        It fetches more hits than the size, up to five times, until the page is full or the source has no more hits. By
+        default the hits are those of a search of your own in Elasticsearch, and the page has no copies: one hit of each
+        group, and none of a group that the user has seen. ::
 
             def search(offset: int, size: int) -> Any:
                 group = [{"field": "simhash.group"}]
@@ -259,20 +263,15 @@ class SeenItems:
             items and the groups to add.
         :param offset: where to start. The page says where the next one starts.
         """
+        if item is None and group is not None:
+            raise InputError("group is given without item: give a function that returns the item of a hit, too")
 
-        def has_seen(items: list[Item]) -> list[bool]:
-            if user is None:
-                return [False] * len(items)
-            [seen] = changes.might_have_seen(self._store, self._config(sets_up=True), _by_user({user: items})).values()
-            return seen
+        def unseen(items: list[Item]) -> list[Item]:
+            return items if user is None else self.unseen(user, items)
 
         if item is not None:
-            return unseen_page(fetch, has_seen, size, offset, rounds, item, group)
-        if group is not None:
-            raise InputError("group is given without item: give a function that returns the item of a hit, too")
-        return unseen_page(
-            lambda start, count: hits_of(fetch(start, count)), has_seen, size, offset, rounds, hit_id, hit_group
-        )
+            return unseen_page(fetch, unseen, size, offset, item, group)
+        return unseen_page(lambda start, count: hits_of(fetch(start, count)), unseen, size, offset, hit_id, hit_group)
 
 
 def _single(report: SeenReport) -> int:
@@ -290,13 +289,3 @@ def _by_user(items: Mapping[Any, Iterable[Item]]) -> dict[str, list[Item]]:
             raise InputError(f"the items of user {user!r} are one {type(theirs).__name__}: put it in a list")
         by_user[user_id(user)].extend(theirs)
     return dict(by_user)
-
-
-def _user_ids(users: Iterable[str | int]) -> list[str]:
-    if isinstance(users, str):
-        raise InputError(f"the users are one string, {users!r}: put it in a list")
-    return list(map(user_id, users))
-
-
-def _now() -> int:
-    return int(time.time())

@@ -7,31 +7,26 @@ length, until a deadline. An acknowledged add is never lost. A repeated add chan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from es_simhash.bloom import BloomFilter
 from es_simhash.bloom.seen import Generation, Seen, SeenConfig
 from es_simhash.errors import (
     ConflictError,
     FilterFormatError,
     InputError,
-    NotSetUp,
     SchemeMismatch,
     SimhashError,
     StoreError,
-    StoreUnavailable,
     count_of,
     saying_what_is_done,
 )
 from es_simhash.retries import Waits
-from es_simhash.store.description import not_set_up
-from es_simhash.store.types import Description, UserState, Written
+from es_simhash.store.types import UserState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from es_simhash.bloom import Item
     from es_simhash.store.protocol import Store
 
 SEEN_DEADLINE = 30.0
@@ -47,20 +42,13 @@ Change = Callable[[Seen, str], int]
 class SeenStats:
     """Figures of what one user has seen.
 
-    :param exists: the store holds seen items of this user. Otherwise everything is unseen.
-    :param generations: figures of each filter, from the oldest to the newest.
+    :param generations: figures of each filter, from the oldest to the newest. There is none if everything is unseen.
     :param forgotten: number of forgotten items.
     """
 
     user: str
-    exists: bool
     generations: tuple[Generation, ...]
     forgotten: int
-
-    @property
-    def count(self) -> int:
-        """The number of items that changed a filter. An item in two generations counts twice."""
-        return sum(generation.count for generation in self.generations)
 
 
 @dataclass(frozen=True)
@@ -75,131 +63,86 @@ class SeenReport:
     failed: dict[str, SimhashError]
 
 
-def set_up(store: Store, config: Mapping[str, Any], name: str) -> str:
-    """Make what is missing. A second call does nothing.
+def seen_of(state: UserState | None, config: SeenConfig, user: str) -> Seen:
+    """Return what a user has seen, as a store holds it.
 
-    :param config: some numbers of a :class:`SeenConfig`. The store's own stand for the others.
-    :param name: of the store, for messages.
-    :returns: ``created``, ``added`` or ``unchanged``.
-    :raises SchemeMismatch: if the store was set up with another configuration.
+    :raises FilterFormatError: naming the user, if the stored bytes cannot be read.
     """
+    if state is None:
+        return Seen(config)
     try:
-        stored = store.describe().seen
-    except NotSetUp:
-        stored = None
-    return store.set_up(Description(seen=_agreed(stored, config, name)))
+        if state.damaged:
+            raise FilterFormatError(state.damaged)
+        return Seen(config, [BloomFilter.from_bytes(value) for value in state.filters], dict(state.forgotten))
+    except FilterFormatError as error:
+        raise FilterFormatError(
+            f"the seen items of user {user!r} cannot be read: {error}; remove them, and rebuild them from a log"
+        ) from error
 
 
-def check(store: Store, config: Mapping[str, Any], name: str, *, sets_up: bool) -> SeenConfig:
-    """Return the store's configuration.
-
-    :param config: some numbers that it must have.
-    :param sets_up: set up an embedded store that was not.
-    :raises NotSetUp: if it was not set up.
-    :raises SchemeMismatch: if the store was set up with another configuration.
-    """
-    reason = "it holds documents alone"
-    try:
-        stored = store.describe().seen
-    except NotSetUp as error:
-        stored, reason = None, error.reason
-    if stored is None and (store.lags or not sets_up):
-        raise not_set_up(name, reason, "seen init")
-    agreed = _agreed(stored, config, name)
-    if stored is None:
-        store.set_up(Description(seen=agreed))
-    return agreed
-
-
-def _agreed(stored: SeenConfig | None, config: Mapping[str, Any], name: str) -> SeenConfig:
-    if stored is None:
-        return SeenConfig(**config)
-    if config.items() - stored.to_dict().items():
-        raise SchemeMismatch(
-            f"the seen items of {name} were set up with {stored}, not with {replace(stored, **config)}: leave "
-            "the configuration out to use the store's own, or use another index"
-        )
-    return stored
-
-
-# --- read ------------------------------------------------------------------------------------------------------
-
-
-def might_have_seen(store: Store, config: SeenConfig, items: Mapping[str, Sequence[Item]]) -> dict[str, list[bool]]:
-    """Return for each user and item whether the user might have seen it. False is certain.
-
-    :raises FilterFormatError: naming a user whose stored bytes cannot be read.
-    """
-    found = {}
-    for users in _chunks(items):
-        states = store.read_users(users)
-        for user in users:
-            found[user] = _read(config, states.get(user), user).might_contain(items[user]).tolist()
-    return found
-
-
-def stats(store: Store, config: SeenConfig, user: str) -> SeenStats:
-    """Return figures of one user."""
-    state = store.read_users([user]).get(user)
-    seen = _read(config, state, user)
-    return SeenStats(user, state is not None and bool(state.filters), seen.generations(), len(seen.forgotten))
-
-
-# --- change ----------------------------------------------------------------------------------------------------
-
-
-def change(store: Store, config: SeenConfig, users: Iterable[str], change: Change, deadline: float) -> SeenReport:
+def change(store: Store, config: SeenConfig, users: Sequence[str], change: Change, deadline: float) -> SeenReport:
     """Change what users have seen.
 
     :param deadline: seconds for which conflicts are retried, for some hundred users.
     :returns: for each user what ``change`` returned.
     """
     report = SeenReport({}, {})
-    every = tuple(users)
-    for left in _chunks(every):
+    for start in range(0, len(users), USERS):
         waits = Waits.after_conflict(deadline)
-        try:
-            while left := _attempt(store, config, left, change, report):
-                if waits.wait():
-                    continue
-                for user in left:
-                    report.failed[user] = ConflictError(
-                        f"the seen items of user {user!r} were not stored: gave up after {deadline:g} s of version "
-                        "conflicts; try again later"
-                    )
-                break
-        except StoreUnavailable as error:  # until the deadline: no user after these can be changed
-            for user in every:
-                if user not in report.results and user not in report.failed:
-                    message = f"the seen items of user {user!r} were perhaps not changed: {error}"
-                    report.failed[user] = type(error)(message)
-            break
+        left = users[start : start + USERS]
+        while (left := _attempt(store, config, left, change, report)) and waits.wait():
+            pass
+        for user in left:
+            report.failed[user] = ConflictError(
+                f"the seen items of user {user!r} were not stored: gave up after {deadline:g} s of version conflicts; "
+                "try again later"
+            )
     return report
 
 
+def _attempt(
+    store: Store, config: SeenConfig, users: Sequence[str], change: Change, report: SeenReport
+) -> Sequence[str]:
+    """Read, change and write once. Results go into the report. Returns the users with a conflict."""
+    current = store.read_users(users)
+    states: dict[str, UserState] = {}
+    for user in users:
+        state = current.get(user)
+        try:
+            seen = seen_of(state, config, user)
+            report.results[user] = change(seen, user)
+        except FilterFormatError as error:
+            report.failed[user] = error
+        except (InputError, SchemeMismatch) as error:
+            report.failed[user] = type(error)(f"the seen items of user {user!r} were not changed: {error}")
+        else:
+            if seen.changed:
+                filters = tuple(each.to_bytes() for each in seen.filters)
+                states[user] = UserState(filters, seen.newest, seen.forgotten, state.version if state else None)
+    if not states:
+        return ()
+    written = store.write_users(states)
+    for user, reason in written.refused.items():
+        report.failed[user] = StoreError(f"the seen items of user {user!r} were not stored: {reason}")
+    for user in written.conflicts | written.refused.keys():
+        del report.results[user]
+    return tuple(written.conflicts)
+
+
 def rotate(
-    store: Store,
-    config: SeenConfig,
-    users: Sequence[str] | None,
-    now: int,
-    before: int | None,
-    deadline: float,
+    store: Store, config: SeenConfig, users: Sequence[str] | None, now: int, before: int, deadline: float
 ) -> SeenReport:
     """Start a generation for these users, or for all that have one. Returns 1 for each user.
 
     :param now: seconds since 1970.
-    :param before: only users whose newest generation started before this time; by default ``now``.
+    :param before: only users whose newest generation started before this time.
     """
-    limit = now if before is None else min(before, now)
+    total = SeenReport({}, {})
 
     def start(seen: Seen, user: str) -> int:
-        if 0 < seen.newest < limit:
+        if 0 < seen.newest < before:
             seen.rotate(now)
         return int(seen.changed)
-
-    if users is not None:
-        return change(store, config, users, start, deadline)
-    total = SeenReport({}, {})
 
     def done() -> str:
         rotated = count_of(len(total.results), "user")
@@ -208,69 +151,10 @@ def rotate(
         )
 
     with saying_what_is_done(done):
-        store.refresh()
-        for listed in store.list_users(limit):
+        if users is None:
+            store.refresh()
+        for listed in store.list_users(before) if users is None else [users]:
             report = change(store, config, listed, start, deadline)
             total.results.update(report.results)
             total.failed.update(report.failed)
-            if any(isinstance(error, StoreUnavailable) for error in report.failed.values()):
-                break
     return total
-
-
-def remove(store: Store, users: Sequence[str]) -> set[str]:
-    """Remove the seen items from users' documents, and remove documents that hold nothing else.
-
-    :returns: the users that had seen items.
-    """
-    states = store.read_users(users)
-    had = {user for user, state in states.items() if state.filters or state.newest or state.damaged}
-    store.remove_users(users)
-    return had
-
-
-def _attempt(
-    store: Store, config: SeenConfig, users: tuple[str, ...], change: Change, report: SeenReport
-) -> tuple[str, ...]:
-    """Read, change and write once. Results go into the report. Returns the users with a conflict."""
-    current = store.read_users(users)
-    states: dict[str, UserState] = {}
-    counts: dict[str, int] = {}
-    for user in users:
-        state = current.get(user)
-        try:
-            seen = _read(config, state, user)
-            counts[user] = change(seen, user)
-        except (InputError, SchemeMismatch) as error:
-            report.failed[user] = type(error)(f"the seen items of user {user!r} were not changed: {error}")
-            continue
-        except SimhashError as error:
-            report.failed[user] = error
-            continue
-        if seen.changed:
-            version = state.version if state else None
-            states[user] = UserState(seen.values(), seen.newest, seen.forgotten, version)
-    answer = store.write_users(states) if states else Written({}, frozenset(), {})
-    for user, reason in answer.refused.items():
-        report.failed[user] = StoreError(f"the seen items of user {user!r} were not stored: {reason}")
-    not_stored = answer.conflicts | answer.refused.keys()
-    report.results.update({user: count for user, count in counts.items() if user not in not_stored})
-    return tuple(answer.conflicts)
-
-
-def _read(config: SeenConfig, state: UserState | None, user: str) -> Seen:
-    if state is None:
-        return Seen(config)
-    try:
-        if state.damaged:
-            raise FilterFormatError(state.damaged)
-        return Seen(config, state.filters, state.forgotten)
-    except FilterFormatError as error:
-        raise FilterFormatError(
-            f"the seen items of user {user!r} cannot be read: {error}; remove them, and rebuild them from a log"
-        ) from error
-
-
-def _chunks(users: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    every = tuple(users)
-    return (every[start : start + USERS] for start in range(0, len(every), USERS))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
 
 H = TypeVar("H")
 
+ROUNDS = 5
+"""Requests to the source at most."""
 _FIRST_FACTOR = 2.0
 """Hits that the first request asks for, for each hit of the page: nothing is known yet."""
 _MOST_FACTOR = 10.0
@@ -40,42 +41,39 @@ class Page(Generic[H]):
 
 def unseen_page(
     fetch: Callable[[int, int], Sequence[H]],
-    has_seen: Callable[[list[Item]], Sequence[bool]],
+    unseen: Callable[[list[Item]], list[Item]],
     size: int,
     offset: int,
-    rounds: int,
     item: Callable[[H], Item],
     group: Callable[[H], Item | None] | None = None,
 ) -> Page[H]:
-    """Return a page of unseen hits, by a bounded number of requests to the source.
+    """Return a page of unseen hits, by at most ``ROUNDS`` requests to the source.
 
     A request asks for more hits than are missing, because the user may have seen some of them: for each missing hit, as
     many as each unseen hit took so far.
 
     :param fetch: is called with an offset and a number of hits. Fewer hits mean that the source is exhausted.
-    :param has_seen: returns for each item whether the user might have seen it.
+    :param unseen: returns those of some items that the user has certainly not seen.
     :param size: hits of a full page.
     :param offset: where to start in the source.
-    :param rounds: how many requests are made at most.
     :param item: returns the item of a hit.
     :param group: returns the group of a hit, None if it has none. A page has one hit of each group, and no hit of a
         group that was seen. Without it groups do not count.
     :raises InputError: if a number is out of range.
     """
-    if size < 1 or rounds < 1 or offset < 0:
-        raise InputError(f"size {size}, rounds {rounds}, offset {offset}: use whole numbers from 1, 1 and 0")
+    if size < 1 or offset < 0:
+        raise InputError(f"size {size}, offset {offset}: use whole numbers from 1 and from 0")
     hits: list[H] = []
     items: dict[Item, None] = {}
     start = offset
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         factor = min(_MOST_FACTOR, (offset - start) / max(len(hits), 1)) if offset > start else _FIRST_FACTOR
         request = ceil((size - len(hits)) * factor)
         fetched = [(hit, _items_of(hit, item, group)) for hit in fetch(offset, request)]
-        seen = iter(has_seen([each for _, theirs in fetched for each in theirs]))
+        fresh = set(unseen([each for _, theirs in fetched for each in theirs]))
         for hit, theirs in fetched:
             offset += 1
-            is_seen = any(tuple(islice(seen, len(theirs))))
-            if is_seen or (group is not None and theirs[-1] in items):
+            if not fresh.issuperset(theirs) or (group is not None and theirs[-1] in items):
                 continue
             hits.append(hit)
             items.update(dict.fromkeys(theirs))

@@ -28,7 +28,7 @@ def to_json(description: Description) -> dict[str, Any]:
         "keys": description.keys,
         "rule": rule and {**rule.to_dict(), "text_field": list(rule.text_fields)},
         "id_field": description.id_field,
-        "seen": seen and seen.to_dict(),
+        "seen": seen and vars(seen),
         "instance": description.instance,
         "stale": description.stale,
     }
@@ -48,7 +48,7 @@ def from_json(values: Mapping[str, Any], name: str) -> Description:
             keys=values["keys"],
             rule=values["rule"] and _rule(**values["rule"]),
             id_field=values["id_field"],
-            seen=SeenConfig.from_dict(values["seen"]) if values["seen"] else None,
+            seen=values["seen"] and SeenConfig(**values["seen"]),
             instance=values["instance"],
             stale=values["stale"],
         )

@@ -43,7 +43,7 @@ class ReferenceFilter:
 
     def __init__(self, capacity: int, error_rate: float) -> None:
         self.config = Config(capacity, error_rate)
-        self.layers = [ReferenceLayer(self.config.first())]
+        self.layers = [ReferenceLayer(self.config.size(0))]
 
     def __contains__(self, item: str | int | bytes) -> bool:
         return any(layer.positions(item) <= layer.bits for layer in self.layers)
@@ -52,7 +52,7 @@ class ReferenceFilter:
         if item in self:
             return False
         if self.layers[-1].count == self.layers[-1].size.capacity:
-            self.layers.append(ReferenceLayer(self.config.after(self.layers[-1].size.capacity, len(self.layers))))
+            self.layers.append(ReferenceLayer(self.config.size(len(self.layers), self.layers[-1].size.capacity)))
         self.layers[-1].bits |= self.layers[-1].positions(item)
         self.layers[-1].count += 1
         return True

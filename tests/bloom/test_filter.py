@@ -89,18 +89,17 @@ def test_the_current_rate_is_the_share_of_unknown_items_that_are_found() -> None
 # --- copies --------------------------------------------------------------------------------------------------------
 
 
-def test_filters_are_equal_only_if_every_bit_is() -> None:
-    seen = filled(10, 0.01, ["x"])
-    assert seen == filled(10, 0.01, ["x"])
+def test_the_bytes_of_filters_are_equal_only_if_all_that_they_hold_is() -> None:
+    seen = filled(10, 0.01, ["x"]).to_bytes()
+    assert seen == filled(10, 0.01, ["x"]).to_bytes()
     others = [
         filled(10, 0.01, ["y"]),
         filled(10, 0.01, ["x", "y"]),
         filled(11, 0.01, ["x"]),
         filled(10, 0.011, ["x"]),
         filled(10, 0.01, ["x"], generation=1),
-        "x",
     ]
-    assert all(seen != other for other in others)
+    assert all(seen != other.to_bytes() for other in others)
 
 
 def pickled(seen: BloomFilter) -> Any:
@@ -112,7 +111,7 @@ def test_a_copy_is_independent(copied: Callable[[BloomFilter], BloomFilter]) -> 
     seen = filled(5, 0.01, list(range(20)))
     before = seen.to_bytes()
     other = copied(seen)
-    assert other == seen
+    assert other.to_bytes() == before
     other.add("stranger")
     other.update([f"stranger {number}" for number in range(100)])
     assert other.contains_many(["stranger", *range(20)]).all()

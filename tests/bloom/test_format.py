@@ -38,21 +38,19 @@ def test_bytes_become_the_same_filter_again(
     for items in batches:
         seen.update(items)
     data = seen.to_bytes()
-    assert len(data) == seen.size_in_bytes
     for same in (data, bytearray(data), memoryview(data)):
         again = BloomFilter.from_bytes(same)
-        assert again == seen
         assert again.to_bytes() == data
     again.update(["and", "on"])
     seen.update(["and", "on"])
-    assert again == seen
+    assert again.to_bytes() == seen.to_bytes()
 
 
 def test_what_is_read_shares_nothing_with_the_bytes() -> None:
     data = bytearray(small().to_bytes())
     seen = BloomFilter.from_bytes(data)
     data[:] = bytes(len(data))
-    assert seen == small()
+    assert seen.to_bytes() == small().to_bytes()
 
 
 @each_filter
@@ -189,8 +187,8 @@ def test_a_forged_filter_of_the_most_layers_answers_in_time_and_does_not_grow() 
 
 def test_a_forged_filter_that_is_read_grows_in_proportion() -> None:
     seen = small()
-    full = forged(HEAD + LAYER * (len(seen.layers) - 1) + 18, "<Q", seen.layers[-1].capacity)
+    full = forged(HEAD + LAYER * (len(seen.layers) - 1) + 18, "<Q", seen.layers[-1].size.capacity)
     read = BloomFilter.from_bytes(full)
     read.update([f"more {number}" for number in range(10)])
     assert len(read.layers) == len(seen.layers) + 1
-    assert read.size_in_bytes < 10 * seen.size_in_bytes
+    assert len(read.to_bytes()) < 10 * len(seen.to_bytes())

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.bloom import BloomFilter
-from es_simhash.bloom.items import hash_item, hash_items
+from es_simhash.bloom.items import hash_items
 from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,33 +32,29 @@ class Name(str):
 
 def test_the_hash_is_the_published_murmur3() -> None:
     for item, x, y in (("", 0, 0), (FOX, 0xE34BBC7BBC071B6C, 0x7A433CA9C49A9347)):
-        assert hash_item(item) == x | y << 64
+        assert hash_items([item]).tolist() == [[x, y]]
 
 
 @given(st.lists(ITEMS))
 def test_a_batch_hashes_as_its_items_do(items: list[str | int | bytes]) -> None:
-    x, y = hash_items(items)
-    assert [low | high << 64 for low, high in zip(x.tolist(), y.tolist(), strict=True)] == [
-        hash_item(item) for item in items
-    ]
+    assert hash_items(items).tolist() == [hash_items([item])[0].tolist() for item in items]
 
 
 @given(st.lists(st.integers(), min_size=1))
 def test_an_integer_is_its_digits(numbers: list[int]) -> None:
     texts = [str(number) for number in numbers]
     for same in (texts, [text.encode() for text in texts]):
-        assert [each.tolist() for each in hash_items(same)] == [each.tolist() for each in hash_items(numbers)]
+        assert hash_items(same).tolist() == hash_items(numbers).tolist()
 
 
 @pytest.mark.parametrize("same", ["7", b"7", np.int8(7), np.uint64(7), Colour.RED, Name("7"), np.str_("7")], ids=repr)
 def test_equal_text_is_the_same_item_of_whatever_type(same: Any) -> None:
-    assert hash_item(same) == hash_item(7)
-    assert [each.tolist() for each in hash_items([same])] == [each.tolist() for each in hash_items([7])]
+    assert hash_items([same]).tolist() == hash_items([7]).tolist()
 
 
 @pytest.mark.parametrize("other", ["07", " 7", "7.0", "７", "+7", ""])
 def test_other_text_is_another_item(other: str) -> None:
-    assert hash_item(other) != hash_item("7")
+    assert hash_items([other]).tolist() != hash_items(["7"]).tolist()
 
 
 @pytest.mark.parametrize(
@@ -101,7 +97,7 @@ def test_a_value_that_is_no_item_is_refused_by_name_and_adds_nothing(item: Any, 
         seen = BloomFilter(100, 0.01)
         with pytest.raises(InputError, match=named):
             ask(seen)
-        assert seen == BloomFilter(100, 0.01), how
+        assert seen.to_bytes() == BloomFilter(100, 0.01).to_bytes(), how
 
 
 def test_an_integer_too_long_to_be_written_out_is_refused() -> None:

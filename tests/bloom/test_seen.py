@@ -11,8 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from es_simhash.bloom import BloomFilter
 from es_simhash.bloom.seen import Seen, SeenConfig, user_id
-from es_simhash.errors import FilterFormatError, InputError, SchemeMismatch
+from es_simhash.errors import InputError, SchemeMismatch
 
 UNIVERSE = [*range(24), *"一二三四五六", "a b", b"bytes"]
 PERIOD = 10
@@ -74,7 +75,11 @@ def play(seen: Seen, verb: str, items: list[Any], now: int) -> int | None:
 
 def stored(seen: Seen) -> tuple[Any, ...]:
     """Return what a store holds of it."""
-    return seen.values(), dict(seen.forgotten), seen.newest
+    return [each.to_bytes() for each in seen.filters], dict(seen.forgotten), seen.newest
+
+
+def read_again(seen: Seen) -> Seen:
+    return Seen(seen.config, [BloomFilter.from_bytes(each.to_bytes()) for each in seen.filters], seen.forgotten)
 
 
 def has(seen: Seen, *items: Any) -> list[bool]:
@@ -85,29 +90,29 @@ def has(seen: Seen, *items: Any) -> list[bool]:
 # --- the reference -----------------------------------------------------------------------------------------
 
 
-@given(config=configs, moves=moves, read_again=st.booleans())
+@given(config=configs, moves=moves, is_stored=st.booleans())
 @example(  # the generation that starts with an add drops the oldest one before the add counts what is new
     config=SeenConfig(capacity=1, error_rate=1e-8, generations=2, period=PERIOD),
     moves=[("add", [1], 0), ("add", [0], 11), ("add", [1], 10)],
-    read_again=False,
+    is_stored=False,
 )
 @example(
     config=SeenConfig(error_rate=1e-8),
     moves=[("add", ["a"], 1), ("forget", ["a"], 0), ("add", ["a"], 0), ("forget", ["b"], 0)],
-    read_again=True,
+    is_stored=True,
 )
 @settings(max_examples=150, derandomize=True)
 def test_every_answer_equals_the_reference_and_changed_says_if_there_is_something_to_store(
-    config: SeenConfig, moves: list[tuple[str, list[Any], int]], read_again: bool
+    config: SeenConfig, moves: list[tuple[str, list[Any], int]], is_stored: bool
 ) -> None:
     seen, reference, now = Seen(config), Reference(config), 0
     for verb, items, seconds in moves:
         now += seconds
-        if read_again:
-            seen = Seen(config, seen.values(), seen.forgotten)
+        if is_stored:
+            seen = read_again(seen)
         before = stored(seen)
         assert play(seen, verb, items, now) == getattr(reference, verb)(items, now)
-        assert seen.changed == (stored(seen) != before) or not read_again
+        assert seen.changed == (stored(seen) != before) or not is_stored
         assert has(seen, *UNIVERSE) == [reference.seen(item) for item in UNIVERSE]
         assert [each.started for each in seen.generations()] == [started for started, _ in reference.generations]
         assert sorted(seen.forgotten.values()) == sorted(reference.forgotten.values())
@@ -184,11 +189,11 @@ def test_an_integer_that_was_added_is_forgotten_as_a_string() -> None:
         ({"error_rate": 1.5, "generations": 4}, "error_rate .* to below 1"),
         ({"error_rate": 3e-9, "generations": 4}, "error_rate .*share it: use 4e-09 or more"),
         ({"capacity": 400_000_000, "generations": 100}, "capacity.* from 1 to"),
-        ({"generations": 0}, "generations is 0: use a whole number from 1 to 100"),
-        ({"generations": 101}, "generations is 101"),
-        ({"generations": 2.0}, "generations is 2.0"),
-        ({"generations": True}, "generations is True"),
-        ({"period": -1, "generations": 2}, "period is -1: use a whole number from 0"),
+        ({"generations": 0}, "generations must be a whole number from 1 to 100, and is 0"),
+        ({"generations": 101}, "generations .*is 101"),
+        ({"generations": 2.0}, "generations .*is 2.0"),
+        ({"generations": True}, "generations .*is True"),
+        ({"period": -1, "generations": 2}, "period must be a whole number from 0 .*is -1"),
         ({"period": 60}, "use 2 generations or more"),
     ],
 )
@@ -206,15 +211,7 @@ def test_the_limits_of_the_ranges_are_in_them() -> None:
 
 def test_a_configuration_becomes_the_same_again_from_json_also_with_numpys_numbers() -> None:
     config = SeenConfig(capacity=np.int64(5), error_rate=np.float32(0.25), generations=3, period=60)
-    assert SeenConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
-
-
-@pytest.mark.parametrize(
-    "wrong", [[1], "x", None, {"capacity": 1, "colour": 2}, {"capacity": -1}, {"generations": "2"}]
-)
-def test_values_that_are_no_configuration_are_refused(wrong: Any) -> None:
-    with pytest.raises(SchemeMismatch, match="configuration of seen items"):
-        SeenConfig.from_dict(wrong)
+    assert SeenConfig(**json.loads(json.dumps(vars(config)))) == config
 
 
 OTHERS = [SeenConfig(capacity=999), SeenConfig(error_rate=0.02), SeenConfig(generations=2)]
@@ -224,26 +221,21 @@ OTHERS = [SeenConfig(capacity=999), SeenConfig(error_rate=0.02), SeenConfig(gene
 def test_a_filter_of_another_configuration_is_read_and_nothing_is_added_to_it(other: SeenConfig) -> None:
     theirs = Seen(other)
     theirs.add(["a"], 1)
-    seen = Seen(SeenConfig(), theirs.values(), {})
+    seen = Seen(SeenConfig(), theirs.filters)
     assert has(seen, "a", "b") == [True, False]
     with pytest.raises(
         SchemeMismatch, match=r"made for .* items at error rate .* and the store is set up for 1,000 at 0.01: rotate"
     ):
         seen.add(["b"], 2)
-    assert (seen.values(), seen.changed) == (theirs.values(), False)
+    assert (stored(seen), seen.changed) == (stored(theirs), False)
 
 
 def test_a_rotation_moves_a_user_to_another_configuration() -> None:
     theirs = Seen(OTHERS[0])
     theirs.add(["a"], 1)
-    seen = Seen(SeenConfig(generations=2), theirs.values(), {})
+    seen = Seen(SeenConfig(generations=2), theirs.filters)
     seen.rotate(2)
     assert (seen.add(["b"], 3), has(seen, "a", "b")) == (1, [True, True])
-
-
-def test_bytes_that_are_no_filter_are_not_read() -> None:
-    with pytest.raises(FilterFormatError):
-        Seen(SeenConfig(), [b"what is this"], {})
 
 
 # --- users -------------------------------------------------------------------------------------------------
@@ -260,7 +252,7 @@ def test_a_user_is_a_string_or_the_digits_of_an_integer() -> None:
         ("", "has 0 bytes: use from 1 to 512"),
         ("号" * 171, "has 513 bytes: use from 1 to 512"),
         ("a\0b", "zero"),
-        ("a\ud83d", "lone surrogate"),
+        ("a\ud83d", "lone surrogate at character 2"),
         (True, "is a bool: use a string or an integer"),
         (1.0, "is a float"),
         (None, "is a NoneType"),

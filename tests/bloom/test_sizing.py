@@ -27,9 +27,9 @@ def classical(size: Size) -> float:
 
 
 def layer_sizes(config: Config, layers: int) -> list[Size]:
-    sizes = [config.first()]
+    sizes = [config.size(0)]
     for index in range(1, layers):
-        sizes.append(config.after(sizes[-1].capacity, index))
+        sizes.append(config.size(index, sizes[-1].capacity))
     return sizes
 
 
@@ -40,7 +40,7 @@ def test_the_rates_of_all_full_layers_sum_to_less_than_the_error_rate(capacity: 
 
 @given(CAPACITIES, RATES)
 def test_a_layer_is_hardly_larger_than_the_textbook_says(capacity: int, rate: float) -> None:
-    size = Config(capacity, rate).first()
+    size = Config(capacity, rate).size(0)
     share = 0.75 * rate / (1 + max(0.1, math.sqrt(-math.log2(rate) / capacity)))
     best = -capacity * math.log(share) / math.log(2) ** 2
     whole = min(-k * capacity / math.log1p(-(share ** (1 / k))) for k in range(1, 70))
@@ -119,6 +119,6 @@ def test_a_generation_out_of_range_is_refused_with_the_range(seconds: Any) -> No
 def test_a_filter_keeps_the_numbers_it_was_made_with_as_plain_numbers() -> None:
     numbers: list[Any] = [np.int64(10), np.float64(0.25), np.int64(1_700_000_000)]
     seen = BloomFilter(*numbers[:2], generation=numbers[2])
-    made = (seen.capacity, seen.error_rate, seen.generation)
+    made = (seen.config.capacity, seen.config.error_rate, seen.generation)
     assert made == (10, 0.25, 1_700_000_000)
     assert [type(number) for number in made] == [int, float, int]

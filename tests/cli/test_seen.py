@@ -72,7 +72,7 @@ def test_a_user_is_shown_as_a_table_of_generations(tmp_path: Path) -> None:
     assert row.endswith(f" {generation.false_positive_rate:.4%}")
     assert forgotten == "forgotten: 2"
     (stats,) = seen(tmp_path, "show", "--json", "--user", "ann").json
-    assert (stats["user"], stats["exists"], stats["forgotten"]) == ("ann", True, 2)
+    assert (stats["user"], len(stats["generations"]), stats["forgotten"]) == ("ann", 1, 2)
     done = seen(tmp_path, "show", "--user", "nobody")
     assert (done.code, done.out, done.err) == (0, "", "nobody: no seen items\n")
 

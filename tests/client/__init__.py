@@ -27,6 +27,10 @@ class Clock:
 
     now = 1_000
 
+    def time(self) -> float:
+        """As ``time.time``."""
+        return self.now
+
 
 class Source:
     """Hits by offset and size, as a search gives them; it keeps what it was asked."""

@@ -66,7 +66,7 @@ def ann() -> str:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr("es_simhash.client.seen._now", lambda: clock.now)
+    monkeypatch.setattr("es_simhash.client.seen.time", clock)
     return clock
 
 

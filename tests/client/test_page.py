@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from es_simhash import AsyncSeenItems
 from es_simhash.errors import InputError, StoreUnavailable
+from es_simhash.seen.page import ROUNDS
 from es_simhash.store.memory_store import MemoryStore
 from tests.client import CONFIG, Source, memory
 
@@ -55,17 +56,16 @@ pages = given(
     hits=st.lists(st.integers(0, 60), max_size=120),
     added=st.sets(st.integers(0, 60)),
     size=st.integers(1, 12),
-    rounds=st.integers(1, 5),
 )
 
 
 @pages
 @settings(max_examples=80, deadline=None, derandomize=True)
-def test_successive_pages_lose_no_hit_and_repeat_none(hits: list[int], added: set[int], size: int, rounds: int) -> None:
+def test_successive_pages_lose_no_hit_and_repeat_none(hits: list[int], added: set[int], size: int) -> None:
     source, found, offset, exhausted = Source(hits), [], 0, False
     with memory(added) as seen:
         while not exhausted:
-            page = seen.page("ann", source, size, offset=offset, rounds=rounds, item=lambda hit: hit)
+            page = seen.page("ann", source, size, offset=offset, item=lambda hit: hit)
             assert page.offset > offset or page.exhausted
             found += page.hits
             offset, exhausted = page.offset, page.exhausted
@@ -76,18 +76,18 @@ def test_successive_pages_lose_no_hit_and_repeat_none(hits: list[int], added: se
 @pages
 @settings(max_examples=80, deadline=None, derandomize=True)
 def test_a_page_is_full_unless_the_source_is_exhausted_or_the_rounds_are_used_and_its_requests_are_bounded(
-    hits: list[int], added: set[int], size: int, rounds: int
+    hits: list[int], added: set[int], size: int
 ) -> None:
     source = Source(hits)
     with memory(added) as seen:
-        page = seen.page("ann", source, size, rounds=rounds, item=lambda hit: hit)
+        page = seen.page("ann", source, size, item=lambda hit: hit)
     unseen = [hit for hit in hits if hit not in added]
     assert page.hits == unseen[: len(page.hits)]
     if len(page.hits) < size:
-        assert (page.hits == unseen and page.exhausted) or len(source.asked) == rounds
+        assert (page.hits == unseen and page.exhausted) or len(source.asked) == ROUNDS
     else:
         assert (len(page.hits), page.exhausted) == (size, False)
-    assert 1 <= len(source.asked) <= rounds
+    assert 1 <= len(source.asked) <= ROUNDS
     assert [offset for offset, _ in source.asked] == [0, *accumulate(asked for _, asked in source.asked)][:-1]
     assert all(1 <= asked <= 10 * size for _, asked in source.asked)
 
@@ -96,8 +96,8 @@ def test_a_page_of_seen_hits_ends_after_its_rounds_and_the_next_page_starts_behi
     source = Source(range(100_000))
     with memory(set()) as seen:
         seen.add("ann", range(2_000))
-        page = seen.page("ann", source, 10, rounds=3, item=lambda hit: hit)
-    assert (page.hits, page.offset, page.exhausted, len(source.asked)) == ([], 220, False, 3)
+        page = seen.page("ann", source, 10, item=lambda hit: hit)
+    assert (page.hits, page.offset, page.exhausted, len(source.asked)) == ([], 420, False, 5)
 
 
 GROUPS = {n: n - n % 4 if n % 3 else n for n in range(61)}  # 4, 5 and 7 are in the group of 4; 6 is alone
@@ -106,15 +106,13 @@ GROUPS = {n: n - n % 4 if n % 3 else n for n in range(61)}  # 4, 5 and 7 are in 
 @pages
 @settings(max_examples=80, deadline=None, derandomize=True)
 def test_a_page_has_one_hit_of_each_group_and_none_of_a_group_that_was_seen(
-    hits: list[int], added: set[int], size: int, rounds: int
+    hits: list[int], added: set[int], size: int
 ) -> None:
     """With ``items`` added after each page, all pages together have one hit of each group that was not seen."""
     source, found, offset, exhausted = Source(hits), [], 0, False
     with memory(added) as seen:
         while not exhausted:
-            page = seen.page(
-                "ann", source, size, group=GROUPS.__getitem__, offset=offset, rounds=rounds, item=lambda hit: hit
-            )
+            page = seen.page("ann", source, size, group=GROUPS.__getitem__, offset=offset, item=lambda hit: hit)
             assert [hit for hit in page.items if hit in page.hits or hit in map(GROUPS.get, page.hits)] == page.items
             seen.add("ann", page.items)
             found += page.hits
@@ -164,9 +162,9 @@ def test_a_search_that_returns_something_else_is_an_error(answer: Any, message: 
         seen.page("ann", lambda offset, size: answer, 5)
 
 
-@pytest.mark.parametrize("wrong", [{"size": 0}, {"size": -1}, {"rounds": 0}, {"offset": -1}])
+@pytest.mark.parametrize("wrong", [{"size": 0}, {"size": -1}, {"offset": -1}])
 def test_a_page_of_no_size_is_refused_before_anything_is_fetched(wrong: dict[str, int]) -> None:
     source = Source(range(10))
-    with memory(set()) as seen, pytest.raises(InputError, match="use whole numbers from 1, 1 and 0"):
+    with memory(set()) as seen, pytest.raises(InputError, match="use whole numbers from 1 and from 0"):
         seen.page("ann", source, **{"size": 5, **wrong}, item=lambda hit: hit)
     assert source.asked == []

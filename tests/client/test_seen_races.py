@@ -73,7 +73,7 @@ def test_a_rebuild_after_somebody_elses_add_drops_that_as_well(users_address: st
     assert others.unseen(ann, ["before", "theirs", "ours"]) == ["before", "theirs"]
 
 
-@pytest.mark.parametrize("verb", ["forget", "clear", "rotate"])
+@pytest.mark.parametrize("verb", ["forget", "rotate"])
 def test_every_change_is_tried_again_on_what_others_wrote(
     users_address: str, ann: str, clock: Clock, verb: str
 ) -> None:
@@ -84,11 +84,8 @@ def test_every_change_is_tried_again_on_what_others_wrote(
     if verb == "rotate":
         assert seen.rotate([ann]).results == {ann: 1}
         assert (others.unseen(ann, ["a", "theirs"]), len(others.stats(ann).generations)) == ([], 2)
-    elif verb == "forget":
-        assert seen.forget(ann, ["a", "theirs"]) == 2
-        assert others.unseen(ann, ["a", "theirs"]) == ["a", "theirs"]
     else:
-        seen.clear(ann)
+        assert seen.forget(ann, ["a", "theirs"]) == 2
         assert others.unseen(ann, ["a", "theirs"]) == ["a", "theirs"]
 
 
@@ -120,7 +117,7 @@ def test_a_storm_past_the_deadline_names_the_user_and_leaves_nothing_half_writte
 
 
 def test_an_add_that_was_beaten_past_the_deadline_raises(users_address: str, ann: str) -> None:
-    with pytest.raises((ConflictError, StoreUnavailable), match=f"user '{ann}' were (not stored|perhaps not changed)"):
+    with pytest.raises((ConflictError, StoreUnavailable), match=f"user '{ann}' were not stored|did not answer in time"):
         stormed(users_address, ann, -1, 0.5).add(ann, ["ours"])
     assert SeenItems(users_address).unseen(ann, ["ours"]) == ["ours"]
 
@@ -150,7 +147,7 @@ def test_no_add_of_eight_threads_to_one_user_is_lost(users_address: str, ann: st
     clients = [SeenItems(users_address) for _ in range(THREADS)]
     acknowledged = at_once(lambda thread, item: clients[thread].add(ann, [item]))
     assert (len(acknowledged), clients[0].unseen(ann, acknowledged)) == (THREADS * ADDS, [])
-    assert clients[0].stats(ann).count == THREADS * ADDS
+    assert sum(each.count for each in clients[0].stats(ann).generations) == THREADS * ADDS
     for each in clients:
         each.close()
 

@@ -220,7 +220,7 @@ def _use(path: Path, rng: random.Random) -> None:
         lambda d, s: s.add("ann", ["y"]),
         lambda d, s: s.stats("ann"),
         lambda d, s: s.rotate(),
-        lambda d, s: s.clear("bob"),
+        lambda d, s: s.remove("bob"),
     ]
     with Documents(address) as documents, SeenItems(address) as seen:
         for verb in rng.sample(verbs, 4):

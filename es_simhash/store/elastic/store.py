@@ -144,7 +144,7 @@ class ElasticStore:
             documents = get_documents(self.connection, left, None)
             removals = {one["_id"]: users.removal(one) for one in documents if one["_source"].get("seen")}
             written = bulk(self.connection, removals)
-            removed |= written.versions.keys()
+            removed |= removals.keys() - written.refused.keys()
             left = sorted(written.conflicts)
             if left and not waits.wait():
                 raise ConflictError(
