@@ -7,11 +7,10 @@ import signal
 import socket
 import subprocess
 import time
-import urllib.error
-import urllib.request
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import httpx2
 import pytest
 from fastapi.testclient import TestClient
 
@@ -38,21 +37,16 @@ class Reply(NamedTuple):
         return str(self.json["detail"])
 
 
-class Local:
-    """A client of an application in this process."""
+class Caller:
+    """Sends requests to an application in this process, or to a server."""
 
-    def __init__(self, service: Service) -> None:
-        self.work = service.work
-        self.client = TestClient(service.application(), raise_server_exceptions=False)
+    client: httpx2.Client
 
     def call(self, path: str, body: Any = None, token: str | None = None) -> Reply:
         """Send a request, by POST if it has a body: bytes as they are, else as JSON."""
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
-        if body is None:
-            reply = self.client.get(path, headers=headers)
-        else:
-            data = body if isinstance(body, bytes) else json.dumps(body).encode()
-            reply = self.client.post(path, content=data, headers=headers)
+        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        reply = self.client.request("GET" if body is None else "POST", path, content=data, headers=headers)
         plain = reply.headers["content-type"].startswith("text/plain")
         return Reply(reply.status_code, reply.text if plain else reply.json(), reply.headers)
 
@@ -61,6 +55,14 @@ class Local:
         reply = self.call("/similar", body)
         assert reply.status == 200, reply
         return [match["id"] for match in reply.json["matches"]]
+
+
+class Local(Caller):
+    """A client of an application in this process."""
+
+    def __init__(self, service: Service) -> None:
+        self.work = service.work
+        self.client = TestClient(service.application(), raise_server_exceptions=False)
 
 
 @pytest.fixture
@@ -78,7 +80,7 @@ def local(tmp_path: Path) -> Iterator[Callable[..., Local]]:
         yield make
 
 
-class Server:
+class Server(Caller):
     """A server that runs, and a client of it."""
 
     def __init__(self, folder: Path, *arguments: str, **variables: str) -> None:
@@ -90,6 +92,7 @@ class Server:
             command = [*COMMAND, "serve", "--port", str(self.port), *arguments]
             env = environment(**variables)
             self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, env=env)
+        self.client = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=60, trust_env=False)
         end = time.monotonic() + 60
         while not self._alive():
             assert self.process.poll() is None, self.log
@@ -97,38 +100,20 @@ class Server:
             time.sleep(0.1)
 
     def _alive(self) -> bool:
-        try:
+        with suppress(httpx2.TransportError):
             return self.call("/healthz").status == 200
-        except OSError:
-            return False
+        return False
 
     @property
     def log(self) -> str:
         return self._log.read_text()
 
-    def call(self, path: str, body: Any = None, token: str | None = None) -> Reply:
-        """Send a request, by POST if it has a body."""
-        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data, headers)
-        try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                return Reply(answer.status, json.loads(answer.read()), answer.headers)
-        except urllib.error.HTTPError as error:
-            with error:
-                return Reply(error.code, json.loads(error.read()), error.headers)
-
     def wait_for_work(self, count: int) -> None:
         """Wait until the server does so much work at once."""
         end = time.monotonic() + 20
-        while f"es_simhash_work {count}.0" not in self._metrics():
-            assert time.monotonic() < end, self._metrics()
+        while f"es_simhash_work {count}.0" not in (metrics := self.call("/metrics").json):
+            assert time.monotonic() < end, metrics
             time.sleep(0.01)
-
-    def _metrics(self) -> str:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=60) as answer:
-            text: str = answer.read().decode()
-        return text
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """End the server by a signal, and return its exit code."""
@@ -152,3 +137,4 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
     yield start
     for server in servers:
         server.stop()
+        server.client.close()
