@@ -32,9 +32,8 @@ _PASSING = re.compile(
     r"|(?<!query_)shard|retry_on|already_closed|engine_closed|task_cancelled"  # a shard starts, stops or moves
 )
 """Parts of the types of failures that pass, whatever the HTTP status says."""
-_LOST = frozenset(
-    {"search_context_missing_exception", "no_search_context_found_exception", "no_shard_available_action_exception"}
-)
+_NO_SHARD = "no_shard_available_action_exception"
+_LOST = frozenset({"search_context_missing_exception", "no_search_context_found_exception", _NO_SHARD})
 """Types of the failure of a search if no node has the shard, or what the search needs of it."""
 _BLOCKED = "cluster_block_exception"
 _BAD_QUERY = frozenset({"parse_exception", "parsing_exception", "query_shard_exception", "x_content_parse_exception"})
@@ -143,8 +142,10 @@ def check_answer(body: Mapping[str, Any], name: str) -> None:
     if body.get("timed_out"):
         raise StoreUnavailable(f"{name}: the search timed out before it was complete: try again, or narrow the filter")
     shards = body.get("_shards", {})
-    if shards.get("failed"):
-        failures = shards.get("failures", [])
+    failed = shards.get("failed")
+    if "skipped" in shards:  # a search: OpenSearch does not count shards as failed that no node has
+        failed = failed or shards["total"] - shards["successful"]
+    if failed:
+        failures = shards.get("failures") or [{"reason": {"type": _NO_SHARD}}]
         error = {"root_cause": [failure.get("reason") or {} for failure in failures], "failed_shards": failures}
-        which = f"{name}: {shards['failed']} of {shards['total']} shards"
-        raise error_of({"error": error}, 500 if failures else 503, which)
+        raise error_of({"error": error}, 500, f"{name}: {failed} of {shards['total']} shards")

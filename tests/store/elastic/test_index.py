@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents
-from es_simhash.errors import InputError, StoreError
+from es_simhash.errors import InputError, StoreError, StoreUnavailable
 from es_simhash.store.address import open_store
 from es_simhash.store.elastic.store import ElasticStore
-from es_simhash.store.types import Scan
+from es_simhash.store.types import Probe, Scan
 from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
 from tests.store.conftest import Stores
+from tests.store.documents import DOCUMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from es_simhash.store.protocol import Store
 
 TEXT = "北京市今天发布暴雨橙色预警，城区部分路段已经出现积水，请市民注意安全，减少外出。"
 COPY = TEXT.replace("减少外出", "尽量减少外出")
@@ -110,6 +113,28 @@ def test_what_is_removed_from_a_strict_index_is_ingested_as_it_was(
 def sources(documents: Documents) -> dict[str, dict[str, Any]]:
     """Return all documents of a store, by id."""
     return documents.fetch(["a", "b"], fields="*")
+
+
+# --- shards ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_search_that_lacks_a_shard_is_no_answer(servers: Stores) -> None:
+    store = servers.new()
+    assert isinstance(store, ElasticStore)
+    settings = {"number_of_shards": 2, "number_of_replicas": 0, "index.routing.allocation.total_shards_per_node": 1}
+    store.connection.send("PUT", "", {"settings": settings}, {"wait_for_active_shards": "0"})
+    store.set_up(DOCUMENTS)
+    searches: list[Callable[[Store], object]] = [
+        lambda store: store.search([Probe(1)], None, heads=True),
+        lambda store: store.search([Probe(digest="d")], None, heads=True),
+        lambda store: store.members(["a"]),
+        lambda store: list(store.scan(Scan())),
+        lambda store: store.count(None),
+    ]
+    with closing(open_store(store.name, deadline=0.3)) as hasty:
+        for search in searches:
+            with pytest.raises(StoreUnavailable, match=r"no_shard_available|missing shards"):
+                search(hasty)
 
 
 # --- routing ---------------------------------------------------------------------------------------------------------
