@@ -145,14 +145,12 @@ def test_a_field_that_holds_something_else_is_named_and_never_answers(
 @pytest.mark.parametrize(
     "damage",
     [
-        "UPDATE filters SET value = 'text' WHERE user = ?",
-        "UPDATE filters SET value = 5 WHERE user = ?",
-        "UPDATE filters SET value = substr(value, 1, 40) WHERE user = ?",
-        "UPDATE users SET forgotten = 'no JSON' WHERE user = ?",
-        "UPDATE users SET forgotten = '[1]' WHERE user = ?",
-        'UPDATE users SET forgotten = \'{"a": "b"}\' WHERE user = ?',
-        "UPDATE users SET forgotten = 5 WHERE user = ?",
-        "UPDATE users SET newest = 'text' WHERE user = ?",
+        "UPDATE users SET seen = '5' WHERE user = ?",
+        "UPDATE users SET seen = '[1]' WHERE user = ?",
+        "UPDATE users SET seen = json_set(seen, '$.filters[0]', 5) WHERE user = ?",
+        "UPDATE users SET seen = json_set(seen, '$.filters[0]', substr(seen, 15, 40)) WHERE user = ?",
+        "UPDATE users SET seen = json_set(seen, '$.forgotten', 'a') WHERE user = ?",
+        "UPDATE users SET seen = json_set(seen, '$.newest', 'text') WHERE user = ?",
     ],
 )
 def test_a_row_that_holds_something_else_is_named_and_never_answers(tmp_path: Path, damage: str) -> None:

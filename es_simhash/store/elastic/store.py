@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import ConflictError
 from es_simhash.retries import Waits
-from es_simhash.store.elastic import mapping, users
+from es_simhash.store.elastic import mapping
 from es_simhash.store.elastic.documents import bulk, get_documents
-from es_simhash.store.elastic.rows import if_version, operation, row_of_document, source_of
+from es_simhash.store.elastic.rows import if_version, operation, row_of_document, source_of, version_of
 from es_simhash.store.elastic.scan import pages, query_of, scan
 from es_simhash.store.elastic.search import members, search
 from es_simhash.store.types import Stored, Written
+from es_simhash.store.users import from_json as state_from_json
+from es_simhash.store.users import to_json as state_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -128,13 +130,30 @@ class ElasticStore:
     def read_users(self, names: Sequence[str]) -> dict[str, UserState]:
         """Return the states of users."""
         documents = get_documents(self.connection, names, ["seen"])
-        return {document["_id"]: users.state_of(document) for document in documents}
+        return {
+            document["_id"]: state_from_json(document["_source"].get("seen"), version_of(document))
+            for document in documents
+        }
 
     def write_users(self, states: Mapping[str, UserState]) -> Written:
-        """Write the state of each user, on its version."""
+        """Write the state of each user, on its version, by a partial update: other fields of the document stay.
+
+        The mark is that of this write alone: another program may write an equal state.
+        """
         mark = token_hex(8)
-        operations = {user: users.writing(user, state, mark) for user, state in states.items()}
-        return bulk(self.connection, operations, lambda document: users.mark_of(document) == mark)
+        operations: dict[str, Any] = {}
+        for user, state in states.items():
+            fields = {"seen": {**state_to_json(state), "mark": mark}}
+            if state.version is None:
+                operations[user] = {"create": {"_id": user}}, fields
+            else:
+                operations[user] = {"update": {"_id": user, **if_version(state.version)}}, {"doc": fields}
+
+        def is_done(document: Mapping[str, Any]) -> bool:
+            seen = document["_source"].get("seen")
+            return isinstance(seen, dict) and seen.get("mark") == mark
+
+        return bulk(self.connection, operations, is_done)
 
     def remove_users(self, names: Sequence[str]) -> frozenset[str]:
         """Remove the seen items of users, and return the users that had some."""
@@ -142,7 +161,13 @@ class ElasticStore:
         waits = Waits.after_conflict(REMOVAL_DEADLINE)
         while left:
             documents = get_documents(self.connection, left, None)
-            removals = {one["_id"]: users.removal(one) for one in documents if one["_source"].get("seen")}
+            removals: dict[str, Any] = {}
+            for document in documents:
+                id, fields = document["_id"], document["_source"]
+                target = {"_id": id, **if_version(version_of(document))}
+                if fields.get("seen"):
+                    alone = fields.keys() == {"seen"}
+                    removals[id] = ({"delete": target},) if alone else ({"update": target}, {"doc": {"seen": None}})
             written = bulk(self.connection, removals)
             removed |= removals.keys() - written.refused.keys()
             left = sorted(written.conflicts)

@@ -15,7 +15,7 @@ from es_simhash.errors import InputError, SimhashError, StoreError, StoreUnavail
 from es_simhash.files import create_for_owner
 from es_simhash.retries import check_not_cancelled, end_after
 from es_simhash.store.description import not_set_up
-from es_simhash.store.sqlite.functions import add_functions
+from es_simhash.store.sqlite.schema import APPLICATION, add_functions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     Identity = tuple[int, int]
     """The device and the inode of a file."""
 
-APPLICATION = 0x53696D68
-"""The application id in the file, "Simh". By this id, SQLite files of different programs are told apart."""
 _FOREIGN = f"SELECT 1 FROM sqlite_master, pragma_application_id WHERE application_id <> {APPLICATION}"
 CACHE_KIB = 65_536
 """KiB of the file that a connection may keep in memory."""
@@ -190,9 +188,7 @@ def _cannot_change(path: str) -> bool:
     SQLite opens a file with a write-ahead log only if it can make files beside it. Such a file is opened as one that
     never changes: then it can be read.
     """
-    effective = os.access in os.supports_effective_ids
-    may_write = os.access(Path(path).parent, os.W_OK, effective_ids=effective)
-    return not may_write and not os.path.exists(f"{path}-wal")
+    return not os.access(Path(path).parent, os.W_OK) and not os.path.exists(f"{path}-wal")
 
 
 @contextmanager
@@ -216,9 +212,8 @@ def _use_write_ahead_log(connection: sqlite3.Connection, busy: float) -> None:
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
+            return
         except sqlite3.OperationalError as error:
             if "locked" not in str(error) or time.monotonic() >= end:
                 raise
-            time.sleep(_RETRY_SECONDS)
-        else:
-            return
+        time.sleep(_RETRY_SECONDS)

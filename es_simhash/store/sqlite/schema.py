@@ -1,4 +1,4 @@
-"""The tables and their indexes, and a row of ``documents`` as a Row.
+"""The tables and their indexes, a row of ``documents`` as a Row, and the conditions of statements.
 
 Each write gives its documents a random version. A counter would repeat after a backup was restored.
 """
@@ -7,17 +7,23 @@ from __future__ import annotations
 
 import json
 import secrets
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.fingerprinting.encoding import from_signed, to_signed
 from es_simhash.search.filters import parse_filter
-from es_simhash.store.sqlite.database import APPLICATION
-from es_simhash.store.sqlite.functions import MATCHES
+from es_simhash.search.times import parse_time
+from es_simhash.similarity.text_fields import field_value
 from es_simhash.store.types import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from sqlite3 import Connection
 
+    from es_simhash.search.filters import Predicate
+
+APPLICATION = 0x53696D68
+"""The application id in the file, "Simh". By this id, SQLite files of different programs are told apart."""
 SEGMENTS = tuple(f"(fingerprint >> {shift} & 65535)" for shift in (48, 32, 16, 0))
 """The segments of a fingerprint, the highest first."""
 IS_COPY = "(duplicate_of IS NOT NULL)"
@@ -52,9 +58,8 @@ TABLES = (
         user TEXT PRIMARY KEY CHECK (typeof(user) = 'text'),
         version INTEGER NOT NULL,
         newest INTEGER NOT NULL,
-        forgotten TEXT NOT NULL
-    ) WITHOUT ROWID""",
-    "CREATE TABLE filters (user TEXT, position INTEGER, value BLOB NOT NULL, PRIMARY KEY (user, position))",
+        seen TEXT NOT NULL CHECK (json_valid(seen))
+    )""",
 )
 """All tables are made at once, so the number of the schema changes only if a backup is restored or the file is packed
 (``SqliteStore.describe``)."""
@@ -116,5 +121,42 @@ def condition(
         parts.append(("written >= ?", [since]))
     if filter is not None:  # the last one, because it reads the document
         parse_filter(filter)
-        parts.append((MATCHES, [json.dumps(filter)]))
+        parts.append(("matches(id, source, ?)", [json.dumps(filter)]))
     return " AND ".join(sql for sql, _ in parts) or "1", [value for _, values in parts for value in values]
+
+
+# --- the functions of Python that statements call ------------------------------------------------------------------
+
+
+def add_functions(connection: Connection) -> None:
+    """Add ``matches`` and ``sort_value`` to a connection."""
+    connection.create_function("matches", 3, _matches, deterministic=True)
+    connection.create_function("sort_value", 2, _sort_value, deterministic=True)
+
+
+def document_of(source: str) -> dict[str, Any]:
+    """Return a stored document; an empty one if another program wrote something else."""
+    try:
+        document = json.loads(source)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _matches(id: str, source: str, filter: str) -> bool:
+    """Return whether a document matches a filter, which is JSON."""
+    return _parsed(filter)(document_of(source), id)
+
+
+@lru_cache(maxsize=64)
+def _parsed(filter: str) -> Predicate:
+    return parse_filter(json.loads(filter))
+
+
+def _sort_value(source: str, field: str) -> str | int | float | None:
+    """Return the value of a field, a date as milliseconds; None for what cannot be sorted."""
+    value = field_value(document_of(source), field)
+    if isinstance(value, str):
+        time = parse_time(value)
+        return value if time is None else time
+    return value if isinstance(value, float) or (isinstance(value, int) and value.bit_length() < 64) else None

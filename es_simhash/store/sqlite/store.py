@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +12,28 @@ from es_simhash.store.description import extended, from_json, to_json
 from es_simhash.store.memory_store import chosen_fields
 from es_simhash.store.sqlite import documents, keys
 from es_simhash.store.sqlite.database import Database, identity
-from es_simhash.store.sqlite.functions import SORT_VALUE, document_of
-from es_simhash.store.sqlite.schema import COLUMNS, NO_KEYS, OF_IDS, TABLES, condition, json_list, new_version, to_row
+from es_simhash.store.sqlite.schema import (
+    COLUMNS,
+    NO_KEYS,
+    OF_IDS,
+    TABLES,
+    condition,
+    document_of,
+    json_list,
+    new_version,
+    to_row,
+)
 from es_simhash.store.sqlite.search import search
-from es_simhash.store.types import Stored, UserState, Written
+from es_simhash.store.types import Stored, Written
+from es_simhash.store.users import from_json as state_from_json
+from es_simhash.store.users import to_json as state_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from sqlite3 import Connection
 
     from es_simhash.store.protocol import Filter
-    from es_simhash.store.types import Description, Entry, Hits, Probe, Row, Scan
+    from es_simhash.store.types import Description, Entry, Hits, Probe, Row, Scan, UserState
 
 _PAGE = 1_000
 """Documents or users in a list."""
@@ -119,7 +129,7 @@ class SqliteStore:
         where, parameters = condition(scan.filter, missing=scan.missing, since=scan.since)
         order = "[order], position" if scan.by_order else "position"
         if scan.by_field is not None:
-            order = f"{SORT_VALUE} IS NULL, {SORT_VALUE}, {order}"
+            order = f"sort_value(source, ?) IS NULL, sort_value(source, ?), {order}"
             parameters += [scan.by_field, scan.by_field]
         source = "source" if scan.fields is None or scan.fields else "NULL"
         columns = f"{COLUMNS}, {'keys' if scan.keys else NO_KEYS}, {source}"
@@ -168,14 +178,10 @@ class SqliteStore:
 
     def read_users(self, users: Sequence[str]) -> dict[str, UserState]:
         """Return the states of users."""
-        filters: defaultdict[str, list[Any]] = defaultdict(list)
-        parameters = [json_list(users)]
+        sql = f"SELECT user, seen, version FROM users WHERE {_OF_USERS}"
         with self._database.transaction(write=False) as connection:
-            sql = f"SELECT user, value FROM filters WHERE {_OF_USERS} ORDER BY position"
-            for user, value in connection.execute(sql, parameters):
-                filters[user].append(value)
-            sql = f"SELECT user, newest, forgotten, version FROM users WHERE {_OF_USERS}"
-            return {user: _state(filters[user], *values) for user, *values in connection.execute(sql, parameters)}
+            found = connection.execute(sql, [json_list(users)])
+            return {user: state_from_json(json.loads(seen), version) for user, seen, version in found}
 
     def write_users(self, states: Mapping[str, UserState]) -> Written:
         """Write the state of each user, on its version."""
@@ -186,12 +192,7 @@ class SqliteStore:
             accepted = {user: state for user, state in states.items() if stored.get(user) == state.version}
             connection.executemany(
                 "INSERT OR REPLACE INTO users VALUES (?, ?, ?, ?)",
-                [(user, version, state.newest, json.dumps(dict(state.forgotten))) for user, state in accepted.items()],
-            )
-            connection.execute(f"DELETE FROM filters WHERE {_OF_USERS}", [json_list(accepted)])
-            connection.executemany(
-                "INSERT INTO filters VALUES (?, ?, ?)",
-                [(user, *numbered) for user, state in accepted.items() for numbered in enumerate(state.filters)],
+                [(user, version, one.newest, json.dumps(state_to_json(one))) for user, one in accepted.items()],
             )
         return Written({}, frozenset(states.keys() - accepted.keys()), dict.fromkeys(accepted, version))
 
@@ -200,8 +201,7 @@ class SqliteStore:
         parameters = [json_list(users)]
         with self._database.transaction(write=True) as connection:
             there = connection.execute(f"SELECT user FROM users WHERE {_OF_USERS}", parameters).fetchall()
-            for table in ("users", "filters"):
-                connection.execute(f"DELETE FROM {table} WHERE {_OF_USERS}", parameters)
+            connection.execute(f"DELETE FROM users WHERE {_OF_USERS}", parameters)
         return frozenset(user for (user,) in there)
 
     def list_users(self, before: int) -> Iterator[list[str]]:
@@ -217,16 +217,6 @@ def _chosen(source: str | None, fields: Sequence[str] | None) -> dict[str, Any] 
         return None
     document = document_of(source)
     return document if fields is None else chosen_fields(document, fields)
-
-
-def _state(filters: list[Any], newest: Any, forgotten: Any, version: int) -> UserState:
-    try:
-        if not all(isinstance(value, bytes) for value in filters):
-            raise TypeError("a filter is not a BLOB")
-        generations = {item: int(generation) for item, generation in json.loads(forgotten).items()}
-        return UserState(tuple(filters), int(newest), generations, version)
-    except (TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
-        return UserState(version=version, damaged=f"the row is not what this library writes ({error})")
 
 
 def _keep(description: Description, connection: Connection) -> None:
