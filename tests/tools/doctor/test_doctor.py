@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import sqlite3
+import uuid
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,101 +18,88 @@ from es_simhash.tools.doctor import doctor
 from tests.cli import HARVEST, STORM, STORM_NEAR, es_simhash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 NEWS = [{"id": "a", "text": STORM}, {"id": "b", "text": STORM_NEAR}, {"id": "c", "text": HARVEST}]
 
 
-def mapping(client: Elasticsearch, index: str, **more: Any) -> dict[str, Any]:
-    """The mapping that a set-up makes, and more. No index is left."""
-    Documents(client, index=index).setup()
-    made = client.indices.get_mapping(index=index)[index]["mappings"]
-    client.indices.delete(index=index)
-    return {**made, **more}
-
-
-def with_mapping(**more: Any) -> Callable[[Elasticsearch, str], None]:
-    def made(client: Elasticsearch, index: str) -> None:
-        client.indices.create(index=index, mappings=mapping(client, index, **more))
-
+@pytest.fixture(scope="module")
+def mapping(elasticsearch_url: str) -> dict[str, Any]:
+    """The mapping that a set-up makes."""
+    index = f"test-{uuid.uuid4().hex[:16]}"
+    with Elasticsearch(elasticsearch_url) as client:
+        Documents(client, index=index).setup()
+        made: dict[str, Any] = client.indices.get_mapping(index=index)[index]["mappings"]
+        client.indices.delete(index=index)
     return made
 
 
-def mistyped(client: Elasticsearch, index: str) -> None:
-    client.indices.create(index=f"{index}s")
+Make = Callable[[Elasticsearch, str, dict[str, Any]], object]
 
 
-def without_fields(client: Elasticsearch, index: str) -> None:
-    client.index(index=index, id="1", document={"text": STORM}, refresh=True)
+def mapped(**more: Any) -> Make:
+    """An index that is set up, with more in its mapping."""
+    return lambda client, index, mapping: client.indices.create(index=index, mappings={**mapping, **more})
 
 
-def block(kind: str) -> Callable[[Elasticsearch, str], None]:
-    def blocked(client: Elasticsearch, index: str) -> None:
-        client.indices.create(index=index, mappings=mapping(client, index))
-        client.indices.put_settings(index=index, settings={f"index.blocks.{kind}": True})
+def with_setting(name: str, value: Any) -> Make:
+    """An index that is set up, and has a setting."""
+    return lambda client, index, mapping: client.indices.create(
+        index=index, mappings=mapping, settings={name: value}, wait_for_active_shards="0"
+    )
 
-    return blocked
 
-
-def other_type(client: Elasticsearch, index: str) -> None:
-    ours = mapping(client, index)
+def other_type(client: Elasticsearch, index: str, mapping: dict[str, Any]) -> None:
+    ours = copy.deepcopy(mapping)
     ours["properties"]["simhash"]["properties"]["fp"] = {"type": "keyword"}
     client.indices.create(index=index, mappings=ours)
 
 
-def alias_of_two(client: Elasticsearch, index: str) -> None:
-    ours = mapping(client, index)
+def alias_of_two(client: Elasticsearch, index: str, mapping: dict[str, Any]) -> None:
     for name in ("a", "b"):
-        client.indices.create(index=f"{index}-{name}", mappings=ours)
-        client.indices.put_alias(index=f"{index}-{name}", name=index)
+        client.indices.create(index=f"{index}-{name}", mappings=mapping, aliases={index: {}})
 
 
-def not_ours(client: Elasticsearch, index: str) -> None:
-    client.indices.create(index=index, mappings=mapping(client, index))
+def not_ours(client: Elasticsearch, index: str, mapping: dict[str, Any]) -> None:
+    client.indices.create(index=index, mappings=mapping)
     for number in range(3):
         client.index(index=index, id=str(number), document={"text": STORM}, refresh=True)
 
 
-def without_shards(client: Elasticsearch, index: str) -> None:
-    settings = {"index.routing.allocation.require._name": "no such node"}
-    mappings = mapping(client, index)
-    client.indices.create(index=index, mappings=mappings, settings=settings, wait_for_active_shards="0")
-
-
 # What is broken: how it is made, the line that finds it, and what the line says.
-BROKEN: dict[str, tuple[Callable[[Elasticsearch, str], None], str, str, str]] = {
-    "mistyped name": (mistyped, "set-up", "problem", "there is no such index"),
-    "not set up": (without_fields, "set-up", "problem", "has no fields of es_simhash"),
-    "no _source": (with_mapping(_source={"enabled": False}), "_source", "problem", "keep whole documents"),
-    "partial _source": (with_mapping(_source={"excludes": ["a"]}), "_source", "problem", "keep whole documents"),
-    "required routing": (with_mapping(_routing={"required": True}), "routing", "problem", "requires routing"),
-    "write block": (block("write"), "blocks", "problem", 'PUT {index}/_settings {{"index.blocks.write": null}}'),
-    "full disk": (block("read_only_allow_delete"), "blocks", "problem", "make room on that disk"),
-    "a field of another type": (other_type, "set-up", "problem", "maps `simhash.fp` as"),
-    "an alias of two indices": (alias_of_two, "index", "problem", "name one of them"),
-    "strict mapping": (with_mapping(dynamic="strict"), "mapping", "advice", "is refused"),
-    "no shard is started": (without_shards, "bytes", "problem", "allocation/explain says why"),
-    "documents of other programs": (not_ours, "fingerprints", "advice", "3 documents have none: run `es-simhash backf"),
+BROKEN: dict[str, tuple[Make, str, str]] = {
+    "mistyped name": (lambda client, index, _: client.indices.create(index=f"{index}s"), "set-up", "no such index"),
+    "not set up": (lambda client, index, _: client.indices.create(index=index), "set-up", "no fields of es_simhash"),
+    "no _source": (mapped(_source={"enabled": False}), "_source", "keep whole documents"),
+    "partial _source": (mapped(_source={"excludes": ["a"]}), "_source", "keep whole documents"),
+    "required routing": (mapped(_routing={"required": True}), "routing", "requires routing"),
+    "write block": (with_setting("blocks.write", True), "blocks", '_settings {"index.blocks.write": null}'),
+    "full disk": (with_setting("blocks.read_only_allow_delete", True), "blocks", "make room on that disk"),
+    "a field of another type": (other_type, "set-up", "maps `simhash.fp` as"),
+    "an alias of two indices": (alias_of_two, "index", "name one of them"),
+    "no shard is started": (with_setting("routing.allocation.require._name", "x"), "bytes", "allocation/explain"),
+    "strict mapping": (mapped(dynamic="strict"), "mapping", "is refused"),
+    "documents of other programs": (not_ours, "fingerprints", "3 documents have none: run `es-simhash backf"),
 }
+ADVICE = ["strict mapping", "documents of other programs"]
+"""What is told and is no problem."""
 
 
 @pytest.mark.elasticsearch
-def test_doctor_finds_each_broken_index_and_says_what_to_do(elasticsearch_url: str, index_name: str) -> None:
+@pytest.mark.parametrize("kind", BROKEN)
+def test_doctor_finds_each_broken_index_and_says_what_to_do(
+    kind: str, mapping: dict[str, Any], elasticsearch_url: str, index_name: str
+) -> None:
+    make, name, says = BROKEN[kind]
     with Elasticsearch(elasticsearch_url, request_timeout=60) as client:
-        for number, (kind, (make, name, status, says)) in enumerate(BROKEN.items()):
-            index = f"{index_name}-{number}"
-            try:
-                make(client, index)
-                diagnosis = doctor(Documents(client, index=index, deadline=1))
-                lines = [check for check in diagnosis.checks if check.name == name]
-                assert [check.status for check in lines] == [status], (kind, diagnosis)
-                assert says.format(index=index) in lines[0].text, (kind, diagnosis)
-                assert all("\n" not in check.text for check in diagnosis.checks)
-                assert diagnosis.ok == (status == "advice"), (kind, diagnosis)
-            finally:
-                for each in client.indices.resolve_index(name=f"{index}*", expand_wildcards="all")["indices"]:
-                    client.indices.delete(index=each["name"])
+        make(client, index_name, mapping)
+        diagnosis = doctor(Documents(client, index=index_name, deadline=1))
+        for each in client.indices.resolve_index(name=f"{index_name}*", expand_wildcards="all")["indices"]:
+            client.indices.delete(index=each["name"])
+    [line] = [check for check in diagnosis.checks if check.name == name]
+    assert (line.status, diagnosis.ok) == (("advice", True) if kind in ADVICE else ("problem", False)), diagnosis
+    assert says in line.text
+    assert all("\n" not in check.text for check in diagnosis.checks)
 
 
 @pytest.mark.elasticsearch
@@ -152,9 +142,9 @@ def test_the_command_prints_a_line_for_each_check(tmp_path: Path) -> None:
     ]
 
 
-def ready(path: Path, scheme: Scheme | None = None) -> None:
-    with Documents(f"sqlite:///{path}", scheme=scheme) as documents:
-        documents.add_many({"id": n, "text": f"{STORM}{n}" * 9} for n in range(200))
+def ready(path: Path) -> None:
+    with Documents(f"sqlite:///{path}") as documents:
+        documents.add_many({"id": n, "text": str(n), "more": STORM * 9} for n in range(200))
 
 
 def other_program(path: Path) -> None:
