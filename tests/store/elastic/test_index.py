@@ -123,6 +123,8 @@ def test_a_search_that_lacks_a_shard_is_no_answer(servers: Stores) -> None:
     assert isinstance(store, ElasticStore)
     settings = {"number_of_shards": 2, "number_of_replicas": 0, "index.routing.allocation.total_shards_per_node": 1}
     store.connection.send("PUT", "", {"settings": settings}, {"wait_for_active_shards": "0"})
+    health = f"_cluster/health/{store.connection.index}"
+    store.connection.send("GET", health, None, {"wait_for_active_shards": "1"}, index=False)
     store.set_up(DOCUMENTS)
     searches: list[Callable[[Store], object]] = [
         lambda store: store.search([Probe(1)], None, heads=True),
