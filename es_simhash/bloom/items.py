@@ -26,6 +26,9 @@ Item: TypeAlias = str | int | bytes
 Hashes: TypeAlias = "NDArray[np.uint64]"
 """The two 64-bit words of the hash of each item, shape (n, 2): x, the low one, and y, the high one."""
 
+_PIECE = 4096
+"""Items of a batch that are hashed at once: their digests stay in the processor's cache, and take little memory."""
+
 
 def hash_items(items: Iterable[Item]) -> Hashes:
     """Return the hashes of a batch of items. A numpy array of integers or strings is a batch, too.
@@ -39,27 +42,33 @@ def hash_items(items: Iterable[Item]) -> Hashes:
     if isinstance(items, (str, bytes)):
         raise InputError(f"{shown(items)} is one item, and a batch is a list of items: put it in a list")
     batch: list[Any] = items.ravel().tolist() if isinstance(items, np.ndarray) else list(items)
+    hashes = np.empty((len(batch), 2), dtype=np.uint64)
+    for start in range(0, len(batch), _PIECE):
+        piece = batch[start : start + _PIECE]
+        try:
+            "".join(piece).encode()  # a TypeError tells that not all are str
+        except (TypeError, UnicodeEncodeError):
+            piece = list(map(_text, piece))
+        hashes[start : start + _PIECE] = np.frombuffer(b"".join(map(hash_bytes, piece)), "<u8").reshape(-1, 2)
+    return hashes
+
+
+def _text(item: object) -> str | bytes:
+    """Return the text of an item, which has UTF-8. Subclasses of str, int and bytes and numpy's integers are items."""
     try:
-        "".join(batch).encode()  # a TypeError tells that not all are str
-    except (TypeError, UnicodeEncodeError):
-        batch = [_utf8(item) for item in batch]
-    return np.frombuffer(b"".join(map(hash_bytes, batch)), dtype="<u8").reshape(-1, 2)
-
-
-def _utf8(item: object) -> bytes:
-    """Return the UTF-8 text of an item. Subclasses of str, int and bytes and numpy's integers are items too."""
+        if type(item) is int or (isinstance(item, (int, np.integer)) and not isinstance(item, bool)):
+            return str(int(item))
+        if isinstance(item, str):
+            return item.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"the item {shown(item)} has a lone surrogate at character {error.start + 1}, which has no UTF-8: "
+            "repair the text, or pass bytes"
+        ) from error
+    except ValueError as error:
+        raise InputError(f"the item is an integer with too many digits ({error}): pass it as a str") from error
     if isinstance(item, bytes):
         return item
-    if isinstance(item, (str, int, np.integer)) and not isinstance(item, bool):
-        try:
-            return (item if isinstance(item, str) else str(int(item))).encode()
-        except UnicodeEncodeError as error:
-            raise InputError(
-                f"the item {shown(item)} has a lone surrogate at character {error.start + 1}, which has no UTF-8: "
-                "repair the text, or pass bytes"
-            ) from error
-        except ValueError as error:
-            raise InputError(f"the item is an integer with too many digits ({error}): pass it as a str") from error
     raise InputError(f"the item {shown(item)} is a {type(item).__name__}: pass a str, an int or UTF-8 bytes")
 
 
