@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from es_simhash import InputError, SimhashError, StoreUnavailable
+from es_simhash import InputError
 from es_simhash.bloom.items import hash_items
 from es_simhash.bloom.seen import SeenConfig, user_id
 from es_simhash.cli import Group
@@ -253,21 +253,17 @@ def remove(user: str, **store: Unpack[StoreOptions]) -> None:
 def _add_lines(seen: SeenItems, source: Input) -> None:
     """Add the items of files, print the counts, and exit with the code that they call for."""
     counts = Counter[str]()
-    with source.progress("lines") as progress, Interruptible() as interruptible:
-        try:
+    try:
+        with source.progress("lines") as progress, Interruptible() as interruptible:
             lines = interruptible.until_interrupted(source.lines(progress, user_and_items))
             for batch in _batches(lines, progress, counts):
                 report = seen.add_many(batch)
                 changed, failed = sum(report.results.values()), len(report.failed)
                 counts.update(items=sum(map(len, batch.values())), changed=changed, failed=failed)
                 _print_failed(report)
-                if any(isinstance(error, StoreUnavailable) for error in report.failed.values()):
-                    raise StoreUnavailable("the store did not answer in time: add the same lines again later")
-        except (SimhashError, KeyboardInterrupt):
-            if counts["changed"]:  # else the error message is enough
-                _print_counts(counts)
-            raise
-    _print_counts(counts)
+    finally:
+        if counts["items"] or counts["rejected"]:
+            _print_counts(counts)
     interruptible.exit_if_interrupted()
     if not counts["lines"]:
         raise InputError('no lines in the input: give JSON lines {"user", "items"}')

@@ -77,8 +77,8 @@ class SeenItems:
     ) -> None:
         config = {"capacity": capacity, "error_rate": error_rate, "generations": generations, "period": period}
         chosen: dict[str, Any] = {key: value for key, value in config.items() if value is not None}
-        checked = SeenConfig(**chosen)
-        self._chosen = {key: getattr(checked, key) for key in chosen}
+        SeenConfig(**chosen)
+        self._chosen = chosen
         self.deadline = checked_deadline(deadline)
         self._stored: SeenConfig | None = None
         self._store = open_store(store, index, deadline=self.deadline, default_index=USERS_INDEX, **client_options)
@@ -163,15 +163,10 @@ class SeenItems:
         :returns: how many of them might have been seen.
         :raises InputError: if the list is full.
         """
+        [(checked, listed)] = _by_user({user: items}).items()
         with limited(self.deadline):
-            return _single(self.forget_many({user: items}))
-
-    def forget_many(self, items: ByUser) -> SeenReport:
-        """:meth:`forget` for many users."""
-        checked = _by_user(items)
-        return change(
-            self._store, self._config(), list(checked), lambda seen, user: seen.forget(checked[user]), self.deadline
-        )
+            report = change(self._store, self._config(), [checked], lambda seen, _: seen.forget(listed), self.deadline)
+        return _single(report)
 
     def rotate(
         self, users: Iterable[str | int] | None = None, *, before: datetime | timedelta | None = None

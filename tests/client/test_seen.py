@@ -135,12 +135,6 @@ def test_a_forgotten_item_is_unseen_to_every_question(seen: Any, ann: str) -> No
     assert seen.stats(ann).forgotten == 1
 
 
-def test_many_users_forget_in_one_call(seen: Any, ann: str) -> None:
-    seen.add_many({ann: ["a", "b"], f"{ann}-2": ["a"]})
-    report = seen.forget_many({ann: ["a", "b"], f"{ann}-2": ["b"], f"{ann}-3": ["a"]})
-    assert report.results == {ann: 2, f"{ann}-2": 0, f"{ann}-3": 0}
-
-
 def test_a_full_list_of_forgotten_items_is_an_error_and_nothing_is_forgotten(store: Store, ann: str) -> None:
     seen = SeenItems(store)
     seen.add(ann, range(MAX_FORGOTTEN + 1))
