@@ -52,9 +52,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """The proxy answers with this status. The node does not get the request."""
+    """The proxy answers with this status and body, by default an error. The node does not get the request."""
 
     status: int
+    body: Any = None
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         if isinstance(fault, Answer):
-            self._answer(fault.status, HEADERS, _error(fault.status))
+            body = _error(fault.status) if fault.body is None else json.dumps(fault.body).encode()
+            self._answer(fault.status, HEADERS, body)
             return
         if isinstance(fault, Delay):
             time.sleep(fault.seconds)

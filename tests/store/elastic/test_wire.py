@@ -1,56 +1,93 @@
-"""What the responses of a server mean; the requests are recorded."""
+"""What the responses of a server mean: a proxy gives some in place of the server's own."""
 
 from __future__ import annotations
 
+import itertools
 import json
+import uuid
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.request import Request, urlopen
 
 import pytest
 
 from es_simhash.errors import AccessDenied, InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.store.address import open_store
 from es_simhash.store.elastic.rows import OWN_FIELDS
+from es_simhash.store.elastic.store import ElasticStore
 from es_simhash.store.types import Probe, Scan, UserState
-from tests.recording import HITS, INDEX, SHARDS, Wire
-from tests.store.documents import entry
+from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH
+from tests.es_node.proxy import Answer, Proxy
+from tests.store.documents import DOCUMENTS, entry, put
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from es_simhash.store.protocol import Store
+    from tests.es_node import proxy
 
-Answer = Any
-
-
-@pytest.fixture(params=["elasticsearch", "opensearch"])
-def wire(request: pytest.FixtureRequest) -> Wire:
-    """Return a server that records what it gets."""
-    return Wire(request.param)
+SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
+HITS = {"timed_out": False, "_shards": SHARDS, "hits": {"hits": []}}
+"""The body of the response to a search."""
 
 
-def opened(wire: Wire, deadline: float = 5) -> Store:
-    """Return the store on a recording client."""
-    return open_store(wire.client(), INDEX, deadline=deadline)
+class Wire:
+    """An index, and a proxy in front of its server that records requests and gives answers of the test.
 
-
-def first(wire: Wire, action: str, *answers: Answer) -> None:
-    """Answer the first requests of a kind, such as ``POST _bulk``, in this way, and all others as usual.
-
-    :param answers: each a status and a body; None for the usual answer.
+    ``sent`` has the kind of each request, such as ``POST _bulk``.
     """
-    left = list(answers)
-    wire.answer = lambda sent: left.pop(0) if sent.action == action and left else None
+
+    def __init__(self, proxy: Proxy, address: str) -> None:
+        self.sent: list[str] = []
+        self.server, _, index = address.removeprefix("opensearch+").rpartition("/")
+        self._address = f"{address.partition('http')[0]}{proxy.url}/{index}"
+        self._kind, self._answers = "", iter(())
+        proxy.rule = self._answer
+
+    def opened(self, deadline: float = 60) -> Store:
+        """Return the store behind the proxy. It is set up."""
+        return open_store(self._address, deadline=deadline)
+
+    def answer(self, kind: str, answers: Iterable[Answer | Callable[[proxy.Request], Answer | None]]) -> None:
+        """Give these answers to the first requests of a kind, or what these functions return; None passes one on."""
+        self.sent.clear()
+        self._kind, self._answers = kind, iter(answers)
+
+    def _answer(self, request: proxy.Request) -> Answer | None:
+        self.sent.append(f"{request.method} {request.verb}")
+        answer = next(self._answers, None) if self.sent[-1] == self._kind else None
+        return answer(request) if callable(answer) else answer
+
+    def done(self, request: proxy.Request) -> Any:
+        """Send a request to the server, and return the body of the response."""
+        headers = {"Content-Type": "application/json"}
+        with urlopen(Request(f"{self.server}{request.path}", request.body, headers, method=request.method)) as answer:
+            return json.load(answer)
+
+
+@pytest.fixture(scope="module", params=[ELASTICSEARCH, OPENSEARCH])
+def address(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A new index of each product for documents and seen items."""
+    prefix = "" if request.param == "elasticsearch" else "opensearch+"
+    address = f"{prefix}{request.getfixturevalue(f'{request.param}_url')}/test-{uuid.uuid4().hex[:16]}"
+    with closing(open_store(address)) as store:
+        assert isinstance(store, ElasticStore)
+        store.set_up(DOCUMENTS)
+        yield address
+        store.connection.send("DELETE", "")
+
+
+@pytest.fixture
+def wire(address: str) -> Iterator[Wire]:
+    """That index behind a proxy."""
+    with Proxy(address.removeprefix("opensearch+")) as proxy:
+        yield Wire(proxy, address)
 
 
 def error(kind: str, reason: str = "why") -> dict[str, Any]:
     """Return the body of an error."""
     return {"error": {"type": kind, "reason": reason, "root_cause": [{"type": kind, "reason": reason}]}}
-
-
-def item(kind: str, id: str, status: int, **more: Any) -> dict[str, Any]:
-    """Return the response to a bulk request with one operation."""
-    return {"items": [{kind: {"_id": id, "status": status, "_seq_no": 0, "_primary_term": 3, **more}}]}
 
 
 def test_the_mapping_has_each_field_of_ours() -> None:
@@ -63,9 +100,9 @@ def test_the_mapping_has_each_field_of_ours() -> None:
     [(429, {}), (502, {}), (503, error("unavailable_shards_exception")), (500, error("node_closed_exception"))],
 )
 def test_a_request_is_repeated_while_the_server_is_busy(wire: Wire, status: int, body: Any) -> None:
-    first(wire, "POST _mget", (status, body), (status, body))
-    assert opened(wire).read(["a"]) == {}
-    assert len(wire.sent) == 3
+    wire.answer("POST _mget", [Answer(status, body)] * 2)
+    assert wire.opened().read(["missing"]) == {}
+    assert wire.sent == ["POST _mget"] * 3
 
 
 @pytest.mark.parametrize(
@@ -82,48 +119,48 @@ def test_a_request_is_repeated_while_the_server_is_busy(wire: Wire, status: int,
     ],
 )
 def test_an_error_says_what_to_do(wire: Wire, status: int, kind: str, expected: type[Exception], words: str) -> None:
-    wire.answer = lambda _: (status, error(kind))
+    wire.answer("POST _count", itertools.repeat(Answer(status, error(kind))))
     with pytest.raises(expected, match=words) as raised:
-        opened(wire).count(None)
-    assert [sent.action for sent in wire.sent if sent.path != "/"] == ["POST _count"]
+        wire.opened().count(None)
+    assert [sent for sent in wire.sent if sent != "GET "] == ["POST _count"]
     assert type(raised.value) is expected
     assert "\n" not in str(raised.value)
 
 
 def test_a_document_that_a_pipeline_drops_is_refused(wire: Wire) -> None:
-    first(wire, "POST _bulk", item("create", "a", 200, result="noop"))
-    assert opened(wire).write([entry("a")]).refused == {"a": "an ingest pipeline of the server dropped it"}
+    wire.answer("POST _bulk", [Answer(200, {"items": [{"create": {"_id": "a", "status": 200, "result": "noop"}}]})])
+    assert wire.opened().write([entry("a")]).refused == {"a": "an ingest pipeline of the server dropped it"}
 
 
-def by_the_client(done: Answer) -> Answer:
+def by_the_client(done: Any) -> Answer | None:
     """Return the response after which the client sends a bulk request again that was done."""
-    return 502, {}
+    return Answer(502, {})
 
 
-def by_the_server(done: Answer) -> Answer:
+def by_the_server(done: Any) -> Answer | None:
     """Return no response yet: a node that gets none from the node with the shard asks another one, unknown to us."""
     return None
 
 
-def for_each_document(done: Answer) -> Answer:
+def for_each_document(done: Any) -> Answer | None:
     """Return the response by which the primary did a bulk request, but did not hear of its copies."""
-    error = {"type": "unavailable_shards_exception", "reason": "why"}
-    return {"items": [{kind: {**it, "status": 503, "error": error} for kind, it in i.items()} for i in done["items"]]}
+    failed = {"status": 503, **error("unavailable_shards_exception")}
+    return Answer(200, {"items": [{kind: {**it, **failed} for kind, it in i.items()} for i in done["items"]]})
 
 
 @pytest.mark.parametrize("repeated", [by_the_client, by_the_server, for_each_document])
 def test_a_write_that_is_repeated_does_not_conflict_with_itself(
-    wire: Wire, repeated: Callable[[Answer], Answer]
+    wire: Wire, repeated: Callable[[Any], Answer | None]
 ) -> None:
     def repeat_once() -> None:
-        left = [repeated]
-        wire.answer = lambda sent: left.pop()(wire._usual(sent)) if sent.action == "POST _bulk" and left else None
+        wire.answer("POST _bulk", [lambda request: repeated(wire.done(request))])
 
-    wire.put("b", {"simhash": {"digest": "d", "fp": 1}})
-    wire.put("c", {"simhash": {"digest": "x", "fp": 1}})
-    store = opened(wire)
+    store = wire.opened()
+    store.remove(dict.fromkeys("abc"))
+    store.remove_users(["ann"])
+    versions = put(store, entry("b", 1), entry("c", 1)).versions
     repeat_once()
-    written = store.write([entry("a"), entry("b", 2, version=(0, 3)), entry("c", version=(9, 3))])
+    written = store.write([entry("a"), entry("b", 2, version=versions["b"]), entry("c", version=(9, 3))])
     assert written.conflicts == {"c"}
     assert written.versions.keys() == {"a", "b"}
     repeat_once()
@@ -161,38 +198,40 @@ PARTS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 def test_a_request_is_repeated_while_a_part_of_the_response_is_incomplete(
     wire: Wire, action: str, incomplete: dict[str, Any]
 ) -> None:
-    body = PARTS[action](incomplete) if action in PARTS else {**HITS, **incomplete}
-    first(wire, action, body, body)
-    SEARCHES[action](opened(wire))
-    assert [sent.action for sent in wire.sent] == [action] * 3
-    wire.answer = lambda sent: body
+    answer = Answer(200, PARTS[action](incomplete) if action in PARTS else {**HITS, **incomplete})
+    wire.answer(action, [answer, answer])
+    SEARCHES[action](wire.opened())
+    assert wire.sent == [action] * 3
+    wire.answer(action, itertools.repeat(answer))
     with pytest.raises(StoreUnavailable):
-        SEARCHES[action](opened(wire, deadline=0.1))
+        SEARCHES[action](wire.opened(deadline=0.1))
 
 
 @pytest.mark.parametrize(
     "lost",
     [
-        (200, {**HITS, **GONE}),
-        (503, error("no_shard_available_action_exception")),
-        (404, error("search_context_missing_exception")),
+        Answer(200, {**HITS, **GONE}),
+        Answer(503, error("no_shard_available_action_exception")),
+        Answer(404, error("search_context_missing_exception")),
     ],
     ids=["a shard", "all shards", "the search"],
 )
-def test_a_scan_goes_on_by_another_point_in_time_when_a_node_has_lost_its_shard(
-    wire: Wire, lost: tuple[int, Any]
-) -> None:
-    first(wire, "POST _search", lost, lost)
-    assert list(opened(wire).scan(Scan())) == [[]]
-    opening = "POST _pit" if wire.product == "elasticsearch" else "POST point_in_time"
-    assert [sent.action for sent in wire.sent if sent.method == "POST"] == [opening, "POST _search"] * 3
-    wire.answer = lambda sent: lost if sent.action == "POST _search" else None
+def test_a_scan_goes_on_by_another_point_in_time_when_a_node_has_lost_its_shard(wire: Wire, lost: Answer) -> None:
+    pages = list(wire.opened().scan(Scan()))
+    wire.answer("POST _search", [lost, lost])
+    assert list(wire.opened().scan(Scan())) == pages
+    opening, *others = [sent for sent in wire.sent if sent.startswith("POST")]
+    assert opening in ("POST _pit", "POST point_in_time")
+    assert others == ["POST _search", *[opening, "POST _search"] * 2]
+    wire.answer("POST _search", itertools.repeat(lost))
     with pytest.raises(StoreUnavailable):
-        list(opened(wire, deadline=0.1).scan(Scan()))
+        list(wire.opened(deadline=0.1).scan(Scan()))
 
 
 def test_a_damaged_row_is_left_out_and_named(wire: Wire, caplog: pytest.LogCaptureFixture) -> None:
-    wire.put(f"bad {wire.product}", {"simhash": {"digest": "d", "fp": "no number"}})
-    [stored] = opened(wire).read([f"bad {wire.product}"]).values()
+    id = wire.server  # a warning of a document is given once
+    damaged = {"_id": id, "_seq_no": 0, "_primary_term": 1, "_source": {"simhash": {"digest": "d", "fp": "no number"}}}
+    wire.answer("POST _mget", [Answer(200, {"docs": [{**damaged, "found": True}]})])
+    [stored] = wire.opened().read([id]).values()
     assert (stored.row.digest, stored.row.fingerprint) == ("", None)
-    assert f"bad {wire.product}" in caplog.text
+    assert id in caplog.text
