@@ -12,7 +12,7 @@ import click
 
 from es_simhash import InputError
 from es_simhash.bloom.items import hash_items
-from es_simhash.bloom.seen import SeenConfig, user_id
+from es_simhash.bloom.seen import user_id
 from es_simhash.cli import Group
 from es_simhash.cli.exits import SOME_NOT_DONE, exit_unless_all_done
 from es_simhash.cli.input import Input, input_paths, object_of
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 BATCH_ITEMS = 10_000
 """A batch of lines ends when it has this many items."""
 
-_DEFAULT = SeenConfig()
 _MESSAGES = {
     "created": "created; next run `es-simhash seen add`",
     "added": "added the field for seen items to the existing index",
@@ -69,24 +68,11 @@ def seen() -> None:
 
 
 @seen.command()
-@click.option("--capacity", type=int, metavar="N", help=f"Items of a new Bloom filter.  [default: {_DEFAULT.capacity}]")
+@click.option("--capacity", type=int, metavar="N", help="Items of a user's first Bloom filter.  [default: 1000]")
+@click.option("--error-rate", type=float, metavar="P", help="Share of unseen items taken for seen.  [default: 0.01]")
+@click.option("--generations", type=int, metavar="N", help="Bloom filters of a user: the newest N.  [default: 1]")
 @click.option(
-    "--error-rate",
-    type=float,
-    metavar="P",
-    help=f"Largest share of unseen items that are reported as seen.  [default: {_DEFAULT.error_rate}]",
-)
-@click.option(
-    "--generations",
-    type=int,
-    metavar="N",
-    help=f"How many Bloom filters a user keeps: the newest N.  [default: {_DEFAULT.generations}]",
-)
-@click.option(
-    "--period",
-    metavar="DURATION",
-    callback=parsed_by(duration),
-    help="Begin a new generation automatically after this time, such as 7d.  [default: never]",
+    "--period", metavar="DURATION", callback=parsed_by(duration), help="Begin a generation after this time, such as 7d."
 )
 @store_options
 def init(
@@ -122,11 +108,7 @@ def init(
 @encoding_option
 @store_options
 def add(
-    arguments: tuple[str, ...],
-    user: str | None,
-    format: str | None,
-    encoding: str,
-    **store: Unpack[StoreOptions],
+    arguments: tuple[str, ...], user: str | None, format: str | None, encoding: str, **store: Unpack[StoreOptions]
 ) -> None:
     """Record that users have seen items.
 
@@ -182,7 +164,7 @@ def forget(items: tuple[str, ...], user: str, **store: Unpack[StoreOptions]) -> 
     "--before",
     metavar="DURATION",
     callback=parsed_by(duration),
-    help="Rotate only users whose newest generation started so long ago, such as 7d.",
+    help="Only users whose newest generation started so long ago, such as 7d.",
 )
 @store_options
 def rotate(before: timedelta | None, **store: Unpack[StoreOptions]) -> None:

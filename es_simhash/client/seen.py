@@ -188,21 +188,20 @@ class SeenItems:
 
     def stats(self, user: str | int) -> SeenStats:
         """Return figures of a user's Bloom filters."""
-        checked = user_id(user)
+        name = user_id(user)
         with limited(self.deadline):
             config = self._config()
-            seen = seen_of(self._store.read_users([checked]).get(checked), config, checked)
-        return SeenStats(checked, seen.generations(), len(seen.forgotten))
+            seen = seen_of(self._store.read_users([name]).get(name), config, name)
+        return SeenStats(name, seen.generations(), len(seen.forgotten))
 
     def remove(self, user: str | int) -> bool:
         """Forget all items of a user: remove them from the user's document, and a document that holds nothing else.
 
         :returns: whether there were any.
         """
-        checked = user_id(user)
         with limited(self.deadline):
-            self._config()
-            return bool(self._store.remove_users([checked]))
+            self._config()  # a field `seen` of another program stays
+            return bool(self._store.remove_users([user_id(user)]))
 
     def _config(self, *, sets_up: bool = False) -> SeenConfig:
         """Return the store's configuration.
@@ -254,19 +253,20 @@ class SeenItems:
             or the answer of Elasticsearch.
         :param item: for hits of another kind: returns the item of a hit. By default the id of a hit of Elasticsearch,
             and the group is its field ``simhash.group``.
-        :param group: with ``item``: returns the group of a hit, None if it has none. ``items`` of the page has the
-            items and the groups to add.
+        :param group: returns the group of a hit, None if it has none. ``items`` of the page has the items and the
+            groups to add.
         :param offset: where to start. The page says where the next one starts.
         """
-        if item is None and group is not None:
-            raise InputError("group is given without item: give a function that returns the item of a hit, too")
 
         def unseen(items: list[Item]) -> list[Item]:
             return items if user is None else self.unseen(user, items)
 
+        def search(offset: int, size: int) -> list[Any]:
+            return hits_of(fetch(offset, size))
+
         if item is not None:
             return unseen_page(fetch, unseen, size, offset, item, group)
-        return unseen_page(lambda start, count: hits_of(fetch(start, count)), unseen, size, offset, hit_id, hit_group)
+        return unseen_page(search, unseen, size, offset, hit_id, group or hit_group)
 
 
 def _single(report: SeenReport) -> int:
