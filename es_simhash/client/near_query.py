@@ -60,13 +60,12 @@ class NearQuery:
         :raises InputError: if the hits come without the fields; with ``confirm``, naming a hit without a text.
         """
         given = list(hits)
-        values = [_simhash_of(hit) for hit in given]
-        if given and not any(values):
+        rows = [row_of(hit, _warn) for hit in given]
+        if given and not any(row.digest for row in rows):
             raise InputError(
                 "none of the hits has a fingerprint: put query.clause into the query, and search with "
                 "docvalue_fields=query.fields"
             )
-        rows = [row_of(hit, simhash, _warn) for hit, simhash in zip(given, values, strict=True)]
         matches = (self._match(row, hit) for row, hit in zip(rows, given, strict=True) if row.digest)
         return sorted((match for match in matches if match is not None), key=_rank)
 
@@ -85,15 +84,6 @@ class NearQuery:
             raise InputError(f"hit {row.id!r}: {error}; the hits must come with their text in _source") from error
         similarity = confirm.similarity(self._own, TextFeatures(text, self._rule.fingerprinter))
         return Match(row.id, distance, False, similarity) if similarity >= confirm.least else None
-
-
-def _simhash_of(hit: Mapping[str, Any]) -> dict[str, Any]:
-    """Return our fields of a hit of any search; empty if it came without them."""
-    fields = hit.get("fields", {})
-    if "simhash.digest" in fields:
-        return {name: fields.get(f"simhash.{name}", [None])[0] for name in FIELDS}
-    simhash = (hit.get("_source") or {}).get("simhash")
-    return simhash if isinstance(simhash, dict) else {}
 
 
 def _warn(about: str, message: str) -> None:

@@ -22,39 +22,28 @@ _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 OWN_FIELDS = ("s0", "s1", "s2", "s3", *FIELDS, "keys", "content", "group")
 """All fields of the object ``simhash``."""
 
-
-def hit_options(*, keys: bool = False) -> dict[str, Any]:
-    """Return the options of a search whose hits become Rows."""
-    names = (*FIELDS, "keys") if keys else FIELDS
-    return {
-        "docvalue_fields": [f"simhash.{name}" for name in names],
-        "seq_no_primary_term": True,
-        "track_total_hits": False,
-        "_source": False,
-    }
+HIT_OPTIONS: Mapping[str, Any] = {
+    "docvalue_fields": [f"simhash.{name}" for name in FIELDS],
+    "seq_no_primary_term": True,
+    "track_total_hits": False,
+    "_source": False,
+}
+"""The options of a search whose hits become Rows."""
 
 
-def row_of_hit(hit: Mapping[str, Any], warn: Warn) -> Row:
-    """Return the Row of a hit of a search."""
-    fields = hit.get("fields", {})
-    return row_of(hit, {name: fields.get(f"simhash.{name}", [None])[0] for name in FIELDS}, warn)
-
-
-def row_of_document(document: Mapping[str, Any], warn: Warn) -> Row:
-    """Return the Row of a document that was read by its id."""
-    values = document["_source"].get("simhash")
-    return row_of(document, values if isinstance(values, dict) else {}, warn)
-
-
-def row_of(hit: Mapping[str, Any], values: Mapping[str, Any], warn: Warn) -> Row:
-    """Return the Row that our fields of a document say.
+def row_of(hit: Mapping[str, Any], warn: Warn) -> Row:
+    """Return the Row of a hit of a search, or of a document that was read by its id.
 
     A document without our fields has no digest. The same holds, with a warning, if another program wrote them.
     """
-    fields: list[Any] = [values.get(name) for name in FIELDS]
-    fp, digest, length, duplicate_of, order, written, time = fields
-    content = values.get("content")
-    version = version_of(hit)
+    fields, values = hit.get("fields", {}), (hit.get("_source") or {}).get("simhash")
+    if "simhash.digest" in fields:
+        values = {name: fields.get(f"simhash.{name}", [None])[0] for name in FIELDS}
+    elif not isinstance(values, dict):
+        values = {}
+    ours: list[Any] = [values.get(name) for name in FIELDS]
+    fp, digest, length, duplicate_of, order, written, time = ours
+    content, version = values.get("content"), version_of(hit)
     if digest is None and order is None:
         return Row(hit["_id"], None, "", version=version)
     numbers = [order, written, *(number for number in (fp, length, time, content) if number is not None)]

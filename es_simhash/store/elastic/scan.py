@@ -12,7 +12,7 @@ from es_simhash.errors import StoreError
 from es_simhash.retries import Waits, limited
 from es_simhash.search.encoding import decoded
 from es_simhash.store.elastic.errors import PointLost
-from es_simhash.store.elastic.rows import hit_options, row_of_hit, source_of
+from es_simhash.store.elastic.rows import HIT_OPTIONS, row_of, source_of
 from es_simhash.store.types import Stored
 
 if TYPE_CHECKING:
@@ -32,12 +32,14 @@ PAGE = 2_000
 def scan(connection: Connection, scan: Scan) -> Iterator[list[Stored]]:
     """Yield documents in pages."""
     source = True if scan.fields is None else list(scan.fields) or False
-    options = {**hit_options(keys=scan.keys), "_source": source}
+    options: dict[str, Any] = {**HIT_OPTIONS, "_source": source}
+    if scan.keys:
+        options["docvalue_fields"] = [*HIT_OPTIONS["docvalue_fields"], "simhash.keys"]
     field = "simhash.order" if scan.by_order else scan.by_field
     kind = "long" if scan.by_order else "date"
     sort = [] if field is None else [{field: {"order": "asc", "missing": "_last", "unmapped_type": kind}}]
     for hits in pages(connection, query_of(scan.filter, scan.missing, scan.since), sort, options):
-        rows = ((row_of_hit(hit, connection.warn_once), hit) for hit in hits)
+        rows = ((row_of(hit, connection.warn_once), hit) for hit in hits)
         yield [
             Stored(row, decoded(hit.get("fields", {}).get("simhash.keys", ())), source_of(hit, scan.fields))
             for row, hit in rows

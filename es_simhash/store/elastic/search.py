@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.fingerprinting.encoding import near_pairs, to_array
 from es_simhash.search.encoding import encoded
 from es_simhash.search.query_plan import candidates_clause
-from es_simhash.store.elastic.rows import hit_options, row_of_hit
+from es_simhash.store.elastic.rows import HIT_OPTIONS, row_of
 from es_simhash.store.elastic.scan import pages
 from es_simhash.store.types import Hits, Row
 
@@ -108,7 +108,7 @@ def _body_by_keys(probe: Probe, filter: Filter | None, *, heads: bool) -> dict[s
 
 def _body(query: Mapping[str, Any], size: int) -> dict[str, Any]:
     """Return the search for the Rows of the first documents that a query finds."""
-    return {"query": query, "sort": [_FIRST], "size": size, **hit_options()}
+    return {"query": query, "sort": [_FIRST], "size": size, **HIT_OPTIONS}
 
 
 def clause_of(query: KeyQuery) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def _all(connection: Connection, query: Mapping[str, Any]) -> Iterator[list[dict
     if len(hits) < PAGE:
         yield hits
     else:
-        yield from pages(connection, query, [_FIRST], hit_options())
+        yield from pages(connection, query, [_FIRST], HIT_OPTIONS)
 
 
 def _query(
@@ -195,5 +195,5 @@ def _times(probe: Probe) -> list[dict[str, Any]]:
 
 def _rows(hits: Iterable[Mapping[str, Any]], connection: Connection) -> list[Row]:
     """Return the Rows of hits. Those that another program wrote are left out."""
-    rows = (row_of_hit(hit, connection.warn_once) for hit in hits)
+    rows = (row_of(hit, connection.warn_once) for hit in hits)
     return [row for row in rows if row.digest]

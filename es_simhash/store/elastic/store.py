@@ -10,7 +10,7 @@ from es_simhash.errors import ConflictError
 from es_simhash.retries import Waits
 from es_simhash.store.elastic import mapping
 from es_simhash.store.elastic.documents import bulk, get_documents
-from es_simhash.store.elastic.rows import if_version, operation, row_of_document, source_of, version_of
+from es_simhash.store.elastic.rows import if_version, operation, row_of, source_of, version_of
 from es_simhash.store.elastic.scan import pages, query_of, scan
 from es_simhash.store.elastic.search import members, search
 from es_simhash.store.types import Stored, Written
@@ -62,9 +62,7 @@ class ElasticStore:
         """Return documents by id."""
         names = None if fields is None else ["simhash", *fields]
         return {
-            document["_id"]: Stored(
-                row_of_document(document, self.connection.warn_once), (), source_of(document, fields)
-            )
+            document["_id"]: Stored(row_of(document, self.connection.warn_once), (), source_of(document, fields))
             for document in get_documents(self.connection, ids, names)
         }
 
@@ -100,7 +98,7 @@ class ElasticStore:
         """Write documents. One that conflicts is written already if it is as its Row says, with its time of writing."""
 
         def is_done(document: Mapping[str, Any]) -> bool:
-            row, stored = rows[document["_id"]], row_of_document(document, self.connection.warn_once)
+            row, stored = rows[document["_id"]], row_of(document, self.connection.warn_once)
             return stored == row._replace(content=row.content or stored.content, version=stored.version)
 
         return bulk(self.connection, operations, is_done)
