@@ -33,8 +33,11 @@ _PASSING = re.compile(
 )
 """Parts of the types of failures that pass, whatever the HTTP status says."""
 _NO_SHARD = "no_shard_available_action_exception"
-_LOST = frozenset({"search_context_missing_exception", "no_search_context_found_exception", _NO_SHARD})
-"""Types of the failure of a search if no node has the shard, or what the search needs of it."""
+_LOST = re.compile(
+    rf"{_NO_SHARD}|search_context_missing_exception"  # no node has the shard, or what the search needs of it
+    "|illegal_state_exception: no node found"  # OpenSearch: the node of a point in time is away
+)
+"""Parts of the types and reasons of failures after which a point in time does not work any more."""
 _BLOCKED = "cluster_block_exception"
 _BAD_QUERY = frozenset({"parse_exception", "parsing_exception", "query_shard_exception", "x_content_parse_exception"})
 
@@ -89,8 +92,9 @@ def error_of(body: Any, status: int, name: str, credentials: str = "the credenti
         return AccessDenied(f"{name} does not take these credentials: check {credentials}")
     if (fault := index_fault(body, status, name)) is not None:
         return fault
-    if types & _LOST or passes(body, status):
-        kind = PointLost if types & _LOST else StoreUnavailable
+    is_lost = _LOST.search(" ".join([why, *types])) or (status == 503 and "search_phase_execution_exception" in types)
+    if is_lost or passes(body, status):
+        kind = PointLost if is_lost else StoreUnavailable
         return kind(f"{name} is too busy or not ready (HTTP {status}, {why}): try again later")
     if status == 413:
         return TooLarge(

@@ -211,10 +211,13 @@ def test_a_request_is_repeated_while_a_part_of_the_response_is_incomplete(
     "lost",
     [
         Answer(200, {**HITS, **GONE}),
+        Answer(200, {**HITS, "_shards": {**SHARDS, "total": 2}}),
         Answer(503, error("no_shard_available_action_exception")),
+        Answer(503, error("search_phase_execution_exception")),
         Answer(404, error("search_context_missing_exception")),
+        Answer(500, error("illegal_state_exception", "no node found for id: YmVuVPxITiWCRtXr9Sg8qw")),
     ],
-    ids=["a shard", "all shards", "the search"],
+    ids=["a shard", "a shard of OpenSearch", "all shards", "all of OpenSearch", "the search", "the node"],
 )
 def test_a_scan_goes_on_by_another_point_in_time_when_a_node_has_lost_its_shard(wire: Wire, lost: Answer) -> None:
     pages = list(wire.opened().scan(Scan()))
