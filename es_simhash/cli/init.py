@@ -24,7 +24,7 @@ from es_simhash.cli.output import echo
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.fingerprinting.tables import LISTS
 from es_simhash.similarity.measures import MEASURES
-from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE
+from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE, MOST_BITS
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -59,7 +59,7 @@ _MESSAGES = {
 @click.option(
     "--max-distance",
     metavar="K",
-    type=click.IntRange(0, DEFAULT.max_distance),
+    type=click.IntRange(0, MOST_BITS),
     help=f"The fingerprints differ in at most K bits.  [default: {DEFAULT_MAX_DISTANCE} for fingerprint]",
 )
 @click.option("--any-numbers", is_flag=True, help="Texts with other numbers may be duplicates.")

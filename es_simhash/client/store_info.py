@@ -154,9 +154,7 @@ class StoreReader:
 
         :param text: the call has a text. Without one the rule is ``fingerprint``, or one that compares no texts.
         """
-        chosen = rule_of(rule) if text else rule_without_text(rule)
-        chosen.bits_allowed(self._fingerprinter.scheme)
-        return chosen
+        return rule_of(rule) if text else rule_without_text(rule)
 
     def rule(self, rule: str | DuplicateRule | None, *, text: bool = True) -> DuplicateRule:
         """Return the rule of a call that reads: the one it gives, with the store's text field; else that of the store.

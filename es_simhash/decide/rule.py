@@ -44,13 +44,13 @@ class ResolvedRule:
     """The names of the fields with the text."""
 
     def __post_init__(self) -> None:
-        confirm = self.chosen.comparison(self.fingerprinter)
+        confirm = self.chosen.comparison
         by = "digest" if self.chosen.rule == "exact" else "keys" if confirm and self.keys else "fingerprint"
         object.__setattr__(self, "by", by)
         object.__setattr__(self, "confirm", confirm)
         object.__setattr__(self, "window", self.chosen.window)
         object.__setattr__(self, "text_fields", self.chosen.text_fields)
-        object.__setattr__(self, "distance", max(0, self.chosen.bits_allowed(self.fingerprinter.scheme)))
+        object.__setattr__(self, "distance", max(0, self.chosen.bits_allowed))
 
     @property
     def bytes_of_row(self) -> int:

@@ -23,11 +23,6 @@ _SIGN_BIT = 1 << 63
 _WORD_MASK = (1 << 64) - 1
 
 
-def segment_count(bits: int) -> int:
-    """Return the number of 16-bit segments in a fingerprint of ``bits`` bits."""
-    return bits // SEGMENT_BITS
-
-
 def split(value: int, bits: int) -> tuple[int, ...]:
     """Return the 16-bit segments of a fingerprint, highest first."""
     return tuple(value >> shift & _SEGMENT_MASK for shift in range(bits - SEGMENT_BITS, -1, -SEGMENT_BITS))

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.characters import SCRIPTS
-from es_simhash.fingerprinting.encoding import segment_count
 from es_simhash.fingerprinting.hashing import HASH_BITS, HASHES
 from es_simhash.fingerprinting.markup import MARKUPS, text_of_html
 from es_simhash.fingerprinting.normalisation import (
@@ -97,16 +96,6 @@ class Scheme:
                 f"Scheme.stop_words is {self.stop_words!r}, but Scheme.tokens {self.tokens!r} use no stop words: "
                 "leave stop_words at its default"
             )
-
-    @property
-    def segments(self) -> int:
-        """Number of 16-bit segments in a fingerprint."""
-        return segment_count(self.bits)
-
-    @property
-    def max_distance(self) -> int:
-        """Largest distance in bits for which a store finds every match: just under two bits a segment."""
-        return 2 * self.segments - 1
 
     @cached_property
     def blank_digest(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.search.keys import key_queries
-from es_simhash.similarity.confirm import TextFeatures, compared
+from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.differences import Difference, contradict, differences
 from es_simhash.similarity.rule import rule_of
 
@@ -73,17 +73,17 @@ def compare_by_rules(a: str, b: str, fingerprinter: Fingerprinter, rules: Iterab
     texts = one, other = TextFeatures(a, fingerprinter), TextFeatures(b, fingerprinter)
     ours, theirs = (fingerprinter.fingerprint_normalised(text.normalised) for text in texts)
     distance = ours.distance(theirs)
-    contradictions, others = differences(*compared(*texts))
+    contradictions, others = differences(*texts)
     comparisons = []
     for rule in rules:
-        near = distance is not None and distance <= rule.bits_allowed(fingerprinter.scheme)
+        near = distance is not None and distance <= rule.bits_allowed
         similarity = contradicting = share_keys = None
-        if (confirm := rule.comparison(fingerprinter)) is not None:
+        if (confirm := rule.comparison) is not None:
             similarity = replace(confirm, least=0.0, numbers_agree=False).similarity(*texts)
-            contradicting = contradict(*compared(*texts))
+            contradicting = contradict(*texts)
             queries = key_queries(other.keys, confirm.least)
             share_keys = any(query.is_fulfilled_by(one.keys.values, one.keys.length) for query in queries)
-            confirmed = confirm.similarity(*texts) >= confirm.least
+            confirmed = similarity >= confirm.least and not (confirm.numbers_agree and contradicting)
             near = share_keys and confirmed and (near or rule.max_distance is None)
         comparisons.append(
             Comparison(

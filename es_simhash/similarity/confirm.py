@@ -1,7 +1,7 @@
 """Confirm near-duplicates: compare the texts themselves.
 
-The measures are those of ``measures.py`` and ``edits.py``. Here one text is compared with many, so what it contributes
-is computed once, as TextFeatures.
+The measures are those of ``measures.py``. Here one text is compared with many, so what it contributes is computed once,
+as TextFeatures.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from es_simhash.fingerprinting.normalisation import digest, without_links, word_
 from es_simhash.fingerprinting.shingles import distinct, in_common_with_each, shingle_numbers, shingles_of_texts
 from es_simhash.search.keys import SHORT, text_keys
 from es_simhash.similarity.differences import contradict
-from es_simhash.similarity.edits import levenshtein
-from es_simhash.similarity.measures import containment, cosine, jaccard
+from es_simhash.similarity.measures import containment, jaccard, levenshtein
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -98,25 +97,13 @@ class TextFeatures:
         """The number of each distinct shingle of word characters, ascending."""
         return distinct(shingle_numbers(self.words))
 
-    @cached_property
-    def weights(self) -> dict[str, int]:
-        """The weights of the features, however few they are."""
-        return self._fingerprinter.weigh(self._fingerprinter.tokenize(self.normalised), min_features=1)
-
 
 def compute_shingles(texts: Iterable[TextFeatures]) -> None:
     """Compute the shingles of texts that have none yet. For many texts together this takes less time."""
     missing = [text for text in texts if "shingles" not in vars(text)]
-    if not missing:
-        return
     numbers, counts = shingles_of_texts([text.words for text in missing])
-    for text, some in zip(missing, np.split(numbers, np.cumsum(counts)[:-1]), strict=True):
+    for text, some in zip(missing, np.split(numbers, np.cumsum(counts)[:-1]), strict=False):
         text.shingles = distinct(some)
-
-
-def compared(a: TextFeatures, b: TextFeatures) -> tuple[str, str, int]:
-    """Return what is compared of two texts for contradictions: the parameters of ``differences.py``."""
-    return a.without_links, b.without_links, min(len(a.words), len(b.words))
 
 
 @dataclass(frozen=True)
@@ -125,22 +112,13 @@ class Confirm:
 
     :param least: the smallest similarity of near-duplicates, from 0 to 1.
     :param measure: one of ``MEASURES``; :mod:`es_simhash.similarity.measures` explains them.
-    :param fingerprinter: cuts and weighs the words.
     :param numbers_agree: texts that contradict each other have the similarity 0, such as the notices of two days
         (``differences.py``).
     """
 
     least: float
     measure: Measure
-    fingerprinter: Fingerprinter
     numbers_agree: bool = False
-
-    def features(self, text: str) -> TextFeatures:
-        """Return what is compared of a text.
-
-        :raises InputError: if it is not a string, or has a lone surrogate.
-        """
-        return TextFeatures(text, self.fingerprinter)
 
     def similarity(self, a: TextFeatures, b: TextFeatures) -> float:
         """Return the similarity, from 0 to 1; 1 if the normalised texts are equal.
@@ -150,15 +128,12 @@ class Confirm:
         if a.normalised == b.normalised:
             return 1.0
         similarity = 0.0
-        if self.measure in ("either", "containment", "levenshtein"):
+        if self.measure != "jaccard":
             similarity = levenshtein(a.words, b.words, self.least)
-        if self.measure in ("either", "jaccard"):
-            similarity = max(similarity, jaccard(a.shingles, b.shingles))
-        elif self.measure == "containment":
-            similarity = max(similarity, containment(a.shingles, b.shingles))
-        elif self.measure == "cosine":
-            similarity = cosine(a.weights, b.weights)
-        if self.numbers_agree and similarity >= self.least and contradict(*compared(a, b)):
+        if self.measure != "levenshtein":
+            of_shingles = containment if self.measure == "containment" else jaccard
+            similarity = max(similarity, of_shingles(a.shingles, b.shingles))
+        if self.numbers_agree and similarity >= self.least and contradict(a, b):
             return 0.0
         return similarity
 
@@ -181,8 +156,7 @@ class Confirm:
 
         Many short texts are compared at once. A long text is compared with few, each alone.
         """
-        alone = len(others) == 1 or not 0 < len(text.words) <= _COMPARED_AT_ONCE
-        if alone or self.measure == "cosine":
+        if len(others) == 1 or not 0 < len(text.words) <= _COMPARED_AT_ONCE:
             return range(len(others))
         from rapidfuzz.distance import Levenshtein
         from rapidfuzz.process import cdist

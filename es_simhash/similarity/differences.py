@@ -1,9 +1,9 @@
 """What stands in one text in the place of something else in another: contradictions.
 
-Two similar texts are aligned. What differs is cut into tokens (``reading.py``), and these are aligned again. Then it
+Two similar texts are aligned. What differs is cut into tokens (``tokens.py``), and these are aligned again. Then it
 counts what contradicts:
 
-- a number in the place of another number (``fingerprinting/numbers.py`` reads them);
+- a number in the place of another number;
 - a sign, a single letter or a letter's sign in the place of another one: ``<`` and ``>``, M and L, C++ and C#;
 - a negation that one of them has;
 - terms that exclude each other (``OPPOSITES``): 上 and 下, on and off, Monday and Tuesday.
@@ -21,31 +21,30 @@ from functools import cache, lru_cache
 from itertools import permutations, product
 from typing import TYPE_CHECKING, NamedTuple
 
-from es_simhash.similarity.edits import pieces
-from es_simhash.similarity.reading import BORDER, LONG_ENOUGH, OPPOSITES, SHORT, count_of_numbers, tokens
+from es_simhash.similarity.measures import pieces
+from es_simhash.similarity.tokens import BORDER, OPPOSITES, SHORT, count_of_numbers, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from es_simhash.similarity.reading import Token
+    from es_simhash.similarity.confirm import TextFeatures
+    from es_simhash.similarity.tokens import Token
 
     _Pair = tuple[Sequence[Token], Sequence[Token]]
+    """What each text has at one place."""
 
 _SHARE = 0.2
-"""The most contradictions of a longer text that are numbers, as a share of the numbers that stand in equal places."""
+"""The most contradictions of a longer text that are numbers, as a share of its numbers."""
 _CHARACTERS = 800
 """Word characters for each contradiction of a longer text."""
 _NARROW = 4
 """Tokens of the longest difference in which a term contradicts another one. A longer one is another sentence."""
-
-_NUMBERS = frozenset("nd")
 _NEGATED = 2
 """Tokens of the longest difference in which a negation contradicts. In 未成年人 it negates nothing."""
-_PUNCTUATION = re.compile(r"[^\w\s]")
+
+_NUMBERS = frozenset("nd")
 _BORDER = re.compile(BORDER)
 _TO_LAST_BORDER = re.compile(rf".*(?={BORDER})", re.DOTALL)
-_AFFIRMED = frozenset("很已有是能可就都真太会必应须仍曾也更最挺")
-"""Characters in whose place a negation is meant. In the place of another one it is a typing error."""
 
 
 class Difference(NamedTuple):
@@ -55,73 +54,58 @@ class Difference(NamedTuple):
     b: str
 
 
-class _Place(NamedTuple):
-    """A place where two texts differ: the tokens of each, and which of them contradict each other."""
-
-    a: Sequence[Token]
-    b: Sequence[Token]
-    contradictions: Sequence[_Pair]
-
-    @property
-    def has_others(self) -> bool:
-        """Something else differs, too."""
-        return max(len(self.a), len(self.b)) > len(self.contradictions)
-
-
-def contradict(a: str, b: str, length: int) -> bool:
+def contradict(a: TextFeatures, b: TextFeatures) -> bool:
     """Return whether two texts say too much that contradicts for copies.
 
     In a text of up to ``SHORT`` word characters that is one contradiction, and in any text if nothing else differs:
     that is the notice of the next day. A longer one that was revised may have some: one for each 800 characters; of
-    numbers that are no dates also a fifth of those in equal places.
-
-    :param a: a normalised text without its links.
-    :param b: the other one. Which of them comes first makes no difference.
-    :param length: word characters of the shorter text.
+    numbers that are no dates also a fifth of its numbers. Which text comes first makes no difference.
     """
+    length = _length(a, b)
     count = numbers = 0
     only_these = True
-    for place in _places(min(a, b), max(a, b), length):
-        count += len(place.contradictions)
+    for place, contradictions in _places(a, b):
+        count += len(contradictions)
         if count and length <= SHORT:
             return True
-        numbers += sum(map(_is_of_numbers, place.contradictions))
-        only_these = only_these and not place.has_others
+        numbers += sum(map(_is_of_numbers, contradictions))
+        only_these = only_these and not _has_others(place, contradictions)
     if not count or only_these:
         return count > 0
-    equal = max(0, min(map(count_of_numbers, (a, b))) - numbers) if numbers else 0
-    by_length = length // _CHARACTERS
-    allowed = max(int(_SHARE * (equal + numbers)), min(by_length, equal))
-    return numbers > allowed or count - numbers > by_length
+    allowed = length // _CHARACTERS
+    of_numbers = int(_SHARE * min(count_of_numbers(text.without_links) for text in (a, b))) if numbers else 0
+    return numbers > max(allowed, of_numbers) or count - numbers > allowed
 
 
-def differences(a: str, b: str, length: int) -> tuple[tuple[Difference, ...], tuple[Difference, ...]]:
-    """Return what contradicts in two texts, and what was added, left out, or said in other words. Each is in order.
-
-    The parameters are those of :func:`contradict`.
-    """
-    sides = -1 if a > b else 1
-    places = list(_places(min(a, b), max(a, b), length))
-    contradictions = (Difference(*map(_written, both[::sides])) for place in places for both in place.contradictions)
-    others = (Difference(*map(_written, (place.a, place.b)[::sides])) for place in places if place.has_others)
+def differences(a: TextFeatures, b: TextFeatures) -> tuple[tuple[Difference, ...], tuple[Difference, ...]]:
+    """Return what contradicts in two texts, and what was added, left out, or said in other words. Each is in order."""
+    places = list(_places(a, b))
+    sides = 1 if a.without_links <= b.without_links else -1
+    contradictions = (Difference(*map(_written, both[::sides])) for _, found in places for both in found)
+    others = (Difference(*map(_written, place[::sides])) for place, found in places if _has_others(place, found))
     return tuple(contradictions), tuple(others)
 
 
-def _places(a: str, b: str, length: int) -> Iterator[_Place]:
-    """Yield the places where two texts differ. Counters and clocks are left out."""
+def _length(a: TextFeatures, b: TextFeatures) -> int:
+    return min(len(a.words), len(b.words))
+
+
+def _places(a: TextFeatures, b: TextFeatures) -> Iterator[tuple[_Pair, list[_Pair]]]:
+    """Yield the places where two texts differ, each with what contradicts there. Counters and clocks are left out.
+
+    The lesser text comes first, so that the alignment does not depend on which text is which.
+    """
     from rapidfuzz.distance import Levenshtein  # imported late: most commands compare no texts and start faster
 
-    for part, counterpart in _parts(a, b):
+    length = _length(a, b)
+    for part, counterpart in _parts(*sorted([a.without_links, b.without_links])):
         ours, theirs = tokens(part, length), tokens(counterpart, length)
         aligned = Levenshtein.opcodes([token.value for token in ours], [token.value for token in theirs])
         at = other_at = 0
         for start, other_start, size in aligned.as_matching_blocks():
             if (at, other_at) != (start, other_start):
                 one, other = ours[at:start], theirs[other_at:other_start]
-                found = _contradictions(one, other)
-                if found and _joined(one) == _joined(other) and (len(one) != len(other) or _is_bare(a, b, length)):
-                    found = []  # 3.5 and 3 . 5: a space or a line break in a number
-                yield _Place(one, other, found)
+                yield (one, other), _contradictions(one, other)
             at, other_at = start + size, other_start + size
 
 
@@ -144,22 +128,18 @@ def _parts(a: str, b: str) -> Iterator[tuple[str, str]]:
                 start, other_start = last.end(), last.end() - at + other_at
 
 
-def _is_bare(a: str, b: str, length: int) -> bool:
-    """Return whether one of two longer texts has lost its punctuation: points and percent signs, too."""
-    return length >= LONG_ENOUGH and not (_PUNCTUATION.search(a) and _PUNCTUATION.search(b))
-
-
 def _contradictions(a: Sequence[Token], b: Sequence[Token]) -> list[_Pair]:
     """Return what contradicts at one place."""
     narrow = max(len(a), len(b)) <= _NARROW
     ours, theirs = (_numbers(a), _numbers(b)) if narrow else (a, b)
-    both = zip(ours, theirs, strict=False)
-    pairs = [(one, other) for one, other in both if one.kind in _NUMBERS and _exclude(one, other)]
+    pairs = [(one, other) for one, other in zip(ours, theirs, strict=False) if _are_other_numbers(one, other)]
     if not pairs and narrow:
         pairs = [(one, other) for one, other in zip(a, b, strict=False) if _exclude(one, other)]
-        negated = max(len(a), len(b)) <= _NEGATED and _negations(a) != _negations(b)
-        if not pairs and negated and not _is_typing_error(a, b):
-            return [(a, b)]
+    if pairs and len(a) != len(b) and _joined(a) == _joined(b):
+        return []  # 3.5 and 3 . 5: a space or a line break in a number
+    if not pairs and max(len(a), len(b)) <= _NEGATED and _negations(a) != _negations(b):
+        # One character in the place of another one, such as 不 for 部, is a typing error.
+        return [] if len(_joined(a)) == len(_joined(b)) == 1 else [(a, b)]
     return [([one], [other]) for one, other in pairs]
 
 
@@ -177,12 +157,19 @@ def _is_of_numbers(contradiction: _Pair) -> bool:
     return "n" in kinds and kinds <= _NUMBERS
 
 
+def _has_others(place: _Pair, contradictions: list[_Pair]) -> bool:
+    """Return whether something else differs at a place, too."""
+    return max(map(len, place)) > len(contradictions)
+
+
+def _are_other_numbers(one: Token, other: Token) -> bool:
+    return one.kind in _NUMBERS and other.kind in _NUMBERS and one.value != other.value
+
+
 def _exclude(one: Token, other: Token) -> bool:
-    """Return whether one token excludes another one in its place."""
-    if one.value == other.value:
+    """Return whether one token, no number, excludes another one in its place."""
+    if one.value == other.value or one.kind in _NUMBERS or other.kind in _NUMBERS:
         return False
-    if one.kind in _NUMBERS or other.kind in _NUMBERS:
-        return one.kind in _NUMBERS and other.kind in _NUMBERS
     return one.kind == other.kind == "s" or _opposed(one.value, other.value)
 
 
@@ -211,12 +198,6 @@ def _opposed(a: str, b: str) -> bool:
     if a == b:
         return False
     return (a, b) in _exclusive_terms() or _WITHOUT.sub("", a) == b or _WITHOUT.sub("", b) == a
-
-
-def _is_typing_error(a: Sequence[Token], b: Sequence[Token]) -> bool:
-    """Return whether one character, a negation, stands in the place of another one that it does not negate."""
-    one, other = _joined(a), _joined(b)
-    return len(one) == len(other) == 1 and not {one, other} & _AFFIRMED
 
 
 def _joined(tokens: Sequence[Token]) -> str:

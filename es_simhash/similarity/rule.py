@@ -16,16 +16,14 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.search.times import LONGEST, Window, length_of, milliseconds
 from es_simhash.similarity.confirm import Confirm
-from es_simhash.similarity.measures import check_measure
+from es_simhash.similarity.measures import MEASURES
 from es_simhash.similarity.text_fields import check_field_name, field_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.similarity.measures import Measure
 
 Rule = Literal["copy", "contained", "fingerprint", "exact"]
@@ -49,8 +47,9 @@ no text is compared; without ``max_distance``, or with None, any distance will d
 _STORED = ("rule", *_REFINEMENTS, "within", "time_field")
 
 DIGESTS_ALONE = -1
-"""The max_distance at which fingerprints are not compared."""
-WIDEST = Scheme(bits=128).max_distance
+"""The distance at which fingerprints are not compared."""
+MOST_BITS = 7
+"""The largest distance for which a store finds every match: just under two bits a segment."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +65,11 @@ class DuplicateRule:
 
     :param rule: ``copy``, ``contained``, ``fingerprint`` or ``exact``. The other parameters refine it. None stands for
         the rule's own value.
-    :param max_distance: how many bits of two fingerprints may differ: 0 to 7 of 64 bits, 0 to 15 of 128. For
-        ``fingerprint``, 3 by default. For ``copy``, any by default (in a store without keys, as many as the Scheme
-        allows).
+    :param max_distance: how many bits of two fingerprints may differ, 0 to 7. For ``fingerprint``, 3 by default. For
+        ``copy``, any by default (in a store without keys, 7).
     :param confirm: the least similarity of the texts, above 0, up to 1. For ``copy`` 0.8 by default, for ``contained``
         0.9.
-    :param measure: the similarity, for ``copy``: ``either`` (the default), ``jaccard``, ``levenshtein``, ``cosine`` or
+    :param measure: the similarity, for ``copy``: ``either`` (the default), ``jaccard``, ``levenshtein`` or
         ``containment`` (``es_simhash.similarity.measures``).
     :param numbers_agree: for ``copy`` and ``contained``: the texts do not contradict each other, such as by another
         number (``es_simhash.similarity.differences``). It is so by default; with False contradictions do not count.
@@ -105,12 +103,17 @@ class DuplicateRule:
             elif value != own.get(name) and not _uses(self.rule, name):
                 others = " or ".join(repr(other) for other in RULES if _uses(other, name))
                 raise InputError(f"the rule {self.rule!r} does not use {name}: leave it out, or use the rule {others}")
-        if self.max_distance is not None:
-            check_max_distance(self.max_distance, WIDEST)
+        if self.max_distance is not None and (
+            type(self.max_distance) is not int or not 0 <= self.max_distance <= MOST_BITS
+        ):
+            raise InputError(
+                f"max_distance is {self.max_distance!r}: use 0 to {MOST_BITS}; for exact duplicates alone use the rule "
+                "'exact'"
+            )
         if self.confirm is not None:
             _check_similarity(self.confirm)
-        if self.measure is not None:
-            check_measure(self.measure)
+        if self.measure is not None and self.measure not in MEASURES:
+            raise InputError(f"the measure is {self.measure!r}: use one of {', '.join(MEASURES)}")
         _check_window(self.within, self.time_field)
         if self.text_field is not None:
             object.__setattr__(self, "text_field", field_names(self.text_field))
@@ -153,23 +156,19 @@ class DuplicateRule:
             return None
         return Window(self.time_field, milliseconds(self.within))
 
-    def bits_allowed(self, scheme: Scheme) -> int:
-        """Return the max_distance under a Scheme, in bits; ``DIGESTS_ALONE`` if fingerprints are not compared.
-
-        :raises InputError: if the Scheme's fingerprints are too short for it.
-        """
+    @property
+    def bits_allowed(self) -> int:
+        """The distance within which fingerprints are near, in bits; ``DIGESTS_ALONE`` if they are not compared."""
         if self.rule == "exact":
             return DIGESTS_ALONE
-        if self.max_distance is None:
-            return scheme.max_distance
-        check_max_distance(self.max_distance, scheme.max_distance, scheme.bits)
-        return self.max_distance
+        return MOST_BITS if self.max_distance is None else self.max_distance
 
-    def comparison(self, fingerprinter: Fingerprinter) -> Confirm | None:
-        """Return what compares the texts; None if texts do not decide."""
+    @property
+    def comparison(self) -> Confirm | None:
+        """What compares the texts; None if texts do not decide."""
         if self.confirm is None or self.measure is None:
             return None
-        return Confirm(self.confirm, self.measure, fingerprinter, bool(self.numbers_agree))
+        return Confirm(self.confirm, self.measure, bool(self.numbers_agree))
 
 
 def _uses(rule: str, refinement: str) -> bool:
@@ -194,19 +193,6 @@ def _check_window(within: object, time_field: object) -> None:
     if not isinstance(time_field, str) or not all(time_field.split(".")):
         raise InputError(f"time_field is {time_field!r}: name the field that holds the time")
     check_field_name(time_field)
-
-
-def check_max_distance(max_distance: object, largest: int, bits: int = 128) -> None:
-    """Check a max_distance in bits.
-
-    :param bits: width of the fingerprints, for the message.
-    :raises InputError: if it is no whole number from 0 to ``largest``.
-    """
-    if type(max_distance) is not int or not 0 <= max_distance <= largest:
-        raise InputError(
-            f"max_distance is {max_distance!r}: use 0 to {largest} at {bits} bits; for exact duplicates alone use the "
-            "rule 'exact'"
-        )
 
 
 def rule_of(rule: str | DuplicateRule | None) -> DuplicateRule:

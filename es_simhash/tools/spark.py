@@ -13,7 +13,7 @@ import logging
 import os
 import sys
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ from es_simhash.cli.options import (
 from es_simhash.cli.output import echo
 from es_simhash.fingerprinting.encoding import hamming_distance
 from es_simhash.search.keys import key_queries, keys_of_texts
+from es_simhash.similarity.confirm import TextFeatures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
     from pyspark.sql import DataFrame, Row, SparkSession
 
-    from es_simhash.similarity.confirm import Confirm, TextFeatures
+    from es_simhash.similarity.confirm import Confirm
     from es_simhash.similarity.rule import Rule
 
 MOST_SHARED = 1_000
@@ -74,7 +75,7 @@ class Grouping:
     @property
     def confirm(self) -> Confirm | None:
         """What compares texts; None if they do not decide."""
-        return self.rule.comparison(self.fingerprinter)
+        return self.rule.comparison
 
     def fingerprints(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Yield ``_MADE`` of the documents of frames with position and text; an empty text has an empty digest."""
@@ -111,7 +112,7 @@ class Grouping:
     def copies(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Yield ``_PAIRS`` that are copies, of pairs with their texts and fingerprints."""
         confirm = self.confirm
-        features = None if confirm is None else lru_cache(_HELD)(confirm.features)
+        features = lru_cache(_HELD)(partial(TextFeatures, fingerprinter=self.fingerprinter))
         for frame in frames:
             values = (None if each is None else int(each, 16) for each in frame["later_fingerprint"])
             others = (None if each is None else int(each, 16) for each in frame["earlier_fingerprint"])
@@ -119,7 +120,7 @@ class Grouping:
             texts = zip(frame["later_text"], frame["earlier_text"], distances, strict=True)
             kept = [
                 self._is_near(distance)
-                and (confirm is None or features is None or _are_copies(features(later), features(earlier), confirm))
+                and (confirm is None or _are_copies(features(later), features(earlier), confirm))
                 for later, earlier, distance in texts
             ]
             frame["distance"] = [_BITS + 1 if each is None else each for each in distances]

@@ -10,9 +10,11 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 from tqdm import tqdm
 
-from es_simhash.fingerprinting.normalisation import compared_characters, normalise, without_links, word_characters
+from es_simhash import Fingerprinter
+from es_simhash.fingerprinting.normalisation import compared_characters, normalise, word_characters
 from es_simhash.fingerprinting.shingles import distinct as distinct_numbers
 from es_simhash.fingerprinting.shingles import shingle_numbers
+from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.differences import contradict
 
 
@@ -103,17 +105,17 @@ def edit_pairs(texts, threshold):
 
 def copies(texts, threshold=0.8):
     """Return the codes of all pairs that are copies by the rule ``copy``, and of those that contradict each other."""
+    fingerprinter = Fingerprinter()
     words = [compared_characters(normalise(text)) for text in texts]
     pairs, _ = join([shingles_of(some) for some in words], threshold)
     similar = np.union1d(edit_pairs(words, threshold)[0], codes(pairs, len(texts)))
 
     @cache
-    def text_of(position):
-        return without_links(normalise(texts[position]))
+    def features(position):
+        return TextFeatures(texts[position], fingerprinter)
 
     def agree(code):
-        both = divmod(code, len(texts))
-        return not contradict(*map(text_of, both), min(len(words[position]) for position in both))
+        return not contradict(*map(features, divmod(code, len(texts))))
 
     true = np.array([agree(code) for code in similar.tolist()], dtype=np.bool_)
     return similar[true], similar[~true]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.normalisation import compared_characters, normalise
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
-from es_simhash.similarity.edits import levenshtein
-from es_simhash.similarity.measures import SHORTEST, cosine
+from es_simhash.similarity.measures import SHORTEST, levenshtein
 
 if TYPE_CHECKING:
     from es_simhash.similarity.measures import Measure
@@ -56,6 +55,3 @@ def similarity(a: str, b: str, measure: Measure = "either", scheme: Scheme | Fin
             return max(containment(one, other), edits)
         case "levenshtein":
             return edits
-        case "cosine":
-            tokens = map(fingerprinter.tokenize, normalised)
-            return cosine(*(fingerprinter.weigh(each, min_features=1) for each in tokens))

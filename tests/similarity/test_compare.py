@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 from fractions import Fraction
-from math import isclose
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -16,12 +15,10 @@ from es_simhash.fingerprinting.normalisation import normalise
 from es_simhash.fingerprinting.shingles import SHINGLE
 from es_simhash.similarity import compare as module
 from es_simhash.similarity.compare import compare
-from es_simhash.similarity.measures import cosine
 from tests.fingerprinting.test_normalisation import is_word_character, plain_normalise
 from tests.fingerprinting.test_tokens import SENTENCES, mixed_texts
 
 texts = mixed_texts | st.sampled_from(SENTENCES)
-some_weights = st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 1 << 60), max_size=6)
 
 LONG = "市气象台今晨六时发布暴雨橙色预警，预计未来三小时城区及东部山区降雨量将超过五十毫米。"
 LIKE = LONG.replace("橙色", "红色").replace("及", "和")
@@ -63,20 +60,6 @@ def test_a_shingle_has_five_word_characters() -> None:
     assert jaccard("a, b-c d!e (f)😀", "bcdef") == 1 / 2
     assert jaccard("abc", "a-b-c") == 1
     assert jaccard("……!", "……") == jaccard("", "abc") == 0
-
-
-@given(some_weights, some_weights)
-def test_cosine_is_the_dot_product_divided_by_the_lengths(a: dict[str, int], b: dict[str, int]) -> None:
-    dot = sum(a[feature] * b[feature] for feature in a if feature in b)
-    lengths = [sum(weight**2 for weight in weights.values()) ** 0.5 for weights in (a, b)]
-    assert isclose(cosine(a, b), dot / (lengths[0] * lengths[1]) if dot else 0, rel_tol=1e-9)
-    assert 0 <= cosine(a, b) == cosine(b, a) <= 1
-
-
-@given(some_weights, st.integers(1, 1 << 40))
-def test_cosine_of_the_same_proportions_is_1_exactly(weights: dict[str, int], factor: int) -> None:
-    assume(weights)
-    assert cosine(weights, {feature: weight * factor for feature, weight in weights.items()}) == 1
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.similarity.edits import anchors, in_one_order, levenshtein, pieces
+from es_simhash.similarity.measures import anchors, in_one_order, levenshtein, pieces
 
 HAN = [chr(0x4E00 + number) for number in range(3_000)]
 words = st.text("暴雨橙色预警ab", max_size=40)
@@ -47,7 +47,7 @@ def test_short_texts_are_compared_as_by_the_slow_reference(a: str, b: str) -> No
 
 @given(a=words, b=words, exact=st.integers(1, 20), piece=st.integers(1, 9))
 def test_pieces_join_to_the_texts_and_never_count_as_more_similar(a: str, b: str, exact: int, piece: int) -> None:
-    with patch("es_simhash.similarity.edits._PIECE", piece), patch("es_simhash.similarity.edits.EXACT", exact):
+    with patch("es_simhash.similarity.measures._PIECE", piece), patch("es_simhash.similarity.measures.EXACT", exact):
         assert tuple(map("".join, zip(*pieces(a, b), strict=True))) == (a, b)
         assert levenshtein(a, b) <= plain_levenshtein(a, b) + 1e-9
 
@@ -58,7 +58,7 @@ def test_a_long_text_with_edits_all_over_counts_as_if_compared_exactly(share: fl
     text = "".join(random.choices(HAN, weights=[1 / (rank + 9) for rank in range(len(HAN))], k=19_000))
     copy = edited(text, share, random)
     exact = levenshtein(text, copy)
-    with patch("es_simhash.similarity.edits.EXACT", 9_000):
+    with patch("es_simhash.similarity.measures.EXACT", 9_000):
         assert exact - 0.002 <= levenshtein(text, copy, 0.8) <= exact
         assert levenshtein(text, copy, exact + 0.01) == 0
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from es_simhash import DuplicateRule, Fingerprinter, InputError
 from es_simhash.similarity.compare import compare_by_rules
-from es_simhash.similarity.rule import RULES, rule_of
+from es_simhash.similarity.rule import MOST_BITS, RULES, rule_of
 from es_simhash.tools.evaluation.intervals import wilson
 
 if TYPE_CHECKING:
@@ -104,13 +104,13 @@ def evaluate(
     {'copy': 1.0, 'contained': 1.0, 'fingerprint': 0.5, 'exact': 0.0}
 
     :param fingerprinter: by default that of the default Scheme.
-    :param rule: takes the place of the plain rule of its name. For ``fingerprint`` each max_distance k of the Scheme
+    :param rule: takes the place of the plain rule of its name. For ``fingerprint`` each max_distance k
         has figures of its own, with the names ``fingerprint, k=0``, ``fingerprint, k=1``…
     :returns: by the name of each rule.
     :raises InputError: if no pair is a copy.
     """
     fingerprinter = Fingerprinter() if fingerprinter is None else fingerprinter
-    rules = _named_rules(rule_of(rule), fingerprinter.scheme.max_distance)
+    rules = _named_rules(rule_of(rule))
     decided: list[tuple[LabelledPair, list[bool]]] = []
     for pair in pairs:
         comparisons = compare_by_rules(pair.a, pair.b, fingerprinter, rules.values())
@@ -136,13 +136,11 @@ def _figures(decided: Sequence[tuple[LabelledPair, bool]]) -> Figures:
     )
 
 
-def _named_rules(rule: DuplicateRule, largest_distance: int) -> dict[str, DuplicateRule]:
+def _named_rules(rule: DuplicateRule) -> dict[str, DuplicateRule]:
     rules: dict[str, DuplicateRule] = {name: DuplicateRule(name) for name in RULES}
     if rule.rule != "fingerprint":
         chosen = replace(rule, within=None, time_field=None)
         return {str(chosen): chosen} | rules
     del rules["fingerprint"]
-    by_distance = {
-        f"fingerprint, k={k}": DuplicateRule("fingerprint", max_distance=k) for k in range(largest_distance + 1)
-    }
+    by_distance = {f"fingerprint, k={k}": DuplicateRule("fingerprint", max_distance=k) for k in range(MOST_BITS + 1)}
     return rules | by_distance

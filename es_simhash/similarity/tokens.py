@@ -1,0 +1,226 @@
+"""The tokens of a text that are aligned with those of another one (``differences.py``).
+
+A token is a number, a sign, a word, or a character of a script without spaces.
+
+**Numbers** are read as people read them, by their value: ``1,200``, ``1200.00``, ``一千二百`` and ``0.12万`` are one
+number; so are ``1/3`` and ``三分之一``, ``50%`` and ``百分之五十``, ``10:00`` and ``10``, ``8``, ``八``, ``eight`` and
+the 8 of any script. A sign and a percent sign belong to the number: ``-5`` is not ``5``. A superscript does, too: 10⁵
+is not 105.
+
+**What changes by itself** is left out in texts of ``LONG_ENOUGH`` word characters: counters (阅读 10234), clocks with
+seconds, times of an update (更新时间 10:31, 5 hours ago) and numbers of references ([12]). In longer ones numbers of
+articles (第12条) are left out, too.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from decimal import Decimal
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+LONG_ENOUGH = 60
+"""Word characters of the shortest text in which counters and clocks do not count."""
+SHORT = 150
+"""Word characters of the longest text in which numbers of articles (第12条) count: a revision renumbers them."""
+OPPOSITES = [
+    [term.split("=") for term in line.split()]
+    for line in Path(__file__).with_name("opposites.txt").read_text(encoding="utf-8").splitlines()
+]
+"""Terms that exclude each other, in groups. A term has one spelling or several."""
+_MONTHS = [spelling for terms in OPPOSITES if "january" in terms[0] for term in terms for spelling in term]
+_SPELLINGS = [spelling for terms in OPPOSITES for term in terms for spelling in term]
+_LONG = [spelling for spelling in _SPELLINGS if len(spelling) > 1 and spelling[0] > "\u3040"]
+"""Terms of several characters, in a script without spaces."""
+_KINDS = {"term": "w", "word": "w", "other": "w", "symbol": "s"}
+_NOT = "not no never without cannot nor nicht kein keine pas jamais sans не нет без"
+_NEGATIONS = frozenset([*"不没無未非勿", *_NOT.split()])
+
+# Numbers: Chinese numerals, the largest unit first; English numerals; superscripts, subscripts and fractions.
+_DIGITS = "零〇○一二三四五六七八九两壹贰叁肆伍陆柒捌玖兩"
+_UNITS = "亿億万萬千仟百佰十拾"
+_CHINESE = f"{_DIGITS}{_UNITS}"
+_VALUES = {character: int(unicodedata.numeric(character, 0)) for character in _CHINESE} | {"两": 2, "日": 7, "天": 7}
+_NUMERALS = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
+)
+_WORDS = dict(zip(_NUMERALS.split(), map(str, [*range(1, 20), *range(20, 100, 10)]), strict=True))
+_RAISED = "\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089"
+_FRACTIONS = "\u00bc-\u00be\u2150-\u215f\u2189"
+_THOUSANDS = re.compile(r"\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?")
+_DATE = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})")
+_BETWEEN = re.compile("[,: -]")
+_TELEPHONE = 9
+"""Digits of the shortest telephone number: from here on hyphens separate nothing (0571-88880000, 400-800-1234)."""
+_OF_THOUSAND = tuple("瓦克米伏赫卡帕焦")
+"""Units that are written with 千 before them: 千瓦, 千克."""
+_ANY_NUMBER = re.compile(rf"\d+(?:[.,]\d+)*|[{_CHINESE}]+")
+
+# What changes by itself.
+_COUNTED = (
+    "阅读|浏览|点击|评论|点赞|转发|分享|收藏|播放|访问|围观|下载|回复|人气|热度"
+    "|views|reads|comments|likes|downloads|replies"
+)
+_MEASURES = "个本部页篇章遍年月日天分小秒项种位名人户家套份万千百余多元%‰"
+_SIZE = r"[0-9]+(?:[.,][0-9]+)*[万亿kw]?\+?"
+_DAY = "[0-9]{4}[-/.年][0-9]{1,2}[-/.月][0-9]{1,2}日?"
+_CHANGES = re.compile(
+    rf"(?:{_COUNTED})(?:量|数|次数)?[ :(]*{_SIZE}(?![0-9]|[.,][0-9]|[{_MEASURES}])[次)]*"
+    rf"|(?<![0-9]){_SIZE} ?(?:次|人)?(?:{_COUNTED})(?![a-z])(?:量|数)?"
+    rf"|(?:更新|发布|刷新)(?:时间|日期|于)?[ :]*(?:{_DAY} ?)?[0-9]{{1,2}}:[0-9]{{2}}(?![0-9:])"
+    r"|[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
+    r"|(?<![0-9])[0-9]+ ?(?:(?:秒钟?|分钟|个?小时)前|(?:second|minute|min|hour)s? ago)"
+    r"|(?<=[,.;:!?。\u3400-\u9fff])\[[0-9]+\]"
+)
+_REFERENCE = re.compile(f"第(?:[0-9]+|[{_CHINESE}]+)(?=[条款项章节])")
+_ASCII_DIGIT = re.compile("[0-9]")
+
+# All tokens in one expression.
+_NO_NEGATIONS = "不[仅但过断论管久少错同]|非常|非洲|无论|无锡|未来|未必"
+_FIRST = {term[0] for term in _LONG} | set(_CHINESE) | set("日天不非无未更新发布刷小时间期次数量钟") | set(_COUNTED)
+"""Characters at which something longer than a character may begin."""
+_ENDS = ["\u33ff", *sorted(first for first in _FIRST if "\u3400" <= first <= "\u9fff"), "\ua000"]
+_SINGLE = "".join(f"{chr(ord(a) + 1)}-{chr(ord(b) - 1)}" for a, b in pairwise(_ENDS) if ord(b) - ord(a) > 1)
+"""All other Han characters, as a class of a regular expression: each is a token of its own."""
+_LATIN = "a-z\u00df-\u024f\u0370-\u03ff\u0400-\u052f\u0590-\u08ff\u0900-\u0965\u0970-\u0dff"
+_SIGNS = r"+*\u00d7\u00f7\u00b1\u221a\u2713\u2714\u2717\u2718\u25cb$\u00a3\u00a5\u20a0-\u20bf"
+_TOKEN = re.compile(
+    rf"(?P<characters>[{_SINGLE}]+)"
+    rf"|(?P<term>{_NO_NEGATIONS}|{'|'.join(_LONG)})"
+    rf"|(?:(?P<sign>(?<![0-9{_LATIN})])[+\-\u2212\u2013]|零下)?(?=\d)"
+    rf"(?P<after>{'|'.join(f'(?<={month} )' for month in _MONTHS)})?"
+    r"(?P<digits>\d{1,3}(?:[ ,]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:[.,:/-]\d+)*)"
+    rf"(?P<raised>[{_RAISED}{_FRACTIONS}]*)(?P<sizes>[百千万亿]{{0,4}})(?: ?(?P<percent>[%‰]))?"
+    rf"|(?P<below>零下)?(?:(?P<parts>[{_CHINESE}]{{1,50}})分之(?P<share>[{_CHINESE}]{{1,50}})"
+    rf"|(?P<chinese>[{_CHINESE}]{{1,50}}|(?<=[周期拜])[日天])"
+    rf"(?:点(?P<decimals>[{_DIGITS}]{{1,50}}[百千万亿]{{0,4}}(?![{_CHINESE}])))?))"
+    rf"(?P<day>(?=[月日号]| (?:{'|'.join(_MONTHS)})))?"
+    rf"|(?P<alone>[{_FRACTIONS}\u2460-\u2473])"
+    rf"|(?P<symbol>[<>\u2264\u2265=\u2260]=?|[{_SIGNS}{_RAISED}]"
+    rf"|(?<=\()-(?=\))|(?<= )-(?= )|(?<![0-9{_LATIN}])[a-z]{{1,2}}(?=[\u3400-\u9fff]))"
+    rf"|(?P<word>[{_LATIN}]+(?:'[{_LATIN}]+)*(?:\++|(?<![{_LATIN}]{{2}})#|-(?![\w \n]|$)|-(?=[\u3400-\u9fff]))?)"
+    r"|(?P<other>\w)"
+)
+BORDER = rf"[{_SINGLE}](?=[{_SINGLE}])|(?<![^ ])[{_LATIN}]+ [{_LATIN}]+ [{_LATIN}]+(?= )|[\u3002!?;]|,(?=\D)"
+"""A regular expression for borders. No token reaches across a border. So where two texts have the same border, what
+stands on its two sides is compared alone."""
+
+
+class Token(NamedTuple):
+    """A token of a text.
+
+    :param kind: n for a number, d for one of a date; s for a sign, also of money, and for a letter or two before Han
+        characters (AB型); x for a negation; w for another word or character.
+    :param value: what is compared.
+    :param written: as it stands in the text.
+    """
+
+    kind: str
+    value: str
+    written: str
+
+
+def count_of_numbers(text: str) -> int:
+    """Return about how many numbers a text has."""
+    return len(_ANY_NUMBER.findall(text))
+
+
+def tokens(text: str, length: int) -> list[Token]:
+    """Return the tokens of a part of a text.
+
+    :param length: word characters of the whole text. In a longer one counters and clocks are left out.
+    """
+    if length >= LONG_ENOUGH and _ASCII_DIGIT.search(text):
+        text = _CHANGES.sub(" ", text)
+    if length > SHORT and "第" in text:
+        text = _REFERENCE.sub("第", text)
+    found: list[Token] = []
+    for match in _TOKEN.finditer(text):
+        if match.lastgroup == "characters":
+            found += map(_token, match[0])
+        elif kind := _KINDS.get(match.lastgroup or ""):
+            found.append(_token(match[0], kind))
+        else:
+            found += _number_tokens(match)
+    return found
+
+
+@lru_cache(10_000)
+def _token(written: str, kind: str = "w") -> Token:
+    if written in _WORDS:
+        return Token("n", _WORDS[written], written)
+    return Token("x" if written in _NEGATIONS or written.endswith("n't") else kind, written, written)
+
+
+def _number_tokens(match: re.Match[str]) -> list[Token]:
+    written, is_date = match[0], match["day"] is not None or match["after"] is not None
+    if match.string.startswith(_OF_THOUSAND, match.end()):
+        written = written.removesuffix("千")  # its value counts, but people read it as a part of the unit
+    if match["digits"]:
+        values = _arabic_values(*match.group("sign", "digits", "raised", "sizes", "percent"))
+        kind = "d" if is_date or len(values) == 3 else "n"
+        return [Token(kind, value, value if len(values) > 1 else written) for value in values]
+    if match["alone"]:
+        value = unicodedata.normalize("NFKC", written).replace("\u2044", "/")
+    elif match["parts"]:
+        value = _share(_chinese_value(match["share"]), match["parts"])
+    else:
+        value = str(_chinese_value(match["chinese"]))
+        if decimals := match["decimals"]:
+            digits = decimals.rstrip(_UNITS)
+            value = _product(f"{value}.{''.join(str(_VALUES[digit]) for digit in digits)}", decimals[len(digits) :])
+    return [Token("d" if is_date else "n", f"-{value}" if match["below"] else value, written)]
+
+
+def _arabic_values(sign: str | None, digits: str, raised: str, sizes: str, percent: str | None) -> list[str]:
+    """Return the values of what is written in digits: more than one for a date, a time, a range or a list.
+
+    :param digits: with the points, commas, colons, slashes, hyphens and spaces between them.
+    :param sizes: 百, 千, 万 or 亿 behind them.
+    """
+    if _THOUSANDS.fullmatch(digits):
+        parts = [re.sub("[, ]", "", digits)]
+    elif date := _DATE.fullmatch(digits):
+        parts = list(date.groups())
+    elif len(plain := digits.replace("-", "")) >= _TELEPHONE and plain.isdecimal():
+        parts = [plain]
+    else:
+        first, *others = _BETWEEN.split(digits)
+        parts = [first, *(part for part in others if ":" not in digits or part.strip("0"))]
+    values = [*(_product(part, "") for part in parts[:-1]), _product(parts[-1], sizes)]
+    values[0] = ("-" if sign and sign != "+" else "") + values[0]
+    values[-1] += raised + (percent or "")
+    return values
+
+
+def _product(digits: str, sizes: str) -> str:
+    """Return digits with a point at most times the sizes. Of 1/3 and 192.168.1.1 each part is a number of its own."""
+    if "/" in digits or digits.count(".") > 1:
+        return re.sub(r"\d+", lambda part: f"{Decimal(part[0]):f}", digits) + sizes
+    value = Decimal(digits)
+    for size in sizes:
+        value *= _VALUES[size]
+    plain = f"{value:f}"
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
+
+
+def _share(share: int, parts: str) -> str:
+    """Return the value of a fraction such as 三分之一 or 百分之五十."""
+    return f"{share}{'%' if parts == '百' else '‰' if parts == '千' else f'/{_chinese_value(parts)}'}"
+
+
+def _chinese_value(numerals: str) -> int:
+    """Return the value of Chinese numerals: 二〇二四 digit by digit, others by their units. 一百二 is 120."""
+    unit = next((unit for unit in _UNITS if unit in numerals), None)
+    if unit is None:
+        return int("".join(str(_VALUES[digit]) for digit in numerals))
+    above, _, below = numerals.rpartition(unit)
+    size = _VALUES[unit]
+    whole = size * (_chinese_value(above) if above else 1)
+    if len(below) == 1 and size > 10 and below in _DIGITS:
+        return whole + _VALUES[below] * size // 10
+    return whole + (_chinese_value(below) if below else 0)
