@@ -75,22 +75,26 @@ def if_version(version: Any) -> dict[str, Any]:
     return {} if version is None else {"if_seq_no": version[0], "if_primary_term": version[1]}
 
 
-def operation(entry: Entry) -> tuple[Any, Any]:
-    """Return the two lines of a bulk request that write a document on the version that it replaces."""
+def updating(id: str, version: Any, fields: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the lines of a bulk request that change some fields of a document on its version. Others stay."""
+    return {"update": {"_id": id, **if_version(version)}}, {"doc": fields}
+
+
+def writing(entry: Entry) -> tuple[Any, ...]:
+    """Return the lines of a bulk request that write a document on the version that it replaces."""
     row = entry.row
-    target = {"_id": row.id, **if_version(row.version)}
     if entry.source is None:
         # The server merges objects, so each field is named.
         simhash = dict.fromkeys(OWN_FIELDS) | _simhash(row, entry.keys)
         if row.content is None:
             del simhash["content"]  # it stays
-        return {"update": target}, {"doc": {"simhash": simhash}}
+        return updating(row.id, row.version, {"simhash": simhash})
     # The source is JSON already: our object is put in front of its first field.
     # A line break, which would end the line, can only stand between two values there.
     rest = entry.source.strip()[1:].lstrip().replace("\n", " ").replace("\r", " ")
     comma = "" if rest == "}" else ","
     document = f'{{"simhash":{_to_json(_simhash(row, entry.keys))}{comma}{rest}'
-    return {"create" if row.version is None else "index": target}, document
+    return {"create" if row.version is None else "index": {"_id": row.id, **if_version(row.version)}}, document
 
 
 def _simhash(row: Row, keys: Sequence[int]) -> dict[str, Any]:

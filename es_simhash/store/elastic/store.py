@@ -6,11 +6,9 @@ from dataclasses import replace
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import ConflictError
-from es_simhash.retries import Waits
 from es_simhash.store.elastic import mapping
 from es_simhash.store.elastic.documents import bulk, get_documents
-from es_simhash.store.elastic.rows import if_version, operation, row_of, source_of, version_of
+from es_simhash.store.elastic.rows import if_version, row_of, source_of, updating, version_of, writing
 from es_simhash.store.elastic.scan import pages, query_of, scan
 from es_simhash.store.elastic.search import members, search
 from es_simhash.store.types import Stored, Written
@@ -24,8 +22,8 @@ if TYPE_CHECKING:
     from es_simhash.store.protocol import Filter
     from es_simhash.store.types import Description, Entry, Hits, Probe, Row, Scan, UserState
 
-REMOVAL_DEADLINE = 10.0
-"""Seconds after which a removal gives up, if other programs keep writing the same documents."""
+RETRIES = 20
+"""How often the server repeats the removal of seen items from a document that other programs write meanwhile."""
 
 
 class ElasticStore:
@@ -92,7 +90,7 @@ class ElasticStore:
     def write(self, entries: Sequence[Entry]) -> Written:
         """Write documents, each on the version that it replaces."""
         rows = {entry.row.id: entry.row for entry in entries}
-        return self._write(rows, {entry.row.id: operation(entry) for entry in entries})
+        return self._write(rows, {entry.row.id: writing(entry) for entry in entries})
 
     def _write(self, rows: Mapping[str, Row], operations: Mapping[str, Any]) -> Written:
         """Write documents. One that conflicts is written already if it is as its Row says, with its time of writing."""
@@ -106,10 +104,7 @@ class ElasticStore:
     def write_links(self, rows: Mapping[str, Row]) -> Written:
         """Change what documents are copies of, each on its version."""
         operations = {
-            id: (
-                {"update": {"_id": id, **if_version(row.version)}},
-                {"doc": {"simhash": {"group": row.group, "duplicate_of": row.duplicate_of}}},
-            )
+            id: updating(id, row.version, {"simhash": {"group": row.group, "duplicate_of": row.duplicate_of}})
             for id, row in rows.items()
             if row.version is not None
         }
@@ -128,10 +123,7 @@ class ElasticStore:
     def read_users(self, names: Sequence[str]) -> dict[str, UserState]:
         """Return the states of users."""
         documents = get_documents(self.connection, names, ["seen"])
-        return {
-            document["_id"]: state_from_json(document["_source"].get("seen"), version_of(document))
-            for document in documents
-        }
+        return {one["_id"]: state_from_json(one["_source"].get("seen"), version_of(one)) for one in documents}
 
     def write_users(self, states: Mapping[str, UserState]) -> Written:
         """Write the state of each user, on its version, by a partial update: other fields of the document stay.
@@ -141,11 +133,8 @@ class ElasticStore:
         mark = token_hex(8)
         operations: dict[str, Any] = {}
         for user, state in states.items():
-            fields = {"seen": {**state_to_json(state), "mark": mark}}
-            if state.version is None:
-                operations[user] = {"create": {"_id": user}}, fields
-            else:
-                operations[user] = {"update": {"_id": user, **if_version(state.version)}}, {"doc": fields}
+            fields, is_new = {"seen": {**state_to_json(state), "mark": mark}}, state.version is None
+            operations[user] = ({"create": {"_id": user}}, fields) if is_new else updating(user, state.version, fields)
 
         def is_done(document: Mapping[str, Any]) -> bool:
             seen = document["_source"].get("seen")
@@ -155,26 +144,20 @@ class ElasticStore:
 
     def remove_users(self, names: Sequence[str]) -> frozenset[str]:
         """Remove the seen items of users, and return the users that had some."""
-        left, removed = list(names), set[str]()
-        waits = Waits.after_conflict(REMOVAL_DEADLINE)
-        while left:
-            documents = get_documents(self.connection, left, None)
-            removals: dict[str, Any] = {}
-            for document in documents:
-                id, fields = document["_id"], document["_source"]
-                target = {"_id": id, **if_version(version_of(document))}
-                if fields.get("seen"):
-                    alone = fields.keys() == {"seen"}
-                    removals[id] = ({"delete": target},) if alone else ({"update": target}, {"doc": {"seen": None}})
-            written = bulk(self.connection, removals)
-            removed |= removals.keys() - written.refused.keys()
-            left = sorted(written.conflicts)
-            if left and not waits.wait():
-                raise ConflictError(
-                    f"{self.name}: the seen items of users {', '.join(left)} were not removed, because other programs "
-                    "keep writing their documents: try again later"
-                )
-        return frozenset(removed)
+        documents = get_documents(self.connection, names, None)
+        had_some = {one["_id"]: one for one in documents if one["_source"].get("seen")}
+        deletions = {
+            user: ({"delete": {"_id": user, **if_version(version_of(one))}},)
+            for user, one in had_some.items()
+            if one["_source"].keys() == {"seen"}
+        }
+        deleted = bulk(self.connection, deletions).versions
+        # The others stay: they have other fields, perhaps of another program that wrote them meanwhile.
+        changes = {
+            user: ({"update": {"_id": user, "retry_on_conflict": RETRIES}}, {"doc": {"seen": None}})
+            for user in had_some.keys() - deleted.keys()
+        }
+        return frozenset(had_some.keys() - bulk(self.connection, changes).refused.keys())
 
     def list_users(self, before: int) -> Iterator[list[str]]:
         """Yield the users whose newest generation started before a time."""
