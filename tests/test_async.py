@@ -31,19 +31,19 @@ class Slow(MemoryStore):
         self.began = threading.Event()
         self.calls = 0
 
-    def read(self, ids: Any, fields: Any = ()) -> Any:
-        check_not_cancelled()
-        self.calls += 1
-        self.began.set()
-        time.sleep(0.3)
-        return super().read(ids, fields)
+    def read(self, *arguments: Any, **options: Any) -> Any:
+        self._take_a_while()
+        return super().read(*arguments, **options)
 
     def search(self, *arguments: Any, **options: Any) -> Any:
+        self._take_a_while()
+        return super().search(*arguments, **options)
+
+    def _take_a_while(self) -> None:
         check_not_cancelled()
         self.calls += 1
         self.began.set()
         time.sleep(0.3)
-        return super().search(*arguments, **options)
 
 
 def assert_same(sync: Any, asynchronous: Any, *calls: Any) -> None:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 
 from es_simhash import Documents
@@ -65,20 +66,12 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 def process_1(pid: int) -> int:
     """Return the descendant that is process 1 in its container."""
-    for each in descendants(pid):
+    for each in psutil.Process(pid).children(recursive=True):
         with suppress(FileNotFoundError):  # the runtime starts short processes
-            lines = Path(f"/proc/{each}/status").read_text(encoding="utf-8").splitlines()
+            lines = Path(f"/proc/{each.pid}/status").read_text(encoding="utf-8").splitlines()
             if any(line.startswith("NSpid:") and line.split()[-1] == "1" for line in lines):
-                return each
+                return each.pid
     raise LookupError("no process 1 in a container")
-
-
-def descendants(pid: int) -> Iterator[int]:
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(FileNotFoundError):
-            for child in map(int, task.read_text(encoding="utf-8").split()):
-                yield child
-                yield from descendants(child)
 
 
 @pytest.fixture(scope="module")

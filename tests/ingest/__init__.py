@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import os
-import subprocess
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+import psutil
 from hypothesis import strategies as st
 
 from es_simhash import Documents, Fingerprinter
@@ -85,16 +84,10 @@ def contents(documents: Documents) -> list[Any]:
     return sorted((row.id, row.fingerprint, row.digest, row.group, row.duplicate_of) for row in documents.export())
 
 
-def worker_pids(parent: int | None = None) -> list[int]:
-    """Return the ids of the worker processes that run.
+def worker_processes(parent: int | None = None) -> list[psutil.Process]:
+    """Return the worker processes that run.
 
     :param parent: the process whose children they are; this one by default.
     """
-    command = ["ps", "-A", "-ww", "-o", "pid=,ppid=,stat=,args="]
-    listed = subprocess.run(command, capture_output=True, text=True, check=True)
-    rows = [line.split(None, 3) for line in listed.stdout.splitlines()]
-    return [
-        int(pid)
-        for pid, ppid, state, arguments in (row for row in rows if len(row) == 4)
-        if int(ppid) == (parent or os.getpid()) and "LokyProcess" in arguments and state[0] != "Z"
-    ]
+    children = psutil.Process(parent).children()
+    return [child for child in children if child.is_running() and "LokyProcess" in " ".join(child.cmdline())]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_simhash.errors import InputError
-from es_simhash.store.types import Entry, Row, Scan
+from es_simhash.store.types import Entry, Probe, Row, Scan
 from tests.store.documents import document, entry, ids, keys, link, put, row_of, scanned
 
 if TYPE_CHECKING:
@@ -80,18 +80,12 @@ def test_a_write_is_done_on_the_version_that_it_replaces(store: Store) -> None:
     assert row_of(store, "a").fingerprint == 2
 
 
-def test_a_document_that_was_removed_conflicts_with_its_replacement(store: Store) -> None:
+def test_the_version_of_a_document_that_was_removed_does_not_come_again(store: Store) -> None:
     put(store, entry("a"))
     version = row_of(store, "a").version
     store.remove({"a": None})
     assert store.write([entry("a", version=version)]).conflicts == {"a"}
     assert store.read(["a"]) == {}
-
-
-def test_a_version_does_not_come_again(store: Store) -> None:
-    put(store, entry("a"))
-    version = row_of(store, "a").version
-    store.remove({"a": None})
     put(store, entry("a"))
     assert store.write([entry("a", version=version)]).conflicts == {"a"}
 
@@ -235,3 +229,5 @@ def test_a_filter_that_cannot_be_evaluated_raises(store: Store, filter: dict[str
         store.count(filter)
     with pytest.raises(InputError):
         scanned(store, Scan(filter=filter))
+    with pytest.raises(InputError):
+        store.search([Probe(0)], filter, heads=True)

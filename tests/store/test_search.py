@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from es_simhash.errors import InputError
 from es_simhash.search.filters import matches
 from es_simhash.search.keys import KeyQuery, key_queries, keys_of_texts
 from es_simhash.store.types import SAME, Entry, Hits, Probe, Row
@@ -255,8 +254,3 @@ def test_only_documents_that_match_the_filter_are_found(store: Store, filter: di
     hits = find(store, Probe(0, "d"), filter)
     expected = [f"{n}" for n, one in enumerate(fields) if matches(json.loads(json.dumps(one)), f"{n}", filter)]
     assert ids(hits.rows) == ids(hits.same) == expected
-
-
-def test_a_filter_that_cannot_be_evaluated_raises(store: Store) -> None:
-    with pytest.raises(InputError):
-        find(store, Probe(0), {"no_such_type": {}})

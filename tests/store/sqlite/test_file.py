@@ -11,7 +11,6 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -103,24 +102,6 @@ def test_no_write_of_several_processes_is_lost(store: SqliteStore, path: Path) -
     assert row_of(store, "counter").fingerprint == 120
 
 
-def test_no_write_of_several_threads_is_lost(store: SqliteStore) -> None:
-    put(store, entry("counter", 0))
-
-    def count() -> None:
-        for _ in range(30):
-            while True:
-                row = row_of(store, "counter")
-                if not store.write([entry("counter", (row.fingerprint or 0) + 1, version=row.version)]).conflicts:
-                    break
-
-    threads = [threading.Thread(target=count) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert row_of(store, "counter").fingerprint == 120
-
-
 def test_several_processes_set_up_one_file(path: Path) -> None:
     processes = [python("print(store.set_up(DOCUMENTS))", str(path)) for _ in range(3)]
     assert sorted(process.communicate(timeout=120)[0].strip() for process in processes) == [
@@ -204,8 +185,10 @@ def test_a_restored_backup_is_another_store_to_every_process(store: SqliteStore,
     backup = path.with_suffix(".backup")
     restore(path, backup)
     put(store, *(entry(f"gone{number}", number << 40, f"m{number}") for number in range(50)))
-    lost = row_of(other, "gone1")
+    put(store, entry("old0", 1))
+    lost = {id: row_of(other, id).version for id in ("gone1", "old0")}
     restore(backup, path)
+    put(store, entry("old0", 0, "p0"))
     put(store, *(entry(f"new{number}", number << 48, f"g{number}") for number in range(50)))
     for one in (store, other):
         assert one.describe().instance != instance
@@ -217,7 +200,7 @@ def test_a_restored_backup_is_another_store_to_every_process(store: SqliteStore,
                 hits = one.search([by_keys, by_fingerprint], None, heads=True)
                 assert [ids(found.rows) for found in hits] == [[f"{kind}{number}"]] * 2
         assert one.search([Probe(queries=(KeyQuery(keys("m1"), 1),))], None, heads=True)[0].rows == []
-    assert store.write([entry("gone1", version=lost.version)]).conflicts == {"gone1"}
+    assert store.write([entry(id, version=version) for id, version in lost.items()]).conflicts == lost.keys()
     other.close()
 
 
@@ -263,17 +246,6 @@ def test_the_keys_of_the_file_are_those_of_its_documents(store: SqliteStore, pat
         connection.commit()
     assert sorted(execute(path, "SELECT key, document FROM keys")) == sorted(kept)
     assert len(kept) > 100
-
-
-def test_a_version_from_before_a_restore_does_not_come_again(store: SqliteStore, path: Path) -> None:
-    put(store, entry("a"))
-    backup = path.with_suffix(".backup")
-    restore(path, backup)
-    put(store, entry("a", 1))
-    version = row_of(store, "a").version
-    restore(backup, path)
-    put(store, entry("a", 2))
-    assert store.write([entry("a", 3, version=version)]).conflicts == {"a"}
 
 
 def test_a_link_to_the_file_is_the_file(store: SqliteStore, path: Path) -> None:
