@@ -10,9 +10,10 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_simhash import Documents
+from es_simhash.store.elastic.scan import PAGE
 from tests.es_node.proxy import Delay, Proxy
 from tests.faults import RULE, contents_of, news, unharmed
-from tests.faults.cluster import VERBS, NodeKiller, new_index
+from tests.faults.cluster import VERBS, NodeKiller, new_index, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 KILLS = 2
+
+
+def a_scan_goes_on_without_a_node(nodes: list[Node]) -> None:
+    documents = [{"id": str(number), "text": str(number)} for number in range(PAGE + 1)]
+    with new_index(nodes) as address, opened(address, documents) as client:
+        rows = client.export()
+        ids = [next(rows).id]
+        nodes[1].kill()  # its shards move to other nodes
+        ids += [row.id for row in rows]
+        nodes[1].restart()
+    assert sorted(ids) == sorted(document["id"] for document in documents)
 
 
 def ends_calmly(nodes: list[Node], verb: str) -> None:
@@ -39,10 +51,16 @@ def test_a_verb_ends_as_a_calm_run_although_nodes_and_the_master_are_killed(
     ends_calmly(mortal_cluster, verb)
 
 
+@pytest.mark.elasticsearch
+def test_a_scan_goes_on_although_a_node_is_away(mortal_cluster: list[Node]) -> None:
+    a_scan_goes_on_without_a_node(mortal_cluster)
+
+
 @pytest.mark.opensearch
 @pytest.mark.parametrize("mortal_cluster", ["opensearch"], indirect=True)
-def test_an_ingest_on_opensearch_ends_as_a_calm_run(mortal_cluster: list[Node]) -> None:
+def test_an_ingest_and_a_scan_on_opensearch_end_as_calm_ones(mortal_cluster: list[Node]) -> None:
     ends_calmly(mortal_cluster, "ingest")
+    a_scan_goes_on_without_a_node(mortal_cluster)
 
 
 @pytest.mark.elasticsearch
