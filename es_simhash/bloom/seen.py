@@ -20,15 +20,16 @@ another item. If an item is deleted that was never added, another item that was 
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from es_simhash.bloom import BloomFilter
 from es_simhash.bloom.items import hash_items
 from es_simhash.bloom.sizing import MIN_ERROR_RATE, Config, whole_number
-from es_simhash.errors import InputError, SchemeMismatch
+from es_simhash.errors import FilterFormatError, InputError, SchemeMismatch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,6 +132,34 @@ class Seen:
     filters: Sequence[BloomFilter] = ()
     forgotten: dict[str, int] = field(default_factory=dict)
     changed: bool = False
+
+    @classmethod
+    def from_json(cls, config: SeenConfig, values: Any, user: str) -> Seen:
+        """Return the items that :meth:`to_json` wrote.
+
+        :param values: None for a user who has seen nothing.
+        :param user: for messages.
+        :raises FilterFormatError: naming the user, if ``to_json`` did not write the values.
+        """
+        if not values:
+            return cls(config)
+        try:
+            filters = [BloomFilter.from_bytes(b64decode(value, validate=True)) for value in values["filters"]]
+            forgotten = {item["item"]: int(item["generation"]) for item in values["forgotten"]}
+        except (TypeError, ValueError, KeyError, OverflowError) as error:
+            raise FilterFormatError(
+                f"the seen items of user {user!r} cannot be read: {error}; remove them, and rebuild them from a log"
+            ) from error
+        return cls(config, filters, forgotten)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the items as a JSON object, as a store keeps it."""
+        return {
+            "filters": [b64encode(each.to_bytes()).decode() for each in self.filters],
+            "newest": self.newest,
+            # A partial update replaces an array. It would merge an object, and keep the items that are no longer in it.
+            "forgotten": [{"item": item, "generation": generation} for item, generation in self.forgotten.items()],
+        }
 
     @property
     def newest(self) -> int:

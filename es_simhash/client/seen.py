@@ -6,15 +6,16 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from es_simhash.bloom import Item
-from es_simhash.bloom.seen import SeenConfig, user_id
+from es_simhash.bloom.seen import Seen, SeenConfig, user_id
 from es_simhash.client.arguments import checked_deadline, checked_moment
 from es_simhash.client.search_hits import hit_group, hit_id, hits_of
 from es_simhash.errors import InputError, NotSetUp
 from es_simhash.retries import limited
-from es_simhash.seen.changes import SEEN_DEADLINE, USERS, SeenStats, change, rotate, seen_of
+from es_simhash.seen.changes import NOTHING, SEEN_DEADLINE, USERS, SeenStats, change, rotate
 from es_simhash.seen.page import unseen_page
 from es_simhash.store.address import USERS_INDEX, open_store
 from es_simhash.store.description import not_set_up
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from opensearchpy import OpenSearch
     from typing_extensions import Self
 
-    from es_simhash.bloom.seen import Seen
     from es_simhash.seen.changes import SeenReport
     from es_simhash.seen.page import Page
     from es_simhash.store.protocol import Store
@@ -150,8 +150,8 @@ class SeenItems:
         for start in range(0, len(users), USERS):
             states = self._store.read_users(users[start : start + USERS])
             for user in users[start : start + USERS]:
-                found = seen_of(states.get(user), config, user).might_contain(checked[user]).tolist()
-                unseen[user] = [item for item, is_seen in zip(checked[user], found, strict=True) if not is_seen]
+                seen, theirs = Seen.from_json(config, states.get(user, NOTHING).seen, user), checked[user]
+                unseen[user] = list(compress(theirs, (~seen.might_contain(theirs)).tolist()))
         return unseen
 
     def forget(self, user: str | int, items: Iterable[Item]) -> int:
@@ -191,7 +191,7 @@ class SeenItems:
         name = user_id(user)
         with limited(self.deadline):
             config = self._config()
-            seen = seen_of(self._store.read_users([name]).get(name), config, name)
+            seen = Seen.from_json(config, self._store.read_users([name]).get(name, NOTHING).seen, name)
         return SeenStats(name, seen.generations(), len(seen.forgotten))
 
     def remove(self, user: str | int) -> bool:

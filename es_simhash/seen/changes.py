@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from es_simhash.bloom import BloomFilter
 from es_simhash.bloom.seen import Generation, Seen, SeenConfig
 from es_simhash.errors import (
     ConflictError,
@@ -33,6 +32,8 @@ SEEN_DEADLINE = 30.0
 """Seconds for which a change is tried after version conflicts."""
 USERS = 500
 """Users in one request."""
+NOTHING = UserState()
+"""What a store without a user holds of the user."""
 
 Change = Callable[[Seen, str], int]
 """Changes what a user has seen. Returns how many items this concerned."""
@@ -63,23 +64,6 @@ class SeenReport:
     failed: dict[str, SimhashError]
 
 
-def seen_of(state: UserState | None, config: SeenConfig, user: str) -> Seen:
-    """Return what a user has seen, as a store holds it.
-
-    :raises FilterFormatError: naming the user, if the stored bytes cannot be read.
-    """
-    if state is None:
-        return Seen(config)
-    try:
-        if state.damaged:
-            raise FilterFormatError(state.damaged)
-        return Seen(config, [BloomFilter.from_bytes(value) for value in state.filters], dict(state.forgotten))
-    except FilterFormatError as error:
-        raise FilterFormatError(
-            f"the seen items of user {user!r} cannot be read: {error}; remove them, and rebuild them from a log"
-        ) from error
-
-
 def change(store: Store, config: SeenConfig, users: Sequence[str], change: Change, deadline: float) -> SeenReport:
     """Change what users have seen.
 
@@ -107,9 +91,9 @@ def _attempt(
     current = store.read_users(users)
     states: dict[str, UserState] = {}
     for user in users:
-        state = current.get(user)
+        state = current.get(user, NOTHING)
         try:
-            seen = seen_of(state, config, user)
+            seen = Seen.from_json(config, state.seen, user)
             report.results[user] = change(seen, user)
         except FilterFormatError as error:
             report.failed[user] = error
@@ -117,8 +101,7 @@ def _attempt(
             report.failed[user] = type(error)(f"the seen items of user {user!r} were not changed: {error}")
         else:
             if seen.changed:
-                filters = tuple(each.to_bytes() for each in seen.filters)
-                states[user] = UserState(filters, seen.newest, seen.forgotten, state.version if state else None)
+                states[user] = UserState(seen.to_json(), state.version)
     if not states:
         return ()
     written = store.write_users(states)

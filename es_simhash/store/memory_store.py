@@ -171,7 +171,7 @@ class MemoryStore:
 
     def list_users(self, before: int) -> Iterator[list[str]]:
         """Yield the users whose newest generation started before a time."""
-        yield [user for user, state in sorted(self._users.items()) if 0 < state.newest < before]
+        yield [user for user, state in sorted(self._users.items()) if 0 < state.seen["newest"] < before]
 
     def _version_of(self, id: str) -> Any:
         row = self._memory.row(id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from es_simhash.values import value
@@ -193,15 +192,10 @@ class Description:
 class UserState:
     """What a store holds of the items that one user has seen.
 
-    :param filters: Bloom filters as bytes, from the oldest layer to the newest.
-    :param newest: start of the newest generation, in seconds since 1970; 0 if there is none.
-    :param forgotten: the hash of each forgotten item, and the newest generation when it was forgotten.
+    :param seen: a JSON object with the items (``bloom/seen.py``); None if there is none. A store reads only ``newest``
+        in it, which is when the newest generation was started.
     :param version: of the user's document, in a form of the store's own; None if there is no document.
-    :param damaged: why the stored bytes cannot be read. The other fields are empty then.
     """
 
-    filters: tuple[bytes, ...] = ()
-    newest: int = 0
-    forgotten: Mapping[str, int] = field(default_factory=dict)
-    version: Any = field(default=None, compare=False)
-    damaged: str | None = None
+    seen: Any = None
+    version: Any = None

@@ -82,7 +82,7 @@ def spoil(store: Store, user: str) -> None:
     """Put bytes that are no filter in the place of a user's."""
     state = state_of(store, user)
     assert state is not None
-    store.write_users({user: UserState((b"what is this",), state.newest, {}, state.version)})
+    store.write_users({user: UserState({**state.seen, "filters": ["d2hhdCBpcyB0aGlz"]}, state.version)})
 
 
 def memory(added: set[int]) -> SeenItems:

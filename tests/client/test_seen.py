@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncSeenItems, BloomFilter, SeenItems
-from es_simhash.bloom.seen import MAX_FORGOTTEN
+from es_simhash.bloom.seen import MAX_FORGOTTEN, Seen, SeenConfig
 from es_simhash.errors import FilterFormatError, InputError, NotSetUp, SchemeMismatch, StoreError
 from es_simhash.store.types import UserState
 from tests.client import CONFIG, PROFILE, Clock, before, source, spoil, state_of
@@ -175,7 +175,7 @@ def test_a_user_who_can_t_be_rotated_is_named_and_the_others_are(store: Store, a
     seen = SeenItems(store)
     seen.add_many({user: ["a"] for user in users[:2]})
     # The last one is listed, by its time, and has no generation; that is to end, too.
-    store.write_users({users[2]: UserState((), clock.now)})
+    store.write_users({users[2]: UserState({"filters": [], "newest": clock.now, "forgotten": []})})
     spoil(store, ann)
     clock.now += 1
     report = seen.rotate()
@@ -246,7 +246,7 @@ def test_another_configuration_is_refused_by_every_method(store: Store, ann: str
 
 def put_filter(store: Store, user: str, filter: BloomFilter) -> None:
     filter.add("a")
-    store.write_users({user: UserState((filter.to_bytes(),), filter.generation)})
+    store.write_users({user: UserState(Seen(SeenConfig(), [filter]).to_json())})
 
 
 def test_a_filter_of_another_configuration_is_named_and_the_other_users_are_stored(store: Store, ann: str) -> None:

@@ -106,7 +106,8 @@ def test_a_filter_with_a_flipped_bit_is_named_and_never_answers(store: Store, an
     filter.add("a")
     value = bytearray(filter.to_bytes())
     value[bit] ^= 1
-    store.write_users({ann: UserState((bytes(value),), 5)})
+    damaged = {"filters": [b64encode(value).decode()], "newest": 5, "forgotten": []}
+    store.write_users({ann: UserState(damaged)})
     assert_unreadable(SeenItems(store), ann)
 
 
@@ -122,13 +123,13 @@ GOOD = b64encode(BloomFilter(100, CONFIG["error_rate"] / 3, generation=5).to_byt
         {"filters": ["c29tZXRoaW5nIGVsc2U="]},
         {"filters": GOOD},
         {"filters": [""]},
+        {"filters": [GOOD]},
         {"filters": [GOOD], "forgotten": {"a": 5}},
         {"filters": [GOOD], "forgotten": [7]},
         {"filters": [GOOD], "forgotten": "a"},
         {"filters": [GOOD], "forgotten": [{"item": "a"}]},
         {"filters": [GOOD], "forgotten": [{"item": ["a"], "generation": 5}]},
         {"filters": [GOOD], "forgotten": [{"item": "a", "generation": "b"}]},
-        {"filters": [GOOD], "newest": [1, 2]},
         [{"filters": [GOOD]}],
     ],
     ids=lambda damage: json.dumps(damage).replace(GOOD, "…"),
@@ -150,7 +151,6 @@ def test_a_field_that_holds_something_else_is_named_and_never_answers(
         "UPDATE users SET seen = json_set(seen, '$.filters[0]', 5) WHERE user = ?",
         "UPDATE users SET seen = json_set(seen, '$.filters[0]', substr(seen, 15, 40)) WHERE user = ?",
         "UPDATE users SET seen = json_set(seen, '$.forgotten', 'a') WHERE user = ?",
-        "UPDATE users SET seen = json_set(seen, '$.newest', 'text') WHERE user = ?",
     ],
 )
 def test_a_row_that_holds_something_else_is_named_and_never_answers(tmp_path: Path, damage: str) -> None:

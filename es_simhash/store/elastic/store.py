@@ -11,16 +11,14 @@ from es_simhash.store.elastic.documents import bulk, get_documents
 from es_simhash.store.elastic.rows import if_version, row_of, source_of, updating, version_of, writing
 from es_simhash.store.elastic.scan import pages, query_of, scan
 from es_simhash.store.elastic.search import members, search
-from es_simhash.store.types import Stored, Written
-from es_simhash.store.users import from_json as state_from_json
-from es_simhash.store.users import to_json as state_to_json
+from es_simhash.store.types import Stored, UserState, Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from es_simhash.store.elastic.connection import Connection
     from es_simhash.store.protocol import Filter
-    from es_simhash.store.types import Description, Entry, Hits, Probe, Row, Scan, UserState
+    from es_simhash.store.types import Description, Entry, Hits, Probe, Row, Scan
 
 RETRIES = 20
 """How often the server repeats the removal of seen items from a document that other programs write meanwhile."""
@@ -123,7 +121,7 @@ class ElasticStore:
     def read_users(self, names: Sequence[str]) -> dict[str, UserState]:
         """Return the states of users."""
         documents = get_documents(self.connection, names, ["seen"])
-        return {one["_id"]: state_from_json(one["_source"].get("seen"), version_of(one)) for one in documents}
+        return {one["_id"]: UserState(one["_source"].get("seen"), version_of(one)) for one in documents}
 
     def write_users(self, states: Mapping[str, UserState]) -> Written:
         """Write the state of each user, on its version, by a partial update: other fields of the document stay.
@@ -133,7 +131,7 @@ class ElasticStore:
         mark = token_hex(8)
         operations: dict[str, Any] = {}
         for user, state in states.items():
-            fields, is_new = {"seen": {**state_to_json(state), "mark": mark}}, state.version is None
+            fields, is_new = {"seen": {**state.seen, "mark": mark}}, state.version is None
             operations[user] = ({"create": {"_id": user}}, fields) if is_new else updating(user, state.version, fields)
 
         def is_done(document: Mapping[str, Any]) -> bool:

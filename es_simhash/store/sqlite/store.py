@@ -24,16 +24,14 @@ from es_simhash.store.sqlite.schema import (
     to_row,
 )
 from es_simhash.store.sqlite.search import search
-from es_simhash.store.types import Stored, Written
-from es_simhash.store.users import from_json as state_from_json
-from es_simhash.store.users import to_json as state_to_json
+from es_simhash.store.types import Stored, UserState, Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from sqlite3 import Connection
 
     from es_simhash.store.protocol import Filter
-    from es_simhash.store.types import Description, Entry, Hits, Probe, Row, Scan, UserState
+    from es_simhash.store.types import Description, Entry, Hits, Probe, Row, Scan
 
 _PAGE = 1_000
 """Documents or users in a list."""
@@ -181,7 +179,7 @@ class SqliteStore:
         sql = f"SELECT user, seen, version FROM users WHERE {_OF_USERS}"
         with self._database.transaction(write=False) as connection:
             found = connection.execute(sql, [json_list(users)])
-            return {user: state_from_json(json.loads(seen), version) for user, seen, version in found}
+            return {user: UserState(json.loads(seen), version) for user, seen, version in found}
 
     def write_users(self, states: Mapping[str, UserState]) -> Written:
         """Write the state of each user, on its version."""
@@ -192,7 +190,7 @@ class SqliteStore:
             accepted = {user: state for user, state in states.items() if stored.get(user) == state.version}
             connection.executemany(
                 "INSERT OR REPLACE INTO users VALUES (?, ?, ?, ?)",
-                [(user, version, one.newest, json.dumps(state_to_json(one))) for user, one in accepted.items()],
+                [(user, version, one.seen["newest"], json.dumps(one.seen)) for user, one in accepted.items()],
             )
         return Written({}, frozenset(states.keys() - accepted.keys()), dict.fromkeys(accepted, version))
 

@@ -169,7 +169,7 @@ def test_a_write_that_is_repeated_does_not_conflict_with_itself(
     assert links.conflicts == {"c"}
     assert links.versions.keys() == {"b"}
     repeat_once()
-    seen = UserState((b"x",), 5)
+    seen = UserState({"filters": ["eA=="], "newest": 5})
     assert store.write_users({"ann": seen}).versions.keys() == {"ann"}
     assert store.write_users({"ann": seen}).conflicts == {"ann"}, "another program wrote an equal state"
 
