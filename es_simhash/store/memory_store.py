@@ -16,9 +16,8 @@ from es_simhash.store.description import extended, not_set_up
 from es_simhash.store.types import Description, Hits, Row, Scan, Stored, UserState, Written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from es_simhash.search.filters import Predicate
     from es_simhash.store.protocol import Filter
     from es_simhash.store.types import Entry, Probe
 
@@ -73,10 +72,7 @@ class MemoryStore:
     def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
         """Return what may be near each Probe."""
         with self._lock:
-            if filter is None:
-                return self._memory.search(probes, heads=heads)
-            matches = parse_filter(filter)
-            return self._memory.search(probes, heads=heads, matches=lambda row: self._matches(row.id, matches))
+            return self._memory.search(probes, heads=heads, matches=self._matching(filter))
 
     def members(self, heads: Sequence[str]) -> list[Row]:
         """Return the documents that are copies of one of these heads."""
@@ -86,7 +82,14 @@ class MemoryStore:
     def scan(self, scan: Scan) -> Iterator[list[Stored]]:
         """Yield documents in lists."""
         with self._lock:
-            rows = self._scanned(scan)
+            matches = self._matching(scan.filter)
+            rows = [
+                row
+                for row in self._memory.rows()
+                if (scan.missing is None or scan.missing != bool(row.digest))
+                and (scan.since is None or row.written >= scan.since)
+                and matches(row)
+            ]
             if scan.by_order:
                 rows.sort(key=lambda row: row.order)
             if scan.by_field is not None:
@@ -101,8 +104,7 @@ class MemoryStore:
 
     def count(self, filter: Filter | None, *, missing: bool | None = None) -> int:
         """Return how many documents match a filter."""
-        with self._lock:
-            return len(self._scanned(Scan(filter=filter, missing=missing)))
+        return sum(map(len, self.scan(Scan(filter=filter, missing=missing))))
 
     def refresh(self) -> None:
         """Do nothing: a write is found at once."""
@@ -139,11 +141,8 @@ class MemoryStore:
     def remove(self, versions: Mapping[str, Any]) -> Written:
         """Remove documents, each only on its version."""
         with self._lock:
-            conflicts = {
-                id
-                for id, version in versions.items()
-                if version is not None and self._version_of(id) not in (None, version)
-            }
+            stored = {id: row for id in versions if (row := self._memory.row(id)) is not None}
+            conflicts = {id for id, row in stored.items() if versions[id] not in (None, row.version)}
             for id in versions.keys() - conflicts:
                 self._memory.drop(id)
                 self._sources.pop(id, None)
@@ -177,18 +176,12 @@ class MemoryStore:
         row = self._memory.row(id)
         return None if row is None else row.version
 
-    def _matches(self, id: str, matches: Predicate) -> bool:
-        return matches(json.loads(self._sources[id]), id)
-
-    def _scanned(self, scan: Scan) -> list[Row]:
-        matches = None if scan.filter is None else parse_filter(scan.filter)
-        return [
-            row
-            for row in self._memory.rows()
-            if (scan.missing is None or scan.missing != bool(row.digest))
-            and (scan.since is None or row.written >= scan.since)
-            and (matches is None or self._matches(row.id, matches))
-        ]
+    def _matching(self, filter: Filter | None) -> Callable[[Row], bool]:
+        """Return what says whether the document of a row matches a filter."""
+        if filter is None:
+            return lambda row: True
+        matches = parse_filter(filter)
+        return lambda row: matches(json.loads(self._sources[row.id]), row.id)
 
     def _source(self, id: str, fields: Sequence[str] | None) -> dict[str, Any] | None:
         if fields is not None and not fields:

@@ -102,7 +102,7 @@ class Connection(ABC):
         parameters: Mapping[str, str] | None = None,
         *,
         index: bool = True,
-        check: Callable[[Any], None] | None = None,
+        check: Callable[[Any, str], None] = check_answer,
     ) -> Any:
         """Send a request, and return the body of the response.
 
@@ -112,8 +112,8 @@ class Connection(ABC):
         :param path: behind the name of the index; else from the root of the server. A point in time is read from there:
             if it is lost, the request is not repeated.
         :param body: a JSON object; or a list of JSON objects or texts, one for each line.
-        :param check: raises for a response that is not complete; by default for one that is an error. The request is
-            repeated if the error says so.
+        :param check: raises for a response that is not complete, with the name of the store. The request is repeated if
+            the error says so.
         """
         whole = f"{self._root}/{path}".rstrip("/") if index else f"/{path}"
         end = end_after(self.deadline)
@@ -124,8 +124,11 @@ class Connection(ABC):
             seconds = min(self._request_seconds, end - time.monotonic()) if self.deadline else self._request_seconds
             if seconds <= 0:
                 raise self._late()
+            timeout = Timeout(connect=min(seconds, _CONNECTING * self._request_seconds), read=seconds)
+            _log.debug("%s %s", method, whole)
             try:
-                answer = self._attempt(method, whole, parameters or {}, body, seconds, check)
+                answer = self._perform(method, whole, parameters or {}, body, timeout)
+                check(answer, self.name)
             except SimhashError as error:
                 self._answered |= not isinstance(error, StoreUnreachable)
                 is_lost = isinstance(error, PointLost) and not index
@@ -139,57 +142,30 @@ class Connection(ABC):
                         _log.warning("%s; retrying for up to %.3g s", error, left)
                     if not waits.wait():
                         raise
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+                raise self.wrong(error) from error
             else:
                 self._answered = True
                 if waits is not None:
                     _log.warning("the store answers again")
                 return answer
 
-    def _attempt(
-        self,
-        method: str,
-        path: str,
-        parameters: Mapping[str, str],
-        body: Any,
-        seconds: float,
-        check: Callable[[Any], None] | None,
-    ) -> Any:
-        """Send a request once. Errors about the form of the response become our own."""
-        _log.debug("%s %s", method, path)
-        try:
-            timeout = Timeout(connect=min(seconds, _CONNECTING * self._request_seconds), read=seconds)
-            answer = self._perform(method, path, parameters, body, timeout)
-            if check is None:
-                check_answer(answer, self.name)
-            else:
-                check(answer)
-        except SimhashError:
-            raise
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise self.wrong(error) from error
-        return answer
-
     def search(self, body: Mapping[str, Any], *, index: bool = True) -> Any:
         """Search, and return the body of the response, in which every shard has answered."""
-        return self.send("POST", "_search", body, index=index, check=self._check_hits)
+        return self.send("POST", "_search", body, index=index, check=_check_hits)
 
     def search_many(self, bodies: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
         """Search several times in one request, and return the hits of each."""
 
-        def check(answer: Any) -> None:
+        def check(answer: Any, name: str) -> None:
             if len(answer["responses"]) != len(bodies):
                 raise self.wrong(f"{len(answer['responses'])} answers to {len(bodies)} searches")
             for response in answer["responses"]:
-                self._check_hits(response)
+                _check_hits(response, name)
 
         lines = [line for body in bodies for line in ({}, body)]
         answer = self.send("POST", "_msearch", lines, {"max_concurrent_searches": "8"}, check=check)
         return [response["hits"]["hits"] for response in answer["responses"]]
-
-    def _check_hits(self, answer: Any) -> None:
-        """Check the response to one search: every shard has answered."""
-        check_answer(answer, self.name)
-        answer["hits"]["hits"]
 
     def wrong(self, what: object) -> StoreError:
         """Return the error for a response that has another form than the server promises."""
@@ -234,3 +210,9 @@ class Connection(ABC):
         """Close the client, if it is the store's own."""
         if self._owned:
             self.client.close()
+
+
+def _check_hits(answer: Any, name: str) -> None:
+    """Check the response to one search: every shard has answered."""
+    check_answer(answer, name)
+    answer["hits"]["hits"]

@@ -34,9 +34,9 @@ def get_documents(connection: Connection, ids: Sequence[str], fields: Sequence[s
         hits: list[dict[str, Any]] = connection.search({**body, "size": len(ids)})["hits"]["hits"]
         return hits
 
-    def check(answer: Any) -> None:
+    def check(answer: Any, name: str) -> None:
         for document in answer["docs"]:
-            check_answer(document, connection.name)
+            check_answer(document, name)
 
     selection = {} if fields is None else {"_source_includes": ",".join(fields)}
     answer = connection.send("POST", "_mget", {"ids": list(ids)}, selection, check=check)

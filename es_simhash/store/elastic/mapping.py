@@ -27,7 +27,7 @@ def read_mappings(connection: Connection) -> dict[str, dict[str, Any]]:
     """Return the mapping of the index, or of each index behind an alias, by name; empty if there is none."""
     mappings: dict[str, dict[str, Any]] = {}
 
-    def read(body: Any) -> None:
+    def read(body: Any, _: str) -> None:
         mappings.update({name: dict(index["mappings"]) for name, index in body.items()})
 
     with suppress(NotSetUp):
@@ -105,8 +105,7 @@ def set_up(connection: Connection, wanted: Description) -> str:
                 raise
             return set_up(connection, wanted)  # another program was faster
         return "created"
-    [name] = one_index(connection, mappings)
-    stored = kept_by(mappings[name], name, connection)
+    name, stored = _only_index(connection, mappings)
     changed = extended(stored, wanted, connection.name)
     if changed == stored:
         return "unchanged"
@@ -120,22 +119,22 @@ def set_up(connection: Connection, wanted: Description) -> str:
 def change(connection: Connection, description: Description) -> None:
     """Keep another rule, id field and ``stale``."""
     mappings = read_mappings(connection)
-    [name] = one_index(connection, mappings)
-    stored = kept_by(mappings[name], name, connection)
+    name, stored = _only_index(connection, mappings)
     if stored is None:
         raise not_set_up(connection.name, "the index has no fields of es_simhash")
     kept = replace(stored, rule=description.rule, id_field=description.id_field, stale=description.stale)
     connection.send("PUT", "_mapping", {"_meta": {**(mappings[name].get("_meta") or {}), META: to_json(kept)}})
 
 
-def one_index(connection: Connection, mappings: Mapping[str, Any]) -> list[str]:
-    """Return the name of the only index.
+def _only_index(connection: Connection, mappings: Mapping[str, Any]) -> tuple[str, Description | None]:
+    """Return the name of the only index, and what its mapping keeps.
 
     :raises InputError: if an alias has several.
     """
     if len(mappings) > 1:
         raise InputError(_several(connection, mappings))
-    return list(mappings)
+    [(name, mapping)] = mappings.items()
+    return name, kept_by(mapping, name, connection)
 
 
 def _several(connection: Connection, mappings: Mapping[str, Any]) -> str:
@@ -151,12 +150,7 @@ def _check_usable(mapping: Mapping[str, Any], index: str) -> None:
     if (mapping.get("_routing") or {}).get("required"):
         raise InputError(f"the index {index} requires routing, which es_simhash does not give: use another index")
     source = mapping.get("_source") or {}
-    if (
-        source.get("enabled") is False
-        or source.get("mode") == "disabled"
-        or source.get("includes")
-        or source.get("excludes")
-    ):
+    if source.get("enabled") is False or source.get("mode") == "disabled" or source.keys() & {"includes", "excludes"}:
         raise InputError(
             f"the index {index} does not keep its whole documents (`_source`), and es_simhash compares their texts: "
             "reindex it into an index with `_source`"

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -69,7 +69,8 @@ class Database:
             with self._errors():
                 connection = self._current()
                 connection.execute(f"PRAGMA busy_timeout = {round(1000 * _left(end))}")
-                with _transaction(connection, write=write):
+                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                with connection:
                     yield connection
         finally:
             self._lock.release()
@@ -77,13 +78,9 @@ class Database:
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
         """Yield a connection of its own that sees one state of the file. Others write meanwhile."""
-        with self._errors():
-            connection = self._connect()
-            try:
-                with _transaction(connection, write=False):
-                    yield connection
-            finally:
-                connection.close()
+        with self._errors(), closing(self._connect()) as connection:
+            connection.execute("BEGIN")
+            yield connection
 
     def close(self) -> None:
         """Close the file. A second call does nothing. The next use opens the file again."""
@@ -189,18 +186,6 @@ def _cannot_change(path: str) -> bool:
     never changes: then it can be read.
     """
     return not os.access(Path(path).parent, os.W_OK) and not os.path.exists(f"{path}-wal")
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection, *, write: bool) -> Iterator[sqlite3.Connection]:
-    connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-    try:
-        yield connection
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection, busy: float) -> None:

@@ -67,8 +67,8 @@ def add(documents: Sequence[KeysOf], connection: Connection) -> None:
 
 def last_entered(connection: Connection) -> int:
     """Return the position of the last document whose keys are entered. Those of later ones wait."""
-    values = connection.execute("SELECT value FROM meta WHERE key = 'entered'").fetchone()
-    return 0 if values is None else int(values[0])
+    sql = "SELECT ifnull(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = 'entered'"
+    return connection.execute(sql).fetchone()[0]  # type: ignore[no-any-return]
 
 
 def are_waiting(connection: Connection) -> bool:

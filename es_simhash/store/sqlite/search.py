@@ -116,20 +116,12 @@ def _rows(connection: Connection, ranked: _Ranked, where: tuple[str, list[Any]],
     chunk = _CHUNK * most
     for start in range(0, len(ranked.positions), chunk):
         positions = ranked.positions[start : start + chunk]
-        found = [
-            (-ranked.scores.get(position, 0), row.order, row.id, row)
-            for *values, position, stored in connection.execute(sql, [json_list(positions), *where[1]])
-            if _fulfils(row := to_row(tuple(values)), stored, ranked.queries)
-        ]
-        rows += [row for *_, row in sorted(found, key=lambda one: one[:3])]
+        found = []
+        for *values, position, stored in connection.execute(sql, [json_list(positions), *where[1]]):
+            row, of_text = to_row(tuple(values)), set(keys.from_bytes(stored) if ranked.queries else ())
+            if not ranked.queries or any(query.is_fulfilled_by(of_text, row.length) for query in ranked.queries):
+                found.append((-ranked.scores.get(position, 0), row.order, row.id, row))
+        rows += [row for *_, row in sorted(found)]
         if len(rows) > most:
             break
     return rows
-
-
-def _fulfils(row: Row, stored: bytes, queries: Sequence[KeyQuery]) -> bool:
-    """Return whether the keys of a document fulfil one of some queries; True if there are no queries."""
-    if not queries:
-        return True
-    of_text = set(keys.from_bytes(stored))
-    return any(query.is_fulfilled_by(of_text, row.length) for query in queries)

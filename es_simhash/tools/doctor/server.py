@@ -42,7 +42,7 @@ def look_at_server(documents: Documents, is_set_up: bool) -> list[Check]:
 
 
 def _server(connection: Any) -> list[Check]:
-    def check(body: Any) -> None:
+    def check(body: Any, _: str) -> None:
         body["version"]["number"], body["cluster_name"]
 
     body = connection.send("GET", "", index=False, check=check)
