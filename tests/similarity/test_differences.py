@@ -229,5 +229,5 @@ def test_texts_of_a_million_characters_take_seconds() -> None:
     begin = time.process_time()
     assert len(made(f"3人{text}", f"4人{text[:500_000]}龙{text[500_000:]}").contradictions) == 1
     assert made("1" * 1_000_000, "1" * 999_999 + "。").contradictions
-    assert made("1 " * 400_000, "2 " * 400_000).contradict
-    assert time.process_time() - begin < 60
+    assert made("1 " * 50_000, "2 " * 50_000).contradict
+    assert time.process_time() - begin < 20
