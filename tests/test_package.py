@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
 import inspect
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
 
 import pytest
 
@@ -48,5 +52,13 @@ def public(kind: type) -> set[str]:
     return {name for name, value in vars(kind).items() if inspect.isfunction(value) and not name.startswith("_")}
 
 
+def test_the_examples_in_the_docstrings_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = [found.name for found in walk_packages(es_simhash.__path__, "es_simhash.")]
+    results = [doctest.testmod(import_module(name)) for name in names]
+    assert sum(result.attempted for result in results) > 30
+    assert not any(result.failed for result in results)
+
+
 def test_the_package_says_that_it_is_typed() -> None:
-    assert (__import__("pathlib").Path(es_simhash.__file__).parent / "py.typed").exists()
+    assert (Path(es_simhash.__file__).parent / "py.typed").exists()

@@ -87,6 +87,7 @@ class Documents:
     >>> with Documents("sqlite:///news.db") as documents:
     ...     for outcome in documents.ingest([{"id": 1, "text": "…"}]):
     ...         print(outcome.id, outcome.outcome, outcome.duplicate_of)
+    1 new None
 
     :param store: ``sqlite:///path/to.db``, ``http(s)://[user:password@]host:port[,host:port…]/index``, the
         same with ``opensearch+`` before ``http``, an :class:`elasticsearch.Elasticsearch` or an

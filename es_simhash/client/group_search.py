@@ -52,8 +52,8 @@ class GroupSearch:
     """A page of a search of your own, without copies. :func:`group_search` makes it.
 
     >>> search = group_search({"query": {"match": {"body": "暴雨"}}, "size": 10})
-    >>> answer = client.msearch(index="news", searches=search.searches)
-    >>> search.total(answer), search.hits(answer)
+    >>> answer = client.msearch(index="news", searches=search.searches)  # doctest: +SKIP
+    >>> search.total(answer), search.hits(answer)  # doctest: +SKIP
 
     :param searches: the lines of a multi-search: ``client.msearch(searches=…)``; in opensearch-py ``body=…``.
     """

@@ -38,10 +38,10 @@ class NearQuery:
     """A search of your own for the duplicates of one text. :func:`near_query` makes it.
 
     >>> query = near_query("市气象台今晨发布暴雨橙色预警", rule="fingerprint")
-    >>> answer = client.search(
+    >>> answer = client.search(  # doctest: +SKIP
     ...     index="news", query={"bool": {"filter": [query.clause]}}, docvalue_fields=query.fields
     ... )
-    >>> query.matches(answer["hits"]["hits"])
+    >>> query.matches(answer["hits"]["hits"])  # doctest: +SKIP
 
     :param clause: it finds every duplicate, and a few other documents. Put it into filter context.
     :param fields: the ``docvalue_fields`` of the search, which :meth:`matches` reads.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import hashlib
 import json
 import pickle
@@ -17,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting import fingerprinter as module
 from es_simhash.fingerprinting.characters import SCRIPTS
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter, fingerprint
 from es_simhash.fingerprinting.normalisation import normalise
@@ -460,12 +458,6 @@ def test_fingerprints_of_different_widths_cannot_be_compared() -> None:
         InputError, match="cannot compare a fingerprint of 64 bits with one of 128 bits: make both under one Scheme"
     ):
         of(1).distance(of(1, bits=128))
-
-
-def test_the_examples_in_the_documentation_are_true() -> None:
-    failed, tried = doctest.testmod(module)
-    assert tried
-    assert not failed
 
 
 @pytest.mark.parametrize("tokens", TOKENS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from fractions import Fraction
 from tempfile import TemporaryDirectory
 
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from es_simhash import Documents, DuplicateRule, Fingerprinter, IdfTable, InputError, Scheme, StopWords
 from es_simhash.fingerprinting.normalisation import normalise
 from es_simhash.fingerprinting.shingles import SHINGLE
-from es_simhash.similarity import compare as module
 from es_simhash.similarity.compare import compare
 from tests.fingerprinting.test_normalisation import is_word_character, plain_normalise
 from tests.fingerprinting.test_tokens import SENTENCES, mixed_texts
@@ -119,8 +117,3 @@ def test_a_fingerprinter_compares_by_its_own_tables() -> None:
 def test_a_text_that_is_no_string_is_refused() -> None:
     with pytest.raises(InputError, match="the text is of type NoneType"):
         compare("暴雨", None)  # type: ignore[arg-type]
-
-
-def test_the_examples_in_the_docstrings_hold() -> None:
-    failed, tried = doctest.testmod(module)
-    assert (failed, tried > 0) == (0, True)

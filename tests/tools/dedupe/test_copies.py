@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pandas
 import pytest
 
-import es_simhash.client.distinct
 from es_simhash import Documents, DuplicateRule, InputError, Scheme, distinct, pairs
 from tests.cli import HARVEST, STORM, STORM_FARTHEST, STORM_NEAR
 
@@ -18,10 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TEXTS = [STORM, HARVEST, STORM_NEAR, STORM + "。", HARVEST[:30], STORM_FARTHEST, "你好", "你好", "", ""]
-
-
-def test_the_docstrings_show_what_is_returned() -> None:
-    assert doctest.testmod(es_simhash.client.distinct).failed == 0
 
 
 def test_an_item_is_left_out_if_and_only_if_an_ingest_that_skips_copies_says_so(tmp_path: Path) -> None:
@@ -68,7 +62,7 @@ def test_the_rule_and_the_scheme_are_those_of_the_call() -> None:
     texts = [STORM, STORM_NEAR, STORM]
     assert len(list(distinct(texts, rule="exact"))) == 2
     assert len(list(distinct(texts, rule="fingerprint"))) == 1
-    assert len(list(distinct(texts, rule=DuplicateRule(measure="cosine", confirm=1.0, max_distance=0)))) == 2
+    assert len(list(distinct(texts, rule=DuplicateRule(measure="jaccard", confirm=1.0, max_distance=0)))) == 2
     html = [f"<p>{STORM}</p>", f"<div>{STORM}</div>"]
     assert len(list(distinct(html, rule="exact", scheme=Scheme(markup="html")))) == 1
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from es_simhash import Documents, DuplicateRule, InputError, compare
 from es_simhash.similarity.rule import RULES
-from es_simhash.tools.evaluation import LabelledPair, evaluate, figures, sample_pairs
+from es_simhash.tools.evaluation import LabelledPair, evaluate, sample_pairs
 from es_simhash.tools.evaluation.intervals import wilson
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR, complaint, es_simhash
 
@@ -154,8 +153,3 @@ def test_a_sample_takes_no_pairs_and_pairs_need_a_copy(tmp_path: Path) -> None:
     assert es_simhash("evaluate pairs.jsonl --sample 3", cwd=tmp_path).code == 2
     (tmp_path / "pairs.jsonl").write_text(labelled(STORM, HARVEST, False), encoding="utf-8")
     assert "none of 1 pairs is labelled as a copy" in complaint(es_simhash("evaluate pairs.jsonl", cwd=tmp_path))
-
-
-def test_the_examples_in_the_docstrings_hold() -> None:
-    failed, tried = doctest.testmod(figures)
-    assert (failed, tried > 0) == (0, True)
