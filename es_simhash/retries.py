@@ -7,6 +7,7 @@ import threading
 import time
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def end_after(seconds: float) -> float:
     return own if end is None else min(own, end)
 
 
+@dataclass
 class Waits:
     """The waits between attempts, until a deadline.
 
@@ -103,20 +105,15 @@ class Waits:
     Backoff And Jitter", AWS Architecture Blog, 2015. The defaults suit a server that is busy or unavailable.
 
     :param deadline: seconds from the first wait. There is no wait if it is 0 or less, or if the running call ends.
-    :param first: maximum of the first wait in seconds.
+    :param maximum: of the next wait in seconds.
     :param longest: maximum of every wait in seconds.
+    :param end: when the deadline is over; it is set by the first wait.
     """
 
-    def __init__(self, deadline: float, first: float = 0.05, longest: float = 10.0) -> None:
-        self._deadline = deadline
-        self._maximum = first
-        self._longest = longest
-        self._end: float | None = None
-
-    @classmethod
-    def after_conflict(cls, deadline: float) -> Waits:
-        """Return short waits after a conflict with another writer, because that writer has already finished."""
-        return cls(deadline, first=0.01, longest=0.5)
+    deadline: float
+    maximum: float = 0.05
+    longest: float = 10.0
+    end: float | None = None
 
     def wait(self) -> bool:
         """Wait. Return False if the deadline is over then.
@@ -124,10 +121,10 @@ class Waits:
         :raises Cancelled: at once when the running call is cancelled.
         """
         now = time.monotonic()
-        if self._end is None:
-            self._end = end_after(self._deadline)
-        if (left := self._end - now) <= 0:
+        if self.end is None:
+            self.end = end_after(self.deadline)
+        if (left := self.end - now) <= 0:
             return False
-        pause(min(random.uniform(0, self._maximum), left))
-        self._maximum = min(2 * self._maximum, self._longest)
-        return time.monotonic() < self._end
+        pause(min(random.uniform(0, self.maximum), left))
+        self.maximum = min(2 * self.maximum, self.longest)
+        return time.monotonic() < self.end

@@ -5,18 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from es_simhash import retries
 from es_simhash.retries import Call, Cancelled, Waits, pause
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-KINDS = [Waits, Waits.after_conflict]
-LONGEST = {Waits: (0.05, 10.0), Waits.after_conflict: (0.01, 0.5)}
 LONG = 60.0
 """Seconds after which a test gives up. A right program never waits so long."""
 
@@ -45,22 +39,18 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return Clock(monkeypatch)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("first", "longest"), [(0.05, 10.0), (0.01, 0.5)])
 def test_a_wait_is_between_0_and_a_maximum_that_doubles_up_to_the_longest(
-    kind: Callable[[float], Waits], clock: Clock
+    first: float, longest: float, clock: Clock
 ) -> None:
-    first, longest = LONGEST[kind]
-    waited = clock.waited(kind(60 * longest))
+    waited = clock.waited(Waits(60 * longest, first, longest))
     assert all(0 <= wait <= min(first * 2**n, longest) for n, wait in enumerate(waited))
     assert max(waited) > longest / 2
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("deadline", [0, 0.001, 1.0, 30.0])
-def test_waits_end_at_the_deadline_which_starts_with_the_first_wait(
-    kind: Callable[[float], Waits], deadline: float, clock: Clock
-) -> None:
-    waits = kind(deadline)
+def test_waits_end_at_the_deadline_which_starts_with_the_first_wait(deadline: float, clock: Clock) -> None:
+    waits = Waits(deadline)
     clock.now += 1_000_000
     assert sum(clock.waited(waits)) == pytest.approx(deadline)
 

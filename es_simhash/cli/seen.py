@@ -203,16 +203,15 @@ def show(user: str, as_json: bool, **store: Unpack[StoreOptions]) -> None:
         stats = seen.stats(user)
     if as_json:
         print_json(asdict(stats))
-        return
-    if not stats.generations:
+    elif not stats.generations:
         echo(f"{user}: no seen items", err=True)
-        return
-    echo(f"{'started':<20}  {'items':>10}  {'layers':>6}  {'bytes':>10}  false positives")
-    for generation in stats.generations:
-        started = datetime.fromtimestamp(generation.started, timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
-        rate = f"{generation.false_positive_rate:.4%}"
-        echo(f"{started:<20}  {generation.count:>10,}  {generation.layers:>6}  {generation.bytes:>10,}  {rate:>15}")
-    echo(f"forgotten: {stats.forgotten:,}")
+    else:
+        echo(f"{'started':<20}  {'items':>10}  {'layers':>6}  {'bytes':>10}  false positives")
+        for each in stats.generations:
+            started = datetime.fromtimestamp(each.started, timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
+            rate = f"{each.false_positive_rate:.4%}"
+            echo(f"{started:<20}  {each.count:>10,}  {each.layers:>6}  {each.bytes:>10,}  {rate:>15}")
+        echo(f"forgotten: {stats.forgotten:,}")
 
 
 @seen.command()
@@ -245,7 +244,9 @@ def _add_lines(seen: SeenItems, source: Input) -> None:
                 _print_failed(report)
     finally:
         if counts["items"] or counts["rejected"]:
-            _print_counts(counts)
+            done = f"{count_of(counts['items'], 'item')}, {counts['changed']:,} not seen before"
+            left_out = f"{count_of(counts['rejected'], 'line')} rejected, {count_of(counts['failed'], 'user')} failed"
+            echo(f"{count_of(counts['lines'], 'line')}, {done}, {left_out}")
     interruptible.exit_if_interrupted()
     if not counts["lines"]:
         raise InputError('no lines in the input: give JSON lines {"user", "items"}')
@@ -294,11 +295,3 @@ def user_and_items(line: Line) -> tuple[str, list[Item]]:
 def _print_failed(report: SeenReport) -> None:
     for error in report.failed.values():
         echo(f"failed: {error}", err=True)
-
-
-def _print_counts(counts: Counter[str]) -> None:
-    lines, items = count_of(counts["lines"], "line"), count_of(counts["items"], "item")
-    echo(f"{lines}, {items}, {counts['changed']:,} not seen before")
-    for name, noun in (("rejected", "line"), ("failed", "user")):
-        if counts[name]:
-            echo(f"{count_of(counts[name], noun)} {name}")

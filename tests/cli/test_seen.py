@@ -135,7 +135,11 @@ def test_lines_from_a_pipe_are_added_to_their_users(tmp_path: Path) -> None:
         {"user": "7", "items": ["1"]},
     )
     done = seen(tmp_path, "add", stdin=data)
-    assert (done.code, done.out, done.err) == (0, "4 lines, 6 items, 5 not seen before\n", "")
+    assert (done.code, done.out, done.err) == (
+        0,
+        "4 lines, 6 items, 5 not seen before, 0 lines rejected, 0 users failed\n",
+        "",
+    )
     assert unseen(tmp_path, "ann", "n1", "n2", "n3", "n4") == ["n4"]
     assert unseen(tmp_path, "7", 1, "n1", "n2") == ["n2"]
 
@@ -144,13 +148,16 @@ def test_files_and_a_pipe_are_read_one_after_the_other_and_the_counts_are_the_la
     for name in ("a", "b"):
         (tmp_path / f"{name}.jsonl").write_bytes(log(**{name: ["n1"]}))
     done = seen(tmp_path, "add", "a.jsonl", "-", "b.jsonl", stdin=log(c=["n1"], d=["n1"]))
-    assert done.out == "4 lines, 4 items, 4 not seen before\n"
+    assert done.out == "4 lines, 4 items, 4 not seen before, 0 lines rejected, 0 users failed\n"
 
 
 def test_a_user_gets_the_items_of_all_lines_in_several_batches(tmp_path: Path) -> None:
     seen(tmp_path, "init", "--error-rate", "1e-9")
     data = jsonl(*({"user": "bob" if n % 3 else "ann", "items": [n]} for n in range(10_200)))
-    assert seen(tmp_path, "add", stdin=data).out == "10,200 lines, 10,200 items, 10,200 not seen before\n"
+    assert (
+        seen(tmp_path, "add", stdin=data).out
+        == "10,200 lines, 10,200 items, 10,200 not seen before, 0 lines rejected, 0 users failed\n"
+    )
     assert unseen(tmp_path, "ann", *range(0, 10_203, 3)) == [10_200]
 
 
@@ -176,7 +183,7 @@ MIXED = log(good=["n0"]) + b"".join(bad + b"\n" + log(good=[f"n{n}"]) for n, (ba
 def test_bad_lines_are_reported_with_their_places_and_skipped(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_bytes(MIXED)
     done = seen(tmp_path, "add", "log.jsonl")
-    assert (done.code, done.out) == (3, "21 lines, 11 items, 11 not seen before\n10 lines rejected\n")
+    assert (done.code, done.out) == (3, "21 lines, 11 items, 11 not seen before, 10 lines rejected, 0 users failed\n")
     for n, (report, (_, reason)) in enumerate(zip(done.err.splitlines(), BAD_LINES, strict=True), 1):
         assert report.startswith(f"rejected: log.jsonl:{2 * n}: ")
         assert reason in report
@@ -205,7 +212,7 @@ def test_a_user_who_cannot_be_read_is_reported_and_the_others_are_done(
         client.index(index=index_name, id="bad", document=damaged, refresh=True)
     data = log(ann=["n1"], bad=["n1", 2], bob=["n1"])
     done = seen(tmp_path, "add", *store, stdin=data)
-    assert (done.code, done.out) == (3, "3 lines, 4 items, 2 not seen before\n1 user failed\n")
+    assert (done.code, done.out) == (3, "3 lines, 4 items, 2 not seen before, 0 lines rejected, 1 user failed\n")
     assert done.err.startswith("failed: the seen items of user 'bad' cannot be read: ")
     assert "user 'bad' cannot be read" in complaint(seen(tmp_path, "unseen", "--user", "bad", "n1", *store))
     assert "user 'bad' cannot be read" in complaint(seen(tmp_path, "show", "--user", "bad", *store))

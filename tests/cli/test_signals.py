@@ -103,7 +103,7 @@ def test_seen_items_of_the_lines_before_a_signal_are_added(tmp_path: Path) -> No
         wait_until_read(process)
         process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=30)
-    assert (process.returncode, out) == (143, b"1 line, 2 items, 2 not seen before\n")
+    assert (process.returncode, out) == (143, b"1 line, 2 items, 2 not seen before, 0 lines rejected, 0 users failed\n")
 
 
 def test_a_signal_after_an_error_of_the_input_stops_nothing_that_was_read() -> None:
