@@ -8,7 +8,6 @@ from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Protocol
 
-from es_simhash.errors import InputError
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -93,33 +92,22 @@ def parsed(line: Line) -> Line:
     if line.raw is None or line.problem is not None:
         return line
     try:
-        return replace(line, document=_parse(line.raw, line.encoding))
-    except InputError as error:
-        return replace(line, problem=str(error))
+        return replace(line, document=json_value(line.raw.decode("utf-8-sig")))
+    except UnicodeDecodeError as error:
+        problem = not_decoded(line.raw, error, line.encoding)
+    except json.JSONDecodeError as error:
+        truncated = "" if line.raw.endswith(b"\n") else _TRUNCATED
+        problem = f"not JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1}{truncated}"
+    except RecursionError:
+        problem = "invalid JSON: nested too deeply: flatten it"
+    except ValueError as error:
+        problem = f"invalid JSON: {error}"
+    return replace(line, problem=problem)
 
 
 _TRUNCATED = ", and the input ends there without a line break: check if the file is truncated"
-
-
-def _parse(line: bytes, encoding: str) -> Any:
-    """Return the JSON value of a line; raise InputError if there is none."""
-    try:
-        return json_value(line.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise InputError(not_decoded(line, error, encoding)) from error
-    except json.JSONDecodeError as error:
-        truncated = "" if line.endswith(b"\n") else _TRUNCATED
-        message = error.msg.removesuffix(" at")
-        raise InputError(f"not JSON: {message} at character {error.pos + 1}{truncated}") from error
-    except RecursionError as error:
-        raise InputError("invalid JSON: nested too deeply: flatten it") from error
-    except ValueError as error:
-        raise InputError(f"invalid JSON: {error}") from error
-
-
 # A character of GB2312's most common 3,755, which GB18030 has at the same place.
 _COMMON_HAN = re.compile(rb"[\xb0-\xd7][\xa1-\xfe]")
-_NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
 
 def not_decoded(line: bytes, error: UnicodeDecodeError, encoding: str) -> str:
@@ -144,6 +132,6 @@ def not_decoded(line: bytes, error: UnicodeDecodeError, encoding: str) -> str:
 
 def _looks_like_gb18030(line: bytes) -> bool:
     """Return whether most bytes beyond ASCII are common Han characters in GB18030, and not UTF-8 with a wrong byte."""
-    beyond_ascii = len(_NOT_ASCII.findall(line))
+    beyond_ascii = sum(byte > 127 for byte in line)
     wrong = line.decode("utf-8", "replace").count("\N{REPLACEMENT CHARACTER}")
     return wrong > beyond_ascii / 4 and 2 * len(_COMMON_HAN.findall(line)) > 0.6 * beyond_ascii

@@ -15,7 +15,7 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, count_of
 from es_simhash.lines import MAX_LINE, UTF_8, Line, not_decoded
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 MAX_LINES = 500
 """Lines of a row. A row with more is taken for one whose quote is not closed."""
 LONGEST_ID = 512
-_OTHER_DELIMITERS = ";\t|"
 
 
 def table_rows(stream: LineStream, name: str, format: str = "csv", encoding: str = UTF_8) -> Iterator[Line]:
@@ -76,7 +75,7 @@ def _checked_columns(row: Sequence[str | None], place: str, problem: str | None)
     [(column, count)] = Counter(filter(None, columns)).most_common(1)
     if count > 1:
         raise InputError(f"{place}: the header has the column {column!r} twice: give each column its own name")
-    if len(columns) == 1 and (other := next((each for each in _OTHER_DELIMITERS if each in columns[0]), None)):
+    if len(columns) == 1 and (other := next((each for each in ";\t|" if each in columns[0]), None)):
         raise InputError(
             f"{place}: the header is one cell, {columns[0]!r}: is the file separated by {other!r}? Separate it by "
             "commas, or write sep= and the character into a line before the header; tabs are format tsv"
@@ -90,8 +89,7 @@ def _misfit(row: Sequence[str | None], columns: Sequence[str], suspects: str) ->
     :param suspects: what to check if it has another number of cells.
     """
     if len(row) != len(columns):
-        cells = "1 cell" if len(row) == 1 else f"{len(row)} cells"
-        return f"the row has {cells}, the header has {len(columns)}: check its {suspects}"
+        return f"the row has {count_of(len(row), 'cell')}, the header has {len(columns)}: check its {suspects}"
     for number, (column, cell) in enumerate(zip(columns, row, strict=True), start=1):
         if cell and not column:
             return f"cell {number} is {cell[:20]!r}, and its column has no name: name it in the header"

@@ -7,10 +7,9 @@ from contextlib import closing
 from typing import IO, TYPE_CHECKING, cast
 
 from es_simhash.errors import InputError
-from es_simhash.input.compression import SUFFIXES, decompressed
 from es_simhash.input.csv_rows import table_rows
-from es_simhash.input.encoding import Utf8Lines, checked_encoding
-from es_simhash.input.parquet import parquet_rows
+from es_simhash.input.streams import SUFFIXES, Utf8Lines, checked_encoding, decompressed
+from es_simhash.input.tables import parquet_rows
 from es_simhash.lines import MAX_LINE, UTF_8, Line, json_value, parsed, raw_lines
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
 """The names of the formats: JSON lines, a JSON array, comma and tab separated values, Parquet."""
 _TABLES = ("csv", "tsv")
-_PARQUET = b"PAR1"
 _START = 256
 
 
@@ -77,7 +75,7 @@ def lines_of(stream: IO[bytes], name: str, format: str | None = None, encoding: 
 
 
 def _lines(content: io.BufferedReader, name: str, format: str | None, encoding: str) -> Iterator[Line]:
-    if format == "parquet" or (format is None and content.peek(4).startswith(_PARQUET)):
+    if format == "parquet" or (format is None and content.peek(4).startswith(b"PAR1")):
         yield from parquet_rows(content, name)
         return
     format = format or _found_format(content, name, encoding)

@@ -1,17 +1,23 @@
-"""Tables in memory as documents: pandas and polars data frames, pyarrow tables. None of these packages is imported."""
+"""Tables as documents: data frames of pandas and polars, tables of pyarrow, and Parquet files.
+
+No package is imported but pyarrow, for the files.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date, datetime, time
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
+from es_simhash.lines import Line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _ROWS = 1_000
+_ROWS_OF_FILE = 16
+"""Rows that become Python objects at a time. A few kilobytes of a file can stand for a row of many megabytes."""
 _PLAIN = frozenset({str, int, bool, type(None)})
 
 
@@ -27,22 +33,13 @@ def rows_of(documents: Any) -> Any:
     if isinstance(documents, str | bytes):
         raise InputError("the documents are one string: pass an iterable of dicts, or read_file(path) for a file")
     if hasattr(documents, "iloc") and hasattr(documents, "columns"):
-        return _pandas_rows(documents)
+        starts = range(0, len(documents), _ROWS)
+        return (plain(row) for at in starts for row in documents.iloc[at : at + _ROWS].to_dict("records"))
     if hasattr(documents, "iter_rows"):
         return map(plain, documents.iter_rows(named=True))
     if hasattr(documents, "to_batches") and hasattr(documents, "schema"):
-        return _arrow_rows(documents)
+        return (plain(row) for batch in documents.to_batches(max_chunksize=_ROWS) for row in batch.to_pylist())
     return documents
-
-
-def _pandas_rows(frame: Any) -> Iterator[Any]:
-    for start in range(0, len(frame), _ROWS):
-        yield from map(plain, frame.iloc[start : start + _ROWS].to_dict("records"))
-
-
-def _arrow_rows(table: Any) -> Iterator[Any]:
-    for batch in table.to_batches(max_chunksize=_ROWS):
-        yield from map(plain, batch.to_pylist())
 
 
 def plain(value: Any) -> Any:
@@ -66,3 +63,26 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):  # a number or an array of numpy
         return plain(value.tolist())
     return value
+
+
+def parquet_rows(stream: IO[bytes], name: str) -> Iterator[Line]:
+    """Yield the rows, with places such as ``news.parquet row 12``.
+
+    :raises InputError: if the file cannot be read, is a pipe, or pyarrow is missing.
+    """
+    try:
+        import pyarrow
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise InputError(f"{name} is a Parquet file: pip install 'es-simhash[parquet]'") from error
+    if not stream.seekable():
+        raise InputError(f"{name} is Parquet, which cannot be read from a pipe or a compressed file: name the file")
+    number = 0
+    try:
+        for batch in ParquetFile(stream).iter_batches(_ROWS_OF_FILE):
+            for row in batch.to_pylist():
+                number += 1
+                yield Line(f"{name} row {number}", plain(row), size=batch.nbytes // len(batch))
+    except (pyarrow.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"cannot read {name} to its end, after row {number} ({reason}): copy it again") from error
