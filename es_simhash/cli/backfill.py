@@ -9,13 +9,11 @@ import click
 from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.interrupt import Interruptible
 from es_simhash.cli.options import (
-    chosen_rule,
     filter_option,
-    id_field_option,
     json_option,
+    keep_fields,
     open_documents,
     quiet_option,
-    rule_option,
     store_options,
     text_field_option,
     workers_option,
@@ -27,13 +25,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from es_simhash.cli.options import StoreOptions
-    from es_simhash.similarity.rule import Rule
 
 
 @click.command()
 @text_field_option
-@id_field_option
-@rule_option
 @filter_option("Process only documents that match this query clause.")
 @click.option("--again", is_flag=True, help="Also documents that have a fingerprint: their texts may have changed.")
 @workers_option
@@ -42,8 +37,6 @@ if TYPE_CHECKING:
 @store_options
 def backfill(
     text_field: tuple[str, ...] | None,
-    id_field: str | None,
-    rule: Rule | None,
     filter: dict[str, Any] | None,
     again: bool,
     workers: int,
@@ -53,9 +46,9 @@ def backfill(
 ) -> None:
     """Add fingerprints to an existing index and report duplicates.
 
-    Adds our fields to the mapping and to each document without a fingerprint. Changes no other field. A document that
-    another program changes in the meantime is not overwritten: it is read again. The first backfill lets the store keep
-    the rule and the fields: that of the text, and that of the id in the files of a later `es-simhash ingest`.
+    Adds our field to each document without a fingerprint, and changes no other one. A document that another program
+    changes in the meantime is not overwritten: it is read again. With --text-field it sets up an index that was not, as
+    `es-simhash init` does.
 
     If the command is interrupted, run it again: it skips what is done. After a backfill run `es-simhash group`.
 
@@ -64,13 +57,10 @@ def backfill(
     es-simhash backfill --text-field body --filter '{"term": {"lang": "zh"}}'
     """
     with open_documents(**store) as documents, Interruptible() as interruptible:
+        documents.store.count(None)  # a store that does not exist is not made here
+        keep_fields(documents, text_field)
         outcomes = documents.backfill(
-            id_field=id_field,
-            filter=filter,
-            again=again,
-            stop=lambda: interruptible.signal is not None,
-            workers=workers,
-            rule=chosen_rule(documents.info().rule, rule, text_field=text_field),
+            filter=filter, again=again, stop=lambda: interruptible.signal is not None, workers=workers
         )
         with Progress(None, quiet=quiet) as progress:
             total = 0 if progress.disable else documents.store.count(filter, missing=None if again else True)

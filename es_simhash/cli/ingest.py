@@ -14,16 +14,15 @@ from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.input import Input, check_different_files, check_fields, input_paths
 from es_simhash.cli.interrupt import Interruptible
 from es_simhash.cli.options import (
-    chosen_rule,
     dead_letter_option,
     encoding_option,
     filter_option,
     format_option,
     id_field_option,
     json_option,
+    keep_fields,
     open_documents,
     quiet_option,
-    rule_option,
     store_options,
     text_field_option,
     workers_option,
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
     from es_simhash import Outcome
     from es_simhash.cli.options import F, StoreOptions
-    from es_simhash.similarity.rule import Rule
 
 
 def _word_option(name: str, words: Sequence[str], help: str) -> Callable[[F], F]:
@@ -52,7 +50,6 @@ def _word_option(name: str, words: Sequence[str], help: str) -> Callable[[F], F]
 @click.argument("files", metavar="[FILE…|STORE|-]", nargs=-1)
 @id_field_option
 @text_field_option
-@rule_option
 @_word_option("--on-duplicate", ON_DUPLICATE, "A new duplicate: index or skip.")
 @_word_option("--on-update", ON_UPDATE, "A copy of the text stored under its id: write, or keep the stored one.")
 @filter_option("Only documents that match can be originals.")
@@ -68,7 +65,6 @@ def ingest(
     files: tuple[str, ...],
     id_field: str | None,
     text_field: tuple[str, ...] | None,
-    rule: Rule | None,
     on_duplicate: Any,
     on_update: Any,
     filter: dict[str, Any] | None,
@@ -84,8 +80,8 @@ def ingest(
     """Store documents and report which are duplicates.
 
     Reads files, standard input or another store: JSON lines such as {"id": "news-1", "text": "…"}, CSV, TSV or Parquet.
-    A bad line is reported with its place and skipped. A document replaces the stored one with its id. The store keeps
-    the rule and the fields of the first ingest.
+    A bad line is reported with its place and skipped. A document replaces the stored one with its id. A store
+    without documents keeps the fields that are named. `es-simhash init` makes an index, and sets the rule.
 
     \b
     es-simhash ingest news.jsonl
@@ -96,7 +92,7 @@ def ingest(
     if any(map(is_store, files)):
         if len(files) > 1 or id_field is not None or resume is not None:
             raise click.UsageError("a store is read alone, without --id-field and --resume")
-        source, id_field = StoredInput(files[0], store), "_id"
+        source = StoredInput(files[0], store)
     else:
         source = Input(input_paths(files), format, encoding)
     named = {"--store": sqlite_file(store["store"]), "--resume": resume, "--dead-letter": dead_letter}
@@ -106,18 +102,20 @@ def ingest(
         letters = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter)))
         progress = stack.enter_context(source.progress(quiet=quiet))
         interruptible = stack.enter_context(Interruptible())
+        keep_fields(documents, text_field, id_field)
         info = documents.info()
-        name, text_fields = id_field or info.id_field, text_field or info.rule.text_fields
-        lines = source.lines(progress, partial(check_fields, id_field=name, text_fields=text_fields), text_fields)
+        text_fields = info.rule.text_fields
+        field = "_id" if isinstance(source, StoredInput) else id_field
+        check = partial(check_fields, id_field=field or info.id_field, text_fields=text_fields)
+        lines = source.lines(progress, check, text_fields)
         outcomes = documents.ingest(
             interruptible.until_interrupted(lines),
-            id_field=id_field,
+            id_field=field,
             on_duplicate=on_duplicate,
             on_update=on_update,
             filter=filter,
             workers=workers,
             checkpoint=resume,
-            rule=chosen_rule(info.rule, rule, text_field=text_field),
         )
 
         def note(outcome: Outcome) -> None:

@@ -243,6 +243,29 @@ def chosen_rule(stored: DuplicateRule, rule: Rule | None, **refinements: Any) ->
     return DuplicateRule(rule=rule, **{"text_field": stored.text_field, **given})
 
 
+def keep_fields(documents: Documents, text_field: tuple[str, ...] | None, id_field: str | None = None) -> None:
+    """Let a store without documents, or an index that was not set up, keep the names of fields that are given.
+
+    :raises InputError: if the store has documents, and their texts are in another field.
+    :raises NotSetUp: if there is no such index: it is not made here.
+    """
+    info = documents.info()
+    kept = info.rule.text_fields
+    if text_field in (None, kept) and id_field in (None, info.id_field):
+        return
+    if info.scheme is None and documents.store.lags:
+        documents.store.count(None)
+    if info.scheme is None or not documents.store.count(None):
+        documents.setup(replace(info.rule, text_field=text_field or kept), id_field=id_field)
+    elif text_field not in (None, kept):
+        given = ",".join(text_field)
+        raise InputError(
+            f"{documents.name} keeps the text field {','.join(kept)}, not {given}: leave --text-field out; or change "
+            f"it by `es-simhash init --text-field {given} --store {documents.name}`, and then run "
+            "`es-simhash backfill --again`"
+        )
+
+
 # --- filters, input and output -----------------------------------------------------------------------------
 
 

@@ -182,7 +182,6 @@ class AsyncDocuments(_InThreads[Documents]):
         on_duplicate: OnDuplicate = "index",
         filter: Mapping[str, Any] | None = None,
         refresh: RefreshOption = False,
-        rule: str | DuplicateRule | None = None,
     ) -> Outcome:
         """:meth:`es_simhash.Documents.add`."""
         return await self._run(
@@ -192,7 +191,6 @@ class AsyncDocuments(_InThreads[Documents]):
             on_duplicate=on_duplicate,
             filter=filter,
             refresh=refresh,
-            rule=rule,
         )
 
     async def add_many(
@@ -203,7 +201,6 @@ class AsyncDocuments(_InThreads[Documents]):
         on_duplicate: Literal["index", "skip"] = "index",
         filter: Mapping[str, Any] | None = None,
         refresh: RefreshOption = False,
-        rule: str | DuplicateRule | None = None,
     ) -> list[Outcome]:
         """:meth:`es_simhash.Documents.add_many`."""
         return await self._run(
@@ -213,7 +210,6 @@ class AsyncDocuments(_InThreads[Documents]):
             on_duplicate=on_duplicate,
             filter=filter,
             refresh=refresh,
-            rule=rule,
         )
 
     async def remove(
@@ -224,11 +220,10 @@ class AsyncDocuments(_InThreads[Documents]):
         everything: bool = True,
         save: str | None = None,
         filter: Mapping[str, Any] | None = None,
-        rule: str | DuplicateRule | None = None,
     ) -> set[str]:
         """:meth:`es_simhash.Documents.remove`."""
         return await self._run(
-            self._client.remove, ids, matching=matching, everything=everything, save=save, filter=filter, rule=rule
+            self._client.remove, ids, matching=matching, everything=everything, save=save, filter=filter
         )
 
     async def similar(

@@ -64,7 +64,7 @@ def distinct(
     :param text: the field with the text, or several fields, which are joined; or a function of an item. A string is its
         own text.
     :param scheme: how texts are normalised, such as ``Scheme(markup="html")``.
-    :param rule: as for :meth:`es_simhash.Documents.ingest`.
+    :param rule: as for :meth:`es_simhash.Documents.setup`.
     :raises InputError: for an item without a text. The items before it are yielded first.
     """
     waiting: dict[int, T] = {}
@@ -109,6 +109,7 @@ def _outcomes(
     chosen = replace(rule_of(rule), text_field="text")
     read = text if callable(text) else _field_reader(field_names(text))
     documents = Documents("memory://", fingerprinter=Fingerprinter(scheme or DEFAULT))
+    documents.setup(chosen)
     rows = rows_of(items)
 
     def lines() -> Iterator[Line]:
@@ -117,7 +118,7 @@ def _outcomes(
             waiting[position] = item
             yield Line(f"item {position}", document)
 
-    return map(_checked, documents.ingest(lines(), on_duplicate="skip", rule=chosen))
+    return map(_checked, documents.ingest(lines(), on_duplicate="skip"))
 
 
 def _checked(outcome: Outcome) -> Outcome:

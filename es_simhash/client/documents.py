@@ -20,7 +20,7 @@ from es_simhash.client.arguments import (
 )
 from es_simhash.client.near_query import check_near, checked_fingerprint, near_query
 from es_simhash.client.saved import Saved
-from es_simhash.client.store_info import RunCheck, StoreReader, has_keys
+from es_simhash.client.store_info import RunCheck, StoreReader
 from es_simhash.decide.decider import Decider
 from es_simhash.decide.group import group
 from es_simhash.decide.outcome import Document
@@ -39,10 +39,9 @@ from es_simhash.ingest.batches import Source, line_of, parts_by_id
 from es_simhash.ingest.reader import Reader
 from es_simhash.ingest.run import backfill, ingest
 from es_simhash.retries import DEADLINE, end_after, limited, pause
-from es_simhash.similarity.rule import DuplicateRule, rule_of
 from es_simhash.similarity.text_fields import text_or_none
 from es_simhash.store.address import open_store
-from es_simhash.store.types import Description, Row, Scan
+from es_simhash.store.types import Row, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -58,12 +57,12 @@ if TYPE_CHECKING:
     from es_simhash.decide.group import GroupReport, Progress
     from es_simhash.decide.outcome import Outcome
     from es_simhash.decide.remove import Duplicate
-    from es_simhash.decide.rule import ResolvedRule
     from es_simhash.decide.run import OnDuplicate, OnUpdate
     from es_simhash.decide.similar import Matches
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.lines import Line
+    from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.store.protocol import Store
     from es_simhash.store.types import Stored
 
@@ -155,24 +154,19 @@ class Documents:
     ) -> str:
         """Make what is missing: the index or the file, or the fields in an index that exists.
 
-        A second call does nothing. With a rule, or with names of fields, the store keeps these: every other call uses
-        them then. The first :meth:`ingest` lets the store keep what it has not got yet. After a change of the rule,
-        :meth:`group` computes the links again.
+        The store keeps the rule and the names of the fields, and every call that writes uses them. A second call
+        changes what it names. After a change of the rule, :meth:`group` computes the links again.
 
-        :param rule: a name or a DuplicateRule, and its ``text_field``, for the store to keep.
+        :param rule: a name or a DuplicateRule, and its ``text_field``, for the store to keep. By default ``copy`` and
+            ``text``.
         :param keys: each document gets keyword keys. With them, the rules ``copy`` and ``contained`` find their
             duplicates, whatever the distance of the fingerprints. None gives keys to a store that is set up now, unless
             its rule compares no texts. A store that was set up stays as it is.
-        :param id_field: name of the field with the id, for the store to keep.
+        :param id_field: name of the field with the id, for the store to keep. By default ``id``.
         :returns: ``created``, ``added`` (the fields), ``changed`` (the rule, or names of fields) or ``unchanged``.
         :raises SchemeMismatch: if the store was set up with another Scheme.
         """
-        gets_keys = has_keys(rule_of(rule)) if keys is None else keys
-        scheme = self._reader.given_scheme() or self._reader.info().fingerprinter.scheme
-        made = self._store.set_up(Description(scheme=scheme, keys=gets_keys))
-        self._reader.forget()
-        changed = self._reader.change(rule, id_field)
-        return "changed" if changed and made == "unchanged" else made
+        return self._reader.set_up(rule, keys, id_field)
 
     def info(self) -> StoreInfo:
         """Return how the store was set up: its Scheme, its rule, its keys, and the object that makes fingerprints.
@@ -194,7 +188,6 @@ class Documents:
         on_duplicate: OnDuplicate = "index",
         filter: Mapping[str, Any] | None = None,
         refresh: RefreshOption = False,
-        rule: str | DuplicateRule | None = None,
     ) -> Outcome:
         """Store one document, and return whether it is new or what it duplicates.
 
@@ -206,14 +199,14 @@ class Documents:
 
         :param refresh: as in Elasticsearch: with False the call does not wait for search to find the document; with
             ``"wait_for"`` it waits for the next refresh; with True it refreshes the index, which is slow.
-        :param rule: this, ``id_field``, ``on_duplicate`` and ``filter`` as for :meth:`ingest`.
+        :param id_field: this, ``on_duplicate`` and ``filter`` as for :meth:`ingest`.
         :returns: its Outcome. A document that cannot be used is ``rejected``, one that the store refuses has
             ``failed``, both with the reason.
         :raises NotSetUp: if the index has no fingerprint fields.
         :raises StoreError: if the store fails for longer than the deadline. Add the document again then.
         """
         with limited(self.deadline):
-            add = self._adder(rule, id_field, on_duplicate, filter, refresh)
+            add = self._adder(id_field, on_duplicate, filter, refresh)
             [outcome] = add([line_of(document, "the document")])
         return outcome
 
@@ -225,7 +218,6 @@ class Documents:
         on_duplicate: OnDuplicate = "index",
         filter: Mapping[str, Any] | None = None,
         refresh: RefreshOption = False,
-        rule: str | DuplicateRule | None = None,
     ) -> list[Outcome]:
         """:meth:`add` for some documents: the outcomes are those of one call after the other, in a few requests.
 
@@ -236,7 +228,7 @@ class Documents:
         :raises StoreError: if the store fails for longer than the deadline. The message says how many are stored.
         """
         source = Source(documents)
-        add = self._adder(rule, id_field, on_duplicate, filter, refresh)
+        add = self._adder(id_field, on_duplicate, filter, refresh)
         outcomes: list[Outcome] = []
         with saying_what_is_done(lambda: f"the first {len(outcomes):,} documents are done: add the others again"):
             while lines := source.take():
@@ -255,7 +247,6 @@ class Documents:
         filter: Mapping[str, Any] | None = None,
         workers: int = 0,
         checkpoint: str | None = None,
-        rule: str | DuplicateRule | None = None,
     ) -> Generator[Outcome, None, None]:
         """Store documents, and return for each whether it is new or what it duplicates.
 
@@ -265,7 +256,7 @@ class Documents:
         ``updated``: it is written with the new fields, and keeps its links.
         If an id occurs again, the later document replaces the earlier one.
         At the end of the iteration search finds everything that was written. (In Elasticsearch, if you stop earlier,
-        after the next refresh.) An SQLite file is set up if necessary; it has keys then, if texts decide.
+        after the next refresh.) An SQLite file is set up if necessary. The rule is that of the store (:meth:`setup`).
 
         Invalid arguments raise at once. Nothing is sent before the first outcome is taken.
 
@@ -284,10 +275,6 @@ class Documents:
         :param checkpoint: path of a small file that records the progress; it is made if it does not exist. After an
             interruption, a crash or a long failure of the store, the same call with the same documents resumes there.
             After a crash the documents of up to one batch may be done again, and are ``unchanged`` then.
-        :param rule: ``copy``, ``contained``, ``fingerprint``, ``exact`` or a :class:`DuplicateRule`. By default the
-            rule that the store keeps; so is the text field, if the rule names none. The first ingest lets the store
-            keep its rule and the names of the fields. A method that writes raises for another rule, or for other
-            fields: :meth:`setup` changes them. A method that only reads takes another one.
         :returns: an Outcome for each document, in their order. A document that cannot be used is ``rejected`` with the
             reason. A document that the store refuses has ``failed``. Both carry the document, and stop nothing.
         :raises NotSetUp: if the index has no fingerprint fields.
@@ -295,35 +282,25 @@ class Documents:
         :raises StoreError: if the store fails for longer than the deadline. The message says how many documents were
             read and have no outcome. With a ``checkpoint`` the next call decides them.
         """
-        self._reader.checked(rule)
         options = Options(on_duplicate, on_update, filter)
         check_ingest_filter(filter)
         check_workers(workers)
-        return _items(self._ingest(Source(documents), options, workers, checkpoint, rule, id_field))
+        return _items(self._ingest(Source(documents), id_field, options, workers, checkpoint))
 
     def _ingest(
-        self,
-        source: Source,
-        options: Options,
-        workers: int,
-        checkpoint: str | None,
-        rule: str | DuplicateRule | None,
-        id_field: str | None,
+        self, source: Source, id_field: str | None, options: Options, workers: int, checkpoint: str | None
     ) -> Iterator[Sequence[Outcome]]:
-        resolved, field = self._reader.for_writing(rule, id_field)
-        check = RunCheck(self._reader, self.name)
-        decider = self._decider_of(resolved)
-
-        def check_batch(writes: bool) -> None:
-            check()
-            if writes:
-                self._reader.keep(resolved.chosen, field.name)
-
+        decider = self._decider_for_writing(new=True)
+        field, check = self._reader.id_field(id_field), RunCheck(self._reader, self.name)
         decider.forget(now=True)
-        yield from ingest(decider, source, field, options, workers, checkpoint, check_batch)
+        yield from ingest(decider, source, field, options, workers, checkpoint, check)
 
-    def _decider_of(self, rule: ResolvedRule) -> Decider:
-        """Return the one Decider for a rule: what it has decided, all calls of this object know."""
+    def _decider_for_writing(self, *, new: bool = False, stale: bool = False) -> Decider:
+        """Return the one Decider for the rule of the store: what it has decided, all calls of this object know.
+
+        The parameters are those of ``StoreReader.for_writing``.
+        """
+        rule = self._reader.for_writing(new=new, stale=stale)
         with self._lock:
             if self._decider is None or self._decider.rule is not rule:
                 self._decider = Decider(self._store, rule)
@@ -332,55 +309,37 @@ class Documents:
     def backfill(
         self,
         *,
-        id_field: str | None = None,
         filter: Mapping[str, Any] | None = None,
         again: bool = False,
         workers: int = 0,
         stop: Callable[[], bool] = never,
-        rule: str | DuplicateRule | None = None,
     ) -> Generator[Outcome, None, None]:
-        """Give fingerprints to the documents of an existing index, and return for each what it duplicates.
+        """Give fingerprints to the documents of an index that was set up, and return for each what it duplicates.
 
-        Our fields are added to the mapping. If texts decide, an index that gets them now has keys too. Other fields
-        are not touched. A document that another writer changes in the meantime is read again, until a pass over the
-        index meets no such document. After an interruption repeat the call: documents that have a fingerprint are not
-        read again. Invalid arguments raise at once.
+        Only our own field of a document is written: :meth:`setup` names the fields with the text. A document that
+        another writer changes in the meantime is read again, until a pass over the index meets no such document. After
+        an interruption repeat the call: documents that have a fingerprint are not read again. Invalid arguments raise
+        at once.
 
-        :param id_field: for the store to keep: the field with the id in the documents of a later :meth:`ingest`.
         :param filter: only documents that match this filter get a fingerprint, and can be originals.
         :param again: read documents with a fingerprint too. A document whose text has changed gets a new one.
-        :param workers: this and ``rule`` as for :meth:`ingest`. If the store does not keep the field with the text, the
-            rule names it: ``DuplicateRule(text_field="body")``.
+        :param workers: as for :meth:`ingest`.
         :param stop: is called before each page. Once it returns true, no more is read, and what was read is finished.
         :returns: an Outcome for each document. A document without a text is ``rejected``.
-        :raises NotSetUp: if there is no such index.
+        :raises NotSetUp: if the index has no fingerprint fields.
         """
-        self._reader.checked(rule)
         check_filter(filter)
         check_workers(workers)
-        return _items(self._backfill(filter, again, workers, stop, rule, id_field))
+        return _items(self._backfill(filter, again, workers, stop))
 
     def _backfill(
-        self,
-        filter: Mapping[str, Any] | None,
-        again: bool,
-        workers: int,
-        stop: Callable[[], bool],
-        rule: str | DuplicateRule | None,
-        id_field: str | None,
+        self, filter: Mapping[str, Any] | None, again: bool, workers: int, stop: Callable[[], bool]
     ) -> Iterator[Sequence[Outcome]]:
-        resolved, _ = self._reader.for_writing(rule, id_field, backfill=True)
+        decider = self._decider_for_writing(stale=True)
         check = RunCheck(self._reader, self.name)
-        decider = self._decider_of(resolved)
-
-        def check_batch(writes: bool) -> None:
-            check()
-            if writes:
-                self._reader.keep(resolved.chosen, id_field)
-
         decider.forget(now=True)
         is_whole = again and filter is None
-        for outcomes in backfill(decider, filter, workers, check_batch, again=again, stop=stop):
+        for outcomes in backfill(decider, filter, workers, check, again=again, stop=stop):
             yield outcomes
             is_whole = is_whole and all(outcome.outcome != "failed" for outcome in outcomes)
         if is_whole and not stop():
@@ -394,7 +353,6 @@ class Documents:
         everything: bool = True,
         save: str | None = None,
         filter: Mapping[str, Any] | None = None,
-        rule: str | DuplicateRule | None = None,
     ) -> set[str]:
         """Remove documents and the links to them. What duplicated one gets another original, or stands alone.
 
@@ -402,7 +360,6 @@ class Documents:
         :param everything: all documents of the store may match. With False they raise, and nothing is removed.
         :param save: path of a new file for what is removed, one document a line. :meth:`ingest` takes it back.
         :param filter: only documents that match this filter can become the other original. Use that of the ingest.
-        :param rule: the rule of the ingest.
         :returns: the ids that were removed.
         :raises InputError: if the file exists; if all documents match, and ``everything`` is False.
         """
@@ -411,7 +368,7 @@ class Documents:
         check_filter(filter)
         check_filter(matching, "matching")
         checked = [] if ids is None else checked_ids(ids)
-        decider, id_field = self._changing(rule)
+        decider, id_field = self._decider_for_writing(), self._reader.id_field(None).name
         if matching is not None and not everything:
             check_some_stay(self._store, matching)
         with nullcontext() if save is None else Saved(save, id_field) as saved:
@@ -421,23 +378,12 @@ class Documents:
                 return remove(decider, checked, put, filter)
             return remove_matching(decider, matching, put, filter)
 
-    def _changing(self, rule: str | DuplicateRule | None) -> tuple[Decider, str]:
-        """Return the Decider of a call that changes stored documents, and the id field.
-
-        :raises NotSetUp: if there is no store: it is not made for such a call.
-        """
-        self._reader.checked(rule)
-        self._reader.read()
-        resolved, id_field = self._reader.for_writing(rule, None)
-        return self._decider_of(resolved), id_field.name
-
     def group(
         self,
         *,
         filter: Mapping[str, Any] | None = None,
         since: datetime | timedelta | None = None,
         progress: Progress | None = None,
-        rule: str | DuplicateRule | None = None,
     ) -> GroupReport:
         """Decide all documents again, in the order in which they count, as if each came after all that are earlier.
 
@@ -450,11 +396,10 @@ class Documents:
         :param since: only documents whose text was written at this time or later, and what is linked to them: a
             datetime (without a time zone it is UTC), or a timedelta before now.
         :param progress: is called with the number of documents that were decided, and of all.
-        :param rule: as for :meth:`ingest`.
         """
         check_filter(filter)
         start = checked_moment(since, "since")
-        decider, _ = self._changing(rule)
+        decider = self._decider_for_writing()
         decider.forget(now=True)
         return group(self._store, decider.rule, filter, start, progress)
 
@@ -464,7 +409,6 @@ class Documents:
         *,
         save: str | None = None,
         filter: Mapping[str, Any] | None = None,
-        rule: str | DuplicateRule | None = None,
     ) -> int:
         """Remove documents that :meth:`duplicates` returned, all of them or some. The heads stay.
 
@@ -473,11 +417,10 @@ class Documents:
 
         :param save: path of a new file for what is removed, as for :meth:`remove`.
         :param filter: only documents that match this filter can become another original.
-        :param rule: as for :meth:`duplicates`.
         :returns: how many documents were removed.
         """
         check_filter(filter)
-        decider, id_field = self._changing(rule)
+        decider, id_field = self._decider_for_writing(), self._reader.id_field(None).name
         with nullcontext() if save is None else Saved(save, id_field) as saved:
             decider.forget(now=True)
             return remove_duplicates(decider, duplicates, None if saved is None else saved.put, filter)
@@ -502,7 +445,8 @@ class Documents:
         :param time: of the text, needed with ``within``: as in a document, or a datetime. Without a time zone it is
             UTC.
         :param filter: a filter that the documents must match, such as ``{"term": {"lang": "zh"}}``.
-        :param rule: as for :meth:`ingest`; ``text_field`` is the text of a stored document.
+        :param rule: ``copy``, ``contained``, ``fingerprint``, ``exact`` or a :class:`DuplicateRule`, in place of the
+            rule of the store; ``text_field`` is the text of a stored document.
         :raises InputError: if the text, the fingerprint or the filter cannot be used.
         :raises StoreError: if the store could not search everywhere.
         """
@@ -554,7 +498,7 @@ class Documents:
         It is :func:`es_simhash.near_query` with the Scheme and the keys of this store. Nothing is searched.
 
         :param near: a text, or its Fingerprint or unsigned fingerprint.
-        :param rule: as for :meth:`ingest`, without ``within``.
+        :param rule: as for :meth:`similar`, without ``within``.
         """
         text = isinstance(near, str)
         check_near(near, self._reader.checked(rule, text=text))  # before the store is asked
@@ -563,24 +507,18 @@ class Documents:
         resolved = self._reader.resolve(chosen)
         return near_query(near, fingerprinter=resolved.fingerprinter, keys=resolved.keys, rule=chosen)
 
-    def duplicates(
-        self, *, filter: Mapping[str, Any] | None = None, rule: str | DuplicateRule | None = None
-    ) -> Generator[Duplicate, None, None]:
+    def duplicates(self, *, filter: Mapping[str, Any] | None = None) -> Generator[Duplicate, None, None]:
         """Return the copies in the store that are copies of the head of their group as both are stored now.
 
         These are the documents that :meth:`remove_duplicates` removes. Texts are compared, those of exact copies too.
 
         :param filter: only copies that match this filter.
-        :param rule: as for :meth:`ingest`.
         """
         check_filter(filter)
-        self._reader.checked(rule)
-        return _items(self._duplicates(filter, rule))
+        return _items(self._duplicates(filter))
 
-    def _duplicates(
-        self, filter: Mapping[str, Any] | None, rule: str | DuplicateRule | None
-    ) -> Iterator[Sequence[Duplicate]]:
-        decider, _ = self._changing(rule)
+    def _duplicates(self, filter: Mapping[str, Any] | None) -> Iterator[Sequence[Duplicate]]:
+        decider = self._decider_for_writing()
         decider.forget(now=True)
         self._store.refresh()
         for rows in copies(self._store, filter):
@@ -661,7 +599,6 @@ class Documents:
 
     def _adder(
         self,
-        rule: str | DuplicateRule | None,
         id_field: str | None,
         on_duplicate: OnDuplicate,
         filter: Mapping[str, Any] | None,
@@ -672,16 +609,13 @@ class Documents:
         options = Options(on_duplicate, filter=filter)
         if refresh is not False and refresh is not True and refresh != "wait_for":
             raise InputError(f"refresh is {refresh!r}: use False, True or 'wait_for'")
-        resolved, field = self._reader.for_writing(rule, id_field)
-        decider = self._decider_of(resolved)
-        reader = Reader(resolved, field)
+        decider = self._decider_for_writing(new=True)
+        reader = Reader(decider.rule, self._reader.id_field(id_field))
 
         def add(lines: Sequence[Line]) -> list[Outcome]:
             outcomes: list[Outcome] = []
             for part in parts_by_id(reader.read_all(lines)):
                 documents = [item for item in part if isinstance(item, Document)]
-                if documents:
-                    self._reader.keep(resolved.chosen, field.name)
                 run = Run(decider, options)
                 taken = {outcome.id: outcome for outcome in run.take(run.look_up(documents))}
                 outcomes += [taken[item.id] if isinstance(item, Document) else item for item in part]

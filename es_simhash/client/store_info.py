@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from es_simhash.decide.rule import ResolvedRule
-from es_simhash.errors import AccessDenied, InputError, NotSetUp, SchemeMismatch, StoreError
+from es_simhash.errors import InputError, NotSetUp, SchemeMismatch, StoreError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.ingest.reader import IdField
@@ -24,7 +24,6 @@ _log = logging.getLogger("es_simhash")
 
 KNOWN = 10.0
 """Seconds for which what the store said is known."""
-ID_FIELD = "id"
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class StoreInfo:
 
     :param scheme: of its fingerprints; None if it was not set up.
     :param fingerprinter: makes fingerprints of its Scheme.
-    :param rule: the rule that it keeps, with the names of the text fields; ``copy`` if it keeps none.
+    :param rule: the rule that it keeps, with the names of the text fields.
     :param id_field: the name of the field with the id.
     :param keys: documents get keyword keys.
     :param stale: its documents were written with another text or time field: ``backfill --again`` makes them anew.
@@ -114,13 +113,12 @@ class StoreReader:
         try:
             described = self.read()
         except NotSetUp:
-            rule = DuplicateRule(text_field="text")
-            return StoreInfo(None, self._fingerprinter, rule, ID_FIELD, has_keys(rule), stale=False)
+            described = Description(keys=True)
         return StoreInfo(
             described.scheme,
             self._fingerprinter,
-            self._whole(described.rule or DuplicateRule(), described),
-            described.id_field or ID_FIELD,
+            described.rule,
+            described.id_field,
             described.keys,
             described.stale,
         )
@@ -163,18 +161,16 @@ class StoreReader:
         :raises InputError: for an invalid rule, before the store is asked.
         """
         chosen = None if rule is None else self.checked(rule, text=text)
-        described = self.read()
-        kept = described.rule or DuplicateRule()
-        if chosen is not None and chosen.time_field not in (None, kept.time_field):
+        kept = self.read().rule
+        if chosen is None:
+            without_text = not text and kept.confirm is not None
+            return replace(self.checked("fingerprint"), text_field=kept.text_field) if without_text else kept
+        if chosen.time_field not in (None, kept.time_field):
             raise InputError(
                 f"{self._store.name} keeps no times of the field {chosen.time_field!r}: let its rule name the field by "
                 "setup(rule=…) or `es-simhash init`, then run `es-simhash backfill --again`"
             )
-        if chosen is None:
-            chosen = kept
-            if not text and chosen.confirm is not None:
-                chosen = self.checked("fingerprint", text=False)
-        return self._whole(chosen, described)
+        return _whole(chosen, kept)
 
     def resolve(self, rule: DuplicateRule) -> ResolvedRule:
         """Return a whole rule under the Scheme and the keys of the store.
@@ -182,12 +178,15 @@ class StoreReader:
         :raises NotSetUp: if the store was not set up; if its documents were written with other fields.
         """
         described = self.read()
+        self._check_not_stale(described)
+        return self._under(rule, described)
+
+    def _check_not_stale(self, described: Description) -> None:
         if described.stale:
             raise NotSetUp(
                 f"documents of {self._store.name} were written before its text or time fields changed: "
                 f"run `es-simhash backfill --again --store {self._store.name}`"
             )
-        return self._under(rule, described)
 
     def _under(self, rule: DuplicateRule, described: Description) -> ResolvedRule:
         with self._lock:
@@ -204,97 +203,72 @@ class StoreReader:
             )
         return known
 
-    @staticmethod
-    def _whole(rule: DuplicateRule, described: Description) -> DuplicateRule:
-        """Return a rule with the names of the text fields."""
-        if rule.text_field is not None:
-            return rule
-        kept = described.rule
-        return replace(rule, text_field="text" if kept is None else kept.text_fields)
-
     # --- a call that writes -------------------------------------------------------------------------------------------
 
-    def for_writing(
-        self, rule: str | DuplicateRule | None, id_field: str | None, *, backfill: bool = False
-    ) -> tuple[ResolvedRule, IdField]:
-        """Return the rule and the id field of a call that writes: those of the store.
+    def for_writing(self, *, new: bool = False, stale: bool = False) -> ResolvedRule:
+        """Return the rule of a call that writes: that of the store.
 
-        An embedded store that was not set up is set up now. A store that keeps no rule yet keeps this one.
-
-        :param backfill: the documents are stored. In an index that exists the fields are made that are missing, and an
-            embedded store is not set up. Stale documents are no error.
-        :raises InputError: if the store keeps others; if it is read only.
+        :param new: an embedded store that was not set up is set up now.
+        :param stale: documents that were written with other fields are no error.
+        :raises InputError: if the store is read only.
         """
-        chosen = None if rule is None else self.checked(rule)
-        described = None
         try:
             described = self.read()
         except NotSetUp:
-            if self._store.lags != backfill:
+            if self._store.lags or not new:
                 raise
-        if backfill and (described is None or described.rule is None) and (chosen is None or chosen.text_field is None):
-            raise InputError(
-                f"{self._store.name} does not know the field with the text: name it (rule=DuplicateRule(text_field=…); "
-                "on the command line --text-field)"
-            )
-        if described is None:
-            if backfill:
-                self._store.count(None)  # an index that does not exist is not made here
-            keys = has_keys(chosen or DuplicateRule())
-            self._store.set_up(Description(scheme=self._fingerprinter.scheme, keys=keys))
+            self._store.set_up(Description(scheme=self._fingerprinter.scheme, keys=True))
             described = self.read()
-        wanted = self._whole(chosen or described.rule or DuplicateRule(), described)
-        self._check_same(wanted, id_field, described)
-        name = id_field or described.id_field or ID_FIELD
-        taken = described.fields is None or name.partition(".")[0] in described.fields
-        resolved = self._under(wanted, described) if backfill else self.resolve(wanted)
-        return resolved, IdField(name, is_stored=taken and name != "_id")
+        if described.read_only is not None:
+            raise InputError(described.read_only)
+        if not stale:
+            self._check_not_stale(described)
+        return self._under(described.rule, described)
 
-    def keep(self, rule: DuplicateRule, id_field: str | None) -> None:
-        """Let the store keep a whole rule and the id field, if it keeps none yet.
+    def id_field(self, name: str | None) -> IdField:
+        """Return where the id of new documents stands.
 
-        :raises AccessDenied: if this user may not change the mapping.
+        :param name: of the field; None for that of the store.
         """
-        id_field = None if id_field == "_id" else id_field
         described = self.read()
-        if described.rule is not None and (id_field is None or described.id_field is not None):
-            return
-        self.forget()
-        described = self.read()  # another program may have set it up just now
-        kept = replace(described, rule=described.rule or rule, id_field=described.id_field or id_field)
-        try:
-            self._store.change(kept)
-        except AccessDenied as error:
-            raise AccessDenied(
-                f"{self._store.name} keeps no rule yet, and this user may not add it: let an administrator run "
-                f"`es-simhash init --rule {rule.rule} --text-field {','.join(rule.text_fields)} "
-                f"--store {self._store.name}` ({error})"
-            ) from error
-        self.forget()
+        field = name or described.id_field
+        taken = described.fields is None or field.partition(".")[0] in described.fields
+        return IdField(field, is_stored=taken and field != "_id")
 
-    def change(self, rule: str | DuplicateRule | None, id_field: str | None) -> bool:
-        """Let the store keep another rule, or another id field, and return whether it did not have them.
+    def set_up(self, rule: str | DuplicateRule | None, keys: bool | None, id_field: str | None) -> str:
+        """Make what is missing in the store, or let it keep another rule, or another id field.
 
         If the text fields or the time field change and documents have fingerprints, these are stale from now on.
+
+        :returns: ``created``, ``added``, ``changed`` or ``unchanged``.
         """
-        described = self.read()
-        wanted = described.rule
-        if rule is not None:
-            wanted = self._whole(self.checked(rule), described)
-        kept = replace(described, rule=wanted, id_field=id_field or described.id_field)
-        former = described.rule or DuplicateRule(text_field="text")
-        fields = (former.text_fields, former.time_field)
-        if (
-            wanted is not None
-            and (wanted.text_fields, wanted.time_field or former.time_field) != fields
-            and self._store.count(None, missing=False)
-        ):
-            kept = replace(kept, stale=True)
-        if kept == described:
-            return False
-        self._store.change(kept)
+        chosen = self.checked(rule)
+        scheme = self.given_scheme() or self.info().fingerprinter.scheme
+        default = Description()
+        wanted = Description(
+            scheme=scheme,
+            keys=has_keys(chosen) if keys is None else keys,
+            rule=_whole(chosen, default.rule),
+            id_field=id_field or default.id_field,
+        )
+        made = self._store.set_up(wanted)
         self.forget()
-        return True
+        if made != "unchanged":
+            return made
+        former = self.read()
+        changed = replace(
+            former,
+            rule=former.rule if rule is None else _whole(chosen, former.rule),
+            id_field=id_field or former.id_field,
+        )
+        if changed == former:
+            return made
+        fields = (changed.rule.text_fields, changed.rule.time_field or former.rule.time_field)
+        if fields != (former.rule.text_fields, former.rule.time_field) and self._store.count(None, missing=False):
+            changed = replace(changed, stale=True)
+        self._store.change(changed)
+        self.forget()
+        return "changed"
 
     def end_stale(self) -> None:
         """Say that all documents have the fingerprints of their text fields."""
@@ -303,31 +277,10 @@ class StoreReader:
             self._store.change(replace(described, stale=False))
             self.forget()
 
-    def _check_same(self, rule: DuplicateRule, id_field: str | None, described: Description) -> None:
-        """Check that the store can be written, and keeps no other rule or id field.
 
-        ``_id`` is always allowed: documents that were copied from an index have it beside their own fields.
-        """
-        name, stored = self._store.name, described.rule
-        if described.read_only is not None:
-            raise InputError(described.read_only)
-        if stored is not None and stored.text_fields != rule.text_fields:
-            fields = ",".join(rule.text_fields)
-            raise InputError(
-                f"{name} keeps the text field {','.join(stored.text_fields)}, this call has {fields}: leave it out; or "
-                f"change it for the whole store by `es-simhash init --text-field {fields} --store {name}`, and then "
-                "run `es-simhash backfill --again`"
-            )
-        if stored is not None and stored != rule:
-            raise InputError(
-                f"{name} keeps the rule {stored}; this call has the rule {rule}: leave it out; or change it for the "
-                f"whole store by `es-simhash init … --store {name}`, and then run `es-simhash group`"
-            )
-        if described.id_field is not None and id_field not in (None, "_id", described.id_field):
-            raise InputError(
-                f"{name} keeps the id field {described.id_field!r}, this call has {id_field!r}: leave it out; or "
-                f"change it for the whole store by `es-simhash init --id-field {id_field} --store {name}`"
-            )
+def _whole(rule: DuplicateRule, kept: DuplicateRule) -> DuplicateRule:
+    """Return a rule with the names of the text fields: by default those of the rule that a store keeps."""
+    return rule if rule.text_field is not None else replace(rule, text_field=kept.text_field)
 
 
 class RunCheck:

@@ -66,14 +66,13 @@ def ingest(
     options: Options,
     workers: int,
     checkpoint: str | None,
-    check: Callable[[bool], object],
+    check: Callable[[], object],
 ) -> Iterator[Sequence[Outcome]]:
     """Ingest documents, and yield the outcomes of each batch.
 
     If the input ends in an error, everything before it is done. Then the error is raised.
 
-    :param check: is called before each batch is written, with whether it has documents. It raises if the store is not
-        what it was at the start.
+    :param check: is called before each batch is written. It raises if the store is not what it was at the start.
     """
     _log.info("%s: Scheme %s", decider.store.name, decider.rule.fingerprinter.scheme.version)
     run = Run(decider, options, is_load=True)
@@ -97,7 +96,7 @@ def backfill(
     decider: Decider,
     filter: Mapping[str, Any] | None,
     workers: int,
-    check: Callable[[bool], object],
+    check: Callable[[], object],
     *,
     again: bool,
     stop: Callable[[], bool],
@@ -162,7 +161,7 @@ class _Stages:
 
     checkpoint: Checkpoint | None = None
 
-    def __init__(self, run: Run, source: Source, reader: Reader, workers: int, check: Callable[[bool], object]) -> None:
+    def __init__(self, run: Run, source: Source, reader: Reader, workers: int, check: Callable[[], object]) -> None:
         self._run = run
         self._source = source
         self._reader = reader
@@ -239,7 +238,7 @@ class _Stages:
         When the caller asks for more outcomes, the checkpoint says that this batch is done.
         """
         try:
-            self._check(bool(looked.documents))
+            self._check()
         except BaseException:
             looked.ticket.close()
             raise

@@ -26,7 +26,7 @@ def to_json(description: Description) -> dict[str, Any]:
         "format": FORMAT,
         "scheme": scheme and scheme.to_dict(),
         "keys": description.keys,
-        "rule": rule and {**rule.to_dict(), "text_field": list(rule.text_fields)},
+        "rule": {**rule.to_dict(), "text_field": list(rule.text_fields)},
         "id_field": description.id_field,
         "seen": seen and vars(seen),
         "instance": description.instance,
@@ -46,7 +46,7 @@ def from_json(values: Mapping[str, Any], name: str) -> Description:
         return Description(
             scheme=Scheme.from_dict(values["scheme"]) if values["scheme"] else None,
             keys=values["keys"],
-            rule=values["rule"] and _rule(**values["rule"]),
+            rule=_rule(**values["rule"]),
             id_field=values["id_field"],
             seen=values["seen"] and SeenConfig(**values["seen"]),
             instance=values["instance"],

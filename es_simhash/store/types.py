@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -12,12 +13,12 @@ if TYPE_CHECKING:
     from es_simhash.bloom.seen import SeenConfig
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.search.keys import KeyQuery
-    from es_simhash.similarity.rule import DuplicateRule
 
 MOST_HITS = 1_000
 """The most documents that a search returns for one Probe."""
 SAME = 3
 """The most documents with the digest of a Probe that a search for heads returns: the first is enough."""
+_DEFAULT_RULE = DuplicateRule(text_field="text")
 
 
 class Row(NamedTuple):
@@ -165,8 +166,8 @@ class Description:
 
     :param scheme: of its fingerprints; None if it holds only seen items.
     :param keys: its documents have keys.
-    :param rule: the rule for duplicates, with the names of the text fields; None before the first ingest.
-    :param id_field: name of the field with the id; None before the first ingest. ``_id`` stands for no field.
+    :param rule: the rule for duplicates, with the names of the text fields.
+    :param id_field: name of the field with the id. ``_id`` stands for no field.
     :param seen: configuration of the seen items; None if it holds none.
     :param instance: an id that no other store has. A store that was deleted and made again, or restored from a backup
         into other hands, has another one.
@@ -179,8 +180,8 @@ class Description:
 
     scheme: Scheme | None = None
     keys: bool = False
-    rule: DuplicateRule | None = None
-    id_field: str | None = None
+    rule: DuplicateRule = _DEFAULT_RULE
+    id_field: str = "id"
     seen: SeenConfig | None = None
     instance: str = ""
     stale: bool = False

@@ -51,8 +51,8 @@ def describe(connection: Connection) -> Description:
             how = "to give its documents fingerprints, run `es-simhash backfill --text-field FIELD`; for new ones alone"
             raise not_set_up(connection.name, f"the index {name} has no fields of es_simhash: {how}")
         descriptions.append(kept)
-    first = max(descriptions, key=lambda description: description.rule is not None)  # a new index keeps no rule yet
-    if any((other.scheme, other.keys) != (first.scheme, first.keys) for other in descriptions):
+    first = descriptions[0]
+    if any((other.scheme, other.keys, other.rule) != (first.scheme, first.keys, first.rule) for other in descriptions):
         raise StoreError(f"{connection.name} is an alias of indices that were set up in different ways: name one")
     if len(mappings) > 1:
         return replace(first, read_only=_several(connection, mappings))

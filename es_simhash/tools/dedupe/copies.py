@@ -99,7 +99,7 @@ class Decisions:
         self, fingerprinter: Fingerprinter, rule: DuplicateRule, archives: list[Documents], workers: int, *, texts: bool
     ) -> None:
         self._documents = Documents("memory://", fingerprinter=fingerprinter)
-        self._rule = replace(rule, text_field="text")
+        self._documents.setup(replace(rule, text_field="text"))
         self._archives = archives
         self._rule_of_archives = replace(rule, text_field=None)  # their texts may be in other fields
         self._workers = workers
@@ -114,9 +114,7 @@ class Decisions:
 
     def of(self, items: Iterable[Item]) -> Generator[tuple[Item, Copy | None], None, None]:
         """Yield each document, and what it is a copy of, in their order."""
-        outcomes = self._documents.ingest(
-            self._lines(items), on_duplicate="skip", workers=self._workers, rule=self._rule
-        )
+        outcomes = self._documents.ingest(self._lines(items), on_duplicate="skip", workers=self._workers)
         for outcome in outcomes:
             item, copy = self._waiting.popleft()
             self.not_compared += outcome.left_out

@@ -37,7 +37,7 @@ class OfRule(_Request):
     confirm: float | None = Field(None, description="The least similarity of the texts, above 0, up to 1.")
 
 
-class Add(OfRule):
+class Add(_Request):
     """Documents to store."""
 
     one_of = ("document", "documents")

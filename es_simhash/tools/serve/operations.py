@@ -153,7 +153,7 @@ class Service:
             batch = (new or ())[start : start + STEP]
             self._scope.check(self._documents, batch)
             options: dict[str, Any] = {"on_duplicate": body.on_duplicate, "filter": filter, "refresh": body.refresh}
-            outcomes += self._documents.add_many(batch, rule=self._rule(body), **options)
+            outcomes += self._documents.add_many(batch, **options)
         return [{name: value for name, value in each.to_dict().items() if name != "place"} for each in outcomes]
 
     async def similar(self, request: Request, body: models.Similar) -> models.MatchesAnswer | models.AnswersAnswer:
