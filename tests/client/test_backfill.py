@@ -12,10 +12,11 @@ from elasticsearch.helpers import bulk
 
 from es_simhash import Documents, DuplicateRule, fingerprint
 from tests.client import before
-from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from es_simhash.similarity.rule import Rule
 
 pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 
@@ -95,9 +96,10 @@ class Index:
         found = {id: source["simhash"] for id, source in self.sources().items() if "simhash" in source}
         return {id: (each["group"], each.get("duplicate_of")) for id, each in found.items()}
 
-    def backfill(self, **options: Any) -> list[Any]:
+    def backfill(self, rule: Rule = "fingerprint", **options: Any) -> list[Any]:
         with Documents(self.address) as library:
-            return list(library.backfill(**keywords_of({"text_field": FIELDS, **options})))
+            library.setup(DuplicateRule(rule, text_field=FIELDS))
+            return list(library.backfill(**options))
 
 
 @pytest.fixture
@@ -115,27 +117,28 @@ def ingested(documents: dict[str, dict[str, Any]]) -> dict[str, tuple[str, str |
     """The links that an ingest of the same texts in the same order gives."""
     with Documents("memory://") as library:
         items = [{"_id": id, **document} for id, document in documents.items() if id not in NO_TEXT]
-        list(library.ingest(items, id_field="_id", rule=DuplicateRule("fingerprint", text_field=FIELDS)))
-        library.group(rule="fingerprint")
+        library.setup(DuplicateRule("fingerprint", text_field=FIELDS))
+        list(library.ingest(items, id_field="_id"))
+        library.group()
         return {row.id: (row.group, row.duplicate_of) for row in library.export()}
 
 
 @pytest.mark.slow
 def test_every_document_with_a_text_gets_the_links_that_an_ingest_gives(index: Index) -> None:
     documents = corpus(1_000)
-    outcomes = index.fill(documents).backfill(rule="fingerprint")
+    outcomes = index.fill(documents).backfill()
     assert [outcome.id for outcome in outcomes] == list(documents)
     assert {outcome.id for outcome in outcomes if outcome.outcome == "rejected"} == NO_TEXT
     expected = ingested(documents)
     assert len({group for group, _ in expected.values()}) < len(expected) - 200
     with Documents(index.address) as library:
-        library.group(rule="fingerprint")
+        library.group()
     assert index.links() == expected
 
 
 def test_nothing_is_changed_but_our_field(index: Index) -> None:
     documents = corpus(300)
-    index.fill(documents).backfill(rule="fingerprint")
+    index.fill(documents).backfill()
     mapping = index.client.indices.get_mapping(index=index.name)[index.name]["mappings"]
     assert {name: mapping["properties"][name] for name in PROPERTIES} == PROPERTIES
     assert (mapping["_meta"]["owner"], mapping["dynamic"]) == ("web", "false")
@@ -147,34 +150,31 @@ def test_nothing_is_changed_but_our_field(index: Index) -> None:
 
 
 def test_a_second_call_looks_at_nothing_that_has_a_fingerprint(index: Index) -> None:
-    index.fill(corpus(200)).backfill(rule="fingerprint")
+    index.fill(corpus(200)).backfill()
     before = index.versions()
-    assert {outcome.id for outcome in index.backfill(rule="fingerprint")} == NO_TEXT
+    assert {outcome.id for outcome in index.backfill()} == NO_TEXT
     assert index.versions() == before
 
 
 def test_with_a_filter_only_what_matches_gets_a_fingerprint(index: Index) -> None:
     documents = corpus(90)
-    index.fill(documents).backfill(filter={"term": {"lang": "en"}}, rule="fingerprint")
+    index.fill(documents).backfill(filter={"term": {"lang": "en"}})
     assert index.links().keys() == {id for id, document in documents.items() if document.get("lang") == "en"}
-    index.backfill(rule="fingerprint")
+    index.backfill()
     assert index.links().keys() == documents.keys() - NO_TEXT
 
 
 def test_again_looks_at_changed_texts_and_writes_no_others(index: Index) -> None:
     documents = corpus(120)
-    index.fill(documents).backfill(rule="fingerprint")
+    index.fill(documents).backfill()
     text = {"title": "新", "content": {"body": "，".join(article(random.Random(1)))}}
     for id in ("doc-00050", "doc-00060"):
         index.client.update(index=index.name, id=id, doc=text)  # a partial update leaves our field as it was
     before = index.versions()
     with Documents(index.address) as library:
-        library.group(rule="fingerprint")
+        library.group()
         assert before == index.versions()
-        outcomes = {
-            outcome.id: outcome.outcome
-            for outcome in library.backfill(again=True, rule=DuplicateRule("fingerprint", text_field=FIELDS))
-        }
+        outcomes = {outcome.id: outcome.outcome for outcome in library.backfill(again=True)}
     assert {id for id, outcome in outcomes.items() if outcome == "updated"} == {"doc-00050", "doc-00060"}
     assert index.links()["doc-00060"] == ("doc-00050", "doc-00050")
     after = index.versions()
@@ -182,7 +182,7 @@ def test_again_looks_at_changed_texts_and_writes_no_others(index: Index) -> None
     relinked = {id for id, (group, _) in index.links().items() if id in written}
     assert {"doc-00050", "doc-00060"} <= written == relinked
     assert len(written) < 10
-    assert {o.outcome for o in index.backfill(again=True, rule="fingerprint")} == {"unchanged", "rejected"}
+    assert {o.outcome for o in index.backfill(again=True)} == {"unchanged", "rejected"}
 
 
 def test_what_others_change_meanwhile_is_kept_and_gets_its_fingerprint_in_the_next_backfill(index: Index) -> None:
@@ -196,11 +196,12 @@ def test_what_others_change_meanwhile_is_kept_and_gets_its_fingerprint_in_the_ne
         index.client.delete(index=index.name, id="doc-00031")
 
     documents_of_index = Documents(index.address)
+    documents_of_index.setup(DuplicateRule("fingerprint", text_field=FIELDS))
     before(documents_of_index.store, "write", happens)
-    outcomes = list(documents_of_index.backfill(rule=DuplicateRule("fingerprint", text_field=FIELDS)))
+    outcomes = list(documents_of_index.backfill())
     assert [outcome.id for outcome in outcomes if outcome.outcome == "failed"] == ["doc-00030", "doc-00031"]
     assert index.sources()["doc-00030"] == theirs
-    index.backfill(rule="fingerprint")
+    index.backfill()
     source = index.sources()["doc-00030"]
     assert source.pop("simhash")["digest"] == fingerprint("\n".join([theirs["title"], body])).digest
     assert source == theirs
@@ -211,16 +212,17 @@ def test_what_others_change_meanwhile_is_kept_and_gets_its_fingerprint_in_the_ne
 def test_after_an_interruption_it_goes_on_and_does_nothing_twice(new_index: Callable[[], Index]) -> None:
     documents = corpus(1_200)
     uninterrupted = new_index().fill(documents)
-    uninterrupted.backfill(rule="fingerprint")
+    uninterrupted.backfill()
     index = new_index().fill(documents)
     with Documents(index.address) as library:
-        outcomes = library.backfill(rule=DuplicateRule("fingerprint", text_field=FIELDS))
+        library.setup(DuplicateRule("fingerprint", text_field=FIELDS))
+        outcomes = library.backfill()
         stored = [next(outcomes) for _ in range(600)]  # into the second batch
         outcomes.close()  # type: ignore[attr-defined]
     done = index.links().keys()
     assert {outcome.id for outcome in stored if outcome.outcome != "rejected"} <= done < documents.keys() - NO_TEXT
     versions = index.versions()
-    index.backfill(rule="fingerprint")
+    index.backfill()
     again = {id for id, version in index.versions().items() if id in done and version != versions[id]}
     assert again <= {id for id, (group, _) in index.links().items() if group != id}
     assert index.links() == uninterrupted.links()
@@ -230,9 +232,8 @@ def test_a_backfill_with_confirm_of_an_index_without_our_fields_gives_it_keys(in
     documents = corpus(30)
     index.fill(documents)
     with Documents(index.address) as stored:
-        assert not [
-            o for o in stored.backfill(rule=DuplicateRule(text_field=FIELDS, confirm=0.8)) if o.outcome == "failed"
-        ]
+        stored.setup(DuplicateRule(text_field=FIELDS))
+        assert not [outcome for outcome in stored.backfill() if outcome.outcome == "failed"]
         body = documents["doc-00000"]["content"]["body"]
         [match, *_] = stored.similar(
             body[: int(len(body) * 0.9)], rule=DuplicateRule(confirm=0.8, text_field="content.body")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import Documents, DuplicateRule, InputError, NotSetUp
+from es_simhash import Documents, DuplicateRule, NotSetUp
 from es_simhash.store.types import Entry, Row
 from tests.client import METRO, STORM, before, links
 from tests.es_node.fixtures import new_addresses
@@ -74,28 +74,8 @@ def test_told_to_stop_it_finishes_what_it_has_read(documents: Documents) -> None
 
 def test_a_file_that_does_not_exist_is_not_made(tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path}/none.db") as documents, pytest.raises(NotSetUp, match="no such file"):
-        list(documents.backfill(rule=RULE))
+        list(documents.backfill())
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_field_with_the_text_is_named_once(address: str) -> None:
-    with Documents(address) as documents:
-        documents.setup()
-        with pytest.raises(InputError, match=r"name it \(rule=DuplicateRule\(text_field=…\);"):
-            list(documents.backfill())
-        list(documents.backfill(rule=RULE))
-        documents.setup(RULE)
-        assert list(documents.backfill()) == []
-
-
-@pytest.mark.elasticsearch
-def test_without_the_field_with_the_text_an_index_is_not_changed(elasticsearch_url: str, index_name: str) -> None:
-    with Elasticsearch(elasticsearch_url) as client:
-        client.index(index=index_name, document={"body": STORM}, refresh=True)
-        before = client.indices.get_mapping(index=index_name).body
-        with Documents(client, index=index_name) as documents, pytest.raises(InputError, match="name it"):
-            list(documents.backfill())
-        assert client.indices.get_mapping(index=index_name).body == before
 
 
 @pytest.mark.elasticsearch
@@ -112,7 +92,8 @@ def test_the_first_published_is_the_head(elasticsearch_url: str, index_name: str
             source = {"body": STORM, "published": f"{time}{between}08:30:00"}
             client.index(index=index_name, id=str(number), document=source, refresh=True)
         client.index(index=index_name, id="no time", document={"body": STORM}, refresh=True)
-        outcomes = {outcome.id: outcome.outcome for outcome in documents.backfill(rule=rule)}
+        documents.setup(rule)
+        outcomes = {outcome.id: outcome.outcome for outcome in documents.backfill()}
         assert outcomes.pop("no time") == "rejected"
         assert list(outcomes) == ["2", "1", "0", "3", "4"]
         expected = {"2": None, "1": "2", "0": "2", "3": None, "4": "3"}

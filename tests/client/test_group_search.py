@@ -88,7 +88,8 @@ def test_the_pages_hide_nothing_but_copies(elasticsearch_url: str, index_name: s
         (advice,) = [check for check in doctor(documents).checks if check.name == "collapse"]
         assert advice.status == "advice"
         assert "20 documents without a group, and a collapse on simhash.group shows one of them" in advice.text
-        list(documents.backfill(rule=DuplicateRule(text_field="body")))
+        documents.setup(DuplicateRule(text_field="body"))
+        list(documents.backfill())
         assert "collapse" not in {check.name for check in doctor(documents).checks}
         client.indices.refresh(index=index_name)
         page = group_search({"query": QUERY})

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from es_simhash import AsyncDocuments, Documents, Fingerprinter, Scheme, fingerprint, near_query
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.encoding import to_signed
-from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,11 +52,11 @@ def hit_of(row: Any, source: dict[str, Any], *, as_source: bool) -> dict[str, An
     asked=texts,
     rule=st.sampled_from(
         [
-            {"rule": "fingerprint"},
-            {"rule": "fingerprint", "max_distance": 7},
-            {"rule": "exact"},
-            {"rule": "copy", "confirm": 0.6},
-            {"rule": "copy", "confirm": 0.6, "max_distance": 5},
+            DuplicateRule("fingerprint"),
+            DuplicateRule("fingerprint", max_distance=7),
+            DuplicateRule("exact"),
+            DuplicateRule(confirm=0.6),
+            DuplicateRule(confirm=0.6, max_distance=5),
         ]
     ),
     as_source=st.booleans(),
@@ -65,27 +64,27 @@ def hit_of(row: Any, source: dict[str, Any], *, as_source: bool) -> dict[str, An
 )
 @settings(max_examples=60)
 def test_the_matches_of_all_hits_are_those_of_similar(
-    stored: list[str], asked: str, rule: dict[str, Any], as_source: bool, by_fingerprint: bool
+    stored: list[str], asked: str, rule: DuplicateRule, as_source: bool, by_fingerprint: bool
 ) -> None:
     fingerprinter = Fingerprinter()
     with Documents("memory://", fingerprinter=fingerprinter) as documents:
         documents.setup(keys=False)
-        documents.add_many([{"id": str(n), "text": each} for n, each in enumerate(stored)], rule="fingerprint")
+        documents.add_many([{"id": str(n), "text": each} for n, each in enumerate(stored)])
         rows = [(row, {"text": stored[int(row.id)]}) for row in documents.export()]
-        right = list(documents.similar(asked, **keywords_of(rule)))
+        right = list(documents.similar(asked, rule=rule))
         near: Any = asked
-        if by_fingerprint and "confirm" not in rule:
+        if by_fingerprint and rule.confirm is None:
             near = fingerprinter.fingerprint(asked)
-            assert list(documents.similar(near, **keywords_of(rule))) == right
+            assert list(documents.similar(near, rule=rule)) == right
             if near.value is not None:
-                by_value = documents.similar(near.value, **keywords_of(rule))
+                by_value = documents.similar(near.value, rule=rule)
                 distances = {row.id: near.value ^ row.fingerprint for row, _ in rows if row.fingerprint is not None}
-                limit = -1 if rule["rule"] == "exact" else rule.get("max_distance", 3)
+                limit = -1 if rule.max_distance is None else rule.max_distance
                 assert {m.id: m.distance for m in by_value} == {
                     id: differing.bit_count() for id, differing in distances.items() if differing.bit_count() <= limit
                 }
     random.Random(1).shuffle(rows)
-    query = near_query(near, fingerprinter=fingerprinter, **keywords_of(rule))
+    query = near_query(near, fingerprinter=fingerprinter, rule=rule)
     assert query.matches(hit_of(row, source, as_source=as_source) for row, source in rows) == right
 
 
@@ -98,23 +97,25 @@ def test_a_short_text_finds_its_copies_and_an_empty_one_nothing() -> None:
 @pytest.mark.parametrize(
     ("near", "rule", "message"),
     [
-        (1 << 64, {}, "a Fingerprint, or an unsigned integer of 64 bits"),
-        (-1, {}, r"a signed long of the index is value % 2\*\*64"),
-        (True, {}, "True is no text and no fingerprint"),
-        (fingerprint(text(*LONG), Scheme(bits=128)), {}, "the fingerprint has 128 bits, the store's have 64"),
-        (1, {"confirm": 0.8}, "the rule 'copy' compares texts"),
+        (1 << 64, None, "a Fingerprint, or an unsigned integer of 64 bits"),
+        (-1, None, r"a signed long of the index is value % 2\*\*64"),
+        (True, None, "True is no text and no fingerprint"),
+        (fingerprint(text(*LONG), Scheme(bits=128)), None, "the fingerprint has 128 bits, the store's have 64"),
+        (1, "copy", "the rule 'copy' compares texts"),
     ],
 )
-def test_what_is_no_fingerprint_of_the_store_is_an_error(near: Any, rule: dict[str, Any], message: str) -> None:
+def test_what_is_no_fingerprint_of_the_store_is_an_error(near: Any, rule: str | None, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        near_query(near, **keywords_of(rule))
+        near_query(near, rule=rule)
     with Documents("memory://") as documents:
         documents.setup(keys=False)
         with pytest.raises(InputError, match=message):
-            documents.similar(near, **keywords_of(rule))
+            documents.similar(near, rule=rule)
 
 
 def test_what_has_no_fingerprint_has_an_error_of_its_own() -> None:
+    with pytest.raises(InputError, match=r"the fingerprint is None, because its text is too short: near_query"):
+        candidates_clause(fingerprint("短").value)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"none of the hits has a fingerprint: put query\.clause into the query, and"):
         near_query("a text of some words").matches([{"_id": "a", "_source": {"text": "b"}}])
 
@@ -139,20 +140,18 @@ def test_a_search_of_ones_own_finds_what_similar_finds(elasticsearch_url: str, i
 
     with Documents(address) as documents, Elasticsearch(elasticsearch_url) as client:
         documents.setup(keys=True)
-        documents.add_many(
-            [{"id": str(n), "text": each} for n, each in enumerate(stored)], refresh=True, rule="fingerprint"
-        )
+        documents.add_many([{"id": str(n), "text": each} for n, each in enumerate(stored)], refresh=True)
         for asked in (stored[0], stored[1], "图集", text(*range(20, 36))):
             for rule in (
-                {"rule": "fingerprint"},
-                {"rule": "fingerprint", "max_distance": 7},
-                {"rule": "copy", "confirm": 0.9},
-                {"rule": "copy", "max_distance": 7},
-                {"rule": "copy"},
+                DuplicateRule("fingerprint"),
+                DuplicateRule("fingerprint", max_distance=7),
+                DuplicateRule(confirm=0.9),
+                DuplicateRule(max_distance=7),
+                DuplicateRule(),
             ):
-                right = documents.similar(asked, **keywords_of(rule))  # type: ignore[arg-type]
-                query = documents.near_query(asked, **keywords_of(rule))  # type: ignore[arg-type]
-                assert ("simhash.keys" in str(query.clause)) == (rule.get("rule") != "fingerprint")
+                right = documents.similar(asked, rule=rule)
+                query = documents.near_query(asked, rule=rule)
+                assert ("simhash.keys" in str(query.clause)) == (rule.rule != "fingerprint")
                 if right.complete:
                     assert found(query) == list(right)
                 else:

@@ -64,8 +64,9 @@ def test_the_stored_text_is_compared_however_often_a_page_changes_a_little(docum
 @pytest.mark.parametrize(("rule", "outcome"), [("fingerprint", "kept"), ("exact", "updated")])
 def test_the_rule_says_what_a_copy_is(documents: Documents, rule: str, outcome: str) -> None:
     more = page() | {"text": page()["text"] * 9 + OTHER}
-    assert ingested(documents, more, rule=rule) == [("new", None)]
-    assert ingested(documents, more | {"text": more["text"] + "完"}, rule=rule) == [(outcome, None)]
+    documents.setup(rule)
+    assert ingested(documents, more) == [("new", None)]
+    assert ingested(documents, more | {"text": more["text"] + "完"}) == [(outcome, None)]
 
 
 def test_in_one_run_the_text_that_was_written_last_is_compared(documents: Documents) -> None:

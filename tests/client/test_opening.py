@@ -37,19 +37,19 @@ def in_memory(scheme: Scheme | None = None) -> MemoryStore:
 def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
     rule = DuplicateRule("fingerprint", max_distance=7)
     with Documents(address, scheme=LONG) as documents:
-        documents.setup(keys=False)
+        documents.setup(rule, keys=False)
     expected = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
     for verb, right in (
-        (lambda d: [outcome.outcome for outcome in d.ingest(DOCUMENTS[:1], rule=rule)], ["new"]),
+        (lambda d: [outcome.outcome for outcome in d.ingest(DOCUMENTS[:1])], ["new"]),
         (lambda d: d.setup(keys=False), "unchanged"),
         (lambda d: [outcome.fingerprinted for outcome in d.ingest(DOCUMENTS[1:])], [True, True]),
         (lambda d: [match.id for match in d.similar(STORM, rule=rule)], ["storm", "farther"]),
         (lambda d: [match.id for match in d.similar_to("storm", rule=rule)], ["farther"]),
-        (lambda d: d.group(rule=rule).groups, 1),
+        (lambda d: d.group().groups, 1),
         (lambda d: {row.id: row.fingerprint for row in d.export()}, expected),
         (lambda d: d.fetch(["storm"])["storm"].fingerprint, expected["storm"]),
         (lambda d: {outcome.outcome for outcome in d.backfill(again=True)}, {"unchanged"}),
-        (lambda d: d.remove(["other"], rule=rule), {"other"}),
+        (lambda d: d.remove(["other"]), {"other"}),
         (lambda d: d.info().fingerprinter.scheme, LONG),
     ):
         with Documents(address) as documents:
@@ -59,7 +59,7 @@ def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
 def test_a_new_store_gets_the_default() -> None:
     for verb in (
         lambda documents: documents.setup(keys=False),
-        lambda documents: list(documents.ingest(DOCUMENTS, rule="fingerprint")),
+        lambda documents: list(documents.ingest(DOCUMENTS)),
     ):
         store = in_memory()
         verb(Documents(store))
@@ -79,7 +79,7 @@ def test_a_store_that_is_set_up_later_is_followed_then() -> None:
 
 def test_a_scheme_that_is_set_up_between_the_call_and_the_first_outcome_is_used() -> None:
     store = in_memory()
-    outcomes = Documents(store).ingest(DOCUMENTS, rule="fingerprint")
+    outcomes = Documents(store).ingest(DOCUMENTS)
     store.set_up(Description(scheme=LONG, keys=False))
     assert all(outcome.stored for outcome in outcomes)
     expected = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
@@ -88,7 +88,7 @@ def test_a_scheme_that_is_set_up_between_the_call_and_the_first_outcome_is_used(
 
 def test_a_scheme_that_is_chosen_is_not_written_to_a_store_that_was_set_up_with_another_after_the_call() -> None:
     store = in_memory()
-    outcomes = Documents(store, scheme=Scheme()).ingest(DOCUMENTS, rule="fingerprint")
+    outcomes = Documents(store, scheme=Scheme()).ingest(DOCUMENTS)
     store.set_up(Description(scheme=LONG, keys=False))
     with pytest.raises(SchemeMismatch):
         next(outcomes)
@@ -112,7 +112,7 @@ def test_of_two_programs_that_set_up_a_store_with_two_schemes_the_second_gets_an
     assert list(Documents(store).export()) == []
     store = raced()
     with pytest.raises(SchemeMismatch):
-        list(Documents(store).ingest(DOCUMENTS, rule="fingerprint"))
+        list(Documents(store).ingest(DOCUMENTS))
     assert list(Documents(store).export()) == []
 
 
@@ -153,13 +153,13 @@ def test_a_table_that_the_scheme_of_the_store_names_must_be_given(address: str) 
     fix = r"pass it to the Fingerprinter \(stop_words=…\)"
     expected = f"{TABLE.identity}, which is not loaded: {fix}"
     with Documents(address) as documents, pytest.raises(InputError, match=expected):
-        next(documents.ingest(DOCUMENTS, rule="fingerprint"))
+        next(documents.ingest(DOCUMENTS))
     with Documents(address, fingerprinter=ours) as documents:
-        assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS, rule="fingerprint"))
+        assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS))
 
 
 def test_what_can_not_be_used_is_said_before_anything_is_made(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path / 'news.db'}"
     with Documents(address) as documents, pytest.raises(InputError, match="use 0 to 7 at 64 bits"):
-        next(documents.ingest([], rule=DuplicateRule("fingerprint", max_distance=8)))
+        documents.setup(DuplicateRule("fingerprint", max_distance=8))
     assert list(tmp_path.iterdir()) == []

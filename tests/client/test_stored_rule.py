@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, DuplicateRule, InputError
+from es_simhash import Documents, DuplicateRule
 from es_simhash.client.store_info import StoreReader
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.store.description import Description
 from es_simhash.store.memory_store import MemoryStore
-from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,63 +28,41 @@ def documents(tmp_path: Path) -> Any:
         yield opened
 
 
-def kept(documents: Documents) -> Description:
-    return documents.store.describe()
-
-
 def ingested(documents: Documents, *items: Any, **options: Any) -> list[str]:
-    return [outcome.outcome for outcome in documents.ingest(items, **keywords_of(options))]
+    return [outcome.outcome for outcome in documents.ingest(items, **options)]
 
 
-def test_the_first_ingest_lets_the_store_keep_its_rule_and_its_fields(documents: Documents, tmp_path: Path) -> None:
-    assert ingested(documents, ITEM, id_field="url", text_field="title,body") == ["new"]
-    assert documents.info().rule == DuplicateRule(text_field=("title", "body"))
+def test_everybody_uses_the_rule_and_the_fields_of_the_store(documents: Documents, tmp_path: Path) -> None:
+    rule = DuplicateRule(text_field=("title", "body"))
+    assert documents.setup(rule, id_field="url") == "created"
+    assert ingested(documents, ITEM) == ["new"]
     with Documents(f"sqlite:///{tmp_path}/rule.db") as again:
+        assert (again.info().rule, again.info().id_field) == (rule, "url")
         assert ingested(again, {**ITEM, "url": "b"}) == ["exact_duplicate"]
-        assert again.info().rule == DuplicateRule(text_field=("title", "body"))
-        assert again.info().id_field == "url"
         assert again.similar_to("a").complete
         assert dict(again.export(text=True))  # the fields of the store
         assert again.add({**ITEM, "url": "c"}).outcome == "exact_duplicate"
 
 
-def test_a_run_that_finds_no_document_leaves_the_choice_open(documents: Documents) -> None:
-    assert ingested(documents, ITEM) == ["rejected"]
-    assert ingested(documents, ITEM, id_field="url") == ["rejected"]
-    assert documents.add(ITEM).outcome == "rejected"
-    assert (kept(documents).rule, kept(documents).id_field) == (None, None)
-    assert ingested(documents, ITEM, id_field="url", text_field="body") == ["new"]
-    assert (kept(documents).rule, kept(documents).id_field) == (DuplicateRule(text_field="body"), "url")
-
-
-def test_another_rule_is_an_error_of_what_writes_and_is_taken_by_what_reads(documents: Documents) -> None:
-    ingested(documents, ITEM, id_field="url", text_field="body")
-    writes: list[Any] = [
-        lambda: ingested(documents, ITEM, rule="fingerprint"),
-        lambda: documents.add(ITEM, rule=DuplicateRule(confirm=0.9)),
-        lambda: list(documents.backfill(rule="exact")),
-        lambda: documents.remove(["a"], rule="exact"),
-        lambda: len(documents.remove(matching={"match_all": {}}, rule="exact")),
-        lambda: documents.group(rule=DuplicateRule(measure="jaccard")),
-        lambda: documents.remove_duplicates([], rule="exact"),
-    ]
-    for write in writes:
-        with pytest.raises(InputError, match=r"keeps the rule .*; this call has .*`es-simhash init "):
-            write()
-    with pytest.raises(InputError, match=r"text field body"):
-        list(documents.backfill(rule=DuplicateRule(text_field="title")))
-    with pytest.raises(InputError, match=r"keeps the id field 'url', this call has 'id': .* --id-field id"):
-        ingested(documents, ITEM, id_field="id")
+def test_a_method_that_reads_takes_another_rule(documents: Documents) -> None:
+    documents.setup(DuplicateRule(text_field="body"), id_field="url")
+    ingested(documents, ITEM)
     assert [match.id for match in documents.similar(TEXT, rule="exact")] == ["a"]
     assert [match.id for match in documents.similar(TEXT, rule=DuplicateRule(confirm=1.0))] == ["a"]
-    assert ingested(documents, ITEM, rule="copy", confirm=0.8, id_field="url") == ["unchanged"]
+
+
+def test_documents_of_an_ingest_may_have_their_ids_in_another_field(documents: Documents) -> None:
+    assert ingested(documents, {"url": "a", "text": TEXT}, id_field="url") == ["new"]
+    assert documents.add({"id": "a", "text": TEXT, "url": "a"}).outcome == "updated"
+    assert documents.info().id_field == "id"
 
 
 def test_setup_changes_the_rule_and_every_method_uses_it(documents: Documents) -> None:
     assert documents.setup(rule=DuplicateRule("contained", text_field="body")) == "created"
     assert documents.setup(rule="contained") == "unchanged"
     assert documents.info().rule == DuplicateRule(rule="contained", text_field="body")
-    assert ingested(documents, ITEM, id_field="url") == ["new"]
+    assert documents.setup(id_field="url") == "changed"
+    assert ingested(documents, ITEM) == ["new"]
     assert ingested(documents, {"url": "b", "body": f"{ITEM['body']}更多内容"}) == ["near_duplicate"]
     assert documents.setup(rule="exact") == "changed"
     assert documents.group().groups == 0
@@ -104,8 +81,8 @@ def test_a_rule_without_texts_is_that_of_a_fingerprint_too(documents: Documents)
 
 
 def test_a_refinement_that_is_the_value_of_the_rule_is_no_other_rule(documents: Documents) -> None:
-    assert ingested(documents, {"id": 1, "text": TEXT}, rule="fingerprint") == ["new"]
-    assert ingested(documents, {"id": 2, "text": TEXT}, rule="fingerprint", max_distance=3) == ["exact_duplicate"]
+    assert documents.setup("fingerprint") == "created"
+    assert documents.setup(DuplicateRule("fingerprint", max_distance=3)) == "unchanged"
     assert documents.setup(rule="copy") == "changed"
     assert documents.setup(rule=DuplicateRule("copy", confirm=0.8, measure="either", numbers_agree=True)) == "unchanged"
 
@@ -145,7 +122,7 @@ def test_threads_may_use_the_rule_while_another_one_changes_it() -> None:
             used = [threads.submit(use) for _ in range(2)]
             try:
                 for number in range(2_000):
-                    reader.change(None, "ab"[number % 2])
+                    reader.set_up(None, None, "ab"[number % 2])
             finally:
                 done.set()
             assert set.union(*(each.result() for each in used)) <= {"id", "a", "b"}

@@ -10,7 +10,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from es_simhash import Documents, DuplicateRule
-from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,7 +65,7 @@ def later(documents: Iterable[dict[str, Any]], seed: int = 2) -> list[dict[str, 
 def ingest(address: str, documents: Iterable[dict[str, Any]], *, deadline: float = 60, **options: Any) -> list[Outcome]:
     """All outcomes of one run."""
     with Documents(address, deadline=deadline) as client:
-        return list(client.ingest(documents, rule=RULE, **keywords_of(options)))
+        return list(client.ingest(documents, **options))
 
 
 def contents(address: str) -> dict[str, tuple[Any, ...]]:
@@ -85,6 +84,7 @@ def unharmed(*runs: list[dict[str, Any]], **options: Any) -> tuple[list[Outcome]
     """The outcomes of some runs, and the contents after them, where nothing goes wrong."""
     outcomes: list[Outcome] = []
     with Documents("memory://") as client:
+        client.setup(RULE)
         for documents in runs:
-            outcomes += client.ingest(documents, rule=RULE, **keywords_of(options))
+            outcomes += client.ingest(documents, **options)
         return outcomes, contents_of(client)

@@ -172,7 +172,7 @@ def backfill(nodes: list[Node], killer: NodeKiller) -> int:
     while not killer.done:
         documents = news(80, seed=runs)
         with new_index(nodes, documents) as address, opened(address) as client:
-            outcomes = list(client.backfill(rule=RULE))
+            outcomes = list(client.backfill())
             assert sorted(outcome.id or "" for outcome in outcomes) == sorted(each["id"] for each in documents)
             stored = contents_of(client)
             assert_equal({o.id: o.duplicate_of for o in outcomes}, {id: row[3] for id, row in stored.items()})

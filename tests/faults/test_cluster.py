@@ -72,8 +72,8 @@ def test_a_slow_node_is_left_for_another_one(mortal_cluster: list[Node]) -> None
         index = address.rpartition("/")[2]
         hosts = ",".join(each.removeprefix("http://") for each in (slow.url, *(n.url for n in mortal_cluster[1:])))
         client = stack.enter_context(Documents(f"http://{hosts}/{index}", request_timeout=2, deadline=120))
-        client.setup(keys=False)
-        outcomes = list(client.ingest(documents, rule=RULE))
+        client.setup(RULE, keys=False)
+        outcomes = list(client.ingest(documents))
         assert slow.faults
         assert (outcomes, contents_of(client)) == unharmed(documents)
 
@@ -95,7 +95,7 @@ def test_an_ingest_outlasts_a_full_disk(mortal_cluster: list[Node]) -> None:
         Elasticsearch(mortal_cluster[0].url, request_timeout=60) as server,
     ):
         index = address.rpartition("/")[2]
-        client.setup(keys=False)
+        client.setup(RULE, keys=False)
         lift = threading.Timer(4, lambda: server.indices.put_settings(index=index, settings={block: None}))
 
         def given() -> Iterator[dict[str, Any]]:
@@ -105,6 +105,6 @@ def test_an_ingest_outlasts_a_full_disk(mortal_cluster: list[Node]) -> None:
                     lift.start()
                 yield document
 
-        outcomes = list(client.ingest(given(), rule=RULE))
+        outcomes = list(client.ingest(given()))
         assert lift.finished.is_set()
         assert (outcomes, contents_of(client)) == unharmed(documents)

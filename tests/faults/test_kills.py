@@ -68,7 +68,7 @@ def test_backfill(mortal_node: Node) -> None:
     with Documents(direct) as documents:
         documents.setup(rule=RULE, keys=False)
     with killed(mortal_node, direct, nth=2) as address, Documents(address, deadline=120) as documents:
-        outcomes = list(documents.backfill(rule=RULE))
+        outcomes = list(documents.backfill())
     assert sorted(outcome.id or "" for outcome in outcomes) == sorted(document["id"] for document in NEWS)
     assert {o.id: o.duplicate_of for o in outcomes} == {id: row[3] for id, row in contents(direct).items()}
 
@@ -88,7 +88,8 @@ def test_group(mortal_node: Node, direct: str) -> None:
 
 def test_remove(mortal_node: Node, direct: str) -> None:
     with Documents("memory://") as reference:
-        list(reference.ingest(NEWS, rule=RULE))
+        reference.setup(RULE)
+        list(reference.ingest(NEWS))
         reference.remove(GONE)
         expected = contents_of(reference)
     ingest(direct, NEWS)

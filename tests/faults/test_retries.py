@@ -31,7 +31,7 @@ VERBS: dict[str, Callable[[Documents], Any]] = {
     "group": lambda client: client.group(),
     "remove": lambda client: client.remove(["0"]),
     "add": lambda client: client.add(NEWS[0]),
-    "backfill": lambda client: list(client.backfill(rule=RULE)),
+    "backfill": lambda client: list(client.backfill()),
 }
 
 
