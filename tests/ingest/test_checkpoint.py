@@ -35,7 +35,7 @@ def whole() -> list[Any]:
 
 def ingest(documents: Any, path: Path | None, items: Any = INPUT, **options: Any) -> list[Outcome]:
     checkpoint = None if path is None else str(path)
-    return list(ingested(documents, items, **{"size": 3, "checkpoint": checkpoint, "rule": "fingerprint"} | options))
+    return list(ingested(documents, items, **{"size": 3, "checkpoint": checkpoint} | options))
 
 
 def names(outcomes: list[Outcome]) -> list[str]:
@@ -49,7 +49,7 @@ def test_what_a_store_that_failed_did_not_do_is_done_by_the_next_call(
     documents = new(failing("write", number, StoreError("it died")))
     outcomes: list[Outcome] = []
     with pytest.raises(StoreError, match="it died; the same call continues from its checkpoint"):
-        outcomes.extend(ingested(documents, INPUT, size=3, checkpoint=str(path), rule="fingerprint"))
+        outcomes.extend(ingested(documents, INPUT, size=3, checkpoint=str(path)))
     outcomes += ingest(documents, path)
     assert names(outcomes) == OUTCOMES
     assert contents(documents) == whole
@@ -58,7 +58,7 @@ def test_what_a_store_that_failed_did_not_do_is_done_by_the_next_call(
 @pytest.mark.parametrize("taken", range(1, 11))
 def test_what_was_written_and_not_taken_is_unchanged_the_next_time(path: Path, whole: list[Any], taken: int) -> None:
     documents = new()
-    outcomes: Any = ingested(documents, INPUT, size=3, checkpoint=str(path), rule="fingerprint")
+    outcomes: Any = ingested(documents, INPUT, size=3, checkpoint=str(path))
     for _ in range(taken):
         next(outcomes)
     outcomes.close()

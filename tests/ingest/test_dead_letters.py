@@ -90,7 +90,7 @@ def test_an_id_from_outside_of_the_document_is_kept() -> None:
     [line] = [Line("http://es/news document 'n7'", {"body": "暴雨"}, id="n7")]
     letter = json.loads(dead_letter(rejected(line)))
     letter["document"]["text"] = "暴雨橙色预警"
-    [outcome] = Documents("memory://").ingest([line_of(letter)], rule="fingerprint")
+    [outcome] = Documents("memory://").ingest([line_of(letter)])
     assert (outcome.id, outcome.outcome) == ("n7", "new")
 
 
@@ -100,7 +100,7 @@ def test_a_corrected_letter_or_line_is_ingested() -> None:
     by_line = json.loads(dead_letter(rejected(Line("a:1", raw='{"id": 8, "text": "暴雨"\n'.encode()))))
     by_line["line"] = by_line["line"].rstrip() + "}"
     with Documents("memory://") as documents:
-        outcomes = list(documents.ingest(map(line_of, [by_document, by_line]), rule="fingerprint"))
+        outcomes = list(documents.ingest(map(line_of, [by_document, by_line])))
         assert documents.fetch(["8"], fields="*") == {"8": {"id": 8, "text": "暴雨"}}
     assert [(outcome.id, outcome.outcome) for outcome in outcomes] == [("7", "new"), ("8", "new")]
 

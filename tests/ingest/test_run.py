@@ -46,7 +46,7 @@ def test_the_later_document_with_an_id_replaces_the_earlier_one(batch_size: int)
     texts = [("a", STORM), ("b", "乙" * 9), ("a", "丙" * 9), ("c", STORM), ("a", STORM), ("a", STORM), ("b", "丁" * 9)]
     given = [{"id": id, "text": text} for id, text in texts]
     documents = new()
-    outcomes = list(ingested(documents, given, size=batch_size, rule="fingerprint"))
+    outcomes = list(ingested(documents, given, size=batch_size))
     assert [(outcome.outcome, outcome.duplicate_of) for outcome in outcomes] == [
         ("new", None),
         ("new", None),
@@ -81,7 +81,7 @@ def test_what_was_read_before_an_error_of_the_input_is_done(error: type[Exceptio
     threads = threading.active_count()
     outcomes: list[Outcome] = []
     with pytest.raises(error, match="gone"):
-        outcomes.extend(ingested(new(), source(), size=BATCH, rule="fingerprint"))
+        outcomes.extend(ingested(new(), source(), size=BATCH))
     assert [(outcome.id, outcome.stored) for outcome in outcomes] == [(str(number), True) for number in range(count)]
     assert threading.active_count() == threads
 
@@ -92,7 +92,7 @@ def test_an_error_of_the_store_says_how_many_documents_were_read_and_have_no_out
     store, source = failing(method, number, StoreError("it broke")), Endless()
     outcomes: list[Outcome] = []
     with pytest.raises(StoreError, match="it broke") as error:
-        outcomes.extend(ingested(new(store), source, size=BATCH, rule="fingerprint"))
+        outcomes.extend(ingested(new(store), source, size=BATCH))
     assert f"; {source.read - len(outcomes)} documents that were read have no outcome" in str(error.value)
     assert [(outcome.id, outcome.stored) for outcome in outcomes] == [
         (str(id), True) for id in range(1, len(outcomes) + 1)
