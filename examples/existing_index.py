@@ -2,7 +2,7 @@
 
     python examples/existing_index.py http://localhost:9200/news --text-field body
 
-It is what `es-simhash backfill` and `es-simhash group` do. Documents keep all their fields; the field `simhash` is
+It is what `es-simhash init`, `backfill` and `group` do. Documents keep all their fields; the field `simhash` is
 added.
 """
 
@@ -20,12 +20,13 @@ def main() -> None:
     parser.add_argument("--text-field", default="text", help="default: %(default)s")
     arguments = parser.parse_args()
     with Documents(arguments.store) as documents:
+        documents.setup(DuplicateRule(text_field=arguments.text_field))
         failed = 0
-        for outcome in documents.backfill(rule=DuplicateRule(text_field=arguments.text_field)):
+        for outcome in documents.backfill():
             if outcome.reason is not None:
                 failed += 1
                 print(f"{outcome.id}: {outcome.reason}", file=sys.stderr)
-        report = documents.group()  # the store keeps the rule and the field of the backfill
+        report = documents.group()
         print(f"{report.documents} documents, {report.groups} groups with {report.members} members, {failed} left out")
 
 

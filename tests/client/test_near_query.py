@@ -12,7 +12,7 @@ from elasticsearch import Elasticsearch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_simhash import AsyncDocuments, Documents, Fingerprinter, Scheme, fingerprint, near_query
+from es_simhash import AsyncDocuments, Documents, DuplicateRule, Fingerprinter, Scheme, fingerprint, near_query
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.encoding import to_signed
 
