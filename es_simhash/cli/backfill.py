@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash.cli.exits import exit_unless_all_done
-from es_simhash.cli.interrupt import Interruptible
+from es_simhash.cli.exits import Interruptible, exit_unless_all_done
 from es_simhash.cli.options import (
     filter_option,
     json_option,

@@ -1,6 +1,8 @@
 """How does a command end? Its errors are one line on standard error, and it has an exit code.
 
-Click exits with 2 if the command line is wrong. An interruption has the code 130 or 143 (:mod:`.interrupt`).
+Click exits with 2 if the command line is wrong. An interruption has the code 130 (Ctrl-C) or 143 (SIGTERM). The first
+signal ends the input of a command that reads documents: it finishes the batch that it has begun, prints the counts and
+exits. The second one stops it at once. Another command, and one that waits for its input, stops at the first signal.
 """
 
 from __future__ import annotations
@@ -8,14 +10,23 @@ from __future__ import annotations
 import errno
 import io
 import os
+import signal
 import sys
 from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from es_simhash.cli.interrupt import Stopped, stop_at_signals
 from es_simhash.cli.output import echo, printable, show_log_lines
 from es_simhash.errors import SimhashError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+    from typing_extensions import Self
+
+    T = TypeVar("T")
 
 STOPPED_BY_ERROR = 1
 """An error stopped the command, or everything in the input was rejected or failed."""
@@ -57,10 +68,10 @@ def _run(command: click.Command, name: str) -> int:
     try:
         code = command.main(prog_name=name, standalone_mode=False)
     except (click.Abort, KeyboardInterrupt) as error:
-        signal = error.__cause__ or error  # click raises Abort from KeyboardInterrupt
-        done = "".join(f"; {report}" for report in signal.args if isinstance(signal, KeyboardInterrupt))
+        cause = error.__cause__ or error  # click raises Abort from KeyboardInterrupt
+        done = "".join(f"; {report}" for report in cause.args if isinstance(cause, KeyboardInterrupt))
         echo(f"{name}: interrupted{done}", err=True)
-        return signal.exit_code if isinstance(signal, Stopped) else INTERRUPTED
+        return cause.exit_code if isinstance(cause, Stopped) else INTERRUPTED
     except click.ClickException as error:
         if not isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # whose message is the help
             vars(error)["message"] = printable(error.message)  # it may quote an argument
@@ -82,3 +93,86 @@ def _output_error(error: OSError) -> int:
     for number in (1, 2):
         os.dup2(nowhere, number)
     return STOPPED_BY_ERROR
+
+
+# --- Ctrl-C and SIGTERM ----------------------------------------------------------------------------------------------
+
+
+class Stopped(KeyboardInterrupt):
+    """Raised by a signal that stops the program, at any point of it. Its argument is what was done before.
+
+    :param number: number of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.exit_code = 128 + number
+        """As in shells: 130 for Ctrl-C, 143 for SIGTERM."""
+
+
+def stop(number: int, frame: FrameType | None) -> None:
+    """Handle a signal: raise :class:`Stopped`."""
+    raise Stopped(number)
+
+
+class _EndOfInput(BaseException):
+    """Raised by the first signal while the program waits for input."""
+
+
+class Interruptible:
+    """Context manager in which the first signal ends the iterator :meth:`until_interrupted`."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+        """Number of the first signal; None if there was none."""
+        self._waiting = False
+
+    def until_interrupted(self, items: Iterator[T]) -> Iterator[T]:
+        """Yield the items until a signal arrives."""
+        while True:
+            try:
+                # Set this before the check below: a signal that arrives between the two lines also ends the input.
+                self._waiting = True
+                if self.signal is not None:
+                    return
+                item = next(items, None)
+            except _EndOfInput:
+                return
+            finally:
+                self._waiting = False
+            if item is None:
+                return
+            yield item
+
+    def exit_if_interrupted(self) -> None:
+        """Say that there was a signal, and exit with its code, if there was one."""
+        if self.signal is not None:
+            echo("es-simhash: interrupted", err=True)
+            sys.exit(Stopped(self.signal).exit_code)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.signal is not None:
+            raise Stopped(number)
+        self.signal = number
+        # os.write instead of print: the signal may interrupt a print, and a print inside a print raises.
+        with suppress(OSError):  # standard error may be full or closed
+            os.write(2, b"es-simhash: finishing the batch that is already read; a second signal stops at once\n")
+        if self._waiting:
+            raise _EndOfInput
+
+    def __enter__(self) -> Self:
+        self._former_handlers = [(number, signal.signal(number, self._handle)) for number in _SIGNALS]
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        for number, handler in self._former_handlers:
+            signal.signal(number, handler)
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def stop_at_signals() -> None:
+    """Let SIGINT and SIGTERM raise :class:`Stopped`, from now on."""
+    for number in _SIGNALS:
+        signal.signal(number, stop)

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash import InputError
-from es_simhash.cli.dead_letters import DeadLetters
-from es_simhash.cli.exits import exit_unless_all_done
-from es_simhash.cli.input import Input, check_different_files, check_fields, input_paths
-from es_simhash.cli.interrupt import Interruptible
+from es_simhash.cli.exits import Interruptible, exit_unless_all_done
+from es_simhash.cli.input import Input, StoredInput, check_different_files, check_fields, input_paths, is_store
 from es_simhash.cli.options import (
     dead_letter_option,
     encoding_option,
@@ -28,8 +26,8 @@ from es_simhash.cli.options import (
     workers_option,
 )
 from es_simhash.cli.outcomes import OutcomePrinter, print_outcomes
-from es_simhash.cli.stored import StoredInput, is_store
 from es_simhash.decide.run import ON_DUPLICATE, ON_UPDATE
+from es_simhash.ingest.dead_letters import DeadLetters
 from es_simhash.store.address import sqlite_file
 
 if TYPE_CHECKING:
@@ -89,15 +87,16 @@ def ingest(
     es-simhash ingest http://es:9200/news-1 --store http://es:9200/news-2
     """
     source: Input | StoredInput
-    if any(map(is_store, files)):
-        if len(files) > 1 or id_field is not None or resume is not None:
-            raise click.UsageError("a store is read alone, without --id-field and --resume")
-        source = StoredInput(files[0], store)
-    else:
-        source = Input(input_paths(files), format, encoding)
-    named = {"--store": sqlite_file(store["store"]), "--resume": resume, "--dead-letter": dead_letter}
-    check_different_files(named, source.paths)
     with ExitStack() as stack:
+        if any(map(is_store, files)):
+            if len(files) > 1 or id_field is not None or resume is not None:
+                raise click.UsageError("a store is read alone, without --id-field and --resume")
+            other: StoreOptions = {**store, "store": files[0]}
+            source = StoredInput(stack.enter_context(open_documents(**other)))
+        else:
+            source = Input(input_paths(files), format, encoding)
+        named = {"--store": sqlite_file(store["store"]), "--resume": resume, "--dead-letter": dead_letter}
+        check_different_files(named, source.paths)
         documents = stack.enter_context(open_documents(**store))  # before any file is created
         letters = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter)))
         progress = stack.enter_context(source.progress(quiet=quiet))

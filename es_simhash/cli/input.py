@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -14,17 +14,19 @@ from es_simhash.cli.output import display
 from es_simhash.cli.progress import Progress
 from es_simhash.errors import InputError
 from es_simhash.files import is_same_file
-from es_simhash.ingest.start import checked_start
-from es_simhash.ingest.start import object_of as object_of
+from es_simhash.ingest.batches import checked_start
+from es_simhash.ingest.batches import object_of as object_of
 from es_simhash.input import lines_of
+from es_simhash.lines import Line
 from es_simhash.similarity.text_fields import field_value, text_of
+from es_simhash.store.address import sqlite_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from io import BufferedReader
 
-    from es_simhash.ingest.start import Check
-    from es_simhash.lines import Line
+    from es_simhash import Documents
+    from es_simhash.ingest.batches import Check
 
 _SHOWN_FIELDS = 8
 
@@ -147,3 +149,51 @@ def check_fields(line: Line, id_field: str | None, text_fields: tuple[str, ...])
     except InputError as error:
         names = ", ".join(str(name) for name in list(document)[:_SHOWN_FIELDS])
         raise InputError(f"{error}. It has the fields: {names}") from error
+
+
+# --- another store as the input --------------------------------------------------------------------------------------
+
+
+_STORES = ("http://", "https://", "opensearch+http://", "opensearch+https://", "sqlite:///")
+_FETCHED = 100
+"""Documents that are fetched at once."""
+
+
+def is_store(argument: str) -> bool:
+    """Return whether an argument is the address of a store. Every other one is a file."""
+    return argument.startswith(_STORES)
+
+
+@dataclass(frozen=True)
+class StoredInput:
+    """The documents of another store, as the input of an ingest. It has the methods of Input."""
+
+    documents: Documents
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The file of the store, if it is one."""
+        path = sqlite_file(self.names)
+        return () if path is None else (path,)
+
+    @property
+    def names(self) -> str:
+        """The name of the store, for messages."""
+        return self.documents.name
+
+    def progress(self, *, quiet: bool) -> Progress:
+        """Return a progress bar. The number of documents is not known."""
+        return Progress(None, quiet=quiet)
+
+    def lines(self, progress: Progress, check: Check, fields: Sequence[str] = ()) -> Iterator[Line]:
+        """Yield all documents that have a fingerprint, each with its id as ``_id``, in no particular order.
+
+        :param check: this and ``fields`` as for Input.
+        """
+        return checked_start(self._lines(), check, self.names, fields)
+
+    def _lines(self) -> Iterator[Line]:
+        rows = self.documents.export()
+        while ids := [row.id for row in islice(rows, _FETCHED)]:
+            for id, document in self.documents.fetch(ids, fields="*").items():
+                yield Line(f"{self.names}: document {id!r}", {**document, "_id": id})

@@ -20,7 +20,7 @@ from es_simhash.client.arguments import (
 )
 from es_simhash.client.near_query import check_near, checked_fingerprint, near_query
 from es_simhash.client.saved import Saved
-from es_simhash.client.store_info import RunCheck, StoreReader
+from es_simhash.client.store_info import StoreReader
 from es_simhash.decide.decider import Decider
 from es_simhash.decide.group import group
 from es_simhash.decide.outcome import Document
@@ -34,17 +34,16 @@ from es_simhash.decide.remove import (
 )
 from es_simhash.decide.run import Options, Run
 from es_simhash.decide.similar import similar, similar_to_fingerprint, similar_to_stored
-from es_simhash.errors import InputError, StoreError, count_of, saying_what_is_done, unfinished
+from es_simhash.errors import InputError, StoreError, count_of, saying_what_is_done
 from es_simhash.ingest.batches import Source, line_of, parts_by_id
 from es_simhash.ingest.reader import Reader
 from es_simhash.ingest.run import backfill, ingest
 from es_simhash.retries import DEADLINE, end_after, limited, pause
-from es_simhash.similarity.text_fields import text_or_none
 from es_simhash.store.address import open_store
 from es_simhash.store.types import Row, Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
     from datetime import datetime, timedelta
 
     from elasticsearch import Elasticsearch
@@ -64,7 +63,6 @@ if TYPE_CHECKING:
     from es_simhash.lines import Line
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.store.protocol import Store
-    from es_simhash.store.types import Stored
 
 RefreshOption = Literal[False, True, "wait_for"]
 POLL = 0.1
@@ -285,15 +283,16 @@ class Documents:
         options = Options(on_duplicate, on_update, filter)
         check_ingest_filter(filter)
         check_workers(workers)
-        return _items(self._ingest(Source(documents), id_field, options, workers, checkpoint))
+        return self._ingest(Source(documents), id_field, options, workers, checkpoint)
 
     def _ingest(
         self, source: Source, id_field: str | None, options: Options, workers: int, checkpoint: str | None
-    ) -> Iterator[Sequence[Outcome]]:
+    ) -> Generator[Outcome, None, None]:
         decider = self._decider_for_writing(new=True)
-        field, check = self._reader.id_field(id_field), RunCheck(self._reader, self.name)
+        field, check = self._reader.id_field(id_field), self._reader.run_check()
         decider.forget(now=True)
-        yield from ingest(decider, source, field, options, workers, checkpoint, check)
+        for outcomes in ingest(decider, source, field, options, workers, checkpoint, check):
+            yield from outcomes
 
     def _decider_for_writing(self, *, new: bool = False, stale: bool = False) -> Decider:
         """Return the one Decider for the rule of the store: what it has decided, all calls of this object know.
@@ -330,17 +329,17 @@ class Documents:
         """
         check_filter(filter)
         check_workers(workers)
-        return _items(self._backfill(filter, again, workers, stop))
+        return self._backfill(filter, again, workers, stop)
 
     def _backfill(
         self, filter: Mapping[str, Any] | None, again: bool, workers: int, stop: Callable[[], bool]
-    ) -> Iterator[Sequence[Outcome]]:
+    ) -> Generator[Outcome, None, None]:
         decider = self._decider_for_writing(stale=True)
-        check = RunCheck(self._reader, self.name)
+        check = self._reader.run_check()
         decider.forget(now=True)
         is_whole = again and filter is None
         for outcomes in backfill(decider, filter, workers, check, again=again, stop=stop):
-            yield outcomes
+            yield from outcomes
             is_whole = is_whole and all(outcome.outcome != "failed" for outcome in outcomes)
         if is_whole and not stop():
             self._reader.end_stale()
@@ -515,16 +514,16 @@ class Documents:
         :param filter: only copies that match this filter.
         """
         check_filter(filter)
-        return _items(self._duplicates(filter))
+        return self._duplicates(filter)
 
-    def _duplicates(self, filter: Mapping[str, Any] | None) -> Iterator[Sequence[Duplicate]]:
+    def _duplicates(self, filter: Mapping[str, Any] | None) -> Generator[Duplicate, None, None]:
         decider = self._decider_for_writing()
         decider.forget(now=True)
         self._store.refresh()
         for rows in copies(self._store, filter):
             for start in range(0, len(rows), _MEMBERS):
-                checked = checked_duplicates(decider, rows[start : start + _MEMBERS])
-                yield [duplicate for _, duplicate in checked]
+                for _, duplicate in checked_duplicates(decider, rows[start : start + _MEMBERS]):
+                    yield duplicate
 
     # --- read documents ----------------------------------------------------------------------------------------------
 
@@ -551,49 +550,23 @@ class Documents:
                 return {id: stored.row for id, stored in self._store.read(checked).items() if stored.row.digest}
             return {id: stored.source or {} for id, stored in self._store.read(checked, names).items()}
 
-    @overload
-    def export(
-        self, *, filter: Mapping[str, Any] | None = None, text: Literal[False] = False
-    ) -> Generator[Row, None, None]: ...
-
-    @overload
-    def export(
-        self, *, filter: Mapping[str, Any] | None = None, text: Literal[True]
-    ) -> Generator[tuple[Row, str | None], None, None]: ...
-
-    def export(
-        self, *, filter: Mapping[str, Any] | None = None, text: bool = False
-    ) -> Generator[Row, None, None] | Generator[tuple[Row, str | None], None, None]:
+    def export(self, *, filter: Mapping[str, Any] | None = None) -> Generator[Row, None, None]:
         """Return the fingerprint, digest, group and original of every document, in no particular order.
 
         :param filter: only documents that match this filter.
-        :param text: return pairs (Row, text). The text is that of the fields that the store keeps; None if a document
-            has none.
         """
         check_filter(filter)
-        return _items(self._texts(filter)) if text else _items(self._rows(filter))
+        return self._export(filter)
 
-    def _rows(self, filter: Mapping[str, Any] | None) -> Iterator[Sequence[Row]]:
-        for page in self._pages(Scan(filter=filter)):
-            yield [stored.row for stored in page]
-
-    def _texts(self, filter: Mapping[str, Any] | None) -> Iterator[Sequence[tuple[Row, str | None]]]:
-        fields = self._reader.rule(None).text_fields
-        for page in self._pages(Scan(filter=filter, fields=fields)):
-            yield [(stored.row, text_or_none(stored.source or {}, fields)) for stored in page]
-
-    def _pages(self, scan: Scan) -> Iterator[list[Stored]]:
-        """Yield the pages of a Scan of everything that was written."""
+    def _export(self, filter: Mapping[str, Any] | None) -> Generator[Row, None, None]:
         self._reader.read()
         self._store.refresh()
         count = 0
-        try:
-            for page in self._store.scan(scan):
-                yield page
-                count += len(page)
-        except StoreError as error:
-            report = f"{count_of(count, 'document')} exported, others are missing: export again"
-            raise unfinished(error, report) from error
+        with saying_what_is_done(lambda: f"{count_of(count, 'document')} exported, others are missing: export again"):
+            for page in self._store.scan(Scan(filter=filter)):
+                for stored in page:
+                    count += 1
+                    yield stored.row
 
     # --- add ---------------------------------------------------------------------------------------------------------
 
@@ -641,9 +614,3 @@ class Documents:
                     f"{self.deadline:g} s: the index may not refresh by itself (refresh_interval); use refresh=True"
                 )
             pause(POLL)
-
-
-def _items(batches: Iterator[Sequence[T]]) -> Generator[T, None, None]:
-    """Yield the items of batches. The work is done while they are taken."""
-    for batch in batches:
-        yield from batch

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from es_simhash.bloom import Item
 from es_simhash.bloom.seen import Seen, SeenConfig, user_id
 from es_simhash.client.arguments import checked_deadline, checked_moment
-from es_simhash.client.search_hits import hit_group, hit_id, hits_of
+from es_simhash.client.group_search import hit_group, hit_id, hits_of
 from es_simhash.errors import InputError, NotSetUp
 from es_simhash.retries import limited
 from es_simhash.seen.changes import NOTHING, SEEN_DEADLINE, USERS, SeenStats, change, rotate

@@ -17,6 +17,8 @@ from es_simhash.similarity.rule import DuplicateRule, rule_of, rule_without_text
 from es_simhash.store.types import Description
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.store.protocol import Store
 
@@ -225,6 +227,23 @@ class StoreReader:
             self._check_not_stale(described)
         return self._under(described.rule, described)
 
+    def run_check(self) -> Callable[[], None]:
+        """Return what checks, before each batch is written, that the store is the one that the run begins with now.
+
+        The store is asked again if it was not asked for 10 seconds. The check raises a StoreError if an index or a file
+        was deleted, made again or replaced.
+        """
+        instance = self.read().instance
+
+        def check() -> None:
+            if self.read().instance != instance:
+                raise StoreError(
+                    f"{self._store.name} is another store now: the index or the file was deleted and made again, "
+                    "replaced or restored. What this run wrote before is not there, so start again"
+                )
+
+        return check
+
     def id_field(self, name: str | None) -> IdField:
         """Return where the id of new documents stands.
 
@@ -281,22 +300,3 @@ class StoreReader:
 def _whole(rule: DuplicateRule, kept: DuplicateRule) -> DuplicateRule:
     """Return a rule with the names of the text fields: by default those of the rule that a store keeps."""
     return rule if rule.text_field is not None else replace(rule, text_field=kept.text_field)
-
-
-class RunCheck:
-    """Checks, before each batch is written, that a store is the one that the run began with."""
-
-    def __init__(self, reader: StoreReader, name: str) -> None:
-        self._reader, self._name = reader, name
-        self._instance = reader.read().instance
-
-    def __call__(self) -> None:
-        """Check it. The store is asked again if it was not asked for 10 seconds.
-
-        :raises StoreError: if an index or a file was deleted, made again or replaced.
-        """
-        if self._reader.read().instance != self._instance:
-            raise StoreError(
-                f"{self._name} is another store now: the index or the file was deleted and made again, replaced or "
-                "restored. What this run wrote before is not there, so start again"
-            )

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.decide.run import Options, Run
 from es_simhash.errors import InputError, StoreError, count_of, unfinished
-from es_simhash.ingest.batches import Source, mark, parts_by_id
+from es_simhash.ingest.batches import Source, checked_start, mark, parts_by_id
 from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.ingest.reader import IdField, Reader
-from es_simhash.ingest.start import checked_start
 from es_simhash.ingest.workers import Workers
 from es_simhash.lines import Line
 from es_simhash.retries import Call

@@ -14,9 +14,8 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from es_simhash import DuplicateRule, Fingerprinter, InputError
-from es_simhash.cli.exits import exit_unless_all_done
-from es_simhash.cli.input import Input, check_different_files, check_fields, input_paths
-from es_simhash.cli.interrupt import Interruptible
+from es_simhash.cli.exits import Interruptible, exit_unless_all_done
+from es_simhash.cli.input import Input, check_different_files, check_fields, input_paths, is_store
 from es_simhash.cli.options import (
     api_key_option,
     ca_certs_option,
@@ -34,7 +33,6 @@ from es_simhash.cli.options import (
 )
 from es_simhash.cli.outcomes import echo_counts
 from es_simhash.cli.output import display, echo, not_compared
-from es_simhash.cli.stored import is_store
 from es_simhash.files import open_for_owner
 from es_simhash.tools.dedupe.copies import Decisions, item_of, json_line
 from es_simhash.tools.dedupe.report import CopiesReport

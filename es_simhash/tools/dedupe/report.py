@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash import Row
-from es_simhash.cli.stored import is_store
+from es_simhash.cli.input import is_store
 from es_simhash.tools.report.groups import Groups
 from es_simhash.tools.report.page import page, write_page
 from es_simhash.tools.report.review import COMPARED, Review
