@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import TypeAlias
 
-    from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.search.times import Window
 
     Time: TypeAlias = "str | int | datetime"
 
@@ -81,12 +81,14 @@ def checked_texts(texts: Iterable[str]) -> list[str]:
     return checked
 
 
-def checked_times(times: Iterable[Time] | None, texts: Sequence[str], rule: DuplicateRule) -> list[int] | None:
+def checked_times(times: Iterable[Time] | None, texts: Sequence[str], window: Window | None) -> list[int] | None:
     """Return the times of texts, in milliseconds since 1970; None if the rule has no window.
+
+    :param window: of the rule.
 
     :raises InputError: if the rule needs times and there are none, or the other way round; for a value that is no time.
     """
-    if rule.within is None:
+    if window is None:
         if times is not None:
             raise InputError("a time counts only with within: set within and time_field too")
         return None

@@ -18,7 +18,7 @@ from es_simhash.client.arguments import (
     checked_texts,
     checked_times,
 )
-from es_simhash.client.near_query import check_near, checked_fingerprint, near_query
+from es_simhash.client.near_query import checked_fingerprint, near_query
 from es_simhash.client.saved import Saved
 from es_simhash.client.store_info import StoreReader
 from es_simhash.decide.decider import Decider
@@ -454,9 +454,8 @@ class Documents:
             if isinstance(near, str):
                 return self.similar_many([near], times=times, filter=filter, rule=rule)[0]
             check_filter(filter)
-            chosen = self._reader.rule(rule, text=False)
-            checked = checked_times(times, [""], chosen)
-            resolved = self._reader.resolve(chosen)
+            resolved = self._reader.rule(rule, text=False)
+            checked = checked_times(times, [""], resolved.window)
             value, digest = checked_fingerprint(near, resolved.fingerprinter.scheme.bits)
             row = Row("", value, digest or "", time=checked[0] if checked else None)
             return similar_to_fingerprint(self._store, row, resolved, filter)
@@ -474,10 +473,8 @@ class Documents:
         :param times: of the texts, one for each.
         """
         check_filter(filter)
-        checked, chosen = checked_texts(texts), self._reader.rule(rule)
-        checked_or_none = checked_times(times, checked, chosen)
-        resolved = self._reader.resolve(chosen)
-        return similar(self._store, checked, resolved, filter, checked_or_none)
+        checked, resolved = checked_texts(texts), self._reader.rule(rule)
+        return similar(self._store, checked, resolved, filter, checked_times(times, checked, resolved.window))
 
     def similar_to(
         self, id: str | int, *, filter: Mapping[str, Any] | None = None, rule: str | DuplicateRule | None = None
@@ -489,7 +486,7 @@ class Documents:
         check_filter(filter)
         [checked] = checked_ids([id])
         with limited(self.deadline):
-            return similar_to_stored(self._store, checked, self._reader.resolve(self._reader.rule(rule)), filter)
+            return similar_to_stored(self._store, checked, self._reader.rule(rule), filter)
 
     def near_query(self, near: str | Fingerprint | int, *, rule: str | DuplicateRule | None = None) -> NearQuery:
         """Return the clause for a search of your own in Elasticsearch, and what reads the hits.
@@ -499,12 +496,8 @@ class Documents:
         :param near: a text, or its Fingerprint or unsigned fingerprint.
         :param rule: as for :meth:`similar`, without ``within``.
         """
-        text = isinstance(near, str)
-        check_near(near, self._reader.checked(rule, text=text))  # before the store is asked
-        chosen = self._reader.rule(rule, text=text)
-        check_near(near, chosen)
-        resolved = self._reader.resolve(chosen)
-        return near_query(near, fingerprinter=resolved.fingerprinter, keys=resolved.keys, rule=chosen)
+        resolved = self._reader.rule(rule, text=isinstance(near, str))
+        return near_query(near, fingerprinter=resolved.fingerprinter, keys=resolved.keys, rule=resolved.chosen)
 
     def duplicates(self, *, filter: Mapping[str, Any] | None = None) -> Generator[Duplicate, None, None]:
         """Return the copies in the store that are copies of the head of their group as both are stored now.

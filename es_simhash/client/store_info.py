@@ -48,11 +48,6 @@ class StoreInfo:
     stale: bool
 
 
-def has_keys(rule: DuplicateRule) -> bool:
-    """Return whether a store that is set up for this rule gets keys, unless the user chooses."""
-    return rule.confirm is not None
-
-
 class StoreReader:
     """Reads how a store was set up, and checks that a call fits it.
 
@@ -156,32 +151,25 @@ class StoreReader:
         """
         return rule_of(rule) if text else rule_without_text(rule)
 
-    def rule(self, rule: str | DuplicateRule | None, *, text: bool = True) -> DuplicateRule:
+    def rule(self, rule: str | DuplicateRule | None, *, text: bool = True) -> ResolvedRule:
         """Return the rule of a call that reads: the one it gives, with the store's text field; else that of the store.
 
         :param text: as for :meth:`checked`.
         :raises InputError: for an invalid rule, before the store is asked.
+        :raises NotSetUp: if the store was not set up; if its documents were written with other fields.
         """
         chosen = None if rule is None else self.checked(rule, text=text)
-        kept = self.read().rule
+        described = self.read()
+        self._check_not_stale(described)
+        kept = described.rule
         if chosen is None:
-            without_text = not text and kept.confirm is not None
-            return replace(self.checked("fingerprint"), text_field=kept.text_field) if without_text else kept
+            chosen = self.checked("fingerprint") if not text and kept.confirm is not None else kept
         if chosen.time_field not in (None, kept.time_field):
             raise InputError(
                 f"{self._store.name} keeps no times of the field {chosen.time_field!r}: let its rule name the field by "
                 "setup(rule=…) or `es-simhash init`, then run `es-simhash backfill --again`"
             )
-        return _whole(chosen, kept)
-
-    def resolve(self, rule: DuplicateRule) -> ResolvedRule:
-        """Return a whole rule under the Scheme and the keys of the store.
-
-        :raises NotSetUp: if the store was not set up; if its documents were written with other fields.
-        """
-        described = self.read()
-        self._check_not_stale(described)
-        return self._under(rule, described)
+        return self._under(_whole(chosen, kept), described)
 
     def _check_not_stale(self, described: Description) -> None:
         if described.stale:
@@ -191,11 +179,12 @@ class StoreReader:
             )
 
     def _under(self, rule: DuplicateRule, described: Description) -> ResolvedRule:
+        """Return a whole rule under the Scheme and the keys of the store."""
         with self._lock:
             known = self._resolved.get((rule, described.keys))
             if known is None or known.fingerprinter is not self._fingerprinter:
                 known = self._resolved[rule, described.keys] = ResolvedRule(rule, self._fingerprinter, described.keys)
-        if has_keys(rule) and not described.keys and not self._warned:
+        if rule.confirm is not None and not described.keys and not self._warned:
             self._warned = True
             _log.warning(
                 "%s has no keys, so the rule %r finds only texts whose fingerprints are near: ingest it into a new "
@@ -266,7 +255,7 @@ class StoreReader:
         default = Description()
         wanted = Description(
             scheme=scheme,
-            keys=has_keys(chosen) if keys is None else keys,
+            keys=chosen.confirm is not None if keys is None else keys,
             rule=_whole(chosen, default.rule),
             id_field=id_field or default.id_field,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -88,13 +87,6 @@ WRONG: list[Call] = [
     ("fetch", (["a"],), {"fields": "title"}, "the fields are one string, 'title': put it in a list"),
     ("similar", (1,), {"rule": DuplicateRule(confirm=0.8)}, "the rule 'copy' compares texts"),
     ("near_query", (1,), {"rule": "copy"}, "the rule 'copy' compares texts: give the text in place of its"),
-    (
-        "near_query",
-        ("a",),
-        {"rule": DuplicateRule(within=timedelta(days=1), time_field="t")},
-        "within has no clause: put a range on",
-    ),
-    ("near_query", ("\ud83d",), {}, "the text has a lone surrogate"),
     ("similar", ("\ud83d",), {}, "the text has a lone surrogate"),
     ("similar_many", ("a text",), {}, "the texts are one string: put it in a list"),
     ("similar_many", (["a text", None],), {}, "the text is of type NoneType: use a string"),

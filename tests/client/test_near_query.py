@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -111,6 +112,13 @@ def test_what_is_no_fingerprint_of_the_store_is_an_error(near: Any, rule: str | 
         documents.setup(keys=False)
         with pytest.raises(InputError, match=message):
             documents.similar(near, rule=rule)
+
+
+def test_a_search_of_ones_own_takes_no_window_and_no_lone_surrogate() -> None:
+    with pytest.raises(InputError, match="within has no clause: put a range on"):
+        near_query("a", rule=DuplicateRule(within=timedelta(days=1), time_field="t"))
+    with pytest.raises(InputError, match="the text has a lone surrogate"):
+        near_query("\ud83d")
 
 
 def test_what_has_no_fingerprint_has_an_error_of_its_own() -> None:
