@@ -101,9 +101,10 @@ def ingest(
         letters = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter)))
         progress = stack.enter_context(source.progress(quiet=quiet))
         interruptible = stack.enter_context(Interruptible())
-        keep_fields(documents, text_field, id_field)
+        if documents.store.lags:
+            documents.store.describe()  # init and backfill alone set up an index
         info = documents.info()
-        text_fields = info.rule.text_fields
+        text_fields = text_field or info.rule.text_fields
         field = "_id" if isinstance(source, StoredInput) else id_field
         check = partial(check_fields, id_field=field or info.id_field, text_fields=text_fields)
         lines = source.lines(progress, check, text_fields)
@@ -116,6 +117,7 @@ def ingest(
             workers=workers,
             checkpoint=resume,
         )
+        keep_fields(documents, text_field, id_field)
 
         def note(outcome: Outcome) -> None:
             if letters is not None and outcome.reason is not None:

@@ -244,18 +244,17 @@ def chosen_rule(stored: DuplicateRule, rule: Rule | None, **refinements: Any) ->
 
 
 def keep_fields(documents: Documents, text_field: tuple[str, ...] | None, id_field: str | None = None) -> None:
-    """Let a store without documents, or an index that was not set up, keep the names of fields that are given.
+    """Let a store keep the names of fields that are given, if none of its documents has a fingerprint yet.
 
-    :raises InputError: if the store has documents, and their texts are in another field.
-    :raises NotSetUp: if there is no such index: it is not made here.
+    A store that was not set up is set up.
+
+    :raises InputError: if documents have fingerprints, of another text field.
     """
+    if text_field is None and id_field is None:
+        return
     info = documents.info()
     kept = info.rule.text_fields
-    if text_field in (None, kept) and id_field in (None, info.id_field):
-        return
-    if info.scheme is None and documents.store.lags:
-        documents.store.count(None)
-    if info.scheme is None or not documents.store.count(None):
+    if info.scheme is None or not documents.store.count(None, missing=False):
         documents.setup(replace(info.rule, text_field=text_field or kept), id_field=id_field)
     elif text_field not in (None, kept):
         given = ",".join(text_field)

@@ -64,21 +64,15 @@ def test_a_wrong_text_field_stops_it_with_one_line_before_anything_is_written(
     assert says in complaint(es_simhash(f"{words} {field}", cwd=tmp_path))
     client.indices.refresh(index=index_name)
     assert client.count(index=index_name, query={"exists": {"field": "simhash.digest"}})["count"] == 0
+    assert es_simhash(f"{words} title", cwd=tmp_path).code == 0
 
 
-def test_the_store_keeps_the_id_field_for_a_later_ingest(
+def test_the_fields_of_an_index_that_was_set_up_are_those_of_a_later_ingest(
     client: Elasticsearch, elasticsearch_url: str, index_name: str, tmp_path: Path
 ) -> None:
-    client.index(index=index_name, id="u1", document={"url": "u1", "text": STORM}, refresh=True)
-    store = f"--workers 0 --json --store {elasticsearch_url}/{index_name}"
-    assert es_simhash(f"backfill --text-field text --id-field url {store}", cwd=tmp_path).code == 0
-    [outcome, _] = es_simhash(f"ingest {store}", cwd=tmp_path, stdin=line("x", STORM, url="u2")).json
+    client.index(index=index_name, id="u1", document={"url": "u1", "body": STORM}, refresh=True)
+    store = f"--store {elasticsearch_url}/{index_name}"
+    assert es_simhash(f"init --id-field url {store}", cwd=tmp_path).code == 0
+    assert es_simhash(f"backfill --workers 0 --text-field body {store}", cwd=tmp_path).code == 0
+    [outcome, _] = es_simhash(f"ingest --json {store}", cwd=tmp_path, stdin=line("x", url="u2", body=STORM)).json
     assert (outcome["id"], outcome["duplicate_of"]) == ("u2", "u1")
-
-
-def test_the_field_with_the_text_must_be_named(
-    client: Elasticsearch, elasticsearch_url: str, index_name: str, tmp_path: Path
-) -> None:
-    client.indices.create(index=index_name)
-    done = es_simhash(f"backfill --store {elasticsearch_url}/{index_name}", cwd=tmp_path)
-    assert "does not know the field with the text: name it" in complaint(done)

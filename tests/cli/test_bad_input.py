@@ -303,7 +303,7 @@ def test_ca_certs_decides_whether_a_certificate_is_trusted(
         ("init --deadline nan", "deadline"),
         ("ingest none.jsonl --resume x --dead-letter y", "cannot read none.jsonl"),
         ("ingest - --store ftp://h/news --resume x --dead-letter y", "address is invalid"),
-        ("ingest - --workers -1", "workers is -1"),
+        ("ingest - --text-field body --workers -1", "workers is -1"),
     ],
 )
 def test_a_command_that_cannot_start_creates_no_file(tmp_path: Path, words: str, says: str) -> None:
@@ -314,7 +314,7 @@ def test_a_command_that_cannot_start_creates_no_file(tmp_path: Path, words: str,
 def test_a_scheme_that_the_store_keeps_is_that_of_all_commands(tmp_path: Path) -> None:
     (tmp_path / "scheme.json").write_text('{"weights": "tf", "hash": "jenkins"}')
     assert es_simhash("init --scheme scheme.json", cwd=tmp_path).code == 0
-    assert es_simhash("ingest --rule fingerprint", cwd=tmp_path, stdin=line("n1")).code == 0
+    assert es_simhash("ingest", cwd=tmp_path, stdin=line("n1")).code == 0
     [match] = es_simhash("similar --json", STORM, cwd=tmp_path).json
     assert (match["id"], match["distance"]) == ("n1", 0)
     with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}") as documents:

@@ -80,14 +80,6 @@ def test_a_change_says_what_to_run_next(tmp_path: Path) -> None:
         assert es_simhash(f"init {words}", cwd=tmp_path).out.startswith(f"sqlite:///es-simhash.db: {says}"), words
 
 
-def test_other_fields_and_another_rule_in_an_ingest_are_refused_in_words(tmp_path: Path) -> None:
-    assert es_simhash("init --within 36h --time-field day --text-field title,body", cwd=tmp_path).code == 0
-    said = complaint(es_simhash("ingest --text-field title", cwd=tmp_path, stdin=line("a")))
-    assert "keeps the text field title,body, this call has title: leave it out; or change it" in said
-    said = complaint(es_simhash("ingest --rule contained", cwd=tmp_path, stdin=line("a")))
-    assert "keeps the rule copy, within 36h by day; this call has the rule contained: leave it out" in said
-
-
 @pytest.mark.parametrize(
     ("words", "says", "code"),
     [
@@ -182,7 +174,7 @@ def test_init_adds_the_fields_to_an_index_that_exists(tmp_path: Path, elasticsea
     )
     assert mapping["properties"]["title"] == {"type": "keyword"}
     assert mapping["_meta"]["owner"] == "desk"
-    assert es_simhash("ingest", "--rule", "fingerprint", "--store", address, cwd=tmp_path, stdin=line("n1")).code == 0
+    assert es_simhash("ingest", "--store", address, cwd=tmp_path, stdin=line("n1")).code == 0
 
 
 # --- what the environment names ----------------------------------------------------------------------------

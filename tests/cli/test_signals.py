@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash.cli.interrupt import Interruptible, Stopped
+from es_simhash.cli.exits import Interruptible, Stopped
 from tests.cli import COMMAND, STORM, environment, es_simhash, line, wait_until_read
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def test_a_pipe_without_more_input_ends_at_the_first_signal_and_what_was_read_is
 def test_a_long_file_ends_after_the_batch_with_the_counts_and_is_resumed(tmp_path: Path) -> None:
     count = 2_500
     (tmp_path / "news.jsonl").write_bytes(b"".join(line(id, f"{STORM}{id}号" * 3) for id in range(count)))
-    words = ["ingest", "news.jsonl", "--rule", "fingerprint", "--json", "--resume", "c"]
+    words = ["ingest", "news.jsonl", "--json", "--resume", "c"]
     with running(tmp_path, *words) as process:
         process.stdout.readline()
         process.send_signal(signal.SIGTERM)
@@ -70,8 +70,8 @@ def test_a_long_file_ends_after_the_batch_with_the_counts_and_is_resumed(tmp_pat
 
 @both
 def test_the_second_signal_stops_at_once(tmp_path: Path, number: int) -> None:
-    (tmp_path / "news.jsonl").write_bytes(b"".join(line(id, f"{STORM}{id}号" * 3) for id in range(4_000)))
-    with running(tmp_path, *["ingest", "news.jsonl", "--rule", "fingerprint", "--json", "--workers", "0"]) as process:
+    (tmp_path / "news.jsonl").write_bytes(b"".join(map(line, range(4_000))))
+    with running(tmp_path, "ingest", "news.jsonl", "--json", "--workers", "0") as process:
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         assert process.stderr.readline() == FINISHING

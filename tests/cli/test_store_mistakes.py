@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SEEN = b'{"user": "ann", "items": ["n1"]}\n'
 SIMILAR = ["similar", STORM]
-BACKFILL = ["backfill", "--rule", "fingerprint", "--text-field", "text"]
+BACKFILL = ["backfill", "--text-field", "text"]
 
 # --- SQLite ------------------------------------------------------------------------------------------------
 
@@ -80,6 +80,8 @@ IN_ELASTICSEARCH: list[tuple[str, Callable[[Elasticsearch, str], Any], list[str]
     ("no users", nothing, ["seen", "add"], "run `es-simhash seen init --store {store}`"),
     ("not set up", with_documents, ["ingest"], NOT_SET_UP),
     ("not set up, search", nothing, SIMILAR, NOT_SET_UP),
+    ("not set up, with a field", nothing, ["ingest", "--text-field", "text"], NOT_SET_UP),
+    ("not set up, backfill without a field", nothing, ["backfill"], NOT_SET_UP),
     ("mistyped", nothing, [*BACKFILL, "--store", "{store}x"], "{store}x: there is no such index: correct the name"),
     ("mistyped, search", nothing, [*SIMILAR, "--store", "{store}x"], "{store}x is not set up (there is no such index)"),
     ("closed", closed, SIMILAR, "run `es-simhash init --store {store}`"),
