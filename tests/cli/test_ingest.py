@@ -188,6 +188,7 @@ def test_dead_letters_are_appended_on_lines_of_their_own_and_can_be_ingested(tmp
 
 def test_a_run_that_was_killed_is_resumed(tmp_path: Path) -> None:
     count = 1_500
+    assert es_simhash("init --rule exact", cwd=tmp_path).code == 0
     (tmp_path / "news.jsonl").write_bytes(b"".join(map(line, range(count))))
     words = ["ingest", "news.jsonl", "--json", "--resume", "c", "--workers", "0"]
     with subprocess.Popen([*COMMAND, *words], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE) as process:
@@ -318,6 +319,7 @@ def test_text_is_escaped_for_the_terminal_and_json_is_utf8(tmp_path: Path, json_
 
 
 def test_a_reader_that_goes_away_leaves_no_worker(tmp_path: Path) -> None:
+    assert es_simhash("init --rule exact", cwd=tmp_path).code == 0
     (tmp_path / "news.jsonl").write_bytes(b"".join(map(line, range(3_000))))
     command = [*COMMAND, *["ingest", "--json", "--workers", "1", "news.jsonl"]]
     with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=-1, stderr=-1) as process:

@@ -54,6 +54,7 @@ def test_a_pipe_without_more_input_ends_at_the_first_signal_and_what_was_read_is
 def test_a_long_file_ends_after_the_batch_with_the_counts_and_is_resumed(tmp_path: Path) -> None:
     count = 2_500
     (tmp_path / "news.jsonl").write_bytes(b"".join(line(id, f"{STORM}{id}号" * 3) for id in range(count)))
+    assert es_simhash("init --rule exact", cwd=tmp_path).code == 0
     words = ["ingest", "news.jsonl", "--json", "--resume", "c"]
     with running(tmp_path, *words) as process:
         process.stdout.readline()
@@ -70,6 +71,7 @@ def test_a_long_file_ends_after_the_batch_with_the_counts_and_is_resumed(tmp_pat
 
 @both
 def test_the_second_signal_stops_at_once(tmp_path: Path, number: int) -> None:
+    assert es_simhash("init --rule exact", cwd=tmp_path).code == 0
     (tmp_path / "news.jsonl").write_bytes(b"".join(map(line, range(4_000))))
     with running(tmp_path, "ingest", "news.jsonl", "--json", "--workers", "0") as process:
         process.stdout.readline()
