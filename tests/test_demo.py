@@ -17,9 +17,8 @@ DISTINCT = dict.fromkeys(LABELS["distinct"], ("new", None))
 
 def outcomes(rule: DuplicateRule) -> dict[str, tuple[str, str | None]]:
     with Documents("memory://") as documents:
-        return {
-            str(each.id): (each.outcome, each.duplicate_of) for each in documents.ingest(read_file(NEWS), rule=rule)
-        }
+        documents.setup(rule)
+        return {str(each.id): (each.outcome, each.duplicate_of) for each in documents.ingest(read_file(NEWS))}
 
 
 def test_the_default_rule_finds_every_labelled_pair_and_no_other() -> None:

@@ -36,7 +36,8 @@ def documents(tmp_path: Path) -> Any:
 
 def stored(documents: Documents, texts: list[str], **rule: Any) -> list[str]:
     items = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
-    return [outcome.outcome for outcome in documents.ingest(items, **keywords_of(rule))]
+    documents.setup(**keywords_of(rule))
+    return [outcome.outcome for outcome in documents.ingest(items)]
 
 
 def found(documents: Documents, text: str, **rule: Any) -> list[str]:

@@ -53,7 +53,7 @@ def workers() -> Iterator[Workers]:
 def played(workers: int, *, kill: bool = False) -> tuple[list[Outcome], list[Any]]:
     with Documents("memory://") as documents:
         outcomes: list[Outcome] = []
-        for outcome in documents.ingest(corpus(2_000), workers=workers, rule="fingerprint"):
+        for outcome in documents.ingest(corpus(2_000), workers=workers):
             outcomes.append(outcome)
             if kill and len(outcomes) == 600:
                 for worker in worker_processes():

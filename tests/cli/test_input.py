@@ -11,7 +11,7 @@ import pytest
 from es_simhash import Documents, InputError, Line
 from es_simhash.cli.input import Input, check_fields
 from es_simhash.cli.progress import Progress
-from es_simhash.ingest.start import FIRST, checked_start
+from es_simhash.ingest.batches import FIRST, checked_start
 from tests.cli import STORM, complaint, es_simhash, line
 
 if TYPE_CHECKING:

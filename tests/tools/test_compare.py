@@ -66,7 +66,8 @@ def test_the_verdict_stands_first_and_then_what_differs(
 def test_texts_come_from_files_and_from_a_store_with_its_rule_and_its_scheme(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/news.db"
     with Documents(store, scheme=Scheme(weights="tf")) as documents:
-        list(documents.ingest([{"id": "a", "body": STORM}], rule=DuplicateRule("fingerprint", text_field="body")))
+        documents.setup(DuplicateRule("fingerprint", text_field="body"))
+        documents.add({"id": "a", "body": STORM})
     (tmp_path / "b.txt").write_text(STORM_NEAR, encoding="utf-8")
     [made] = es_simhash("compare --file b.txt --id a --json --store", store, cwd=tmp_path).json
     assert (made["rule"]["rule"], made["scheme"]) == ("fingerprint", Scheme(weights="tf").version)

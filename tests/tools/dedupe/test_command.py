@@ -117,7 +117,8 @@ def test_a_page_shows_what_is_left_out_beside_its_original(tmp_path: Path, archi
     if archive:
         store = f"sqlite:///{tmp_path}/old.db"
         with Documents(store) as documents:
-            documents.add({"id": "old", "title": STORM}, rule=DuplicateRule(text_field="title"))
+            documents.setup(DuplicateRule(text_field="title"))
+            documents.add({"id": "old", "title": STORM})
         words, original = [*words, "--against", store], f"old, {store}"
     done = dedupe(tmp_path, *words)
     assert ids(done) == (["c"] if archive else ["a", "c"])
