@@ -14,9 +14,8 @@ from es_simhash import InputError
 from es_simhash.bloom.items import hash_items
 from es_simhash.bloom.seen import user_id
 from es_simhash.cli import Group
-from es_simhash.cli.exits import SOME_NOT_DONE, exit_unless_all_done
+from es_simhash.cli.exits import SOME_NOT_DONE, Interruptible, exit_unless_all_done
 from es_simhash.cli.input import Input, input_paths, object_of
-from es_simhash.cli.exits import Interruptible
 from es_simhash.cli.options import (
     duration,
     encoding_option,

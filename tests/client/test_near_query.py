@@ -122,8 +122,6 @@ def test_a_search_of_ones_own_takes_no_window_and_no_lone_surrogate() -> None:
 
 
 def test_what_has_no_fingerprint_has_an_error_of_its_own() -> None:
-    with pytest.raises(InputError, match=r"the fingerprint is None, because its text is too short: near_query"):
-        candidates_clause(fingerprint("短").value)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"none of the hits has a fingerprint: put query\.clause into the query, and"):
         near_query("a text of some words").matches([{"_id": "a", "_source": {"text": "b"}}])
 
