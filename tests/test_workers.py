@@ -52,6 +52,7 @@ def workers() -> Iterator[Workers]:
 
 def played(workers: int, *, kill: bool = False) -> tuple[list[Outcome], list[Any]]:
     with Documents("memory://") as documents:
+        documents.setup("fingerprint")
         outcomes: list[Outcome] = []
         for outcome in documents.ingest(corpus(2_000), workers=workers):
             outcomes.append(outcome)
