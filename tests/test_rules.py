@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, DuplicateRule
-from tests.rules import keywords_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,14 +33,14 @@ def documents(tmp_path: Path) -> Any:
         yield opened
 
 
-def stored(documents: Documents, texts: list[str], **rule: Any) -> list[str]:
+def stored(documents: Documents, texts: list[str], rule: str | None = None) -> list[str]:
     items = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
-    documents.setup(**keywords_of(rule))
+    documents.setup(rule=rule)
     return [outcome.outcome for outcome in documents.ingest(items)]
 
 
-def found(documents: Documents, text: str, **rule: Any) -> list[str]:
-    matches = documents.similar(text, **keywords_of(rule))
+def found(documents: Documents, text: str, rule: str | DuplicateRule | None = None) -> list[str]:
+    matches = documents.similar(text, rule=rule)
     assert matches.complete
     return [match.id for match in matches]
 
@@ -78,7 +77,7 @@ def test_other_numbers_make_another_document_and_a_link_does_not(documents: Docu
     stored(documents, [text])
     assert found(documents, text + "https://m.example.cn/2024/a17.html?from=feed") == ["0"]
     assert found(documents, text.replace("5月17日", "6月23日")) == []
-    assert found(documents, text.replace("5月17日", "6月23日"), numbers_agree=False) == ["0"]
+    assert found(documents, text.replace("5月17日", "6月23日"), DuplicateRule(numbers_agree=False)) == ["0"]
 
 
 def test_fingerprint_reads_no_text_and_exact_finds_exact_duplicates_alone(documents: Documents) -> None:

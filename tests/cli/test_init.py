@@ -215,7 +215,7 @@ def test_the_environment_names_the_store_and_the_credentials_and_options_overrid
             cwd=tmp_path,
             env={name: value.format(host=host) for name, value in named.items()},
         )
-    assert f"http://{host}/{index}: there is no such index: correct the name, or run `es-simhash" in complaint(done)
+    assert f"http://{host}/{index} is not set up (there is no such index): run `es-simhash init" in complaint(done)
     assert {given for _, given in server.requests} == {authorization}
     assert f"/{index}/_mapping" in {unquote(path) for path, _ in server.requests}
 
