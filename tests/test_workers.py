@@ -54,7 +54,7 @@ def played(workers: int, *, kill: bool = False) -> tuple[list[Outcome], list[Any
     with Documents("memory://") as documents:
         documents.setup("fingerprint")
         outcomes: list[Outcome] = []
-        for outcome in documents.ingest(corpus(2_000), workers=workers):
+        for outcome in documents.ingest(corpus(4_000), workers=workers):
             outcomes.append(outcome)
             if kill and len(outcomes) == 600:
                 for worker in worker_processes():
