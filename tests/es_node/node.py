@@ -24,10 +24,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
+from secrets import randbelow
 from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
@@ -123,7 +124,7 @@ MODULES = [
 
 
 class Node:
-    """One node. It keeps its port after the first start, and ends with this process.
+    """One node. It keeps its port when it is started again, and ends with this process.
 
     :param folder: of this node: data and logs.
     :param heap: size of the Java heap.
@@ -133,7 +134,7 @@ class Node:
     def __init__(
         self, folder: Path, release: Release = NEWEST, *, heap: str = "1g", settings: Mapping[str, Any] | None = None
     ) -> None:
-        self.folder, self.release, self.heap, self.port = folder, release, heap, 0
+        self.folder, self.release, self.heap, self.port = folder, release, heap, _free_port()
         self._settings = settings or {}
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -182,7 +183,6 @@ class Node:
         if self._process:
             with self._process as process:
                 process.kill()
-        (self.folder / "logs" / "http.ports").unlink(missing_ok=True)
 
     def restart(self) -> None:
         """Kill the node if it runs, and start it again with the same data and port."""
@@ -215,7 +215,6 @@ class Node:
         return {
             "cluster.name": "es-node",
             "node.name": "node-0",
-            "node.portsfile": "true",
             "network.host": "127.0.0.1",
             "http.port": self.port,
             "http.type": network or "jdk",
@@ -226,8 +225,7 @@ class Node:
         }
 
     def _is_ready(self) -> bool:
-        with suppress(OSError, ValueError, HTTPException):
-            self.port = int((self.folder / "logs" / "http.ports").read_text().strip().rpartition(":")[2])
+        with suppress(OSError, HTTPException):
             urlopen(f"{self.url}/_cluster/health?wait_for_status=yellow&timeout=1s", timeout=5).close()
             return True
         return False
@@ -252,7 +250,7 @@ def running_node(release: Release = NEWEST, *, heap: str = "1g") -> Iterator[Nod
 @contextmanager
 def running_cluster(release: Release) -> Iterator[list[Node]]:
     """Start three nodes without data, of a release whose nodes form a cluster. They run as that of `running_node`."""
-    ports = _free_ports(3)
+    ports = [_free_port() for _ in range(3)]
     shared = {
         "discovery.seed_hosts": ",".join(f"127.0.0.1:{port}" for port in ports),
         release.masters: "node-0,node-1,node-2",
@@ -274,12 +272,13 @@ def running_cluster(release: Release) -> Iterator[list[Node]]:
                 node.kill()
 
 
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+def _free_port() -> int:
+    """Return a free port. Connections get ports from 32768 on, so none takes it while its server starts again."""
+    while True:
+        port = 10_000 + randbelow(20_000)
+        with suppress(OSError), socket.socket() as free:
+            free.bind(("127.0.0.1", port))
+            return port
 
 
 @contextmanager
