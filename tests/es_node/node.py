@@ -98,12 +98,11 @@ RELEASES = {
 NEWEST = RELEASES["9"]
 LONGEST_START = 300.0
 """Seconds; the machine may be busy, and several nodes may start at once."""
-RELEASE_VARIABLE = "ES_SIMHASH_TEST_RELEASE"
 
 
 def chosen_release(product: str = "elasticsearch") -> Release:
     """Return the release that the suite starts: the one that ES_SIMHASH_TEST_RELEASE names, or 9 and OpenSearch 2."""
-    chosen = RELEASES[os.environ.get(RELEASE_VARIABLE) or "9"]
+    chosen = RELEASES[os.environ.get("ES_SIMHASH_TEST_RELEASE") or "9"]
     return chosen if chosen.product == product else RELEASES["9" if product == "elasticsearch" else product]
 
 
@@ -238,13 +237,8 @@ class Node:
 @contextmanager
 def running_node(release: Release = NEWEST, *, heap: str = "1g") -> Iterator[Node]:
     """Start a node without data. It runs until the end of the block, and never longer than this process."""
-    with _own_folder() as folder:
-        node = Node(folder, release, heap=heap)
-        try:
-            node.start()
-            yield node
-        finally:
-            node.kill()
+    with _running(release, heap, [{}]) as [node]:
+        yield node
 
 
 @contextmanager
@@ -257,19 +251,21 @@ def running_cluster(release: Release) -> Iterator[list[Node]]:
         # Fewer waits than in production: a lost shard is copied at once, and a lost master is noticed soon.
         "cluster.follower_lag.timeout": "10s",
     }
-    with _own_folder() as folder:
-        names = {f"node-{number}": port for number, port in enumerate(ports)}
-        settings = ({"node.name": name, "transport.port": port, **shared} for name, port in names.items())
-        nodes = [Node(folder / each["node.name"], release, heap="512m", settings=each) for each in settings]
-        try:
-            for node in nodes:
-                node.launch()
-            for node in nodes:
-                node.wait()
-            yield nodes
-        finally:
-            for node in nodes:
-                node.kill()
+    settings = [{"node.name": f"node-{n}", "transport.port": port, **shared} for n, port in enumerate(ports)]
+    with _running(release, "512m", settings) as nodes:
+        yield nodes
+
+
+@contextmanager
+def _running(release: Release, heap: str, settings: Sequence[Mapping[str, Any]]) -> Iterator[list[Node]]:
+    with _own_folder() as folder, ExitStack() as stack:
+        nodes = [Node(folder / f"{n}", release, heap=heap, settings=each) for n, each in enumerate(settings)]
+        for node in nodes:
+            stack.callback(node.kill)
+            node.launch()
+        for node in nodes:
+            node.wait()
+        yield nodes
 
 
 def _free_port() -> int:

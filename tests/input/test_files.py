@@ -58,25 +58,19 @@ def as_jsonl(documents: list[dict[str, Any]]) -> str:
     return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in documents)
 
 
-def as_csv(documents: list[dict[str, Any]]) -> str:
+def as_table(documents: list[dict[str, Any]], **dialect: Any) -> str:
     rows = io.StringIO(newline="")
-    writer = csv.DictWriter(rows, ["id", "text"], quoting=csv.QUOTE_ALL)
+    writer = csv.DictWriter(rows, ["id", "text"], quoting=csv.QUOTE_ALL, **dialect)
     writer.writeheader()
     writer.writerows(documents)
     return rows.getvalue()
 
 
-def as_tsv(documents: list[dict[str, Any]]) -> str:
-    return "id\ttext\n" + "".join(
-        "\t".join('"' + value.replace('"', '""') + '"' for value in each.values()) + "\n" for each in documents
-    )
-
-
 FORMATS: dict[str, Callable[[list[dict[str, Any]]], str]] = {
     "jsonl": as_jsonl,
     "json": lambda documents: json.dumps(documents, ensure_ascii=False),
-    "csv": as_csv,
-    "tsv": lambda documents: as_tsv(documents),
+    "csv": as_table,
+    "tsv": lambda documents: as_table(documents, delimiter="\t", lineterminator="\n"),
 }
 
 

@@ -66,18 +66,14 @@ def test_documents_are_added_to_a_store_with_seen_items(stores: Stores) -> None:
     assert replace(description, instance="") == replace(DOCUMENTS, rule=RULE, seen=SEEN.seen)
 
 
-def test_another_scheme_is_refused(stores: Stores) -> None:
-    store = stores.ready()
-    with pytest.raises(SchemeMismatch, match="tf"):
-        store.set_up(replace(DOCUMENTS, scheme=Scheme(weights="tf")))
-    assert store.describe().scheme == DEFAULT
-
-
-def test_other_seen_items_are_refused(stores: Stores) -> None:
-    store = stores.ready(SEEN)
-    with pytest.raises(SchemeMismatch, match="50"):
-        store.set_up(Description(seen=SeenConfig(capacity=51)))
-    assert store.describe().seen == SEEN.seen
+def test_another_scheme_and_other_seen_items_are_refused(stores: Stores) -> None:
+    store = stores.ready(replace(DOCUMENTS, seen=SEEN.seen))
+    former = store.describe()
+    other = Description(seen=SeenConfig(capacity=51))
+    for changed, words in ((replace(former, scheme=Scheme(weights="tf")), "tf"), (other, "50")):
+        with pytest.raises(SchemeMismatch, match=words):
+            store.set_up(changed)
+    assert store.describe() == former
 
 
 def test_the_rule_is_changed_and_nothing_else(stores: Stores) -> None:
