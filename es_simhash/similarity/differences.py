@@ -100,7 +100,7 @@ def _places(a: TextFeatures, b: TextFeatures) -> Iterator[tuple[_Pair, list[_Pai
     length = _length(a, b)
     for part, counterpart in _parts(*sorted([a.without_links, b.without_links])):
         ours, theirs = tokens(part, length), tokens(counterpart, length)
-        aligned = Levenshtein.opcodes([token.value for token in ours], [token.value for token in theirs])
+        aligned = Levenshtein.editops([token.value for token in ours], [token.value for token in theirs])
         at = other_at = 0
         for start, other_start, size in aligned.as_matching_blocks():
             if (at, other_at) != (start, other_start):
@@ -116,7 +116,7 @@ def _parts(a: str, b: str) -> Iterator[tuple[str, str]]:
     for piece, other in pieces(a, b):
         start = other_start = 0
         likely = len(piece) // 5  # edits of a copy at most: from 1,000 characters on it takes half of the time
-        for at, other_at, size in Levenshtein.opcodes(piece, other, score_hint=likely).as_matching_blocks():
+        for at, other_at, size in Levenshtein.editops(piece, other, score_hint=likely).as_matching_blocks():
             border = _BORDER.search(piece, at, at + size)
             if size and border is None:
                 continue
@@ -131,20 +131,19 @@ def _parts(a: str, b: str) -> Iterator[tuple[str, str]]:
 def _contradictions(a: Sequence[Token], b: Sequence[Token]) -> list[_Pair]:
     """Return what contradicts at one place."""
     narrow = max(len(a), len(b)) <= _NARROW
-    ours, theirs = (_numbers(a), _numbers(b)) if narrow else (a, b)
-    pairs = [(one, other) for one, other in zip(ours, theirs, strict=False) if _are_other_numbers(one, other)]
+    kinds = {token.kind for token in (*a, *b)}
+    pairs: list[tuple[Token, Token]] = []
+    if kinds & _NUMBERS:
+        ours, theirs = ([token for token in side if token.kind in _NUMBERS or not narrow] for side in (a, b))
+        pairs = [(one, other) for one, other in zip(ours, theirs, strict=False) if _are_other_numbers(one, other)]
     if not pairs and narrow:
         pairs = [(one, other) for one, other in zip(a, b, strict=False) if _exclude(one, other)]
     if pairs and len(a) != len(b) and _joined(a) == _joined(b):
         return []  # 3.5 and 3 . 5: a space or a line break in a number
-    if not pairs and max(len(a), len(b)) <= _NEGATED and _negations(a) != _negations(b):
+    if not pairs and "x" in kinds and max(len(a), len(b)) <= _NEGATED and _negations(a) != _negations(b):
         # One character in the place of another one, such as 不 for 部, is a typing error.
         return [] if len(_joined(a)) == len(_joined(b)) == 1 else [(a, b)]
     return [([one], [other]) for one, other in pairs]
-
-
-def _numbers(tokens: Sequence[Token]) -> list[Token]:
-    return [token for token in tokens if token.kind in _NUMBERS]
 
 
 def _negations(tokens: Sequence[Token]) -> int:

@@ -35,7 +35,7 @@ _MONTHS = [spelling for terms in OPPOSITES if "january" in terms[0] for term in 
 _SPELLINGS = [spelling for terms in OPPOSITES for term in terms for spelling in term]
 _LONG = [spelling for spelling in _SPELLINGS if len(spelling) > 1 and spelling[0] > "\u3040"]
 """Terms of several characters, in a script without spaces."""
-_KINDS = {"term": "w", "word": "w", "other": "w", "symbol": "s"}
+_KINDS = {"term": "w", "word": "w", "other": "w", "letters": "s", "symbol": "s"}
 _NOT = "not no never without cannot nor nicht kein keine pas jamais sans не нет без"
 _NEGATIONS = frozenset([*"不没無未非勿", *_NOT.split()])
 
@@ -52,12 +52,11 @@ _WORDS = dict(zip(_NUMERALS.split(), map(str, [*range(1, 20), *range(20, 100, 10
 _RAISED = "\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089"
 _FRACTIONS = "\u00bc-\u00be\u2150-\u215f\u2189"
 _THOUSANDS = re.compile(r"\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?")
-_DATE = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})")
-_BETWEEN = re.compile("[,: -]")
+_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
 _TELEPHONE = 9
 """Digits of the shortest telephone number: from here on hyphens separate nothing (0571-88880000, 400-800-1234)."""
-_OF_THOUSAND = tuple("瓦克米伏赫卡帕焦")
-"""Units that are written with 千 before them: 千瓦, 千克."""
+_OF_THOUSAND = "千(?=[瓦克米伏赫卡帕焦])"
+"""Its value counts, but people read it as a part of the unit: 千瓦, 千克."""
 _ANY_NUMBER = re.compile(rf"\d+(?:[.,]\d+)*|[{_CHINESE}]+")
 
 # What changes by itself.
@@ -90,21 +89,25 @@ _LATIN = "a-z\u00df-\u024f\u0370-\u03ff\u0400-\u052f\u0590-\u08ff\u0900-\u0965\u
 _SIGNS = r"+*\u00d7\u00f7\u00b1\u221a\u2713\u2714\u2717\u2718\u25cb$\u00a3\u00a5\u20a0-\u20bf"
 _TOKEN = re.compile(
     rf"(?P<characters>[{_SINGLE}]+)"
+    rf"|(?P<letters>(?<![0-9{_LATIN}])[a-z]{{1,2}}(?=[\u3400-\u9fff]))"
+    rf"|(?P<word>(?!\d)[{_LATIN}]+(?:'[{_LATIN}]+)*"
+    rf"(?:\++|(?<![{_LATIN}]{{2}})#|-(?![\w \n]|$)|-(?=[\u3400-\u9fff]))?)"
     rf"|(?P<term>{_NO_NEGATIONS}|{'|'.join(_LONG)})"
     rf"|(?:(?P<sign>(?<![0-9{_LATIN})])[+\-\u2212\u2013]|零下)?(?=\d)"
     rf"(?P<after>{'|'.join(f'(?<={month} )' for month in _MONTHS)})?"
     r"(?P<digits>\d{1,3}(?:[ ,]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:[.,:/-]\d+)*)"
-    rf"(?P<raised>[{_RAISED}{_FRACTIONS}]*)(?P<sizes>[百千万亿]{{0,4}})(?: ?(?P<percent>[%‰]))?"
+    rf"(?P<raised>[{_RAISED}{_FRACTIONS}]*)"
+    rf"(?P<sizes>(?:(?!{_OF_THOUSAND})[百千万亿]){{0,4}})(?P<unit>{_OF_THOUSAND})?(?: ?(?P<percent>[%‰]))?"
     rf"|(?P<below>零下)?(?:(?P<parts>[{_CHINESE}]{{1,50}})分之(?P<share>[{_CHINESE}]{{1,50}})"
     rf"|(?P<chinese>[{_CHINESE}]{{1,50}}|(?<=[周期拜])[日天])"
     rf"(?:点(?P<decimals>[{_DIGITS}]{{1,50}}[百千万亿]{{0,4}}(?![{_CHINESE}])))?))"
     rf"(?P<day>(?=[月日号]| (?:{'|'.join(_MONTHS)})))?"
     rf"|(?P<alone>[{_FRACTIONS}\u2460-\u2473])"
     rf"|(?P<symbol>[<>\u2264\u2265=\u2260]=?|[{_SIGNS}{_RAISED}]"
-    rf"|(?<=\()-(?=\))|(?<= )-(?= )|(?<![0-9{_LATIN}])[a-z]{{1,2}}(?=[\u3400-\u9fff]))"
-    rf"|(?P<word>[{_LATIN}]+(?:'[{_LATIN}]+)*(?:\++|(?<![{_LATIN}]{{2}})#|-(?![\w \n]|$)|-(?=[\u3400-\u9fff]))?)"
+    r"|(?<=\()-(?=\))|(?<= )-(?= ))"
     r"|(?P<other>\w)"
 )
+_GROUPS = tuple(_TOKEN.groupindex)
 BORDER = rf"[{_SINGLE}](?=[{_SINGLE}])|(?<![^ ])[{_LATIN}]+ [{_LATIN}]+ [{_LATIN}]+(?= )|[\u3002!?;]|,(?=\D)"
 """A regular expression for borders. No token reaches across a border. So where two texts have the same border, what
 stands on its two sides is compared alone."""
@@ -145,7 +148,7 @@ def tokens(text: str, length: int) -> list[Token]:
         elif kind := _KINDS.get(match.lastgroup or ""):
             found.append(_token(match[0], kind))
         else:
-            found += _number_tokens(match)
+            found += _number_tokens(match[0], match.groups())
     return found
 
 
@@ -156,27 +159,37 @@ def _token(written: str, kind: str = "w") -> Token:
     return Token("x" if written in _NEGATIONS or written.endswith("n't") else kind, written, written)
 
 
-def _number_tokens(match: re.Match[str]) -> list[Token]:
-    written, is_date = match[0], match["day"] is not None or match["after"] is not None
-    if match.string.startswith(_OF_THOUSAND, match.end()):
-        written = written.removesuffix("千")  # its value counts, but people read it as a part of the unit
+@lru_cache(10_000)
+def _number_tokens(written: str, groups: tuple[str | None, ...]) -> tuple[Token, ...]:
+    """Return the tokens of a match of ``_TOKEN``.
+
+    :param groups: all of them, in their order.
+    """
+    match = dict(zip(_GROUPS, groups, strict=True))
+    is_date = match["day"] is not None or match["after"] is not None
     if match["digits"]:
-        values = _arabic_values(*match.group("sign", "digits", "raised", "sizes", "percent"))
+        sizes, unit = match["sizes"] or "", match["unit"] or ""
+        values = _arabic_values(match["digits"], sizes + unit)
+        if match["sign"] not in (None, "+"):
+            values[0] = f"-{values[0]}"
+        values[-1] += (match["raised"] or "") + (match["percent"] or "")
         kind = "d" if is_date or len(values) == 3 else "n"
-        return [Token(kind, value, value if len(values) > 1 else written) for value in values]
+        written = written[: len(written) - len(unit)]
+        return tuple([Token(kind, value, value if len(values) > 1 else written) for value in values])
     if match["alone"]:
         value = unicodedata.normalize("NFKC", written).replace("\u2044", "/")
-    elif match["parts"]:
-        value = _share(_chinese_value(match["share"]), match["parts"])
+    elif parts := match["parts"]:
+        of_parts = {"百": "%", "千": "‰"}.get(parts) or f"/{_chinese_value(parts)}"
+        value = f"{_chinese_value(match['share'] or '')}{of_parts}"
     else:
-        value = str(_chinese_value(match["chinese"]))
+        value = str(_chinese_value(match["chinese"] or ""))
         if decimals := match["decimals"]:
             digits = decimals.rstrip(_UNITS)
             value = _product(f"{value}.{''.join(str(_VALUES[digit]) for digit in digits)}", decimals[len(digits) :])
-    return [Token("d" if is_date else "n", f"-{value}" if match["below"] else value, written)]
+    return (Token("d" if is_date else "n", f"-{value}" if match["below"] else value, written),)
 
 
-def _arabic_values(sign: str | None, digits: str, raised: str, sizes: str, percent: str | None) -> list[str]:
+def _arabic_values(digits: str, sizes: str) -> list[str]:
     """Return the values of what is written in digits: more than one for a date, a time, a range or a list.
 
     :param digits: with the points, commas, colons, slashes, hyphens and spaces between them.
@@ -184,17 +197,14 @@ def _arabic_values(sign: str | None, digits: str, raised: str, sizes: str, perce
     """
     if _THOUSANDS.fullmatch(digits):
         parts = [re.sub("[, ]", "", digits)]
-    elif date := _DATE.fullmatch(digits):
-        parts = list(date.groups())
+    elif _DATE.fullmatch(digits):
+        parts = re.split("[-/.]", digits)
     elif len(plain := digits.replace("-", "")) >= _TELEPHONE and plain.isdecimal():
         parts = [plain]
     else:
-        first, *others = _BETWEEN.split(digits)
+        first, *others = re.split("[,: -]", digits)
         parts = [first, *(part for part in others if ":" not in digits or part.strip("0"))]
-    values = [*(_product(part, "") for part in parts[:-1]), _product(parts[-1], sizes)]
-    values[0] = ("-" if sign and sign != "+" else "") + values[0]
-    values[-1] += raised + (percent or "")
-    return values
+    return [*(_product(part, "") for part in parts[:-1]), _product(parts[-1], sizes)]
 
 
 def _product(digits: str, sizes: str) -> str:
@@ -206,11 +216,6 @@ def _product(digits: str, sizes: str) -> str:
         value *= _VALUES[size]
     plain = f"{value:f}"
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
-
-
-def _share(share: int, parts: str) -> str:
-    """Return the value of a fraction such as 三分之一 or 百分之五十."""
-    return f"{share}{'%' if parts == '百' else '‰' if parts == '千' else f'/{_chinese_value(parts)}'}"
 
 
 def _chinese_value(numerals: str) -> int:
