@@ -67,6 +67,8 @@ class BloomFilter:
     :param error_rate: the share of items, among those that were never added, that the filter may find; above 0 and
         below 1. It holds before and after the filter has grown.
     :param generation: a number for the caller: when the filter was started, in whole seconds since 1970, or 0.
+    :ivar config: has the ``capacity`` and the ``error_rate``.
+    :ivar layers: the bits, one layer more each time that the filter has grown.
     :raises InputError: if a number is out of range. The message says the range.
     """
 
