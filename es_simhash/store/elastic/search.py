@@ -102,7 +102,7 @@ def _body_by_keys(probe: Probe, filter: Filter | None, *, heads: bool) -> dict[s
     shard says for itself: only which of very many documents come first depends on it, so that is not asked before.
     """
     sharing = {"dis_max": {"queries": [clause_of(query) for query in probe.queries]}}
-    query = _query(_times(probe), filter, heads=heads, must=[sharing])
+    query = _query(_times(probe), filter, heads=heads, must=sharing)
     return {**_body(query, probe.most + 1), "sort": ["_score", _FIRST]}
 
 
@@ -170,20 +170,10 @@ def _all(connection: Connection, query: Mapping[str, Any]) -> Iterator[list[dict
         yield from pages(connection, query, [_FIRST], HIT_OPTIONS)
 
 
-def _query(
-    filters: Sequence[Mapping[str, Any]],
-    filter: Filter | None,
-    *,
-    heads: bool = False,
-    must: Sequence[Mapping[str, Any]] = (),
-) -> dict[str, Any]:
-    """Return a query by filters, and by the filter of the caller."""
-    clause: dict[str, Any] = {"filter": [*filters, *([] if filter is None else [filter])]}
-    if must:
-        clause["must"] = list(must)
-    if heads:
-        clause["must_not"] = [_IS_COPY]
-    return {"bool": clause}
+def _query(filters: Sequence[Any], filter: Filter | None, *, heads: bool = False, must: Any = ()) -> dict[str, Any]:
+    """Return a query by filters, by the filter of the caller, and by what ranks the documents."""
+    filters = [*filters, *([] if filter is None else [filter])]
+    return {"bool": {"filter": filters, "must": must, "must_not": [_IS_COPY] if heads else []}}
 
 
 def _times(probe: Probe) -> list[dict[str, Any]]:
