@@ -65,6 +65,11 @@ def add(documents: Sequence[KeysOf], connection: Connection) -> None:
     connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", _entries(documents))
 
 
+def last_position(connection: Connection) -> int:
+    """Return the position of the last document."""
+    return connection.execute("SELECT max(position) FROM documents").fetchone()[0] or 0
+
+
 def last_entered(connection: Connection) -> int:
     """Return the position of the last document whose keys are entered. Those of later ones wait."""
     sql = "SELECT ifnull(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = 'entered'"
@@ -145,8 +150,7 @@ class KeySearch:
         self._connection = connection
         self._parts = (0,) if heads else (0, _COPY)
         self._read: dict[Range, tuple[int, list[int]]] = {}
-        sql = "SELECT max(position) FROM documents"
-        self._total: int = connection.execute(sql).fetchone()[0] or 0
+        self._total = last_position(connection)
 
     def near(self, queries: Iterable[KeyQuery]) -> Scored:
         """Return the documents that may fulfil one of some queries, each with its largest score."""

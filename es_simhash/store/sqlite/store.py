@@ -10,10 +10,11 @@ from es_simhash.errors import StoreError
 from es_simhash.retries import DEADLINE
 from es_simhash.store.description import extended, from_json, to_json
 from es_simhash.store.memory_store import chosen_fields
-from es_simhash.store.sqlite import documents, keys
+from es_simhash.store.sqlite import keys
 from es_simhash.store.sqlite.database import Database, identity
 from es_simhash.store.sqlite.schema import (
     COLUMNS,
+    IS_COPY,
     NO_KEYS,
     OF_IDS,
     TABLES,
@@ -21,6 +22,7 @@ from es_simhash.store.sqlite.schema import (
     document_of,
     json_list,
     new_version,
+    row_values,
     to_row,
 )
 from es_simhash.store.sqlite.search import search
@@ -36,6 +38,12 @@ if TYPE_CHECKING:
 _PAGE = 1_000
 """Documents or users in a list."""
 _OF_USERS = "user IN (SELECT value FROM json_each(?))"
+
+_LARGE = 100
+"""The keys of a batch of so many documents wait: more of them will probably come before a search."""
+_WRITE = f"INSERT INTO documents VALUES ({', '.join('?' * 13)}) ON CONFLICT (position) DO UPDATE SET " + ", ".join(
+    f"{name} = excluded.{name}" for name in (*COLUMNS.split(", "), "keys", "source")
+)
 
 
 class SqliteStore:
@@ -160,17 +168,55 @@ class SqliteStore:
     def write(self, entries: Sequence[Entry]) -> Written:
         """Write documents, each on the version that it replaces."""
         with self._database.transaction(write=True) as connection:
-            return documents.write(connection, entries)
+            stored = _read_written(connection, [entry.row.id for entry in entries])
+            conflicts = {entry.row.id for entry in entries if not _may_write(entry, stored)}
+            accepted = [entry for entry in entries if entry.row.id not in conflicts]
+            version = new_version()
+            entered = keys.last_entered(connection)
+            last = max(entered, keys.last_position(connection))
+            removed, added, values = [], [], []
+            for entry in accepted:
+                row, source, of_text = entry.row, entry.source, keys.to_bytes(entry.keys)
+                if row.id in stored:
+                    _, former, former_source = stored[row.id]
+                    position, source = former.document, former_source if source is None else source
+                    removed.append(former)
+                    added.append(keys.KeysOf(position, of_text, row.length, row.duplicate_of is not None))
+                else:
+                    position = last = last + 1
+                values.append((position, *row_values(row, version), of_text, source))
+            keys.remove(removed, connection)
+            connection.executemany(_WRITE, values)
+            keys.add(added, connection)
+            if len(values) < _LARGE or last - entered >= keys.MOST_WAITING:
+                keys.enter_waiting(connection)
+            return Written({}, frozenset(conflicts), {entry.row.id: version for entry in accepted})
 
     def write_links(self, rows: Mapping[str, Row]) -> Written:
         """Change what documents are copies of, each on its version."""
         with self._database.transaction(write=True) as connection:
-            return documents.write_links(connection, rows)
+            stored = _read_written(connection, list(rows))
+            version = new_version()
+            accepted = {id: row for id, row in rows.items() if id in stored and stored[id][0] == row.version}
+            connection.executemany(
+                "UPDATE documents SET duplicate_of = ?, version = ? WHERE position = ?",
+                [(row.duplicate_of, version, stored[id][1].document) for id, row in accepted.items()],
+            )
+            former = {id: of_text for id, (_, of_text, _) in stored.items() if id in accepted}
+            moved = [one for id, one in former.items() if one.is_copy != (rows[id].duplicate_of is not None)]
+            keys.remove(moved, connection)
+            keys.add([one._replace(is_copy=not one.is_copy) for one in moved], connection)
+            return Written({}, frozenset(rows.keys() - accepted.keys()), dict.fromkeys(accepted, version))
 
     def remove(self, versions: Mapping[str, Any]) -> Written:
         """Remove documents, each only on its version."""
         with self._database.transaction(write=True) as connection:
-            return documents.remove(connection, versions)
+            stored = _read_written(connection, list(versions))
+            conflicts = {id for id, (version, *_) in stored.items() if versions[id] not in (None, version)}
+            removed = [former for id, (_, former, _) in stored.items() if id not in conflicts]
+            keys.remove(removed, connection)
+            connection.executemany("DELETE FROM documents WHERE position = ?", [(one.document,) for one in removed])
+            return Written({}, frozenset(conflicts), {})
 
     # --- the items that users have seen -----------------------------------------------------------------------------
 
@@ -208,6 +254,22 @@ class SqliteStore:
             found = connection.execute("SELECT user FROM users WHERE newest > 0 AND newest < ?", [before])
             while page := found.fetchmany(_PAGE):
                 yield [user for (user,) in page]
+
+
+def _may_write(entry: Entry, stored: Mapping[str, tuple[int, keys.KeysOf, str]]) -> bool:
+    """Return whether the stored document is the one that an Entry replaces."""
+    if entry.row.id not in stored:
+        return entry.row.version is None and entry.source is not None
+    return bool(stored[entry.row.id][0] == entry.row.version)
+
+
+def _read_written(connection: Connection, ids: Sequence[str]) -> dict[str, tuple[int, keys.KeysOf, str]]:
+    """Return what a write needs of stored documents: the version, the keys and the document, by id."""
+    sql = f"SELECT id, version, source, position, keys, length, {IS_COPY} FROM documents WHERE {OF_IDS}"
+    return {
+        id: (version, keys.KeysOf(*values), source)
+        for id, version, source, *values in connection.execute(sql, [json_list(ids)])
+    }
 
 
 def _chosen(source: str | None, fields: Sequence[str] | None) -> dict[str, Any] | None:
