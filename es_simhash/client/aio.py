@@ -276,7 +276,7 @@ class AsyncDocuments(_InThreads[Documents]):
 class AsyncSeenItems(_InThreads[SeenItems]):
     """:class:`~es_simhash.SeenItems` for async services: the methods that a service calls, awaited.
 
-    The parameters and the results are those of SeenItems. For another method, such as ``rotate``, use a SeenItems in a
+    The parameters and the results are those of SeenItems. For another method, such as ``setup``, use a SeenItems in a
     thread (``asyncio.to_thread``).
 
     :param threads: the most calls that run at the same time. Further calls wait.
