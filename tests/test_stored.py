@@ -22,9 +22,10 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_simhash import BloomFilter, Documents, Fingerprinter, Scheme
+from es_simhash.fingerprinting.features import weigh
 from es_simhash.fingerprinting.normalisation import compared_characters
+from es_simhash.fingerprinting.tables import STOP_WORDS, jieba_idf
 from es_simhash.fingerprinting.tokens import tokenize
-from es_simhash.fingerprinting.weights import weigh
 from es_simhash.fingerprinting.word_segmenters import segmenter
 from es_simhash.search.encoding import HASH_BITS, LONGER, PAIRS, encoded
 from es_simhash.search.keys import text_keys
@@ -69,7 +70,7 @@ def line_of(text: str, scheme: Scheme) -> dict[str, Any]:
         "scheme": scheme.version,
         "normalised": normalised,
         "word_characters": compared_characters(normalised),
-        "features": dict(sorted(weigh(words, scheme.weights, 4, keep_all=keep_all).items())),
+        "features": dict(sorted(weigh(words, scheme.weights, STOP_WORDS, jieba_idf(), keep_all=keep_all).items())),
         "fingerprint": fingerprint.hex,
         "digest": fingerprint.digest,
         "length": keys.length,

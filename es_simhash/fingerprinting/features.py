@@ -1,19 +1,20 @@
-"""Features that the caller supplies in place of a text: any strings, each with a weight.
+"""Features: the words of a text, or any strings that the caller supplies in place of a text, each with a weight.
 
-Weights are integers in units of 1/1024, of a text's words too. A sum of integers does not depend on the order of its
-terms.
+Weights are integers in units of 1/1024, because a sum of integers does not depend on the order of its terms. So a
+document has the same bits alone, in a batch, and on another machine.
 
-The digest of such features is the digest of their canonical form: a JSON list of ``[feature, weight in units of
-1/1024]``, sorted by feature, without white space, in UTF-8. Features with equal digests have equal fingerprints. The
-order of the features does not matter.
+The digest of features that the caller supplies is the digest of their canonical form: a JSON list of ``[feature, weight
+in units of 1/1024]``, sorted by feature, without white space, in UTF-8. Features with equal digests have equal
+fingerprints. The order of the features does not matter.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
-from math import isfinite
+from math import isfinite, isqrt
 from numbers import Rational, Real
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -23,13 +24,56 @@ from es_simhash.fingerprinting.normalisation import check_surrogates
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from es_simhash.fingerprinting.tables import IdfTable
+
 Features: TypeAlias = "Mapping[str, float] | Iterable[tuple[str, float]]"
 """Features and their weights: levels such as 1 to 5, or any other positive finite numbers."""
 
 UNIT = 1024
 """The weight 1 as an integer."""
+MIN_FEATURES = 4
+"""A text with fewer distinct words gets no fingerprint."""
+WEIGHTS = ("sqrt_tf", "tf", "tf_idf", "equal")
+"""How the count of a word becomes its weight. The root is damped, so that texts from one template stay apart."""
 
 _EXAMPLE = "('暴雨', 3)"
+
+
+def weigh(
+    words: Iterable[str],
+    weights: str,
+    stop_words: frozenset[str],
+    idf: IdfTable | None = None,
+    *,
+    keep_all: bool = False,
+) -> dict[str, int]:
+    """Return the features of a text, each with its weight in units of 1/1024, rounded down.
+
+    Stop words and words of one character are dropped, if at least ``MIN_FEATURES`` distinct words remain. Otherwise
+    they are kept.
+
+    :param words: the words of the text, in any order.
+    :param weights: one of ``WEIGHTS``.
+    :param idf: the table, for the weights ``tf_idf``.
+    :param keep_all: True to drop no word.
+    :returns: an entry for each distinct feature; empty if there are fewer than ``MIN_FEATURES`` distinct words.
+    """
+    counts = Counter(words)
+    content = {word: count for word, count in counts.items() if len(word) > 1 and word not in stop_words}
+    kept = content if len(content) >= MIN_FEATURES and not keep_all else counts
+    if len(kept) < MIN_FEATURES:
+        return {}
+    if idf is not None and weights == "tf_idf":
+        units, mean = idf.units, idf.mean
+        return {word: count * units.get(word, mean) for word, count in kept.items()}
+    totals = {count: _total(weights, count) for count in set(kept.values())}
+    return {word: totals[count] for word, count in kept.items()}
+
+
+def _total(weights: str, count: int) -> int:
+    if weights == "sqrt_tf":
+        return isqrt(count * UNIT * UNIT)
+    return UNIT if weights == "equal" else count * UNIT
 
 
 def parse_features(features: Features) -> dict[str, int]:

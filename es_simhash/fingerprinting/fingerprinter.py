@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting import encoding
 from es_simhash.fingerprinting.characters import fold_scripts
-from es_simhash.fingerprinting.features import canonical_form, parse_features
+from es_simhash.fingerprinting.features import canonical_form, parse_features, weigh
 from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
-from es_simhash.fingerprinting.tables import LISTS, is_identity
+from es_simhash.fingerprinting.tables import LISTS, is_identity, jieba_idf
 from es_simhash.fingerprinting.tokens import tokenize
 from es_simhash.fingerprinting.votes import aggregate, aggregate_all
-from es_simhash.fingerprinting.weights import MIN_FEATURES, weigh
 from es_simhash.fingerprinting.word_segmenters import segmenter, segmenter_name
 from es_simhash.values import value
 
@@ -197,22 +196,15 @@ class Fingerprinter:
         """Return the tokens of a normalised text under the Scheme; see ``fingerprinting/tokens.py``."""
         return tokenize(normalised, segmenter(self._segmenter), self.scheme.tokens)
 
-    def weigh(self, tokens: Iterable[str], min_features: int = MIN_FEATURES) -> dict[str, int]:
+    def weigh(self, tokens: Iterable[str]) -> dict[str, int]:
         """Return the features of a text under the Scheme, each with its weight in units of 1/1024.
 
         :param tokens: the tokens of the text, in order.
-        :param min_features: the smallest number of distinct features.
         :returns: empty if the text has too few features.
         """
         scheme = self.scheme
-        return weigh(
-            tokens,
-            scheme.weights,
-            min_features,
-            self._stop_words,
-            self._idf,
-            scheme.tokens == "han_characters",
-        )
+        idf = (self._idf or jieba_idf()) if scheme.weights == "tf_idf" else None
+        return weigh(tokens, scheme.weights, self._stop_words, idf, keep_all=scheme.tokens == "han_characters")
 
     def _fingerprint_of(self, weights: Mapping[str, int], digested: str) -> Fingerprint:
         """Return the Fingerprint of weighed features.

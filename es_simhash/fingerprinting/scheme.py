@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.characters import SCRIPTS
-from es_simhash.fingerprinting.hashing import HASH_BITS, HASHES
+from es_simhash.fingerprinting.features import WEIGHTS
 from es_simhash.fingerprinting.markup import MARKUPS, text_of_html
 from es_simhash.fingerprinting.normalisation import (
     DIGESTS,
@@ -28,7 +28,7 @@ from es_simhash.fingerprinting.normalisation import (
 )
 from es_simhash.fingerprinting.tables import LISTS, is_identity
 from es_simhash.fingerprinting.tokens import TOKENS
-from es_simhash.fingerprinting.weights import WEIGHTS
+from es_simhash.fingerprinting.votes import HASH_BITS, HASHES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,10 +86,10 @@ class Scheme:
                 f"Scheme.hash is {self.hash!r}, which has fewer than {self.bits} bits: "
                 f"use one of {', '.join(name for name, bits in HASH_BITS.items() if bits >= self.bits)}"
             )
-        if self.idf != "jieba" and not WEIGHTS[self.weights].idf:
+        if self.idf != "jieba" and self.weights != "tf_idf":
             raise InputError(
                 f"Scheme.idf names a custom table, but Scheme.weights {self.weights!r} use no IDF: "
-                f"use the weights {', '.join(name for name, weight in WEIGHTS.items() if weight.idf)}"
+                "use the weights tf_idf"
             )
         if self.stop_words != "1" and self.tokens == "han_characters":
             raise InputError(

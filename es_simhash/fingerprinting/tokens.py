@@ -19,9 +19,6 @@ _RARE_HAN = "\u3007\u3400-\u4dbf\u9fd6-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
 # length.
 _LONGEST_RUN = 512
 
-RUNS = 1_000
-"""Han runs in one call of a segmenter: at most half a million characters. A signal waits until the call returns."""
-
 _RUN = f"[{_HAN}]{{1,{_LONGEST_RUN}}}"
 _SPLIT = re.compile(f"({_RUN})")
 # Letters and digits; also accents and vowel signs, in scripts that write them as separate characters.
@@ -43,7 +40,7 @@ TOKENS = ("words", "han_characters")
 """The kinds of tokens. With ``han_characters`` there are no stop words, and words of one character are kept."""
 
 
-def tokenize(normalised: str, segment: Segmenter, tokens: str = "words", *, runs_at_once: int = RUNS) -> list[str]:
+def tokenize(normalised: str, segment: Segmenter, tokens: str = "words") -> list[str]:
     """Return the tokens of a normalised text.
 
     ``words``
@@ -53,11 +50,10 @@ def tokenize(normalised: str, segment: Segmenter, tokens: str = "words", *, runs
 
     :param segment: splits Han runs, one on each line, into words; see ``word_segmenters.py``.
     :param tokens: one of ``TOKENS``.
-    :param runs_at_once: the most Han runs in one call of the segmenter.
     """
     if tokens == "han_characters":
         return _HAN_OR_WORD.findall(normalised)
-    between, words = _split(normalised, segment, runs_at_once)
+    between, words = _split(normalised, segment)
     # What stands between the runs is short, and no word reaches over a run. Most of it is one punctuation mark.
     return words + _WORD.findall("\n".join([each for each in between if each not in _PUNCTUATION]))
 
@@ -77,12 +73,8 @@ def words_in_order(normalised: str, segment: Segmenter) -> list[str]:
     return words
 
 
-def _split(normalised: str, segment: Segmenter, runs_at_once: int = RUNS) -> tuple[list[str], list[str]]:
+def _split(normalised: str, segment: Segmenter) -> tuple[list[str], list[str]]:
     """Return what stands between the Han runs of a text, and the words of the runs in order."""
-    # One call for many runs, one on each line: a call itself costs about as much as the segmentation of one run.
+    # One call for all runs, one on each line: a call itself costs about as much as the segmentation of one run.
     between_and_runs = _SPLIT.split(normalised)  # in turn
-    runs = between_and_runs[1::2]
-    words = segment("\n".join(runs[:runs_at_once]))
-    for start in range(runs_at_once, len(runs), runs_at_once):
-        words += segment("\n".join(runs[start : start + runs_at_once]))
-    return between_and_runs[::2], words
+    return between_and_runs[::2], segment("\n".join(between_and_runs[1::2]))

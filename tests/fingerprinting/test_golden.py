@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from es_simhash.fingerprinting.features import WEIGHTS
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
-from es_simhash.fingerprinting.hashing import HASHES
 from es_simhash.fingerprinting.normalisation import DIGESTS
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.fingerprinting.tables import IdfTable, StopWords
 from es_simhash.fingerprinting.tokens import TOKENS
-from es_simhash.fingerprinting.weights import WEIGHTS
+from es_simhash.fingerprinting.votes import HASHES
 from es_simhash.fingerprinting.word_segmenters import SEGMENTERS
 from tests.fingerprinting.golden import read, text_of, with_reference_output
 

@@ -94,14 +94,6 @@ def test_reading_a_scheme_does_not_change_the_values_that_are_read() -> None:
     assert written == DEFAULT.to_dict()
 
 
-def test_a_fingerprint_of_64_bits_has_four_segments_and_finds_up_to_7_bits() -> None:
-    assert (DEFAULT.segments, DEFAULT.max_distance) == (4, 7)
-
-
-def test_a_fingerprint_of_128_bits_has_eight_segments_and_finds_up_to_15_bits() -> None:
-    assert (Scheme(bits=128).segments, Scheme(bits=128).max_distance) == (8, 15)
-
-
 @pytest.mark.parametrize(
     ("name", "value", "fix"),
     [

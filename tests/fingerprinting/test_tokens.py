@@ -208,19 +208,6 @@ def in_another_process(code: str, *arguments: object, options: Iterable[str] = (
     return json.loads(done.stdout), done.stderr
 
 
-def test_a_long_text_goes_to_the_segmenter_in_parts() -> None:
-    text = "，".join(f"暴雨预警第{number}号" for number in range(50))
-    expected = tokenize(text, segmenter("jieba"))
-    calls: list[str] = []
-
-    def segment(lines: str) -> list[str]:
-        calls.append(lines)
-        return segmenter("jieba")(lines)
-
-    assert tokenize(text, segment, runs_at_once=7) == expected
-    assert max(call.count("\n") for call in calls) < 7
-
-
 # --- either segmenter ----------------------------------------------------------------------------------------
 
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.fingerprinting.features import UNIT
+from es_simhash.fingerprinting import features
+from es_simhash.fingerprinting.features import MIN_FEATURES, UNIT, WEIGHTS
 from es_simhash.fingerprinting.tables import STOP_WORDS, IdfTable, jieba_idf
-from es_simhash.fingerprinting.weights import WEIGHTS, weigh
 from tests.fingerprinting.test_tokens import jieba_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
 CONTENT = ["暴雨", "预警", "气象台", "积水", "路段", "f-35", "市场", "𠮷野家"]
 STOP = ["我们", "因为", "the", "记者"]
@@ -58,22 +58,27 @@ def plain_weight(word: str, count: int, weights: str, table: dict[str, int] | No
 def plain_weigh(
     words: list[str],
     weights: str,
-    min_features: int,
     stop_words: Collection[str] = STOP_WORDS,
     table: dict[str, int] | None = None,
     keep_all: bool = False,
 ) -> dict[str, int]:
     """Reference implementation: each word is counted separately."""
     content = [word for word in words if word not in stop_words and len(word) >= 2]
-    if len(set(content)) >= min_features and not keep_all:
+    if len(set(content)) >= MIN_FEATURES and not keep_all:
         words = content
-    if len(set(words)) < min_features:
+    if len(set(words)) < MIN_FEATURES:
         return {}
     return {word: plain_weight(word, words.count(word), weights, table) for word in set(words)}
 
 
-def weight_of(weights: str, word: str, count: int) -> int:
-    return weigh([word] * count, weights, 1)[word]
+def weigh(
+    words: Iterable[str],
+    weights: str,
+    stop_words: frozenset[str] = STOP_WORDS,
+    idf: IdfTable | None = None,
+    keep_all: bool = False,
+) -> dict[str, int]:
+    return features.weigh(words, weights, stop_words, idf or jieba_idf(), keep_all=keep_all)
 
 
 def test_the_words_of_these_tests_are_in_the_right_lists() -> None:
@@ -83,35 +88,27 @@ def test_the_words_of_these_tests_are_in_the_right_lists() -> None:
 
 
 @each_weights
-@given(words=some_words, min_features=st.integers(1, 10))
-def test_weigh_equals_its_reference(weights: str, words: list[str], min_features: int) -> None:
-    assert weigh(words, weights, min_features) == plain_weigh(words, weights, min_features)
+@given(words=some_words, keep_all=st.booleans())
+def test_weigh_equals_its_reference(weights: str, words: list[str], keep_all: bool) -> None:
+    assert weigh(words, weights, keep_all=keep_all) == plain_weigh(words, weights, keep_all=keep_all)
 
 
 @each_weights
 @given(
     words=some_words,
-    min_features=st.integers(1, 10),
     stop_words=st.frozensets(st.sampled_from(CONTENT + ONE_CHARACTER)),
     table=st.dictionaries(st.sampled_from(CONTENT + ONE_CHARACTER), st.integers(1, 20_000), min_size=1),
 )
 def test_weigh_with_custom_tables_equals_its_reference(
-    weights: str, words: list[str], min_features: int, stop_words: frozenset[str], table: dict[str, int]
+    weights: str, words: list[str], stop_words: frozenset[str], table: dict[str, int]
 ) -> None:
-    made = weigh(words, weights, min_features, stop_words, IdfTable(table))
-    assert made == plain_weigh(words, weights, min_features, stop_words, table)
-
-
-@each_weights
-@given(count=st.integers(1, 1 << 100))
-def test_every_kind_of_weights_is_its_formula_rounded_down(weights: str, count: int) -> None:
-    one = round(idf()["暴雨"] * 1024) if WEIGHTS[weights].idf else UNIT
-    assert WEIGHTS[weights].total(count, one) == plain_weight("暴雨", count, weights)
+    made = weigh(words, weights, stop_words, IdfTable(table))
+    assert made == plain_weigh(words, weights, stop_words, table)
 
 
 @given(st.integers(1, 1 << 100))
 def test_sqrt_tf_is_the_square_root_of_the_count_rounded_down(count: int) -> None:
-    weight = WEIGHTS["sqrt_tf"].total(count, UNIT)
+    weight = features._total("sqrt_tf", count)
     assert weight**2 <= count * UNIT**2 < (weight + 1) ** 2
 
 
@@ -123,28 +120,28 @@ def test_tf_idf_of_every_word_in_the_table_is_the_nearest_whole_number() -> None
 @pytest.mark.parametrize("word", ["f-35", "𠮷野家", "鵸鵌鵸鵌"])
 def test_tf_idf_of_a_word_that_is_not_in_the_table_is_the_mean_of_the_table(word: str) -> None:
     assert word not in idf()
-    assert weight_of("tf_idf", word, 1) == round(mean_idf() * 1024)
+    assert weigh([word, *CONTENT[:4]], "tf_idf")[word] == round(mean_idf() * 1024)
 
 
 @each_weights
 @pytest.mark.parametrize("word", STOP + ONE_CHARACTER)
 def test_stop_words_and_words_of_one_character_are_dropped_while_enough_others_remain(word: str, weights: str) -> None:
-    assert weigh([*CONTENT[:4], word, word], weights, 4) == weigh(CONTENT[:4], weights, 4)
-    assert set(weigh(CONTENT[:4], weights, 4)) == set(CONTENT[:4])
+    assert weigh([*CONTENT[:4], word, word], weights) == weigh(CONTENT[:4], weights)
+    assert set(weigh(CONTENT[:4], weights)) == set(CONTENT[:4])
 
 
 @each_weights
 @pytest.mark.parametrize("word", STOP + ONE_CHARACTER)
 def test_stop_words_and_words_of_one_character_are_kept_where_too_few_others_remain(word: str, weights: str) -> None:
-    assert set(weigh([*CONTENT[:3], word], weights, 4)) == {*CONTENT[:3], word}
+    assert set(weigh([*CONTENT[:3], word], weights)) == {*CONTENT[:3], word}
 
 
 @each_weights
 def test_too_few_distinct_words_have_no_features(weights: str) -> None:
-    assert weigh([], weights, 1) == {}
-    assert weigh(CONTENT[:3] * 50, weights, 4) == {}
-    assert weigh(CONTENT[:4], weights, 4) != {}
+    assert weigh([], weights) == {}
+    assert weigh(CONTENT[:3] * 50, weights) == {}
+    assert weigh(CONTENT[:4], weights) != {}
 
 
 def test_counting_takes_any_iterable_of_words() -> None:
-    assert weigh(iter(CONTENT * 2), "tf", 4) == dict.fromkeys(CONTENT, 2 * UNIT)
+    assert weigh(iter(CONTENT * 2), "tf") == dict.fromkeys(CONTENT, 2 * UNIT)

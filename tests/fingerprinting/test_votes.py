@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.fingerprinting.hashing import HASH_BITS, HASHES, hasher, hashlittle2
+from es_simhash.fingerprinting.votes import HASH_BITS, HASHES, hasher, hashlittle2
 
 words = st.text(max_size=40)
 each_hash = pytest.mark.parametrize("name", HASHES)
