@@ -8,7 +8,7 @@ import sys
 import time
 import unicodedata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -30,9 +30,6 @@ from es_simhash.fingerprinting.normalisation import (
 )
 from es_simhash.fingerprinting.tokens import TOKENS, tokenize
 from es_simhash.fingerprinting.word_segmenters import segmenter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 INVISIBLE = [
     chr(code)
@@ -330,17 +327,10 @@ def test_what_is_not_a_string_is_refused_and_its_type_is_named(value: object) ->
         normalise(value)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("name", "plain"),
-    [
-        ("md5", hashlib.md5),
-        ("sha256", hashlib.sha256),
-    ],
-    ids=["md5", "sha256"],
-)
+@pytest.mark.parametrize("name", ["md5", "sha256"])
 @given(text=texts)
-def test_a_digest_is_the_published_hash_of_the_utf_8_form(name: str, plain: Callable[[bytes], Any], text: str) -> None:
-    assert digest(text, name) == plain(text.encode("utf-8")).hexdigest()
+def test_a_digest_is_the_published_hash_of_the_utf_8_form(name: str, text: str) -> None:
+    assert digest(text, name) == hashlib.new(name, text.encode("utf-8")).hexdigest()
 
 
 def test_no_character_becomes_more_than_the_longest() -> None:
