@@ -33,16 +33,6 @@ def gram_keys(words: str) -> list[int]:
     return keys
 
 
-def distance(a: str, b: str) -> int:
-    """Levenshtein distance by its definition (Wagner and Fischer 1974)."""
-    row = list(range(len(b) + 1))
-    for i, one in enumerate(a, 1):
-        last, row[0] = row[0], i
-        for j, other in enumerate(b, 1):
-            last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (one != other))
-    return row[-1]
-
-
 @st.composite
 def edited(draw: st.DrawFn, words: str) -> str:
     """The text after some edits: anywhere, many of them insertions."""
@@ -62,7 +52,7 @@ def assert_is_candidate(a: str, b: str, similarity: float) -> None:
 @example(None, "天天天天天", 0.8)
 def test_every_text_with_the_similarity_is_a_candidate(data: st.DataObject | None, a: str, similarity: float) -> None:
     b = data.draw(edited(a) | texts) if data else a[1:]
-    if b and 1 - distance(a, b) / max(len(a), len(b)) >= similarity:
+    if b and Levenshtein.normalized_similarity(a, b) >= similarity:
         assert_is_candidate(a, b, similarity)
         assert_is_candidate(b, a, similarity)
 
