@@ -38,13 +38,17 @@ def test_a_store_a_checkpoint_and_dead_letters_can_be_read_by_their_owner_only(t
     assert permissions(tmp_path) == dict.fromkeys(["dead", "es-simhash.db", "x.checkpoint"], 0o600)
 
 
-def test_permissions_of_a_file_that_exists_stay(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [None, 0o640])
+def test_all_files_of_a_store_are_their_owner_s_and_permissions_of_a_file_that_exists_stay(
+    tmp_path: Path, mode: int | None
+) -> None:
     store = tmp_path / "news.db"
-    store.touch()
-    store.chmod(0o640)
+    if mode:
+        store.touch()
+        store.chmod(mode)
     with Documents(f"sqlite:///{store}") as documents:
         list(documents.ingest([{"id": 1, "text": STORM}]))
-        assert set(permissions(tmp_path).values()) == {0o640}
+        assert permissions(tmp_path) == dict.fromkeys(["news.db", "news.db-wal", "news.db-shm"], mode or 0o600)
 
 
 @contextmanager
@@ -56,12 +60,12 @@ def unwritable(folder: Path) -> Iterator[None]:
             os.chown(path, NOBODY, NOBODY)
     folder.chmod(0o555)
     if is_root:
-        os.seteuid(NOBODY)
+        os.setresuid(NOBODY, NOBODY, 0)
     try:
         yield
     finally:
         if is_root:
-            os.seteuid(0)
+            os.setresuid(0, 0, 0)
         folder.chmod(0o755)
 
 

@@ -10,7 +10,7 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_simhash import Documents
-from es_simhash.store.elastic.scan import PAGE
+from es_simhash.store.elastic.pages import PAGE
 from tests.es_node.proxy import Delay, Proxy
 from tests.faults import RULE, contents_of, news, unharmed
 from tests.faults.cluster import VERBS, NodeKiller, new_index, opened

@@ -6,15 +6,14 @@ raised, and nothing takes long.
 
 from __future__ import annotations
 
-import json
-import shutil
 import sqlite3
 import struct
 import zlib
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from es_simhash import BloomFilter, Documents, DuplicateRule, Scheme, SeenItems, SimhashError, near_query, read_file
@@ -23,24 +22,11 @@ from tests.fuzz.mutations import STRINGS, as_json, changed, damaged
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 SCHEME = Scheme(tokens="han_characters")
 TEXT = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
 OTHER = "地铁三号线今日开通试运营，线路全长三十一公里，设车站二十四座，全程运行时间约四十六分钟。"
 DOCUMENT = {"id": "a", "text": TEXT, "lang": "zh", "n": 5, "who": {"name": "x", "at": "2024-01-01", "tags": ["a"]}}
-
-
-@dataclass(frozen=True)
-class Fuzzer:
-    """A fuzzer.
-
-    :param try_one: tries one input that a random generator makes, in a temporary folder that it may fill.
-    :param share: of a million inputs.
-    """
-
-    try_one: Callable[[random.Random, Path], None]
-    share: int
 
 
 @contextmanager
@@ -182,21 +168,22 @@ def _hits(rng: random.Random, folder: Path) -> None:
 
 
 @cache
-def _whole(folder: Path) -> Path:
-    """Return the path of an SQLite file with documents and seen items."""
-    path = folder / "whole.db"
-    address = f"sqlite:///{path}"
-    with Documents(address, scheme=SCHEME) as documents, SeenItems(address, capacity=20) as seen:
-        documents.setup(keys=True)
-        texts = [TEXT, TEXT + "今日。", OTHER, "short", TEXT]
-        given = [{"id": f"d{n}", "text": text, "lang": "zh", "n": n} for n, text in enumerate(texts)]
-        assert all(outcome.stored for outcome in documents.ingest(given))
-        seen.setup()
-        seen.add_many({"ann": ["a", "b"], "bob": ["c"]})
-        seen.forget("ann", ["a"])
-    with closing(sqlite3.connect(path)) as connection:  # moves what is in the write-ahead log into the file itself
-        assert connection.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
-    return path
+def _whole() -> bytes:
+    """Return an SQLite file with documents and seen items."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "whole.db"
+        address = f"sqlite:///{path}"
+        with Documents(address, scheme=SCHEME) as documents, SeenItems(address, capacity=20) as seen:
+            documents.setup(keys=True)
+            texts = [TEXT, TEXT + "今日。", OTHER, "short", TEXT]
+            given = [{"id": f"d{n}", "text": text, "lang": "zh", "n": n} for n, text in enumerate(texts)]
+            assert all(outcome.stored for outcome in documents.ingest(given))
+            seen.setup()
+            seen.add_many({"ann": ["a", "b"], "bob": ["c"]})
+            seen.forget("ann", ["a"])
+        with closing(sqlite3.connect(path)) as connection:  # moves what is in the write-ahead log into the file itself
+            assert connection.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
+        return path.read_bytes()
 
 
 def _use(path: Path, rng: random.Random) -> None:
@@ -230,11 +217,8 @@ def _use(path: Path, rng: random.Random) -> None:
 
 def _sqlite_files(rng: random.Random, folder: Path) -> None:
     path = folder / "damaged.db"
-    path.write_bytes(damaged(rng, _whole(folder).read_bytes(), most=8))
-    try:
-        _use(path, rng)
-    finally:
-        _remove(path)
+    path.write_bytes(damaged(rng, _whole(), most=8))
+    _use(path, rng)
 
 
 _CELLS: list[Any] = [None, b"", b"\xff\xfe", 1.5, -5, 2**62, "[", "{}", "[]", "[1]", '{"a": NaN}', "1", "d0", *STRINGS]
@@ -243,27 +227,19 @@ _CELLS: list[Any] = [None, b"", b"\xff\xfe", 1.5, -5, 2**62, "[", "{}", "[]", "[
 def _sqlite_rows(rng: random.Random, folder: Path) -> None:
     """Change some cells, in whatever tables and columns there are."""
     path = folder / "odd.db"
-    shutil.copyfile(_whole(folder), path)
-    try:
-        with closing(sqlite3.connect(path)) as connection:
-            tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-            for _ in range(rng.randint(1, 3)):
-                table = rng.choice(tables)
-                columns = [row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')]
-                cell, kind = rng.choice(_CELLS), "?"
-                if isinstance(cell, str):
-                    cell, kind = cell.encode("utf-8", "surrogatepass"), "CAST(? AS TEXT)"
-                with suppress(sqlite3.Error):
-                    connection.execute(f'UPDATE OR IGNORE "{table}" SET "{rng.choice(columns)}" = {kind}', [cell])
-            connection.commit()
-        _use(path, rng)
-    finally:
-        _remove(path)
-
-
-def _remove(path: Path) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    path.write_bytes(_whole())
+    with closing(sqlite3.connect(path)) as connection:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        for _ in range(rng.randint(1, 3)):
+            table = rng.choice(tables)
+            columns = [row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')]
+            cell, kind = rng.choice(_CELLS), "?"
+            if isinstance(cell, str):
+                cell, kind = cell.encode("utf-8", "surrogatepass"), "CAST(? AS TEXT)"
+            with suppress(sqlite3.Error):
+                connection.execute(f'UPDATE OR IGNORE "{table}" SET "{rng.choice(columns)}" = {kind}', [cell])
+        connection.commit()
+    _use(path, rng)
 
 
 # --- checkpoints -----------------------------------------------------------------------------------------------------
@@ -272,34 +248,32 @@ _INPUT = [{"id": str(n), "text": text} for n, text in enumerate([TEXT, OTHER, TE
 
 
 @cache
-def _interrupted(folder: Path) -> bytes:
+def _interrupted() -> bytes:
     """Return the bytes of the checkpoint of a run that was broken off."""
-    path = folder / "input.jsonl"
-    path.write_text("".join(json.dumps(each) + "\n" for each in _INPUT * 200))
-    outcomes = Documents("memory://", scheme=SCHEME).ingest(read_file(path), checkpoint=str(folder / "whole"))
-    for _ in range(600):
-        next(outcomes)
-    outcomes.close()
-    return (folder / "whole").read_bytes()
+    with TemporaryDirectory() as folder:
+        whole = f"{folder}/whole"
+        outcomes = Documents("memory://", scheme=SCHEME).ingest(_INPUT * 200, checkpoint=whole)
+        for _ in range(600):
+            next(outcomes)
+        outcomes.close()
+        return Path(whole).read_bytes()
 
 
 def _checkpoints(rng: random.Random, folder: Path) -> None:
     path = folder / "damaged.checkpoint"
-    path.write_bytes(damaged(rng, _interrupted(folder), most=6))
-    try:
-        with only_our_errors():
-            list(_stored().ingest(_INPUT, checkpoint=str(path)))
-    finally:
-        _remove(path)
+    path.write_bytes(damaged(rng, _interrupted(), most=6))
+    with only_our_errors():
+        list(_stored().ingest(_INPUT, checkpoint=str(path)))
 
 
-FUZZERS = {
-    "lines": Fuzzer(_lines, 150_000),
-    "dead_letters": Fuzzer(_dead_letters, 100_000),
-    "filters": Fuzzer(_filters, 150_000),
-    "bloom": Fuzzer(_bloom, 300_000),
-    "hits": Fuzzer(_hits, 240_000),
-    "sqlite_rows": Fuzzer(_sqlite_rows, 20_000),
-    "sqlite_files": Fuzzer(_sqlite_files, 20_000),
-    "checkpoints": Fuzzer(_checkpoints, 20_000),
+FUZZERS: dict[str, tuple[Callable[[random.Random, Path], None], int]] = {
+    "lines": (_lines, 150_000),
+    "dead_letters": (_dead_letters, 100_000),
+    "filters": (_filters, 150_000),
+    "bloom": (_bloom, 300_000),
+    "hits": (_hits, 240_000),
+    "sqlite_rows": (_sqlite_rows, 20_000),
+    "sqlite_files": (_sqlite_files, 20_000),
+    "checkpoints": (_checkpoints, 20_000),
 }
+"""Each tries one input that a random generator makes, in a folder of its own. Its number is its share of a million."""

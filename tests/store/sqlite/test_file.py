@@ -292,12 +292,6 @@ def test_a_file_without_its_set_up_is_told(store: SqliteStore, path: Path) -> No
             call()
 
 
-def test_only_the_owner_may_read_the_file(store: SqliteStore, path: Path) -> None:
-    put(store, entry("a"))
-    modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.glob("store.db*")}
-    assert modes == dict.fromkeys(["store.db", "store.db-wal", "store.db-shm"], 0o600)
-
-
 # --- damage, and no room ---------------------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Read all documents page by page, from one point in time.
+"""Read all hits of a query page by page, from one point in time.
 
 If a point in time is lost with its node, another one is opened. The documents that were returned are left out there.
 """
@@ -10,41 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import StoreError
 from es_simhash.retries import Waits, limited
-from es_simhash.search.encoding import decoded
 from es_simhash.store.elastic.errors import PointLost
-from es_simhash.store.elastic.rows import HIT_OPTIONS, row_of, source_of
-from es_simhash.store.types import Stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from es_simhash.store.elastic.connection import Connection
-    from es_simhash.store.protocol import Filter
-    from es_simhash.store.types import Scan
 
 KEEP_ALIVE = "10m"
 """How long a point in time lives after each page."""
 CLOSING_SECONDS = 0.5
 """How long a scan waits for a point in time to be closed. One that stays open expires."""
 PAGE = 2_000
-
-
-def scan(connection: Connection, scan: Scan) -> Iterator[list[Stored]]:
-    """Yield documents in pages."""
-    source = True if scan.fields is None else list(scan.fields) or False
-    options: dict[str, Any] = {**HIT_OPTIONS, "_source": source}
-    if scan.keys:
-        options["docvalue_fields"] = [*HIT_OPTIONS["docvalue_fields"], "simhash.keys"]
-    field = "simhash.order" if scan.by_order else scan.by_field
-    kind = "long" if scan.by_order else "date"
-    sort = [] if field is None else [{field: {"order": "asc", "missing": "_last", "unmapped_type": kind}}]
-    for hits in pages(connection, query_of(scan.filter, scan.missing, scan.since), sort, options):
-        rows = ((row_of(hit, connection.warn_once), hit) for hit in hits)
-        yield [
-            Stored(row, decoded(hit.get("fields", {}).get("simhash.keys", ())), source_of(hit, scan.fields))
-            for row, hit in rows
-            if row.digest or scan.missing is not False
-        ]
 
 
 def pages(
@@ -89,15 +66,3 @@ def _pages_of_point(connection: Connection, search: Mapping[str, Any]) -> Iterat
     finally:
         with suppress(StoreError), limited(CLOSING_SECONDS):
             connection.send("DELETE", connection.point_in_time, {connection.point_key: point}, index=False)
-
-
-def query_of(filter: Filter | None, missing: bool | None, since: int | None = None) -> dict[str, Any]:
-    """Return the query for the documents of a scan."""
-    fingerprinted = {"exists": {"field": "simhash.digest"}}
-    filters: list[Mapping[str, Any]] = [] if filter is None else [filter]
-    excluded: Sequence[Mapping[str, Any]] = [fingerprinted] if missing else []
-    if missing is False:
-        filters.append(fingerprinted)
-    if since is not None:
-        filters.append({"range": {"simhash.written": {"gte": since}}})
-    return {"bool": {"filter": filters, "must_not": excluded}}
