@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from urllib.parse import quote
 
 from urllib3 import Timeout
@@ -26,6 +26,21 @@ _CONNECTING = 0.2
 that asks for TLS, so nobody should wait long for it."""
 
 
+class PointInTime(NamedTuple):
+    """How a product keeps one state of an index for several searches.
+
+    :param path: of the request that opens it.
+    :param parameters: of this request.
+    :param key: name of its id in the response.
+    :param tie_breaker: the field by which its hits are sorted.
+    """
+
+    path: str
+    parameters: Mapping[str, str]
+    key: str
+    tie_breaker: str
+
+
 class Connection(ABC):
     """The index of a store, and the official client that reaches it. Each product has a subclass.
 
@@ -38,13 +53,7 @@ class Connection(ABC):
     :param hosts: of the client, which takes another one for each request.
     """
 
-    point_in_time: ClassVar[str]
-    """Path of the request that opens a point in time."""
-    point_parameters: ClassVar[Mapping[str, str]]
-    point_key: ClassVar[str]
-    """Name of the id of a point in time in the response."""
-    tie_breaker: ClassVar[str]
-    """The field by which the hits of a point in time are sorted."""
+    point_in_time: ClassVar[PointInTime]
 
     def __init__(
         self,

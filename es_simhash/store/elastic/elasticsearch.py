@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from elastic_transport import ConnectionError as TransportConnectionError
 from elastic_transport import SerializationError, TlsError
@@ -16,7 +16,7 @@ from elasticsearch import (
 )
 
 from es_simhash.errors import InputError, SimhashError, StoreError
-from es_simhash.store.elastic.connection import Connection
+from es_simhash.store.elastic.connection import Connection, PointInTime
 from es_simhash.store.elastic.errors import error_of
 
 if TYPE_CHECKING:
@@ -32,10 +32,7 @@ _CONNECTIONS = 100
 class ElasticsearchConnection(Connection):
     """An index of Elasticsearch."""
 
-    point_in_time = "_pit"
-    point_parameters: ClassVar = {}
-    point_key = "id"
-    tie_breaker = "_shard_doc"
+    point_in_time = PointInTime("_pit", {}, "id", "_shard_doc")
 
     @staticmethod
     def new_client(hosts: Sequence[str], options: Mapping[str, Any]) -> Elasticsearch:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from inspect import signature
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from opensearchpy import OpenSearch, Transport, Urllib3HttpConnection
 from opensearchpy.exceptions import ConnectionError as ClientConnectionError
@@ -22,7 +22,7 @@ from opensearchpy.exceptions import (
 )
 
 from es_simhash.errors import InputError, SimhashError, StoreError
-from es_simhash.store.elastic.connection import Connection
+from es_simhash.store.elastic.connection import Connection, PointInTime
 from es_simhash.store.elastic.errors import error_of
 
 if TYPE_CHECKING:
@@ -34,10 +34,7 @@ if TYPE_CHECKING:
 class OpenSearchConnection(Connection):
     """An index of OpenSearch."""
 
-    point_in_time = "_search/point_in_time"
-    point_parameters: ClassVar = {"allow_partial_pit_creation": "false"}
-    point_key = "pit_id"
-    tie_breaker = "_id"
+    point_in_time = PointInTime("_search/point_in_time", {"allow_partial_pit_creation": "false"}, "pit_id", "_id")
 
     @staticmethod
     def new_client(hosts: Sequence[str], options: Mapping[str, Any]) -> OpenSearch:

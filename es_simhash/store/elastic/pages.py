@@ -32,7 +32,7 @@ def pages(
     :param sort: before the tie-breaker.
     :param options: of the search.
     """
-    body = {"query": query, "sort": [*sort, {connection.tie_breaker: "asc"}], "size": PAGE, **options}
+    body = {"query": query, "sort": [*sort, {connection.point_in_time.tie_breaker: "asc"}], "size": PAGE, **options}
     returned: set[int] = set()
     waits = Waits(connection.deadline)
     while True:
@@ -50,8 +50,9 @@ def pages(
 
 def _pages_of_point(connection: Connection, search: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:
     """Yield the hits of a search in pages, from a new point in time."""
-    parameters = {"keep_alive": KEEP_ALIVE, **connection.point_parameters}
-    point = connection.send("POST", connection.point_in_time, None, parameters)[connection.point_key]
+    kind = connection.point_in_time
+    parameters = {"keep_alive": KEEP_ALIVE, **kind.parameters}
+    point = connection.send("POST", kind.path, None, parameters)[kind.key]
     body = dict(search)
     try:
         while True:
@@ -65,4 +66,4 @@ def _pages_of_point(connection: Connection, search: Mapping[str, Any]) -> Iterat
             body["search_after"] = hits[-1]["sort"]
     finally:
         with suppress(StoreError), limited(CLOSING_SECONDS):
-            connection.send("DELETE", connection.point_in_time, {connection.point_key: point}, index=False)
+            connection.send("DELETE", kind.path, {kind.key: point}, index=False)

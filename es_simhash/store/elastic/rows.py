@@ -83,22 +83,6 @@ def updating(id: str, version: Any, fields: Mapping[str, Any]) -> tuple[Any, ...
 def writing(entry: Entry) -> tuple[Any, ...]:
     """Return the lines of a bulk request that write a document on the version that it replaces."""
     row = entry.row
-    if entry.source is None:
-        # The server merges objects, so each field is named.
-        simhash = dict.fromkeys(OWN_FIELDS) | _simhash(row, entry.keys)
-        if row.content is None:
-            del simhash["content"]  # it stays
-        return updating(row.id, row.version, {"simhash": simhash})
-    # The source is JSON already: our object is put in front of its first field.
-    # A line break, which would end the line, can only stand between two values there.
-    rest = entry.source.strip()[1:].lstrip().replace("\n", " ").replace("\r", " ")
-    comma = "" if rest == "}" else ","
-    document = f'{{"simhash":{_to_json(_simhash(row, entry.keys))}{comma}{rest}'
-    return {"create" if row.version is None else "index": {"_id": row.id, **if_version(row.version)}}, document
-
-
-def _simhash(row: Row, keys: Sequence[int]) -> dict[str, Any]:
-    """Return the object ``simhash``."""
     simhash: dict[str, Any] = {
         "group": row.group,
         "digest": row.digest or None,  # a search for documents without a digest finds those without the field
@@ -108,9 +92,20 @@ def _simhash(row: Row, keys: Sequence[int]) -> dict[str, Any]:
         "length": row.length,
         "time": row.time,
         "content": row.content,
-        "keys": encoded(keys) if keys else None,
+        "keys": encoded(entry.keys) if entry.keys else None,
     }
     if row.fingerprint is not None:
         simhash["fp"] = to_signed(row.fingerprint)
         simhash |= {f"s{number}": segment for number, segment in enumerate(hex_segments(row.fingerprint, 64))}
-    return {name: value for name, value in simhash.items() if value is not None}
+    if entry.source is None:
+        # The server merges objects, so each field is named.
+        simhash = dict.fromkeys(OWN_FIELDS) | simhash
+        if row.content is None:
+            del simhash["content"]  # it stays
+        return updating(row.id, row.version, {"simhash": simhash})
+    # The source is JSON already: our object is put in front of its first field.
+    # A line break, which would end the line, can only stand between two values there.
+    rest = entry.source.strip()[1:].lstrip().replace("\n", " ").replace("\r", " ")
+    ours = _to_json({name: value for name, value in simhash.items() if value is not None})
+    document = f'{{"simhash":{ours}{"" if rest == "}" else ","}{rest}'
+    return {"create" if row.version is None else "index": {"_id": row.id, **if_version(row.version)}}, document

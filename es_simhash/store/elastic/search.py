@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from es_simhash.store.protocol import Filter
     from es_simhash.store.types import Probe
 
+    Range = tuple[int, int]
+    """The first and the last time, in milliseconds."""
+
 TOGETHER = 100
 """Fingerprints in one query."""
 SEARCHES = 25
@@ -75,10 +78,14 @@ def _by_digest_and_keys(
         if probe.digest and heads and probe.times is None:
             by_digest.setdefault(probe.digest, []).append(number)
         elif probe.digest and (heads or probe.fingerprint is None):
-            equal = _query([{"term": {"simhash.digest": probe.digest}}, *_times(probe)], filter)
+            equal = _query([{"term": {"simhash.digest": probe.digest}}], filter, probe.times)
             searches.append((_body(equal, 1 if heads else probe.most), same[number]))
         if probe.queries:
-            searches.append((_body_by_keys(probe, filter, heads=heads), rows[number]))
+            sharing = {"dis_max": {"queries": [clause_of(query) for query in probe.queries]}}
+            query = _query([], filter, probe.times, heads=heads, must=sharing)
+            # One hit too many tells that documents were left out. How rare a key is, each shard says for itself: only
+            # which of very many documents come first depends on it, so that is not asked before.
+            searches.append(({**_body(query, probe.most + 1), "sort": ["_score", _FIRST]}, rows[number]))
     if by_digest:
         equal = _query([{"terms": {"simhash.digest": sorted(by_digest)}}], filter)
         first_of_each = {**_body(equal, len(by_digest)), "collapse": {"field": "simhash.digest"}}
@@ -93,17 +100,6 @@ def _by_digest_and_keys(
         for number in by_digest.get(row.digest, ()):
             same[number] = [row]
     return same, rows
-
-
-def _body_by_keys(probe: Probe, filter: Filter | None, *, heads: bool) -> dict[str, Any]:
-    """Return the search for the documents that fulfil a query of a Probe, most and rarest shared keys first.
-
-    It returns one hit too many, if there is one: so it is known that documents were left out. How rare a key is, each
-    shard says for itself: only which of very many documents come first depends on it, so that is not asked before.
-    """
-    sharing = {"dis_max": {"queries": [clause_of(query) for query in probe.queries]}}
-    query = _query(_times(probe), filter, heads=heads, must=sharing)
-    return {**_body(query, probe.most + 1), "sort": ["_score", _FIRST]}
 
 
 def _body(query: Mapping[str, Any], size: int) -> dict[str, Any]:
@@ -136,7 +132,7 @@ def _near(
     own = to_array(values)
     near: list[list[Row]] = [[] for _ in probes]
     count = 0
-    for hits in _all(connection, _query([clause, *_times(probes[0])], filter, heads=heads)):
+    for hits in _all(connection, _query([clause], filter, probes[0].times, heads=heads)):
         if count >= MOST_READ:
             return near, 1
         read = [row for row in _rows(hits, connection) if row.fingerprint is not None]
@@ -170,17 +166,15 @@ def _all(connection: Connection, query: Mapping[str, Any]) -> Iterator[list[dict
         yield from pages(connection, query, [_FIRST], HIT_OPTIONS)
 
 
-def _query(filters: Sequence[Any], filter: Filter | None, *, heads: bool = False, must: Any = ()) -> dict[str, Any]:
-    """Return a query by filters, by the filter of the caller, and by what ranks the documents."""
-    filters = [*filters, *([] if filter is None else [filter])]
+def _query(
+    filters: list[Any], filter: Filter | None, times: Range | None = None, *, heads: bool = False, must: Any = ()
+) -> dict[str, Any]:
+    """Return a query by filters, by the filter of the caller, by times, and by what ranks the documents."""
+    if filter is not None:
+        filters = [*filters, filter]
+    if times is not None:
+        filters = [*filters, {"range": {"simhash.time": {"gte": times[0], "lte": times[1]}}}]
     return {"bool": {"filter": filters, "must": must, "must_not": [_IS_COPY] if heads else []}}
-
-
-def _times(probe: Probe) -> list[dict[str, Any]]:
-    """Return the filter for the times of a Probe."""
-    if probe.times is None:
-        return []
-    return [{"range": {"simhash.time": {"gte": probe.times[0], "lte": probe.times[1]}}}]
 
 
 def _rows(hits: Iterable[Mapping[str, Any]], connection: Connection) -> list[Row]:

@@ -73,12 +73,10 @@ def _ranked(connection: Connection, by_keys: keys.KeySearch, probe: Probe, *, he
     if not probe.queries:
         return _Ranked([], {})
     scored = by_keys.near(probe.queries)
-    left_out = int(scored.unread)
     ranked = scored.positions[np.lexsort((scored.positions, -scored.scores))].tolist()
     scores = dict(zip(scored.positions.tolist(), scored.scores.tolist(), strict=True))
-    if not scored.unsure:
-        return _Ranked(ranked, scores, (), left_out)
-    return _Ranked(ranked[:EXAMINED], scores, probe.queries, max(left_out, len(ranked) - EXAMINED))
+    queries, examined = (probe.queries, EXAMINED) if scored.unsure else ((), len(ranked))
+    return _Ranked(ranked[:examined], scores, queries, max(int(scored.unread), len(ranked) - examined))
 
 
 def _near(connection: Connection, fingerprint: int, distance: int, *, heads: bool) -> dict[int, int]:
