@@ -6,7 +6,7 @@ only (:func:`es_simhash.fingerprinting.normalisation.word_characters`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+N = TypeVar("N", np.uint32, np.uint64)
 
 SHINGLE = 5
 """How many characters a shingle has."""
@@ -85,13 +87,10 @@ def shingles_of_texts(texts: Sequence[str], widths: Widths = ALIKE) -> tuple[NDA
     return numbers[whole], counts
 
 
-def distinct(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def distinct(numbers: NDArray[N]) -> NDArray[N]:
     """Return the distinct numbers, ascending."""
     ordered = np.sort(numbers)
-    if not ordered.size:
-        return ordered
-    first: NDArray[np.uint64] = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
-    return first
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if ordered.size else ordered
 
 
 def in_common_with_each(a: NDArray[np.uint64], others: Sequence[NDArray[np.uint64]]) -> NDArray[np.int64]:

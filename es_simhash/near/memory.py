@@ -71,7 +71,7 @@ class Memory:
         if self._keys is not None:
             self._keys.add(keys, [row.length for row in rows])
         if self._fingerprints is not None:
-            self._fingerprints.add(np.array([row.fingerprint or 0 for row in rows], dtype=np.uint64))
+            self._fingerprints.add(row.fingerprint or 0 for row in rows)
         return range(first, len(self._rows))
 
     def admit(self, position: int, row: Row) -> None:
@@ -126,12 +126,9 @@ class Memory:
             near = self._keys.near([probe.queries for probe in probes])
         if self._fingerprints is None:
             return near
-        numbers = [number for number, probe in enumerate(probes) if probe.fingerprint is not None]
-        for distance in {probes[number].distance for number in numbers}:
-            of_distance = [number for number in numbers if probes[number].distance == distance]
-            found = self._fingerprints.near([probes[number].fingerprint or 0 for number in of_distance], distance)
-            for number, positions in zip(of_distance, found, strict=True):
-                near[number] = Scored(positions)
+        for number, probe in enumerate(probes):
+            if probe.fingerprint is not None:
+                near[number] = Scored(self._fingerprints.near(probe.fingerprint, probe.distance))
         return near
 
     def _same(self, digest: str, most: int, allows: Callable[[Row], bool]) -> list[Row]:
