@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import time
 import tracemalloc
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import example, given, settings
@@ -17,9 +16,6 @@ from es_simhash.similarity.confirm import Confirm, TextFeatures
 from es_simhash.similarity.differences import contradict
 from es_simhash.similarity.measures import MEASURES, Measure
 from tests.similarity.reference import similarity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FINGERPRINTER = Fingerprinter()
 letters = st.text("市气象台发布暴雨橙色红预警a1，。 ", max_size=40)
@@ -80,20 +76,6 @@ def test_the_similar_ones_among_texts_are_those_that_are_similar_when_each_is_co
     found = [list(confirm.similar_among(features(text), of_others)) for _ in range(2)]
     alone = [confirm.similarity(features(text), features(other)) for other in others]
     assert found == [[(index, each) for index, each in enumerate(alone) if each >= least]] * 2
-
-
-def test_the_texts_behind_the_first_similar_one_are_not_read() -> None:
-    confirm = Confirm(0.8, "either")
-    text = features("市气象台发布暴雨橙色预警")
-    read: list[int] = []
-
-    def others() -> Iterator[TextFeatures]:
-        for number in range(100):
-            read.append(number)
-            yield features("市气象台发布暴雨橙色预警" if number == 3 else f"别的第{number}篇文章")
-
-    assert next(confirm.similar_among(text, others())) == (3, 1.0)
-    assert len(read) == 1 + 16
 
 
 @pytest.mark.parametrize("measure", MEASURES)
