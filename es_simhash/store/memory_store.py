@@ -112,20 +112,15 @@ class MemoryStore:
     def write(self, entries: Sequence[Entry]) -> Written:
         """Write documents, each on the version that it replaces."""
         with self._lock:
-            conflicts = {
-                entry.row.id
-                for entry in entries
-                if self._version_of(entry.row.id) != entry.row.version
-                or (entry.row.version is None and entry.source is None)
-            }
-            accepted = [entry for entry in entries if entry.row.id not in conflicts]
+            accepted = [entry for entry in entries if self._may_write(entry)]
             rows = [entry.row._replace(version=next(self._versions)) for entry in accepted]
             for entry in accepted:
                 self._keys[entry.row.id] = array("Q", entry.keys)
                 if entry.source is not None:
                     self._sources[entry.row.id] = entry.source
             self._memory.enter(rows, [entry.keys for entry in accepted])
-            return Written({}, frozenset(conflicts), {row.id: row.version for row in rows})
+            versions = {row.id: row.version for row in rows}
+            return Written({}, frozenset(entry.row.id for entry in entries) - versions.keys(), versions)
 
     def write_links(self, rows: Mapping[str, Row]) -> Written:
         """Change what documents are copies of, each on its version."""
@@ -172,9 +167,10 @@ class MemoryStore:
         """Yield the users whose newest generation started before a time."""
         yield [user for user, state in sorted(self._users.items()) if 0 < state.seen["newest"] < before]
 
-    def _version_of(self, id: str) -> Any:
-        row = self._memory.row(id)
-        return None if row is None else row.version
+    def _may_write(self, entry: Entry) -> bool:
+        """Return whether the stored document is the one that an Entry replaces."""
+        stored = self._memory.row(entry.row.id)
+        return entry.row.version == (stored and stored.version) and (stored is not None or entry.source is not None)
 
     def _matching(self, filter: Filter | None) -> Callable[[Row], bool]:
         """Return what says whether the document of a row matches a filter."""

@@ -167,9 +167,7 @@ class Connection(ABC):
         """Search several times in one request, and return the hits of each."""
 
         def check(answer: Any, name: str) -> None:
-            if len(answer["responses"]) != len(bodies):
-                raise self.wrong(f"{len(answer['responses'])} answers to {len(bodies)} searches")
-            for response in answer["responses"]:
+            for _, response in zip(bodies, answer["responses"], strict=True):
                 _check_hits(response, name)
 
         lines = [line for body in bodies for line in ({}, body)]

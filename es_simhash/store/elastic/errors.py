@@ -6,6 +6,7 @@ failure of a node in that of a shard, and that one in the failure of a phase of 
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from es_simhash.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 BUSY = frozenset({429, 502, 503, 504})
 """HTTP statuses of a server that is too busy or not ready."""
@@ -46,17 +47,9 @@ class PointLost(StoreUnavailable):
     """No node has a shard, or what a search needs of it. A point in time, which is bound to nodes, never comes back."""
 
 
-def types_of(body: Any) -> Iterator[str]:
-    """Yield the types of an error in a body, and of all its causes."""
-    errors: list[Any] = [body.get("error")] if isinstance(body, dict) else []
-    while errors:
-        error = errors.pop()
-        if isinstance(error, list):
-            errors += error
-        elif isinstance(error, dict):
-            if isinstance(kind := error.get("type"), str):
-                yield kind
-            errors += (error.get(key) for key in ("root_cause", "caused_by", "failed_shards", "reason"))
+def types_of(body: Any) -> set[str]:
+    """Return the types of an error in a body, and of all its causes."""
+    return set(re.findall(r'"type": "(\w+)"', json.dumps(body)))
 
 
 def reason_of(body: Any) -> str:
@@ -76,7 +69,7 @@ def passes(body: Any, status: int) -> bool:
     :param body: of a response; or an item of a bulk request or of a multi-search.
     :param status: of the response, or of the item.
     """
-    types = set(types_of(body))
+    types = types_of(body)
     return status in BUSY or (_BLOCKED not in types and any(map(_PASSING.search, types)))
 
 
@@ -87,7 +80,7 @@ def error_of(body: Any, status: int, name: str, credentials: str = "the credenti
     :param name: of the store.
     :param credentials: what to check if the server does not take them.
     """
-    types, why = set(types_of(body)), reason_of(body)
+    types, why = types_of(body), reason_of(body)
     if status == 401:
         return AccessDenied(f"{name} does not take these credentials: check {credentials}")
     if (fault := index_fault(body, status, name)) is not None:
@@ -110,7 +103,7 @@ def index_fault(body: Any, status: int, name: str) -> SimhashError | None:
 
     It comes with each document of a bulk request, but it ends the request, and it is said once.
     """
-    types, why = set(types_of(body)), reason_of(body)
+    types, why = types_of(body), reason_of(body)
     index = name.rpartition("/")[2]
     if _BLOCKED in types and status == 429:
         return StoreUnavailable(

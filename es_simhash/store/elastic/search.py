@@ -145,12 +145,8 @@ def _near(
 
 def members(connection: Connection, heads: Sequence[str]) -> list[Row]:
     """Return the documents that are copies of one of these heads."""
-    found: dict[str, Row] = {}
-    for start in range(0, len(heads), PAGE):
-        query = _query([{"terms": {"simhash.duplicate_of": list(heads[start : start + PAGE])}}], None)
-        for hits in _all(connection, query):
-            found |= {row.id: row for row in _rows(hits, connection)}
-    return list(found.values())
+    query = _query([{"terms": {"simhash.duplicate_of": list(heads)}}], None)
+    return [row for hits in _all(connection, query) for row in _rows(hits, connection)]
 
 
 def _all(connection: Connection, query: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:

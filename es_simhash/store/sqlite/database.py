@@ -111,7 +111,9 @@ class Database:
     def _connect(self) -> sqlite3.Connection:
         if not Path(self.path).exists():
             raise not_set_up(self.name, "there is no such file")
-        immutable = _cannot_change(self.path)
+        # SQLite opens a file with a write-ahead log only if it can make files beside it. In a folder that this program
+        # may not write, a file that no other program writes is opened as one that never changes: then it can be read.
+        immutable = not os.access(Path(self.path).parent, os.W_OK) and not os.path.exists(f"{self.path}-wal")
         address = f"file:{quote(self.path)}{'?immutable=1' if immutable else ''}"
         connection = sqlite3.connect(
             address, timeout=min(self._busy, _LONGEST), isolation_level=None, check_same_thread=False, uri=True
@@ -177,15 +179,6 @@ def identity(path: str) -> Identity | None:
     except FileNotFoundError:
         return None
     return status.st_dev, status.st_ino
-
-
-def _cannot_change(path: str) -> bool:
-    """Return whether a file is in a folder that this program may not write, and no other program has it open to write.
-
-    SQLite opens a file with a write-ahead log only if it can make files beside it. Such a file is opened as one that
-    never changes: then it can be read.
-    """
-    return not os.access(Path(path).parent, os.W_OK) and not os.path.exists(f"{path}-wal")
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection, busy: float) -> None:

@@ -76,12 +76,6 @@ def last_entered(connection: Connection) -> int:
     return connection.execute(sql).fetchone()[0]  # type: ignore[no-any-return]
 
 
-def are_waiting(connection: Connection) -> bool:
-    """Return whether documents wait until their keys are entered."""
-    sql = "SELECT 1 FROM documents WHERE position > ? LIMIT 1"
-    return connection.execute(sql, [last_entered(connection)]).fetchone() is not None
-
-
 def enter_waiting(connection: Connection) -> None:
     """Enter the keys of the documents that wait for it."""
     sql = f"SELECT position, keys, length, {IS_COPY} FROM documents WHERE position > ? AND keys != x''"

@@ -158,7 +158,7 @@ class SqliteStore:
     def refresh(self) -> None:
         """Enter the keys that wait, so that a search by keys need not."""
         with self._database.transaction(write=False) as connection:
-            are_waiting = keys.are_waiting(connection)
+            are_waiting = keys.last_position(connection) > keys.last_entered(connection)
         if are_waiting:
             with self._database.transaction(write=True) as connection:
                 keys.enter_waiting(connection)
