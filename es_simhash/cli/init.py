@@ -131,7 +131,7 @@ def init(
         if result == "created" and fingerprinter is not None and _has_own_tables(fingerprinter.scheme):
             message = (
                 "created; no command has your tables: use it in Python, with "
-                "Documents(…, fingerprinter=Fingerprinter.using(…))"
+                "Documents(…, fingerprinter=Fingerprinter(…))"
             )
         echo(f"{documents.name}: {message}")
 

@@ -158,7 +158,7 @@ def read_fingerprinter(scheme: str | None, html: bool) -> Fingerprinter | None:
         idf = _read_table(IdfTable, folder / str(choices.pop("idf")))
     if choices.get("stop_words", DEFAULT.stop_words) not in LISTS:
         words = _read_table(StopWords, folder / str(choices.pop("stop_words")))
-    return Fingerprinter.using(Scheme(**choices), idf=idf, stop_words=words)
+    return Fingerprinter(Scheme(**choices), idf=idf, stop_words=words)
 
 
 def _read_scheme(path: str) -> dict[str, Any]:

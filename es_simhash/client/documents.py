@@ -92,8 +92,7 @@ class Documents:
     :param index: the index, if ``store`` is a client.
     :param scheme: for a store that is set up now; by default ``Scheme()``. A store that was set up keeps its Scheme:
         leave ``scheme`` out to use it. Another one raises.
-    :param segmenter: ``jieba`` or ``rjieba``. They give the same words. The default is the faster one installed.
-    :param fingerprinter: a Fingerprinter with tables of your own, in place of ``scheme`` and ``segmenter``.
+    :param fingerprinter: a Fingerprinter with tables of your own, in place of ``scheme``.
     :param deadline: seconds for which each request is retried while the store is busy, away or does not answer; 0 to
         raise at once. ``add``, ``similar``, ``similar_to`` and ``fetch`` end within these seconds as a whole. If no
         host answers the very first request, it is not retried, because the address may be mistyped.
@@ -110,14 +109,13 @@ class Documents:
         *,
         index: str | None = None,
         scheme: Scheme | None = None,
-        segmenter: str | None = None,
         fingerprinter: Fingerprinter | None = None,
         deadline: float = DEADLINE,
         **client_options: Any,
     ) -> None:
         self.deadline = checked_deadline(deadline)
         self._store = open_store(store, index, deadline=self.deadline, **client_options)
-        self._reader = StoreReader(self._store, scheme, segmenter, fingerprinter)
+        self._reader = StoreReader(self._store, scheme, fingerprinter)
         self._lock = threading.Lock()
         self._decider: Decider | None = None
 

@@ -52,24 +52,20 @@ class StoreReader:
     """Reads how a store was set up, and checks that a call fits it.
 
     :param scheme: for a store that is set up now; a store that has another one raises SchemeMismatch.
-    :param segmenter: of the Fingerprinter.
-    :param fingerprinter: in place of both.
-    :raises InputError: for a segmenter that is unknown or not installed; for a fingerprinter together with a Scheme or
-        a segmenter; for a Scheme of 128 bits.
+    :param fingerprinter: in place of a Scheme.
+    :raises InputError: for a fingerprinter together with a Scheme; for a Scheme of 128 bits.
     """
 
     def __init__(
         self,
         store: Store,
         scheme: Scheme | None = None,
-        segmenter: str | None = None,
         fingerprinter: Fingerprinter | None = None,
     ) -> None:
-        if fingerprinter is not None and (scheme is not None or segmenter is not None):
-            raise InputError("a fingerprinter has its own scheme and segmenter: leave scheme and segmenter out")
+        if fingerprinter is not None and scheme is not None:
+            raise InputError("a fingerprinter has its own scheme: leave scheme out")
         self._store = store
-        self._segmenter = segmenter
-        self._fingerprinter = fingerprinter or Fingerprinter(scheme or DEFAULT, segmenter)
+        self._fingerprinter = fingerprinter or Fingerprinter(scheme or DEFAULT)
         if self._fingerprinter.scheme.bits != 64:
             raise InputError(
                 "a store holds fingerprints of 64 bits: use a Scheme of 64 bits; fingerprint() takes others"
@@ -134,7 +130,7 @@ class StoreReader:
                         "its own, or put these documents into another store"
                     )
                 try:
-                    self._fingerprinter = Fingerprinter(stored, self._segmenter)
+                    self._fingerprinter = Fingerprinter(stored)
                 except InputError as error:
                     raise InputError(
                         f"{self._store.name} was set up with tables of your own, which no command has: open it in "

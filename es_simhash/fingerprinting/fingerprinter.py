@@ -21,7 +21,7 @@ from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.fingerprinting.tables import LISTS, is_identity, jieba_idf
 from es_simhash.fingerprinting.tokens import tokenize
 from es_simhash.fingerprinting.votes import aggregate, aggregate_all
-from es_simhash.fingerprinting.word_segmenters import segmenter, segmenter_name
+from es_simhash.fingerprinting.word_segmenters import segmenter
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -97,31 +97,25 @@ class Fingerprinter:
 
     >>> from es_simhash.fingerprinting.tables import IdfTable
     >>> table = IdfTable.of({"暴雨": 5.5, "预警": 4.25, "气象台": 6})
-    >>> Fingerprinter.using(Scheme(weights="tf_idf"), idf=table).scheme.version
+    >>> Fingerprinter(Scheme(weights="tf_idf"), idf=table).scheme.version
     '1:64:tf_idf:murmur3:md5:sha256:57050590ca78ec02:1:words:simplified:none'
 
-    :param scheme: the choices that change a fingerprint.
-    :param segmenter: ``"jieba"`` or ``"rjieba"``. Both give the same words. Default: rjieba, the faster one, if it is
-        installed, else jieba.
-    :param idf: the IDF table, if the Scheme names a custom table.
-    :param stop_words: the list of stop words, if the Scheme names a custom list.
-    :raises InputError: if the segmenter is unknown or not installed.
-    :raises InputError: if the Scheme names a custom table or list that is not passed, or that differs from the one
-        that is passed.
+    :param scheme: the choices that change a fingerprint. The Scheme of the Fingerprinter also names the tables that are
+        passed.
+    :param idf: a custom IDF table, for the weights ``tf_idf``.
+    :param stop_words: a custom list of stop words.
+    :raises InputError: if the Scheme names a custom table or list that is not passed, or another one than the one that
+        is passed, or does not use it.
     """
 
     def __init__(
-        self,
-        scheme: Scheme = DEFAULT,
-        segmenter: str | None = None,
-        *,
-        idf: IdfTable | None = None,
-        stop_words: StopWords | None = None,
+        self, scheme: Scheme = DEFAULT, *, idf: IdfTable | None = None, stop_words: StopWords | None = None
     ) -> None:
-        _check_table("idf", "IDF table", scheme.idf, idf)
-        _check_table("stop_words", "list of stop words", scheme.stop_words, stop_words)
-        self.scheme = scheme
-        self._segmenter = segmenter_name(segmenter)
+        self.scheme = replace(
+            scheme,
+            idf=_named("idf", "IDF table", scheme.idf, idf),
+            stop_words=_named("stop_words", "list of stop words", scheme.stop_words, stop_words),
+        )
         # Tables hold words as they are written; the tokens of a text are in the script of the Scheme.
         self._idf = idf.folded() if idf and scheme.script == "simplified" else idf
         self._stop_words = stop_words.words if stop_words else LISTS[scheme.stop_words]
@@ -131,27 +125,7 @@ class Fingerprinter:
             self._stop_words = LISTS["none"]
 
     def __repr__(self) -> str:
-        return f"Fingerprinter({self.scheme.version!r}, segmenter={self._segmenter!r})"
-
-    @classmethod
-    def using(
-        cls,
-        scheme: Scheme = DEFAULT,
-        segmenter: str | None = None,
-        *,
-        idf: IdfTable | None = None,
-        stop_words: StopWords | None = None,
-    ) -> Fingerprinter:
-        """Make a Fingerprinter with custom tables. Its Scheme is ``scheme``, changed to name these tables.
-
-        :raises InputError: if ``scheme`` does not use a table that is passed.
-        """
-        scheme = replace(
-            scheme,
-            idf=idf.identity if idf else scheme.idf,
-            stop_words=stop_words.identity if stop_words else scheme.stop_words,
-        )
-        return cls(scheme, segmenter, idf=idf, stop_words=stop_words)
+        return f"Fingerprinter({self.scheme.version!r})"
 
     def fingerprint(self, text: str) -> Fingerprint:
         """Return the fingerprint and the digest of one text.
@@ -194,7 +168,7 @@ class Fingerprinter:
 
     def tokenize(self, normalised: str) -> list[str]:
         """Return the tokens of a normalised text under the Scheme; see ``fingerprinting/tokens.py``."""
-        return tokenize(normalised, segmenter(self._segmenter), self.scheme.tokens)
+        return tokenize(normalised, segmenter(), self.scheme.tokens)
 
     def weigh(self, tokens: Iterable[str]) -> dict[str, int]:
         """Return the features of a text under the Scheme, each with its weight in units of 1/1024.
@@ -233,18 +207,25 @@ def _parts(texts: Iterable[str]) -> Iterator[list[str]]:
         yield part
 
 
-def _check_table(field: str, description: str, named: str, table: IdfTable | StopWords | None) -> None:
-    """Raise InputError if the Scheme's ``field``, which has the value ``named``, does not name this table."""
-    if table is None and is_identity(named):
+def _named(field: str, description: str, named: str, table: IdfTable | StopWords | None) -> str:
+    """Return the value of a field of the Scheme, which names a table.
+
+    :param named: by the Scheme that was passed.
+    :raises InputError: if that is the identity of another table.
+    """
+    if not is_identity(named):
+        return table.identity if table else named
+    if table is None:
         raise InputError(
             f"Scheme.{field} names the custom {description} {named}, which is not loaded: "
             f"pass it to the Fingerprinter ({field}=…)"
         )
-    if table is not None and table.identity != named:
+    if table.identity != named:
         raise InputError(
             f"Scheme.{field} is {named}, but the {description} that was passed is {table.identity}: "
-            "pass the one that the Scheme names, or create both with Fingerprinter.using"
+            "pass the one that the Scheme names"
         )
+    return named
 
 
 def fingerprint(text: str | None = None, scheme: Scheme = DEFAULT, *, features: Features | None = None) -> Fingerprint:

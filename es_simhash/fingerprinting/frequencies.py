@@ -29,11 +29,10 @@ class DocumentFrequencies:
     A sample of some 100,000 documents is enough: further words are mostly numbers, names and misspellings.
 
     :param scheme: of the fingerprints that the table is for.
-    :param segmenter: as for a Fingerprinter.
     """
 
-    def __init__(self, scheme: Scheme = DEFAULT, segmenter: str | None = None) -> None:
-        self._fingerprinter = Fingerprinter(scheme, segmenter)
+    def __init__(self, scheme: Scheme = DEFAULT) -> None:
+        self._fingerprinter = Fingerprinter(scheme)
         self._counts: Counter[str] = Counter()
         self.documents = 0
 

@@ -20,39 +20,23 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import InputError
-
 if TYPE_CHECKING:
     from types import ModuleType
 
 Segmenter = Callable[[str], list[str]]
 """A function from Han runs, one on each line, to the words of all runs in order."""
 
-SEGMENTERS = ("jieba", "rjieba")
-
 _PRIVATE_NAME = "es_simhash_jieba"
 _loading = threading.RLock()
 
 
-def segmenter_name(name: str | None) -> str:
-    """Return the name of an installed segmenter.
-
-    :param name: None for rjieba if it is installed, else jieba.
-    :raises InputError: if the name is unknown, or the segmenter is not installed.
-    """
-    name = name or ("rjieba" if find_spec("rjieba") else "jieba")
-    if name not in SEGMENTERS:
-        raise InputError(f"unknown segmenter {name!r}: use one of {', '.join(SEGMENTERS)}")
-    if not find_spec(name):
-        raise InputError(f"the segmenter {name} is not installed: pip install {name}")
-    return name
-
-
 def segmenter(name: str | None = None) -> Segmenter:
-    """Return a segmenter, by name as in :func:`segmenter_name`. The first call in a process loads the dictionary."""
-    name = segmenter_name(name)
+    """Return a segmenter. The first call in a process loads the dictionary.
+
+    :param name: ``jieba`` or ``rjieba``; None for rjieba if it is installed, which is the faster one, else jieba.
+    """
     with _loading:
-        return _segmenter(name)
+        return _segmenter(name or ("rjieba" if find_spec("rjieba") else "jieba"))
 
 
 @cache

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from bench import interleaved, seconds_of
+from es_simhash import Fingerprinter
 from report import Table
 from texts import texts
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bench import Bench
-    from es_simhash import Fingerprinter
 
 LENGTH = 1_500
 SHINGLE = 5
@@ -23,11 +22,16 @@ SHINGLE = 5
 def fingerprints(bench: Bench) -> None:
     """Time each contender on the same texts. Each starts from the text, and ends with a fingerprint or a signature."""
     some = texts(bench.texts, bench.count, LENGTH, bench.seed)
-    one_by_one: dict[str, Callable[[str], Any]] = {**ours(bench), **segmenters(bench), **peers(bench)}
+    ours = Fingerprinter()
+    one_by_one: dict[str, Callable[[str], Any]] = {
+        "es_simhash, one by one": ours.fingerprint,
+        **segmenters(bench),
+        **peers(bench),
+    }
     contenders: dict[str, Callable[[list[str]], Any]] = {
         name: lambda texts, f=function: list(map(f, texts)) for name, function in one_by_one.items()
     }
-    contenders |= ours_together(bench)
+    contenders["es_simhash"] = ours.fingerprints
     for function in contenders.values():
         function(some[:1])  # load the dictionaries
 
@@ -36,33 +40,12 @@ def fingerprints(bench: Bench) -> None:
 
     taken = interleaved({name: lambda f=function: turn(f) for name, function in contenders.items()}, bench.rounds)
     rates = {name: [len(some) / each for each in values] for name, values in taken.items()}
-    base = "es_simhash, rjieba" if "es_simhash, rjieba" in rates else "es_simhash, jieba"
     characters = sum(map(len, some)) // len(some)
-    table = Table(f"{len(some):,} texts of {characters:,} characters", "texts a second", rates, base)
+    table = Table(f"{len(some):,} texts of {characters:,} characters", "texts a second", rates, "es_simhash")
     bench.report.add(table)
     aim = bench.report.aim
-    aim("fingerprints, × 1e0ng/simhash with jieba", table.ratio(base, "1e0ng/simhash with jieba"), at_least=10)
-    aim("fingerprints, share of the rate of rjieba alone", table.ratio(base, "rjieba alone"), at_least=0.4)
-
-
-def ours(bench: Bench) -> dict[str, Callable[[str], Any]]:
-    return {f"{name}, one by one": made.fingerprint for name, made in fingerprinters(bench).items()}
-
-
-def ours_together(bench: Bench) -> dict[str, Callable[[list[str]], Any]]:
-    return {name: made.fingerprints for name, made in fingerprinters(bench).items()}
-
-
-def fingerprinters(bench: Bench) -> dict[str, Fingerprinter]:
-    from es_simhash import Fingerprinter
-
-    found = {}
-    for segmenter in ("rjieba", "jieba"):
-        if find_spec(segmenter):
-            found[f"es_simhash, {segmenter}"] = Fingerprinter(segmenter=segmenter)
-        else:
-            bench.report.left_out(segmenter, "it is not installed: it has no wheel for this platform")
-    return found
+    aim("fingerprints, × 1e0ng/simhash with jieba", table.ratio("es_simhash", "1e0ng/simhash with jieba"), at_least=10)
+    aim("fingerprints, share of the rate of rjieba alone", table.ratio("es_simhash", "rjieba alone"), at_least=0.4)
 
 
 def segmenters(bench: Bench) -> dict[str, Callable[[str], Any]]:

@@ -132,22 +132,13 @@ def test_a_scheme_that_is_given_and_differs_is_refused_by_both_classes(address: 
 
 
 @pytest.mark.parametrize("documents", [Documents, AsyncDocuments])
-@pytest.mark.parametrize("beside", [{"scheme": Scheme()}, {"segmenter": "jieba"}], ids=["scheme", "segmenter"])
-def test_a_fingerprinter_is_given_alone(documents: Any, beside: Any) -> None:
-    with pytest.raises(
-        InputError, match="a fingerprinter has its own scheme and segmenter: leave scheme and segmenter out"
-    ):
-        documents("memory://", fingerprinter=Fingerprinter(), **beside)
-
-
-def test_a_segmenter_is_kept_with_the_scheme_of_the_store() -> None:
-    with pytest.raises(InputError, match="segmenter"):
-        Documents(in_memory(), segmenter="none")
-    assert Documents(in_memory(LONG), segmenter="jieba").info().fingerprinter._segmenter == "jieba"
+def test_a_fingerprinter_is_given_alone(documents: Any) -> None:
+    with pytest.raises(InputError, match="a fingerprinter has its own scheme: leave scheme out"):
+        documents("memory://", fingerprinter=Fingerprinter(), scheme=Scheme())
 
 
 def test_a_table_that_the_scheme_of_the_store_names_must_be_given(address: str) -> None:
-    ours = Fingerprinter.using(LONG, stop_words=TABLE)
+    ours = Fingerprinter(LONG, stop_words=TABLE)
     with Documents(address, fingerprinter=ours) as documents:
         documents.setup(keys=False)
     fix = r"pass it to the Fingerprinter \(stop_words=…\)"
@@ -160,6 +151,6 @@ def test_a_table_that_the_scheme_of_the_store_names_must_be_given(address: str) 
 
 def test_what_can_not_be_used_is_said_before_anything_is_made(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path / 'news.db'}"
-    with Documents(address) as documents, pytest.raises(InputError, match="use 0 to 7 at 64 bits"):
+    with Documents(address) as documents, pytest.raises(InputError, match="use 0 to 7"):
         documents.setup(DuplicateRule("fingerprint", max_distance=8))
     assert list(tmp_path.iterdir()) == []

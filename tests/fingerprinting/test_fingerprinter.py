@@ -135,10 +135,10 @@ def test_another_process_gives_the_same_fingerprints() -> None:
     code = """
 import json, sys
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
-made = [one for name in ("jieba", "rjieba") for one in Fingerprinter(segmenter=name).fingerprints(sys.argv[1:])]
+made = Fingerprinter().fingerprints(sys.argv[1:])
 print(json.dumps([hash("暴雨"), [one.hex for one in made], [one.digest for one in made]]))
 """
-    here = [fingerprint(sentence) for sentence in SENTENCES] * 2
+    here = [fingerprint(sentence) for sentence in SENTENCES]
     (hash_there, *there), _ = in_another_process(code, *SENTENCES, options=["-W", "ignore"], hash_seed=4_000_000_000)
     assert hash_there != hash("暴雨"), "a process of other hashes"
     assert there == [[one.hex for one in here], [one.digest for one in here]]
@@ -225,7 +225,7 @@ def test_a_fingerprint_under_any_scheme_equals_the_reference(
     scheme = Scheme(tokens=tokens, **choices)
     idf = TABLE if own_idf and scheme.weights == "tf_idf" else None
     stop_words = LIST if own_stop_words and tokens != "han_characters" else None
-    fingerprinter = Fingerprinter.using(scheme, idf=idf, stop_words=stop_words)
+    fingerprinter = Fingerprinter(scheme, idf=idf, stop_words=stop_words)
     made = fingerprinter.fingerprint(text)
     plain = plain_fingerprint(
         text, scheme, dict(TABLE.units) if idf else None, set(LIST.words if stop_words else STOP_WORDS)
@@ -243,7 +243,7 @@ def test_custom_tables_hold_for_the_script_of_the_scheme() -> None:
         ("as_written", {"臺灣": 9 * 1024, "铁路": 2 * 1024}),
     ):
         scheme = Scheme(weights="tf_idf", script=script)
-        fingerprinter = Fingerprinter.using(scheme, idf=table, stop_words=words)
+        fingerprinter = Fingerprinter(scheme, idf=table, stop_words=words)
         tokens = ["臺灣", "铁路", "時刻表"] if script == "as_written" else ["台湾", "铁路", "时刻表"]
         made = fingerprinter.weigh([*tokens, "aa", "bb", "cc"])
         assert {word: weight for word, weight in made.items() if not word.isascii()} == weights
@@ -268,13 +268,13 @@ def test_html_is_an_exact_copy_of_its_text_if_the_scheme_says_that_texts_are_htm
         html.fingerprint("<p>\ud83d</p>")
 
 
-def test_using_makes_a_scheme_that_names_the_custom_tables() -> None:
+def test_its_scheme_names_the_custom_tables() -> None:
     base = Scheme(weights="tf_idf", bits=128)
-    made = Fingerprinter.using(base, idf=TABLE, stop_words=LIST)
+    made = Fingerprinter(base, idf=TABLE, stop_words=LIST)
     assert made.scheme == replace(base, idf=TABLE.identity, stop_words=LIST.identity)
     again = Fingerprinter(made.scheme, idf=TABLE, stop_words=LIST)
     assert again.fingerprints(SENTENCES) == made.fingerprints(SENTENCES)
-    assert Fingerprinter.using(base).scheme == base
+    assert Fingerprinter(base).scheme == base
 
 
 @pytest.mark.parametrize(
@@ -296,13 +296,13 @@ def test_using_makes_a_scheme_that_names_the_custom_tables() -> None:
             {"idf": "sha256:0123456789abcdef"},
             {"idf": TABLE},
             f"Scheme.idf is sha256:0123456789abcdef, but the IDF table that was passed is {TABLE.identity}: "
-            "pass the one that the Scheme names, or create both with Fingerprinter.using",
+            "pass the one that the Scheme names",
         ),
         (
-            {},
+            {"stop_words": "sha256:0123456789abcdef"},
             {"stop_words": LIST},
-            f"Scheme.stop_words is 1, but the list of stop words that was passed is {LIST.identity}: "
-            "pass the one that the Scheme names, or create both with Fingerprinter.using",
+            f"Scheme.stop_words is sha256:0123456789abcdef, but the list of stop words that was passed is "
+            f"{LIST.identity}: pass the one that the Scheme names",
         ),
     ],
 )
@@ -316,13 +316,13 @@ def test_a_table_that_is_not_the_one_the_scheme_names_is_refused_with_both_named
 
 def test_a_table_that_the_scheme_does_not_use_is_refused() -> None:
     with pytest.raises(InputError, match="'sqrt_tf' use no IDF"):
-        Fingerprinter.using(idf=TABLE)
+        Fingerprinter(idf=TABLE)
     with pytest.raises(InputError, match="'han_characters' use no stop words"):
-        Fingerprinter.using(Scheme(tokens="han_characters"), stop_words=LIST)
+        Fingerprinter(Scheme(tokens="han_characters"), stop_words=LIST)
 
 
 def test_a_fingerprinter_with_tables_can_be_pickled() -> None:
-    made = Fingerprinter.using(Scheme(weights="tf_idf"), idf=TABLE, stop_words=LIST)
+    made = Fingerprinter(Scheme(weights="tf_idf"), idf=TABLE, stop_words=LIST)
     there = pickle.loads(pickle.dumps(made))
     assert there.scheme == made.scheme
     assert there.fingerprints(SENTENCES) == made.fingerprints(SENTENCES)
@@ -395,14 +395,6 @@ def test_exactly_one_of_text_and_features_is_required() -> None:
         fingerprint("暴雨", features=[("暴雨", 1)])
     with pytest.raises(InputError, match="the text is of type NoneType"):
         fingerprint()
-
-
-# --- the segmenter ------------------------------------------------------------------------------------------------
-
-
-def test_an_unknown_segmenter_is_refused_when_the_fingerprinter_is_made() -> None:
-    with pytest.raises(InputError, match=r"'cppjieba': use one of jieba, rjieba"):
-        Fingerprinter(segmenter="cppjieba")
 
 
 # --- Fingerprint ---------------------------------------------------------------------------------------------

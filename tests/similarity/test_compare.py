@@ -89,7 +89,7 @@ def test_texts_that_are_not_compared_have_no_similarity() -> None:
 
 def test_a_fingerprinter_compares_by_its_own_tables() -> None:
     table, stop_words = IdfTable.of({"橙色": 90, "红色": 0.5}), StopWords.of(["预警"])
-    fingerprinter = Fingerprinter.using(Scheme(weights="tf_idf"), idf=table, stop_words=stop_words)
+    fingerprinter = Fingerprinter(Scheme(weights="tf_idf"), idf=table, stop_words=stop_words)
     made = compare(LONG, LIKE, fingerprinter)
     assert [made.a, made.b] == list(fingerprinter.fingerprints([LONG, LIKE]))
     assert made.distance == made.a.distance(made.b)
