@@ -148,7 +148,7 @@ class Decider:
         """
         self.pending.enter(askers)
         try:
-            pending = self.pending.search(askers)
+            pending = self.pending.search(askers, filter)
             self._read_ahead(askers, pending)
             for asker, stored, own in zip(askers, hits, pending, strict=True):
                 yield self._choose(asker, stored, own, filter)

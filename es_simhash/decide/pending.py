@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from es_simhash.decide.choose import Asker
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.similarity.confirm import TextFeatures
+    from es_simhash.store.protocol import Filter
     from es_simhash.store.types import Hits, Row
 
 
@@ -162,10 +163,15 @@ class Pending:
 
     # --- search -----------------------------------------------------------------------------------------------------
 
-    def search(self, askers: Sequence[Asker]) -> list[Hits]:
-        """Return which of the rows may be near, for each document: those before it."""
+    def search(self, askers: Sequence[Asker], filter: Filter | None) -> list[Hits]:
+        """Return which of the rows may be near, for each document: those before it.
+
+        :param filter: of the heads. Without one, a copy of a head needs no other candidates.
+        """
         before = [asker.row.order for asker in askers]
-        return self._memory.search([asker.probe for asker in askers], heads=True, before=before)
+        probes = [asker.probe for asker in askers]
+        asking = frozenset(asker.row.id for asker in askers) if filter is None else None
+        return self._memory.search(probes, heads=True, before=before, asking=asking)
 
     def members(self, heads: Iterable[str]) -> list[Row]:
         """Return the rows that are copies of one of these heads."""

@@ -11,12 +11,10 @@ import numpy as np
 
 from es_simhash.near.fingerprint_index import FingerprintIndex
 from es_simhash.near.key_index import KeyIndex, Scored
-from es_simhash.store.types import SAME, Hits, Row
+from es_simhash.store.types import SAME, Hits, Probe, Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-
-    from es_simhash.store.types import Probe
 
 _NONE = Scored(np.zeros(0, dtype=np.int64))
 
@@ -103,6 +101,7 @@ class Memory:
         heads: bool,
         matches: Callable[[Row], bool] | None = None,
         before: Sequence[int] | None = None,
+        asking: frozenset[str] | None = None,
     ) -> list[Hits]:
         """Return what may be near each Probe, as :meth:`es_simhash.store.protocol.Store.search` does.
 
@@ -110,14 +109,31 @@ class Memory:
 
         :param matches: only rows that it allows.
         :param before: for each Probe, only rows with a smaller order.
+        :param asking: ids of the documents that ask. If a row with the digest leads to a head, and none of the two is
+            asking, nothing near is looked for.
         """
+        allowed = [
+            partial(_allows, probe, matches, None if before is None else before[number])
+            for number, probe in enumerate(probes)
+        ]
+        same = [
+            self._same(probe.digest or "", SAME if heads else probe.most, allows)
+            for probe, allows in zip(probes, allowed, strict=True)
+        ]
+        if asking is not None:
+            pairs = zip(probes, same, strict=True)
+            probes = [Probe() if self._has_head(rows, asking) else probe for probe, rows in pairs]
         results = []
-        for number, (probe, near) in enumerate(zip(probes, self._near(probes), strict=True)):
-            allows = partial(_allows, probe, matches, None if before is None else before[number])
-            same = self._same(probe.digest or "", SAME if heads else probe.most, allows)
+        for probe, near, allows, copies in zip(probes, self._near(probes), allowed, same, strict=True):
             rows, left_out = self._first(near, probe.most, allows, heads=heads)
-            results.append(Hits(same, rows, left_out))
+            results.append(Hits(copies, rows, left_out))
         return results
+
+    def _has_head(self, rows: Sequence[Row], asking: frozenset[str]) -> bool:
+        """Return whether one of these rows is an admitted head or a copy of one, and none of the two is asking."""
+        admitted = [row for row in rows if self.row(row.id) is row and asking.isdisjoint((row.id, row.group))]
+        heads = [self.row(row.group) for row in admitted]
+        return any(head is not None and head.duplicate_of is None for head in heads)
 
     def _near(self, probes: Sequence[Probe]) -> list[Scored]:
         """Return for each Probe the positions of all rows that may be near."""
