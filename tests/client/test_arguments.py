@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, DuplicateRule, Scheme
+from es_simhash import Documents, DuplicateRule
 from es_simhash.errors import InputError
 from es_simhash.store.memory_store import MemoryStore
 
@@ -99,22 +99,6 @@ def test_invalid_arguments_raise_when_a_verb_is_called(
 ) -> None:
     with pytest.raises(InputError, match=message):
         getattr(Documents(Unused()), verb)(*arguments, **keywords)
-
-
-@pytest.mark.parametrize("verb", WITH_RULE)
-def test_a_distance_that_a_known_scheme_does_not_allow_raises_when_a_verb_is_called(verb: str) -> None:
-    documents = Documents(Unused(), scheme=Scheme())
-    with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
-        getattr(documents, verb)(*VALID[verb], rule=DuplicateRule(max_distance=8))
-
-
-@pytest.mark.parametrize("verb", WITH_RULE)
-def test_a_distance_that_the_stores_scheme_does_not_allow_raises_at_the_first_request(verb: str) -> None:
-    with Documents("memory://") as documents:
-        documents.setup(keys=False)
-
-        with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
-            getattr(documents, verb)(*VALID[verb], rule=DuplicateRule(max_distance=8, text_field="text"))
 
 
 @pytest.mark.parametrize("verb", ["ingest", "backfill", "export", "duplicates"])
