@@ -76,23 +76,20 @@ class Memory:
         """Let the id of a row lead to a position, and take away the row that it led to."""
         self.drop(row.id)
         self._positions[row.id] = position
-        self._set(position, row)
+        self._put(position, row)
 
     def cancel(self, position: int) -> None:
         """Take a row away that was added and not admitted."""
-        self._rows[position], self._is_head[position] = None, False
+        self._put(position, None)
 
     def replace(self, row: Row) -> None:
         """Replace a row by one of the same text."""
-        position = self._positions[row.id]
-        self._unlink(position)
-        self._set(position, row)
+        self._put(self._positions[row.id], row)
 
     def drop(self, id: str) -> None:
         """Take the row with an id away, if there is one."""
         if (position := self._positions.pop(id, None)) is not None:
-            self._unlink(position)
-            self.cancel(position)
+            self._put(position, None)
 
     def search(
         self,
@@ -181,16 +178,16 @@ class Memory:
             rows.append(row)
         return rows, int(near.is_cut)
 
-    def _set(self, position: int, row: Row) -> None:
-        self._rows[position] = row
-        self._orders[position], self._is_head[position] = row.order, row.duplicate_of is None
-        if row.duplicate_of is not None:
-            self._members.setdefault(row.duplicate_of, set()).add(row.id)
-
-    def _unlink(self, position: int) -> None:
-        row = self._rows[position]
-        if row is not None and row.duplicate_of is not None:
-            self._members[row.duplicate_of].discard(row.id)
+    def _put(self, position: int, row: Row | None) -> None:
+        """Put a row, or none, into a position."""
+        former = self._rows[position]
+        if former is not None and former.duplicate_of is not None:
+            self._members.get(former.duplicate_of, set()).discard(former.id)
+        self._rows[position], self._is_head[position] = row, row is not None and row.duplicate_of is None
+        if row is not None:
+            self._orders[position] = row.order
+            if row.duplicate_of is not None:
+                self._members.setdefault(row.duplicate_of, set()).add(row.id)
 
 
 def _allows(probe: Probe, matches: Callable[[Row], bool] | None, before: int | None, row: Row) -> bool:
