@@ -6,7 +6,7 @@ from dataclasses import replace
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import StoreUnavailable, TooLarge
+from es_simhash.errors import ConflictError, StoreError, StoreUnavailable, TooLarge
 from es_simhash.retries import Waits
 from es_simhash.search.encoding import decoded
 from es_simhash.store.elastic import mapping
@@ -252,7 +252,15 @@ class ElasticStore:
             user: ({"update": {"_id": user, "retry_on_conflict": RETRIES}}, {"doc": {"seen": None}})
             for user in had_some.keys() - deleted.keys()
         }
-        return frozenset(had_some.keys() - self._bulk(changes).refused.keys())
+        written = self._bulk(changes)
+        for user, reason in written.refused.items():
+            raise StoreError(f"{self.name} did not remove the seen items of {user}: {reason}")
+        if left := [one["_id"] for one in self._get(sorted(written.conflicts), ["seen"]) if one["_source"].get("seen")]:
+            raise ConflictError(
+                f"{self.name}: other programs keep writing the documents of {', '.join(left)}, so their seen items are "
+                "not removed: try again later"
+            )
+        return frozenset(had_some)
 
     def list_users(self, before: int) -> Iterator[list[str]]:
         """Yield the users whose newest generation started before a time."""

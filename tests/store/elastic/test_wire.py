@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from es_simhash.errors import AccessDenied, InputError, NotSetUp, StoreError, StoreUnavailable
+from es_simhash.errors import AccessDenied, ConflictError, InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.store.address import open_store
 from es_simhash.store.elastic.rows import OWN_FIELDS
 from es_simhash.store.elastic.store import ElasticStore
@@ -238,3 +238,15 @@ def test_a_damaged_row_is_left_out_and_named(wire: Wire, caplog: pytest.LogCaptu
     [stored] = wire.opened().read([id]).values()
     assert (stored.row.digest, stored.row.fingerprint) == ("", None)
     assert id in caplog.text
+
+
+def test_seen_items_that_another_program_keeps_writing_are_not_removed_in_silence(wire: Wire) -> None:
+    store = wire.opened()
+    store.write_users({"bob": UserState({"filters": ["eA=="], "newest": 5})})
+    conflict = {"update": {"_id": "bob", "status": 409, **error("version_conflict_engine_exception")}}
+    wire.answer(
+        "POST _bulk", [Answer(200, {"items": [{"delete": conflict["update"]}]}), Answer(200, {"items": [conflict]})]
+    )
+    with pytest.raises(ConflictError, match="keep writing the documents of bob, so their seen items are not removed"):
+        store.remove_users(["bob"])
+    assert store.remove_users(["bob"]) == {"bob"}
