@@ -105,9 +105,11 @@ def normalise(text: str, script: str = "simplified") -> str:
     ('台湾铁路时刻表v2 !', 'hello, world')
 
     :param script: one of ``SCRIPTS``: whether Han characters are folded to their simplified forms.
-    :raises InputError: if it is not a string, or has a lone surrogate.
+    :raises InputError: if it is not a string, or has a lone surrogate; if it is too long.
     """
     check_text(text)
+    if len(text) * LONGEST_FOLDED > MAX_TEXT:
+        _check_length(folded_length(text), " when it is normalised")  # the long text is not made
     visible = _INVISIBLE.sub("", text)
     if "\u20e3" in visible:
         visible = _KEYCAP.sub(_circled, visible)
@@ -267,10 +269,16 @@ def without_links(normalised: str) -> str:
 
 
 def check_text(text: str) -> None:
-    """Raise InputError if the text is not a string, or has a lone surrogate."""
+    """Raise InputError if the text is not a string, is too long, or has a lone surrogate."""
     if not isinstance(text, str):
         raise InputError(f"the text is of type {type(text).__name__}: give a string")
+    _check_length(len(text))
     check_surrogates(text, "the text")
+
+
+def _check_length(length: int, when: str = "") -> None:
+    if length > MAX_TEXT:
+        raise InputError(f"the text has {length:,} characters{when}, the limit is {MAX_TEXT:,}: split the document")
 
 
 def check_surrogates(text: str, name: str) -> None:

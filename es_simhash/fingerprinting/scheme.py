@@ -18,14 +18,7 @@ from es_simhash.errors import InputError
 from es_simhash.fingerprinting.characters import SCRIPTS
 from es_simhash.fingerprinting.features import WEIGHTS
 from es_simhash.fingerprinting.markup import MARKUPS, text_of_html
-from es_simhash.fingerprinting.normalisation import (
-    DIGESTS,
-    LONGEST_FOLDED,
-    check_text,
-    digest,
-    folded_length,
-    normalise,
-)
+from es_simhash.fingerprinting.normalisation import DIGESTS, check_text, digest, normalise
 from es_simhash.fingerprinting.tables import LISTS, is_identity
 from es_simhash.fingerprinting.tokens import TOKENS
 from es_simhash.fingerprinting.votes import HASH_BITS, HASHES
@@ -102,33 +95,16 @@ class Scheme:
         """Digest of the empty text, which is never an exact duplicate."""
         return digest("", self.digest)
 
-    def normalise(self, text: str, max_text: int | None = None) -> str:
+    def normalise(self, text: str) -> str:
         """Return the text as it is compared under this Scheme: without markup, and normalised.
 
-        :param max_text: the most characters of the text, and of the normalised text. A short text that becomes a long
-            one is not made. None for any number.
         :raises InputError: if it is not a string, or has a lone surrogate; if it is too long; if the extra ``html`` is
             not installed.
         """
-        if max_text is None:
-            return normalise(self.without_markup(text), self.script)
-        _check_length(len(text), max_text)
-        plain = self.without_markup(text)
-        if len(plain) * LONGEST_FOLDED > max_text:
-            _check_length(folded_length(plain), max_text, " when it is normalised")
-        normalised = normalise(plain, self.script)
-        _check_length(len(normalised), max_text, " when it is normalised")
-        return normalised
-
-    def without_markup(self, text: str) -> str:
-        """Return the text of a document under this Scheme, not normalised yet.
-
-        :raises InputError: as for :meth:`normalise`.
-        """
-        if self.markup != "html":
-            return text
-        check_text(text)
-        return text_of_html(text)
+        if self.markup == "html":
+            check_text(text)
+            text = text_of_html(text)
+        return normalise(text, self.script)
 
     @property
     def version(self) -> str:
@@ -158,11 +134,6 @@ class Scheme:
         if differing := choices.keys() ^ names:
             raise InputError(f"the Scheme has missing or unknown choices {sorted(differing)}: upgrade es_simhash")
         return cls(**choices)
-
-
-def _check_length(length: int, max_text: int, when: str = "") -> None:
-    if length > max_text:
-        raise InputError(f"the text has {length:,} characters{when}, the limit is {max_text:,}: split the document")
 
 
 def _check_choice(field: str, value: object, choices: Iterable[Any], *, custom: bool = False) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.normalisation import MAX_TEXT, check_surrogates
+from es_simhash.fingerprinting.normalisation import check_surrogates
 from es_simhash.ingest.dead_letters import carried_line
 from es_simhash.lines import parsed
 from es_simhash.search.keys import keys_of_texts
@@ -135,7 +135,7 @@ class Reader:
         field = id_field_of(document, self._id_field)
         id = self._id(document, field, line.id)
         text = text_of(document, self._text_fields)
-        normalised = self._fingerprinter.scheme.normalise(text, MAX_TEXT)
+        normalised = self._fingerprinter.scheme.normalise(text)
         time = None if self._time_field is None else time_of(document, self._time_field)
         source = self._source(document, field) if line.stored is None else None
         return _Checked(line, id, source, normalised, time)

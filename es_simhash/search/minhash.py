@@ -44,7 +44,8 @@ _AT_ONCE = 32_768
 """Shingles that are hashed together."""
 _ALONE = 4
 """Texts whose rows are filled one text after the other. Few wait for the last rounds."""
-_ROW_BITS = 7  # 2**7 rows, of which the bands use 125
+_ROW_BITS = 7
+_SIZE = 1 << _ROW_BITS  # the bands use 125
 _EMPTY = np.uint64(2**64 - 1)  # greater than every value that a row can have
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FACTORS = np.array(
@@ -55,33 +56,24 @@ _FACTORS = np.array(
 _NUMBERS = np.arange(BANDS, dtype=np.uint64) * _STEP
 
 
-def bands(words: str, kind: int) -> list[int]:
-    """Return the keys of a text: ``BANDS`` of them, or none if the text has no word character.
+def bands_of_texts(texts: Sequence[str], kind: int) -> list[list[int]]:
+    """Return the keys of each text: ``BANDS`` of them, or none if the text has no word character.
 
-    A key is the kind, and 34 bits of a hash of the band: of its number and its rows.
+    A key is the kind, and 34 bits of a hash of the band: of its number and its rows. For many texts together this takes
+    a third of the time.
 
     >>> from es_simhash.search.encoding import encoded
-    >>> encoded(bands("市气象台今晨发布暴雨橙色预警城区部分路段已经出现积水", PAIRS)[:3])
+    >>> encoded(bands_of_texts(["市气象台今晨发布暴雨橙色预警城区部分路段已经出现积水"], PAIRS)[0][:3])
     ['POHH3m', 'Pz1v06', 'MYUxWi']
 
-    :param words: the word characters of the text.
+    :param texts: the word characters of each.
     :param kind: one of ``WIDTHS``.
     """
-    return bands_of_texts([words], kind)[0]
+    return keys_of_shingles(*shingles_of_texts(texts, WIDTHS[kind]), kind)
 
 
-def bands_of_texts(texts: Sequence[str], kind: int) -> list[list[int]]:
-    """Return :func:`bands` of each text. For many texts together this takes a third of the time."""
-    return _keys(*shingles_of_texts(texts, WIDTHS[kind]), kind)
-
-
-def keys(shingles: NDArray[np.uint64], kind: int) -> list[int]:
-    """Return the keys of a text whose shingles have these numbers; repeated and reordered numbers change nothing."""
-    return _keys(shingles, np.array([shingles.size]), kind)[0]
-
-
-def _keys(shingles: NDArray[np.uint64], counts: NDArray[np.int64], kind: int) -> list[list[int]]:
-    """Return :func:`keys` of each text.
+def keys_of_shingles(shingles: NDArray[np.uint64], counts: NDArray[np.int64], kind: int) -> list[list[int]]:
+    """Return the keys of each text; repeated and reordered shingles change nothing.
 
     :param shingles: the numbers, one text after the other.
     :param counts: how many each of n texts has, shape (n,).
@@ -89,7 +81,7 @@ def _keys(shingles: NDArray[np.uint64], counts: NDArray[np.int64], kind: int) ->
     if not shingles.size:
         return [[] for _ in counts]
     some = np.flatnonzero(counts)
-    rows = _signatures(shingles, counts[some], _ROW_BITS)[:, : BANDS * ROWS].reshape(-1, BANDS, ROWS)
+    rows = signatures(shingles, counts[some])[:, : BANDS * ROWS].reshape(-1, BANDS, ROWS)
     hashes = mixed((rows * _FACTORS).sum(axis=2, dtype=np.uint64) + _NUMBERS)
     made: list[list[int]] = [[] for _ in counts]
     for number, own in zip(some.tolist(), key_of_hash(kind, hashes).tolist(), strict=True):
@@ -97,48 +89,37 @@ def _keys(shingles: NDArray[np.uint64], counts: NDArray[np.int64], kind: int) ->
     return made
 
 
-def signature(shingles: NDArray[np.uint64], row_bits: int) -> NDArray[np.uint64]:
-    """Return the 2**row_bits rows of a text's signature: the smallest value that entered each.
+def signatures(shingles: NDArray[np.uint64], counts: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the rows of the signatures of n texts, shape (n, 128): the smallest value that entered each.
 
     The rows of two texts are equal with a chance of the Jaccard similarity of their shingles.
-
-    :param shingles: numbers of the text's shingles, one at least.
-    :param row_bits: from 1 to 7.
-    """
-    rows: NDArray[np.uint64] = _signatures(shingles, np.array([shingles.size]), row_bits)[0]
-    return rows
-
-
-def _signatures(shingles: NDArray[np.uint64], counts: NDArray[np.int64], row_bits: int) -> NDArray[np.uint64]:
-    """Return :func:`signature` of n texts, shape (n, 2**row_bits).
 
     :param shingles: numbers of the shingles, one text after the other.
     :param counts: how many each text has, one at least, shape (n,).
     """
-    rows = np.full((len(counts), 1 << row_bits), _EMPTY, dtype=np.uint64)
+    rows = np.full((len(counts), _SIZE), _EMPTY, dtype=np.uint64)
     ends = np.cumsum(counts)
     if len(counts) <= _ALONE:
         for own, entered in zip(rows, np.split(shingles, ends[:-1]), strict=True):
-            _complete(own, entered, 0, row_bits)
+            _complete(own, entered, 0)
         return rows
     first = 0
     while first < len(counts):
         # Some texts at once. More would not stay in the processor's cache.
         start = ends[first] - counts[first]
         end = max(first + 1, int(np.searchsorted(ends, start + _AT_ONCE, side="right")))
-        _fill(rows[first:end], shingles[start : ends[end - 1]], counts[first:end], row_bits)
+        _fill(rows[first:end], shingles[start : ends[end - 1]], counts[first:end])
         first = end
     return rows
 
 
-def _fill(rows: NDArray[np.uint64], shingles: NDArray[np.uint64], counts: NDArray[np.int64], row_bits: int) -> None:
+def _fill(rows: NDArray[np.uint64], shingles: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
     """Fill the rows of some texts, in place."""
-    count = 1 << row_bits
     # So many rounds fill all rows of most texts: the coupon collector's number of hashes, and three for each row.
-    rounds = np.minimum(count * (log(count) + 3) / counts + 1, count).astype(np.int64)
+    rounds = np.minimum(_SIZE * (log(_SIZE) + 3) / counts + 1, _SIZE).astype(np.int64)
     left, texts = shingles, np.repeat(np.arange(len(counts)), counts)
     for number in range(int(rounds.max())):
-        _enter(rows.reshape(-1), left, np.array([number], dtype=np.uint64), texts, row_bits)
+        _enter(rows.reshape(-1), left, np.array([number], dtype=np.uint64), texts)
         waits = (rows == _EMPTY).any(axis=1) & (rounds > number + 1)
         if np.count_nonzero(waits) <= _ALONE:
             break
@@ -147,25 +128,24 @@ def _fill(rows: NDArray[np.uint64], shingles: NDArray[np.uint64], counts: NDArra
     ends = np.cumsum(counts)
     for text in np.flatnonzero((rows == _EMPTY).any(axis=1)).tolist():
         own = shingles[ends[text] - counts[text] : ends[text]]
-        _complete(rows[text], own, min(number + 1, int(rounds[text])), row_bits)
+        _complete(rows[text], own, min(number + 1, int(rounds[text])))
 
 
-def _complete(rows: NDArray[np.uint64], shingles: NDArray[np.uint64], first: int, row_bits: int) -> None:
+def _complete(rows: NDArray[np.uint64], shingles: NDArray[np.uint64], first: int) -> None:
     """Enter the shingles of a text into its rows, in place, from a round on until no row is empty."""
-    count = 1 << row_bits
-    while first < count:
-        end = min(first + int(count * (log(count) + 1) / shingles.size) + 1, count)
+    while first < _SIZE:
+        end = min(first + int(_SIZE * (log(_SIZE) + 1) / shingles.size) + 1, _SIZE)
         numbers = np.arange(first, end, dtype=np.uint64)
-        _enter(rows, np.tile(shingles, len(numbers)), np.repeat(numbers, len(shingles)), 0, row_bits)
+        _enter(rows, np.tile(shingles, len(numbers)), np.repeat(numbers, len(shingles)), 0)
         if rows.max() != _EMPTY:
             return
         # A long text may have few different shingles. Then each round would take as long as the first one.
         first, shingles = end, distinct(shingles)
     # Very few shingles leave rows empty for ever. The last round enters all of them into each row.
     empty = np.flatnonzero(rows == _EMPTY)
-    steps = _STEP * (np.uint64(count + 1) + empty.astype(np.uint64))
+    steps = _STEP * (np.uint64(_SIZE + 1) + empty.astype(np.uint64))
     values = mixed(shingles[None, :] + steps[:, None]).min(axis=1)
-    rows[empty] = np.uint64(count << 56) | values >> np.uint64(8)
+    rows[empty] = np.uint64(_SIZE << 56) | values >> np.uint64(8)
 
 
 def _enter(
@@ -173,7 +153,6 @@ def _enter(
     shingles: NDArray[np.uint64],
     rounds: NDArray[np.uint64],
     of_text: NDArray[np.int64] | int,
-    row_bits: int,
 ) -> None:
     """Enter shingles into the rows of their texts, in place.
 
@@ -185,8 +164,8 @@ def _enter(
     :param of_text: the index of the text of each, shape (n,), or one for all.
     """
     hashes = mixed(shingles + _STEP * (rounds + np.uint64(1)))
-    values = hashes << np.uint64(row_bits)
+    values = hashes << np.uint64(_ROW_BITS)
     values >>= np.uint64(8)
     values |= rounds << np.uint64(56)
-    hashes >>= np.uint64(64 - row_bits)
-    np.minimum.at(rows, hashes.astype(np.intp) + (of_text << row_bits), values)
+    hashes >>= np.uint64(64 - _ROW_BITS)
+    np.minimum.at(rows, hashes.astype(np.intp) + (of_text << _ROW_BITS), values)
