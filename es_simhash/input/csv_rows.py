@@ -108,9 +108,7 @@ class _TextLines:
         """What is wrong, if one of these lines is not in the encoding of the file."""
         self._row_of_one_line: Sequence[str | None] = ()
         self._number = 0
-        self._stream = stream
-        self._name = name
-        self._encoding = encoding
+        self._stream, self._name, self._encoding = stream, name, encoding
         self._delimiter = ","
 
     @property

@@ -80,9 +80,7 @@ class Utf8Lines:
 
     def __init__(self, stream: io.BufferedReader, name: str, encoding: str) -> None:
         self._text = io.TextIOWrapper(stream, checked_encoding(encoding), errors="surrogateescape", newline="\n")
-        self._stream = stream
-        self._name = name
-        self._encoding = encoding
+        self._stream, self._name, self._encoding = stream, name, encoding
 
     def readline(self, size: int, /) -> bytes:
         """Return the next line, or so many characters of it; nothing at the end."""
