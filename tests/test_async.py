@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, DuplicateRule, SeenItems
+from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
 from es_simhash.errors import InputError, StoreUnavailable
 from es_simhash.retries import check_not_cancelled
 from es_simhash.store.memory_store import MemoryStore
@@ -58,11 +58,16 @@ def assert_same(sync: Any, asynchronous: Any, *calls: Any) -> None:
         assert asyncio.run(main()) == [compared(call(sync)) for call, compared in pairs]
 
 
+def set_up(address: str, rule: str = "copy") -> str:
+    with Documents(address) as documents:
+        documents.setup(rule)
+    return address
+
+
 def test_every_method_of_documents_returns_what_the_sync_one_returns(new_address: Callable[[], str]) -> None:
     assert_same(
-        Documents(new_address()),
-        AsyncDocuments(new_address()),
-        lambda d: d.setup(DuplicateRule("fingerprint", text_field="text"), id_field="id"),
+        Documents(set_up(new_address(), "fingerprint")),
+        AsyncDocuments(set_up(new_address(), "fingerprint")),
         lambda d: d.add({"id": "x", "text": TEXT}, refresh=True),
         lambda d: d.add_many(GIVEN, refresh=True),
         (lambda d: d.info(), lambda info: info.rule),
@@ -136,7 +141,6 @@ def test_context_variables_of_the_caller_reach_the_thread() -> None:
     async def main() -> None:
         async with AsyncDocuments(Asked()) as documents:
             name.set("ann")
-            await documents.setup()
             await documents.add_many(GIVEN)
 
     asyncio.run(main())
@@ -145,8 +149,7 @@ def test_context_variables_of_the_caller_reach_the_thread() -> None:
 
 def test_a_hundred_calls_at_once_are_answered_and_one_of_ten_equal_adds_is_new(new_address: Callable[[], str]) -> None:
     async def main() -> tuple[list[int], list[str]]:
-        async with AsyncDocuments(new_address()) as documents:
-            await documents.setup()
+        async with AsyncDocuments(set_up(new_address())) as documents:
             added = await asyncio.gather(
                 *(documents.add({"id": str(n), "text": f"{TEXT}{n // 10}号楼"}) for n in range(100))
             )

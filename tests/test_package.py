@@ -32,7 +32,11 @@ def test_every_public_name_is_documented() -> None:
 @pytest.mark.parametrize(
     ("documents", "reference", "left_out"),
     [
-        (Documents, AsyncDocuments, {"ingest", "backfill", "group", "duplicates", "remove_duplicates", "export"}),
+        (
+            Documents,
+            AsyncDocuments,
+            {"setup", "ingest", "backfill", "group", "duplicates", "remove_duplicates", "export"},
+        ),
         (SeenItems, AsyncSeenItems, {"setup", "rotate", "stats"}),
     ],
 )

@@ -261,7 +261,7 @@ def keep_fields(documents: Documents, text_field: tuple[str, ...] | None, id_fie
         raise InputError(
             f"{documents.name} keeps the text field {','.join(kept)}, not {given}: leave --text-field out; or change "
             f"it by `es-simhash init --text-field {given} --store {documents.name}`, and then run "
-            "`es-simhash backfill --again`"
+            f"`es-simhash backfill --again --store {documents.name}`"
         )
 
 

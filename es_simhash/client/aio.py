@@ -152,8 +152,8 @@ class AsyncDocuments(_InThreads[Documents]):
     """:class:`~es_simhash.Documents` for async services: the methods that a service calls, awaited.
 
     The parameters and the results are those of Documents. The store has a sync client: for searches by an async client
-    of your own there are :func:`es_simhash.near_query` and :func:`es_simhash.group_search`. For a method
-    that runs for a long time, such as ``ingest`` or ``group``, use a Documents in a thread (``asyncio.to_thread``).
+    of your own there are :func:`es_simhash.near_query` and :func:`es_simhash.group_search`. For another
+    method, such as ``setup`` or ``ingest``, use a Documents in a thread (``asyncio.to_thread``).
 
     :param threads: the most calls that run at the same time. Further calls wait.
     :param options: of Documents.
@@ -164,12 +164,6 @@ class AsyncDocuments(_InThreads[Documents]):
     ) -> None:
         super().__init__(Documents(store, **options), threads)
 
-    async def setup(
-        self, rule: str | DuplicateRule | None = None, *, keys: bool | None = None, id_field: str | None = None
-    ) -> str:
-        """:meth:`es_simhash.Documents.setup`."""
-        return await self._run(self._client.setup, rule, keys=keys, id_field=id_field)
-
     async def info(self) -> StoreInfo:
         """:meth:`es_simhash.Documents.info`."""
         return await self._run(self._client.info)
@@ -178,7 +172,6 @@ class AsyncDocuments(_InThreads[Documents]):
         self,
         document: Mapping[str, Any],
         *,
-        id_field: str | None = None,
         on_duplicate: OnDuplicate = "index",
         filter: Mapping[str, Any] | None = None,
         refresh: RefreshOption = False,
@@ -187,7 +180,6 @@ class AsyncDocuments(_InThreads[Documents]):
         return await self._run(
             self._client.add,
             document,
-            id_field=id_field,
             on_duplicate=on_duplicate,
             filter=filter,
             refresh=refresh,
@@ -197,7 +189,6 @@ class AsyncDocuments(_InThreads[Documents]):
         self,
         documents: Iterable[Any],
         *,
-        id_field: str | None = None,
         on_duplicate: Literal["index", "skip"] = "index",
         filter: Mapping[str, Any] | None = None,
         refresh: RefreshOption = False,
@@ -206,7 +197,6 @@ class AsyncDocuments(_InThreads[Documents]):
         return await self._run(
             self._client.add_many,
             documents,
-            id_field=id_field,
             on_duplicate=on_duplicate,
             filter=filter,
             refresh=refresh,

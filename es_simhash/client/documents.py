@@ -180,7 +180,6 @@ class Documents:
         self,
         document: Mapping[str, Any],
         *,
-        id_field: str | None = None,
         on_duplicate: OnDuplicate = "index",
         filter: Mapping[str, Any] | None = None,
         refresh: RefreshOption = False,
@@ -195,14 +194,14 @@ class Documents:
 
         :param refresh: as in Elasticsearch: with False the call does not wait for search to find the document; with
             ``"wait_for"`` it waits for the next refresh; with True it refreshes the index, which is slow.
-        :param id_field: this, ``on_duplicate`` and ``filter`` as for :meth:`ingest`.
+        :param on_duplicate: this and ``filter`` as for :meth:`ingest`.
         :returns: its Outcome. A document that cannot be used is ``rejected``, one that the store refuses has
             ``failed``, both with the reason.
         :raises NotSetUp: if the index has no fingerprint fields.
         :raises StoreError: if the store fails for longer than the deadline. Add the document again then.
         """
         with limited(self.deadline):
-            add = self._adder(id_field, on_duplicate, filter, refresh)
+            add = self._adder(on_duplicate, filter, refresh)
             [outcome] = add([line_of(document, "the document")])
         return outcome
 
@@ -210,7 +209,6 @@ class Documents:
         self,
         documents: Iterable[Any],
         *,
-        id_field: str | None = None,
         on_duplicate: OnDuplicate = "index",
         filter: Mapping[str, Any] | None = None,
         refresh: RefreshOption = False,
@@ -224,7 +222,7 @@ class Documents:
         :raises StoreError: if the store fails for longer than the deadline. The message says how many are stored.
         """
         source = Source(documents)
-        add = self._adder(id_field, on_duplicate, filter, refresh)
+        add = self._adder(on_duplicate, filter, refresh)
         outcomes: list[Outcome] = []
         with saying_what_is_done(lambda: f"the first {len(outcomes):,} documents are done: add the others again"):
             while lines := source.take():
@@ -563,7 +561,6 @@ class Documents:
 
     def _adder(
         self,
-        id_field: str | None,
         on_duplicate: OnDuplicate,
         filter: Mapping[str, Any] | None,
         refresh: RefreshOption,
@@ -574,7 +571,7 @@ class Documents:
         if refresh is not False and refresh is not True and refresh != "wait_for":
             raise InputError(f"refresh is {refresh!r}: use False, True or 'wait_for'")
         decider = self._decider_for_writing(new=True)
-        reader = Reader(decider.rule, self._reader.id_field(id_field))
+        reader = Reader(decider.rule, self._reader.id_field(None))
 
         def add(lines: Sequence[Line]) -> list[Outcome]:
             outcomes: list[Outcome] = []

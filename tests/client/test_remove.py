@@ -64,7 +64,7 @@ def test_an_id_that_stands_in_no_field_is_saved_too(address: str, tmp_path: Path
     path = tmp_path / "removed.jsonl"
     with Documents(address) as documents:
         documents.setup(id_field="_id")
-        assert documents.add({"_id": "x", "text": HARVEST}, id_field="_id").stored
+        assert documents.add({"_id": "x", "text": HARVEST}).stored
         assert documents.remove(["x"], save=str(path)) == {"x"}
         assert [o.id for o in documents.ingest(read_file(path), id_field="_id")] == ["x"]
         assert documents.fetch(["x"], fields="*") == {"x": {"text": HARVEST}}
