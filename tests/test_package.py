@@ -32,12 +32,8 @@ def test_every_public_name_is_documented() -> None:
 @pytest.mark.parametrize(
     ("documents", "reference", "left_out"),
     [
-        (
-            Documents,
-            AsyncDocuments,
-            {"setup", "ingest", "backfill", "group", "duplicates", "remove_duplicates", "export"},
-        ),
-        (SeenItems, AsyncSeenItems, {"setup", "rotate", "stats"}),
+        (Documents, AsyncDocuments, "setup ingest backfill group duplicates remove_duplicates export"),
+        (SeenItems, AsyncSeenItems, "setup rotate stats"),
     ],
 )
 def test_async_classes_have_the_methods_of_a_service_with_the_same_arguments(
