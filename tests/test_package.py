@@ -37,9 +37,9 @@ def test_every_public_name_is_documented() -> None:
     ],
 )
 def test_async_classes_have_the_methods_of_a_service_with_the_same_arguments(
-    documents: type, reference: type, left_out: set[str]
+    documents: type, reference: type, left_out: str
 ) -> None:
-    assert public(documents) - {"close"} - left_out == public(reference)
+    assert public(documents) - {"close"} - set(left_out.split()) == public(reference)
     for name, method in vars(documents).items():
         if inspect.isfunction(method) and name in public(reference):
             ours, theirs = inspect.signature(method), inspect.signature(getattr(reference, name))
