@@ -25,8 +25,7 @@ from es_simhash import BloomFilter, Documents, Fingerprinter, Scheme
 from es_simhash.fingerprinting.features import weigh
 from es_simhash.fingerprinting.normalisation import compared_characters
 from es_simhash.fingerprinting.tables import STOP_WORDS, jieba_idf
-from es_simhash.fingerprinting.tokens import tokenize
-from es_simhash.fingerprinting.word_segmenters import segmenter
+from es_simhash.fingerprinting.tokens import segmenter, tokenize
 from es_simhash.search.encoding import HASH_BITS, LONGER, PAIRS, encoded
 from es_simhash.search.keys import text_keys
 from tests.search.test_minhash import ALL, plain_bands, plain_mixed

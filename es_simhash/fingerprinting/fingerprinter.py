@@ -19,9 +19,8 @@ from es_simhash.fingerprinting.features import canonical_form, parse_features, w
 from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.fingerprinting.tables import LISTS, is_identity, jieba_idf
-from es_simhash.fingerprinting.tokens import tokenize
+from es_simhash.fingerprinting.tokens import segmenter, tokenize
 from es_simhash.fingerprinting.votes import aggregate, aggregate_all
-from es_simhash.fingerprinting.word_segmenters import segmenter
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -132,12 +131,8 @@ class Fingerprinter:
 
         :raises InputError: if the text is not a string, or has a lone surrogate.
         """
-        return self.fingerprint_normalised(self.scheme.normalise(text))
-
-    def fingerprint_normalised(self, normalised: str) -> Fingerprint:
-        """:meth:`fingerprint` of a text that ``scheme.normalise`` has returned."""
-        weights = self.weigh(self.tokenize(normalised))
-        return self._fingerprint_of(weights, normalised)
+        [made] = self.fingerprints([text])
+        return made
 
     def fingerprints(self, texts: Iterable[str]) -> list[Fingerprint]:
         """Return the fingerprint of each text, in order. Each one equals the fingerprint of the text alone."""
@@ -164,7 +159,8 @@ class Fingerprinter:
         :raises InputError: if there are no features, or if one is invalid; the message names the feature.
         """
         weights = parse_features(features)
-        return self._fingerprint_of(weights, canonical_form(weights))
+        value = aggregate(weights, self.scheme.hash, self.scheme.bits)
+        return self._made(value, weights, canonical_form(weights))
 
     def tokenize(self, normalised: str) -> list[str]:
         """Return the tokens of a normalised text under the Scheme; see ``fingerprinting/tokens.py``."""
@@ -180,15 +176,11 @@ class Fingerprinter:
         idf = (self._idf or jieba_idf()) if scheme.weights == "tf_idf" else None
         return weigh(tokens, scheme.weights, self._stop_words, idf, keep_all=scheme.tokens == "han_characters")
 
-    def _fingerprint_of(self, weights: Mapping[str, int], digested: str) -> Fingerprint:
+    def _made(self, value: int | None, weights: Mapping[str, int], digested: str) -> Fingerprint:
         """Return the Fingerprint of weighed features.
 
         :param digested: the string that the digest is of.
         """
-        value = aggregate(weights, self.scheme.hash, self.scheme.bits) if weights else None
-        return self._made(value, weights, digested)
-
-    def _made(self, value: int | None, weights: Mapping[str, int], digested: str) -> Fingerprint:
         scheme = self.scheme
         return Fingerprint(value, digest(digested, scheme.digest), len(weights), scheme.bits, not digested)
 

@@ -42,7 +42,6 @@ LEAST = 0.8
 """The least Levenshtein similarity for which no pair across the boundary is lost."""
 LONGEST_WITH_GRAMS = int(SHORT / LEAST)
 LONGEST_WITH_PAIRS = MEDIUM * 3 // 2
-BANDS_IN_COMMON = 1
 ROUNDED_TO = 6
 """Decimals of a score. Without the errors of the sum, equal scores compare equal."""
 COMMON = 14
@@ -127,7 +126,7 @@ def key_queries(keys: TextKeys, similarity: float) -> tuple[KeyQuery, ...]:
     """
     count_of_grams = keys.length + 1 if keys.words else 0
     grams, bands = keys.values[:count_of_grams], keys.values[count_of_grams:]
-    queries = [KeyQuery(bands, BANDS_IN_COMMON)] if bands else []
+    queries = [KeyQuery(bands, 1)] if bands else []
     if grams:
         longest = LONGEST_WITH_GRAMS if keys.length <= SHORT else SHORT
         shared = qgrams.shared_at_least(keys.words, similarity)

@@ -17,8 +17,7 @@ from rapidfuzz.distance import Indel
 
 from es_simhash.fingerprinting.markup import text_of_html
 from es_simhash.fingerprinting.normalisation import normalise
-from es_simhash.fingerprinting.tokens import words_in_order
-from es_simhash.fingerprinting.word_segmenters import segmenter
+from es_simhash.fingerprinting.tokens import segmenter, words_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -21,9 +21,8 @@ from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter, 
 from es_simhash.fingerprinting.normalisation import normalise
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.fingerprinting.tables import STOP_WORDS, IdfTable, StopWords
-from es_simhash.fingerprinting.tokens import TOKENS, tokenize
+from es_simhash.fingerprinting.tokens import TOKENS, segmenter, tokenize
 from es_simhash.fingerprinting.votes import HASHES, aggregate, aggregate_all
-from es_simhash.fingerprinting.word_segmenters import segmenter
 from tests.fingerprinting.test_markup import plain_text_of_html
 from tests.fingerprinting.test_normalisation import plain_normalise
 from tests.fingerprinting.test_tokens import SENTENCES, in_another_process, mixed_texts, plain_tokenize

@@ -13,9 +13,8 @@ from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
 from es_simhash.fingerprinting.normalisation import DIGESTS
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.fingerprinting.tables import IdfTable, StopWords
-from es_simhash.fingerprinting.tokens import TOKENS
+from es_simhash.fingerprinting.tokens import TOKENS, segmenter
 from es_simhash.fingerprinting.votes import HASHES
-from es_simhash.fingerprinting.word_segmenters import segmenter
 from tests.fingerprinting.golden import read, text_of, with_reference_output
 
 LINES = read()

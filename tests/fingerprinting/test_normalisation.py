@@ -28,8 +28,7 @@ from es_simhash.fingerprinting.normalisation import (
     normalise,
     word_characters,
 )
-from es_simhash.fingerprinting.tokens import TOKENS, tokenize
-from es_simhash.fingerprinting.word_segmenters import segmenter
+from es_simhash.fingerprinting.tokens import TOKENS, segmenter, tokenize
 
 INVISIBLE = [
     chr(code)

@@ -21,10 +21,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_simhash.fingerprinting import word_segmenters
+from es_simhash.fingerprinting import tokens as module
 from es_simhash.fingerprinting.normalisation import normalise
-from es_simhash.fingerprinting.tokens import _PUNCTUATION, tokenize, words_in_order
-from es_simhash.fingerprinting.word_segmenters import segmenter
+from es_simhash.fingerprinting.tokens import _PUNCTUATION, segmenter, tokenize, words_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -224,8 +223,8 @@ def test_both_segmenters_split_any_text_into_the_same_words(text: str) -> None:
 
 @given(st.text(st.sampled_from("的一是不了在人有我他暴雨魑魅囧靐"), min_size=1, max_size=12))
 def test_single_characters_become_the_words_of_the_hidden_markov_model_of_jieba(singles: str) -> None:
-    reference = import_module(f"{word_segmenters._private_jieba().__name__}.finalseg")
-    assert word_segmenters._new_word_finder()(singles) == tuple(reference.cut(singles))
+    reference = import_module(f"{module._private_jieba().__name__}.finalseg")
+    assert module._new_word_finder()(singles) == tuple(reference.cut(singles))
 
 
 def test_both_segmenters_split_repeated_characters_in_the_same_way() -> None:
@@ -327,7 +326,7 @@ WORDS = ["他", "来到", "了", "网易", "杭研", "大厦"]
 # The first argument is the folder in which jieba keeps its cache file.
 OURS = """
 import json, logging, os, sys, tempfile
-from es_simhash.fingerprinting.word_segmenters import segmenter
+from es_simhash.fingerprinting.tokens import segmenter
 from es_simhash.fingerprinting.tokens import tokenize
 text = "他来到了网易杭研大厦"
 folder = tempfile.tempdir = sys.argv[1]
