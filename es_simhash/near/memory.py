@@ -109,10 +109,8 @@ class Memory:
         :param asking: ids of the documents that ask. If a row with the digest leads to a head, and none of the two is
             asking, nothing near is looked for.
         """
-        allowed = [
-            partial(_allows, probe, matches, None if before is None else before[number])
-            for number, probe in enumerate(probes)
-        ]
+        limits = [None] * len(probes) if before is None else before
+        allowed = [partial(_allows, probe, matches, limit) for probe, limit in zip(probes, limits, strict=True)]
         same = [
             self._same(probe.digest or "", SAME if heads else probe.most, allows)
             for probe, allows in zip(probes, allowed, strict=True)

@@ -66,8 +66,7 @@ class Connection(ABC):
         request_seconds: float | None = None,
         hosts: int = 1,
     ) -> None:
-        self.client, self.index, self.name = client, index, name
-        self.deadline = deadline
+        self.client, self.index, self.name, self.deadline = client, index, name, deadline
         self.is_several = False
         """The name is that of an alias of several indices. It is known when the store was described."""
         self._root = f"/{quote(index, safe='')}"
@@ -165,13 +164,8 @@ class Connection(ABC):
 
     def search_many(self, bodies: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
         """Search several times in one request, and return the hits of each."""
-
-        def check(answer: Any, name: str) -> None:
-            for _, response in zip(bodies, answer["responses"], strict=True):
-                _check_hits(response, name)
-
         lines = [line for body in bodies for line in ({}, body)]
-        answer = self.send("POST", "_msearch", lines, {"max_concurrent_searches": "8"}, check=check)
+        answer = self.send("POST", "_msearch", lines, {"max_concurrent_searches": "8"}, check=_check_hits)
         return [response["hits"]["hits"] for response in answer["responses"]]
 
     def wrong(self, what: object) -> StoreError:
@@ -220,6 +214,7 @@ class Connection(ABC):
 
 
 def _check_hits(answer: Any, name: str) -> None:
-    """Check the response to one search: every shard has answered."""
-    check_answer(answer, name)
-    answer["hits"]["hits"]
+    """Check the response to one search or to several: every shard has answered."""
+    for response in answer.get("responses", [answer]):
+        check_answer(response, name)
+        response["hits"]["hits"]

@@ -24,8 +24,6 @@ from es_simhash.errors import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-BUSY = frozenset({429, 502, 503, 504})
-"""HTTP statuses of a server that is too busy or not ready."""
 _PASSING = re.compile(
     r"rejected_execution|circuit_breaking|timeout|throttling"  # a node has too much work
     r"|node_|connect_transport|send_request_transport"  # a node ended, or the connection to it broke
@@ -70,7 +68,7 @@ def passes(body: Any, status: int) -> bool:
     :param status: of the response, or of the item.
     """
     types = types_of(body)
-    return status in BUSY or (_BLOCKED not in types and any(map(_PASSING.search, types)))
+    return status in (429, 502, 503, 504) or (_BLOCKED not in types and any(map(_PASSING.search, types)))
 
 
 def error_of(body: Any, status: int, name: str, credentials: str = "the credentials") -> SimhashError:

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from es_simhash.store.protocol import Filter
     from es_simhash.store.types import Probe
 
-    Range = tuple[int, int]
-    """The first and the last time, in milliseconds."""
-
 TOGETHER = 100
 """Fingerprints in one query."""
 SEARCHES = 25
@@ -163,9 +160,9 @@ def _all(connection: Connection, query: Mapping[str, Any]) -> Iterator[list[dict
 
 
 def _query(
-    filters: list[Any], filter: Filter | None, times: Range | None = None, *, heads: bool = False, must: Any = ()
+    filters: list[Any], filter: Filter | None, times: Any = None, *, heads: bool = False, must: Any = ()
 ) -> dict[str, Any]:
-    """Return a query by filters, by the filter of the caller, by times, and by what ranks the documents."""
+    """Return a query by filters, by the filter of the caller, by ``Probe.times``, and by what ranks the documents."""
     if filter is not None:
         filters = [*filters, filter]
     if times is not None:

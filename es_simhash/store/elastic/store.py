@@ -92,8 +92,7 @@ class ElasticStore:
 
     def count(self, filter: Filter | None, *, missing: bool | None = None) -> int:
         """Return how many documents match a filter."""
-        number: int = self.connection.send("POST", "_count", {"query": query_of(filter, missing)})["count"]
-        return number
+        return int(self.connection.send("POST", "_count", {"query": query_of(filter, missing)})["count"])
 
     def refresh(self) -> None:
         """Make everything that was written visible to searches."""

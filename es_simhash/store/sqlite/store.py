@@ -152,8 +152,7 @@ class SqliteStore:
         where, parameters = condition(filter, missing=missing)
         with self._database.transaction(write=False) as connection:
             sql = f"SELECT count(*) FROM documents WHERE {where}"
-            number: int = connection.execute(sql, parameters).fetchone()[0]
-        return number
+            return int(connection.execute(sql, parameters).fetchone()[0])
 
     def refresh(self) -> None:
         """Enter the keys that wait, so that a search by keys need not."""
