@@ -195,12 +195,12 @@ def test_a_run_that_was_killed_is_resumed(tmp_path: Path) -> None:
         assert process.stdout is not None
         process.stdout.readline()
         process.kill()
-    done = es_simhash("ingest news.jsonl --json --resume c", cwd=tmp_path)
+    done = es_simhash(*words, cwd=tmp_path)
     assert done.code == 0
     assert {each["outcome"] for each in done.json[:-1]} <= {"new", "exact_duplicate", "unchanged"}
     with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}") as documents:
         assert {row.id for row in documents.export()} == set(map(str, range(count)))
-    again = es_simhash("ingest news.jsonl --json --resume c", cwd=tmp_path)
+    again = es_simhash(*words, cwd=tmp_path)
     assert (again.code, len(again.json)) == (0, 1)
 
 

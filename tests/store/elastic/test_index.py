@@ -142,9 +142,8 @@ def test_a_search_that_lacks_a_shard_is_no_answer(servers: Stores) -> None:
 # --- routing ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("call", WRITING)
 @pytest.mark.parametrize("has_fields", [True, False])
-def test_an_index_that_requires_routing_is_refused(servers: Stores, call: str, has_fields: bool) -> None:
+def test_an_index_that_requires_routing_is_refused(servers: Stores, has_fields: bool) -> None:
     mapping: dict[str, Any] = {"_routing": {"required": True}}
     if has_fields:
         ready = servers.ready()
@@ -152,9 +151,10 @@ def test_an_index_that_requires_routing_is_refused(servers: Stores, call: str, h
         [former] = ready.connection.send("GET", "_mapping").values()
         mapping = {**former["mappings"], **mapping}
     address = send(servers, "PUT", "", {"mappings": mapping})
-    with Documents(address) as documents, pytest.raises(InputError, match="requires routing") as raised:
-        WRITING[call](documents)
-    assert "\n" not in str(raised.value)
+    for call in WRITING.values():
+        with Documents(address) as documents, pytest.raises(InputError, match="requires routing") as raised:
+            call(documents)
+        assert "\n" not in str(raised.value)
 
 
 # --- an alias of several ---------------------------------------------------------------------------------------------
@@ -178,13 +178,13 @@ def alias(servers: Stores) -> str:
     return f"{base}/{first}-all"
 
 
-@pytest.mark.parametrize("call", WRITING)
-def test_an_alias_of_several_indices_is_not_written(alias: str, call: str) -> None:
-    with Documents(alias) as documents, pytest.raises(InputError, match=r"an alias of several indices .*: name one"):
-        WRITING[call](documents)
-
-
-def test_an_alias_of_several_indices_is_read(alias: str) -> None:
+def test_an_alias_of_several_indices_is_read_and_not_written(alias: str) -> None:
+    for call in WRITING.values():
+        with (
+            Documents(alias) as documents,
+            pytest.raises(InputError, match=r"an alias of several .*: name one"),
+        ):
+            call(documents)
     with Documents(alias) as documents:
         assert [match.id for match in documents.similar(TEXT)] == ["a", "b"]
         assert [match.id for match in documents.similar_to("b")] == ["a"]
