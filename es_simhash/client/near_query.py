@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.decide.rule import ResolvedRule
-from es_simhash.decide.similar import Match
+from es_simhash.decide.similar import matches_among
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.encoding import hamming_distance
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
 from es_simhash.fingerprinting.normalisation import check_surrogates
 from es_simhash.search.keys import text_keys
@@ -23,11 +22,12 @@ from es_simhash.similarity.rule import rule_of, rule_without_text
 from es_simhash.similarity.text_fields import text_of
 from es_simhash.store.elastic.rows import FIELDS, row_of
 from es_simhash.store.elastic.search import clause_of
-from es_simhash.store.types import Row
+from es_simhash.store.types import Hits, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from es_simhash.decide.similar import Match
     from es_simhash.similarity.rule import DuplicateRule
 
 _log = logging.getLogger("es_simhash")
@@ -66,33 +66,21 @@ class NearQuery:
                 "none of the hits has a fingerprint: put query.clause into the query, and search with "
                 "docvalue_fields=query.fields"
             )
-        matches = (self._match(row, hit) for row, hit in zip(rows, given, strict=True) if row.digest)
-        return sorted((match for match in matches if match is not None), key=_rank)
+        sources = {row.id: hit.get("_source") for row, hit in zip(rows, given, strict=True)}
+        candidates = Hits([], [row for row in rows if row.digest])
+        return matches_among(
+            self._row, self._own, candidates, self._rule, lambda near: [self._features(row, sources) for row in near]
+        )
 
-    def _match(self, row: Row, hit: Mapping[str, Any]) -> Match | None:
-        confirm = self._rule.confirm
-        if row.digest == self._row.digest:
-            return Match(row.id, 0, True, None if confirm is None else 1.0)
-        if not self._rule.allows(self._row, row):
-            return None
-        distance = hamming_distance(self._row.fingerprint, row.fingerprint)
-        if confirm is None or self._own is None:
-            return Match(row.id, distance, False)
+    def _features(self, row: Row, sources: Mapping[str, Any]) -> TextFeatures:
         try:
-            text = text_of(hit.get("_source", {}), self._rule.text_fields)
+            return TextFeatures(text_of(sources[row.id] or {}, self._rule.text_fields), self._rule.fingerprinter)
         except InputError as error:
             raise InputError(f"hit {row.id!r}: {error}; the hits must come with their text in _source") from error
-        similarity = confirm.similarity(self._own, TextFeatures(text, self._rule.fingerprinter))
-        return Match(row.id, distance, False, similarity) if similarity >= confirm.least else None
 
 
 def _warn(about: str, message: str) -> None:
     _log.warning(message)
-
-
-def _rank(match: Match) -> tuple[bool, int, bool, str]:
-    """Return the key by which Matches are sorted: the nearest first, exact duplicates before others, then by id."""
-    return match.distance is None, match.distance or 0, not match.exact, match.id
 
 
 def near_query(

@@ -16,7 +16,7 @@ from es_simhash.similarity.text_fields import text_of
 from es_simhash.store.types import MOST_HITS, Probe, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.store.protocol import Filter, Store
@@ -80,7 +80,7 @@ def similar(
     hits = store.search(probes, filter, heads=False)
     reader = Texts(store, rule)
     _read_ahead(reader, rows, hits, rule)
-    return [_matches(*one, rule, reader) for one in zip(rows, features, hits, strict=True)]
+    return [matches_among(*one, rule, reader.of_rows) for one in zip(rows, features, hits, strict=True)]
 
 
 def similar_to_fingerprint(store: Store, row: Row, rule: ResolvedRule, filter: Filter | None = None) -> Matches:
@@ -89,7 +89,7 @@ def similar_to_fingerprint(store: Store, row: Row, rule: ResolvedRule, filter: F
     :param rule: one that compares no texts.
     """
     [hits] = store.search([_wide(rule.probe(row, None), rule)], filter, heads=False)
-    return _matches(row, None, hits, rule, Texts(store, rule))
+    return matches_among(row, None, hits, rule, Texts(store, rule).of_rows)
 
 
 def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Filter | None = None) -> Matches:
@@ -124,8 +124,19 @@ def _read_ahead(reader: Texts, rows: Sequence[Row], hits: Sequence[Hits], rule: 
     reader.read_ahead(islice((other for row, other in pairs if other.digest != row.digest), AHEAD))
 
 
-def _matches(row: Row, features: TextFeatures | None, hits: Hits, rule: ResolvedRule, reader: Texts) -> Matches:
-    """Return the documents that are duplicates, of those that may be."""
+def matches_among(
+    row: Row,
+    features: TextFeatures | None,
+    hits: Hits,
+    rule: ResolvedRule,
+    texts: Callable[[Sequence[Row]], Sequence[TextFeatures | None]],
+) -> Matches:
+    """Return the documents that are duplicates, of those that may be.
+
+    :param row: what is known of the text that asks.
+    :param features: of this text; None if there is only its fingerprint.
+    :param texts: returns the features of the texts of documents; None for one that has changed.
+    """
     exact = {other.id: other for other in [*hits.same, *hits.rows] if row.digest and other.digest == row.digest}
     near = [other for other in hits.rows if other.id not in exact and rule.allows(row, other)]
     near.sort(key=lambda other: (distance_or_more(row, other), other.id))
@@ -134,7 +145,7 @@ def _matches(row: Row, features: TextFeatures | None, hits: Hits, rule: Resolved
     if rule.confirm is None or features is None:
         matches += [Match(other.id, hamming_distance(row.fingerprint, other.fingerprint), False) for other in near]
         return Matches(matches, hits.left_out)
-    known = [(other, text) for other, text in zip(near, reader.of_rows(near), strict=True) if text is not None]
+    known = [(other, text) for other, text in zip(near, texts(near), strict=True) if text is not None]
     for index, value in rule.confirm.similar_among(features, [text for _, text in known]):
         other = known[index][0]
         matches.append(Match(other.id, hamming_distance(row.fingerprint, other.fingerprint), False, value))
