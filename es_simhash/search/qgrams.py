@@ -70,8 +70,8 @@ def grams_of_texts(texts: Sequence[str]) -> list[list[int]]:
 
     :param texts: the word characters of each.
     """
-    if not texts:
-        return []
+    if not any(texts):
+        return [[] for _ in texts]
     lengths = np.array([len(text) for text in texts], dtype=np.int64)
     sizes = np.where(lengths > 0, lengths + 1, 0)
     # Each text as ^text$$: a q-gram starts at each character but the last two.
