@@ -46,10 +46,6 @@ _MASK_32 = (1 << 32) - 1
 _MASK_64 = (1 << 64) - 1
 
 
-def _murmur3(data: bytes) -> bytes:
-    return mmh3.mmh3_x64_128_digest(data)
-
-
 def _jenkins(data: bytes) -> bytes:
     halves = (hashlittle2(data, primary, 0) for primary in (0, 1))
     return b"".join((secondary << 32 | primary).to_bytes(8, "big") for primary, secondary in halves)
@@ -62,7 +58,11 @@ def _fnv1a_64(data: bytes) -> bytes:
     return value.to_bytes(8, "big")
 
 
-HASHES: dict[str, Callable[[bytes], bytes]] = {"murmur3": _murmur3, "jenkins": _jenkins, "fnv1a_64": _fnv1a_64}
+HASHES: dict[str, Callable[[bytes], bytes]] = {
+    "murmur3": mmh3.mmh3_x64_128_digest,
+    "jenkins": _jenkins,
+    "fnv1a_64": _fnv1a_64,
+}
 
 HASH_BITS = {"murmur3": 128, "jenkins": 128, "fnv1a_64": 64}
 """The width of each hash in bits."""
