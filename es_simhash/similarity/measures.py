@@ -140,6 +140,6 @@ def in_one_order(places: NDArray[np.intp], others: NDArray[np.intp]) -> list[tup
     """
     from rapidfuzz.distance import LCSseq
 
-    common = LCSseq.editops(range(len(others)), np.argsort(others).tolist()).as_matching_blocks()
+    common = LCSseq.editops(list(range(len(others))), np.argsort(others).tolist()).as_matching_blocks()
     series = [index for start, _, size in common for index in range(start, start + size)]
     return list(zip(places[series].tolist(), others[series].tolist(), strict=True))
