@@ -190,16 +190,20 @@ class ElasticStore:
             for id, item in zip(part, items, strict=True):
                 [(kind, result)] = item.items()
                 status = result["status"]
-                if status == 409 or (status == 404 and kind != "delete"):
-                    conflicts.add(id)
-                elif result.get("result") == "noop" and kind in ("index", "create"):
+                if result.get("result") == "noop" and kind in ("index", "create"):
                     refused[id] = "an ingest pipeline of the server dropped it"
-                elif status < 300 or status == 404:
+                elif status < 300:
                     versions[id] = version_of(result)
+                elif status == 409:
+                    conflicts.add(id)
                 elif passes(result, status):
                     busy[id] = result
                 elif (fault := index_fault(result, status, self.name)) is not None:
                     raise fault
+                elif status == 404 and kind == "delete":
+                    versions[id] = version_of(result)
+                elif status == 404:
+                    conflicts.add(id)
                 else:
                     refused[id] = f"the server refused it: {reason_of(result)}"
             if busy and not waits.wait():

@@ -132,6 +132,13 @@ def test_a_document_that_a_pipeline_drops_is_refused(wire: Wire) -> None:
     assert wire.opened().write([entry("a")]).refused == {"a": "an ingest pipeline of the server dropped it"}
 
 
+def test_a_write_into_an_index_that_is_gone_is_no_conflict(wire: Wire) -> None:
+    gone = {"status": 404, **error("index_not_found_exception")}
+    wire.answer("POST _bulk", [Answer(200, {"items": [{"update": {"_id": "a", **gone}}]})])
+    with pytest.raises(NotSetUp, match="there is no such index"):
+        wire.opened().write([entry("a")])
+
+
 def by_the_client(done: Any) -> Answer | None:
     """Return the response after which the client sends a bulk request again that was done."""
     return Answer(502, {})
