@@ -24,7 +24,7 @@ counterpart make one text into the other. So a text never counts as more similar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-Measure = Literal["either", "jaccard", "containment", "levenshtein"]
-MEASURES: tuple[Measure, ...] = get_args(Measure)
+Measure = Literal["either", "jaccard", "levenshtein", "containment"]
+MEASURES: tuple[Measure, ...] = ("either", "jaccard", "levenshtein")
+"""Those of the rule ``copy``. The rule ``contained`` has the containment."""
 
 SHORTEST = 50
 """Distinct shingles that the shorter text has at least for containment. A shorter one is a phrase that stands in many

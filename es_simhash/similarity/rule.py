@@ -37,12 +37,12 @@ DEFAULT_MAX_DISTANCE = 3
 _REFINEMENTS = ("max_distance", "confirm", "measure", "numbers_agree")
 _OWN: dict[str, dict[str, Any]] = {
     "copy": {"max_distance": None, "confirm": 0.8, "measure": "either", "numbers_agree": True},
-    "contained": {"confirm": 0.9, "measure": "containment", "numbers_agree": True},
+    "contained": {"confirm": 0.9, "numbers_agree": True},
     "fingerprint": {"max_distance": DEFAULT_MAX_DISTANCE},
     "exact": {},
 }
-"""The refinements that each rule uses, with its own values. The measure of ``contained`` is fixed. Without ``confirm``
-no text is compared; without ``max_distance``, or with None, any distance will do.
+"""The refinements that each rule uses, with its own values. Without ``confirm`` no text is compared; without
+``max_distance``, or with None, any distance will do.
 """
 _STORED = ("rule", *_REFINEMENTS, "within", "time_field")
 
@@ -59,8 +59,8 @@ class DuplicateRule:
     Documents with equal normalised texts are exact duplicates by every rule. With ``copy`` and ``contained`` the texts
     decide which others are near-duplicates; texts of stored documents come from the store.
 
-    >>> DuplicateRule().confirm, DuplicateRule().measure, DuplicateRule("contained").measure
-    (0.8, 'either', 'containment')
+    >>> DuplicateRule().confirm, DuplicateRule().measure, DuplicateRule("contained").confirm
+    (0.8, 'either', 0.9)
     >>> rule = DuplicateRule("fingerprint", within=timedelta(days=7), time_field="date")
 
     :param rule: ``copy``, ``contained``, ``fingerprint`` or ``exact``. The other parameters refine it. None stands for
@@ -69,8 +69,8 @@ class DuplicateRule:
         ``copy``, any by default (in a store without keys, 7).
     :param confirm: the least similarity of the texts, above 0, up to 1. For ``copy`` 0.8 by default, for ``contained``
         0.9.
-    :param measure: the similarity, for ``copy``: ``either`` (the default), ``jaccard``, ``levenshtein`` or
-        ``containment`` (``es_simhash.similarity.measures``).
+    :param measure: the similarity, for ``copy``: ``either`` (the default), ``jaccard`` or ``levenshtein``
+        (``es_simhash.similarity.measures``).
     :param numbers_agree: for ``copy`` and ``contained``: the texts do not contradict each other, such as by another
         number (``es_simhash.similarity.differences``). It is so by default; with False contradictions do not count.
     :param within: only documents whose times differ by at most this can be duplicates, exact duplicates too, such as
@@ -100,8 +100,8 @@ class DuplicateRule:
             value = getattr(self, name)
             if value is None:
                 object.__setattr__(self, name, own.get(name))
-            elif value != own.get(name) and not _uses(self.rule, name):
-                others = " or ".join(repr(other) for other in RULES if _uses(other, name))
+            elif value != own.get(name) and name not in own:
+                others = " or ".join(repr(other) for other in RULES if name in _OWN[other])
                 raise InputError(f"the rule {self.rule!r} does not use {name}: leave it out, or use the rule {others}")
         if self.max_distance is not None and (
             type(self.max_distance) is not int or not 0 <= self.max_distance <= MOST_BITS
@@ -166,13 +166,9 @@ class DuplicateRule:
     @property
     def comparison(self) -> Confirm | None:
         """What compares the texts; None if texts do not decide."""
-        if self.confirm is None or self.measure is None:
+        if self.confirm is None:
             return None
-        return Confirm(self.confirm, self.measure, bool(self.numbers_agree))
-
-
-def _uses(rule: str, refinement: str) -> bool:
-    return refinement in _OWN[rule] and (rule, refinement) != ("contained", "measure")
+        return Confirm(self.confirm, self.measure or "containment", bool(self.numbers_agree))
 
 
 def _check_similarity(confirm: object) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 import tracemalloc
+from typing import get_args
 
 import pytest
 from hypothesis import example, given, settings
@@ -14,7 +15,7 @@ from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.similarity.confirm import Confirm, TextFeatures
 from es_simhash.similarity.differences import contradict
-from es_simhash.similarity.measures import MEASURES, Measure
+from es_simhash.similarity.measures import Measure
 from tests.similarity.reference import similarity
 
 FINGERPRINTER = Fingerprinter()
@@ -34,7 +35,7 @@ def edited(draw: st.DrawFn) -> tuple[str, str]:
     return text, text[:start] + draw(letters) + text[start + draw(st.integers(0, 6)) :]
 
 
-@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("measure", get_args(Measure))
 @settings(max_examples=200)
 @given(texts=edited() | st.tuples(anything, anything))
 @example(texts=("", ""))
@@ -52,7 +53,7 @@ def test_the_similarity_equals_the_reference(measure: str, texts: tuple[str, str
 
 
 @pytest.mark.parametrize("numbers_agree", [False, True])
-@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("measure", get_args(Measure))
 @given(
     text=letters,
     others=st.lists(letters | anything, max_size=9),
@@ -78,7 +79,7 @@ def test_the_similar_ones_among_texts_are_those_that_are_similar_when_each_is_co
     assert found == [[(index, each) for index, each in enumerate(alone) if each >= least]] * 2
 
 
-@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("measure", get_args(Measure))
 def test_texts_are_compared_under_the_choices_of_the_scheme(measure: Measure) -> None:
     fingerprinter = Fingerprinter(Scheme(markup="html", script="simplified"))
     confirm = Confirm(0.8, measure)
