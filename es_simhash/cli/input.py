@@ -13,11 +13,11 @@ import click
 from es_simhash.cli.output import display
 from es_simhash.cli.progress import Progress
 from es_simhash.errors import InputError
-from es_simhash.files import is_same_file
 from es_simhash.ingest.batches import checked_start
 from es_simhash.ingest.batches import object_of as object_of
 from es_simhash.input import lines_of
 from es_simhash.lines import Line
+from es_simhash.machine import is_same_file
 from es_simhash.similarity.text_fields import field_value, text_of
 from es_simhash.store.address import sqlite_file
 

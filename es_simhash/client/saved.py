@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError, StoreError
-from es_simhash.files import open_for_owner
+from es_simhash.machine import open_for_owner
 from es_simhash.similarity.text_fields import field_value
 
 if TYPE_CHECKING:

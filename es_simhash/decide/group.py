@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from es_simhash.decide.decider import DECIDED_AT_ONCE, Decider
 from es_simhash.errors import count_of, saying_what_is_done
-from es_simhash.free_memory import free_memory
+from es_simhash.machine import free_memory
 from es_simhash.store.types import Scan
 
 if TYPE_CHECKING:

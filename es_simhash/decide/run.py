@@ -15,7 +15,7 @@ from es_simhash.decide.choose import Asker, choose
 from es_simhash.decide.decider import ATTEMPTS
 from es_simhash.decide.outcome import Outcome, failed
 from es_simhash.errors import InputError
-from es_simhash.free_memory import free_memory
+from es_simhash.machine import free_memory
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.store.types import Entry, Hits, Row, Written
 from es_simhash.values import value

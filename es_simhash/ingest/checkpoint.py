@@ -11,8 +11,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError, StoreError, one_line
-from es_simhash.files import open_for_owner
 from es_simhash.ingest.batches import mark
+from es_simhash.machine import open_for_owner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError, StoreError
-from es_simhash.files import open_for_owner
 from es_simhash.lines import Line, parsed
+from es_simhash.machine import open_for_owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from es_simhash.errors import InputError, SimhashError, StoreError, StoreUnavailable, one_line
-from es_simhash.files import create_for_owner
+from es_simhash.machine import create_for_owner
 from es_simhash.retries import check_not_cancelled, end_after
 from es_simhash.store.description import not_set_up
 from es_simhash.store.sqlite.schema import APPLICATION, add_functions

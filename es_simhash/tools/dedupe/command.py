@@ -33,7 +33,7 @@ from es_simhash.cli.options import (
 )
 from es_simhash.cli.outcomes import echo_counts
 from es_simhash.cli.output import display, echo, not_compared
-from es_simhash.files import open_for_owner
+from es_simhash.machine import open_for_owner
 from es_simhash.tools.dedupe.copies import Decisions, item_of, json_line
 from es_simhash.tools.dedupe.report import CopiesReport
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from es_simhash import InputError
-from es_simhash.files import open_for_owner
+from es_simhash.machine import open_for_owner
 from es_simhash.search.times import length_of
 
 if TYPE_CHECKING:

@@ -1,10 +1,11 @@
-"""Files on disk: made for their owner only, and told apart."""
+"""What this program asks of its machine: files that are for their owner only, and the free memory."""
 
 from __future__ import annotations
 
 import os
 import stat
 from contextlib import suppress
+from pathlib import Path
 
 OWNER_ONLY = 0o600
 """Permissions of the files that hold documents: their owner may read and write them, and nobody else."""
@@ -36,3 +37,25 @@ def is_same_file(path: str, other: str) -> bool:
     except OSError:
         return other != "-" and os.path.realpath(path) == os.path.realpath(other)
     return stat.S_ISREG(one.st_mode) and os.path.samestat(one, two)
+
+
+_CONTAINER = Path("/sys/fs/cgroup")
+
+
+def free_memory() -> int | None:
+    """Return the free memory in bytes: that of the machine, or that of its container if it is less.
+
+    :returns: None if it is not known. Only Linux has it in files.
+    """
+    found: list[int] = []
+    with suppress(OSError, KeyError, ValueError):
+        found.append(1024 * _numbers(Path("/proc/meminfo"))["MemAvailable:"])
+    with suppress(OSError, KeyError, ValueError):  # without a limit the file holds "max"
+        limit = int((_CONTAINER / "memory.max").read_text())
+        found.append(limit - _numbers(_CONTAINER / "memory.stat")["anon"])  # the rest is cache, which makes room
+    return min(found, default=None)
+
+
+def _numbers(path: Path) -> dict[str, int]:
+    """Return the numbers of a file with a name and a number in each line."""
+    return {name: int(number) for name, number, *_ in map(str.split, path.read_text().splitlines())}

@@ -16,7 +16,7 @@ import pytest
 
 from es_simhash import Documents, DuplicateRule, InputError
 from es_simhash.errors import StoreError
-from es_simhash.files import is_same_file
+from es_simhash.machine import is_same_file
 from tests.cli import STORM, es_simhash, line
 
 if TYPE_CHECKING:
