@@ -24,7 +24,7 @@ _COMMANDS = {
     "report": "tools.report.command",
     "remove": "cli.remove",
     "dedupe": "tools.dedupe.command",
-    "backfill": "cli.backfill",
+    "backfill": "cli.ingest",
     "compare": "tools.compare",
     "evaluate": "tools.evaluation.command",
     "seen": "cli.seen",
