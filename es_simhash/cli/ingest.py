@@ -1,4 +1,4 @@
-"""``es-simhash ingest`` and ``backfill``: store documents, or fingerprint stored ones, and print the outcome of each."""
+"""``es-simhash ingest`` and ``backfill``: store documents, or fingerprint stored ones, and print the outcomes."""
 
 from __future__ import annotations
 
