@@ -163,7 +163,8 @@ def candidates_clause(fingerprints: Sequence[int], max_distance: int) -> dict[st
 
 def _terms(name: str, segments: NDArray[np.uint16], masks: NDArray[np.uint16]) -> dict[str, Any]:
     """Return a clause for the values of a segment that differ from one of these by one of the masks."""
-    return {"terms": {name: _hex()[np.unique(segments[:, None] ^ masks)].tolist()}}
+    values = (segments[:, None] ^ masks).ravel()
+    return {"terms": {name: _hex()[values if len(segments) == 1 else np.unique(values)].tolist()}}
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from abc import ABC, abstractmethod
+from math import floor
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from urllib.parse import quote
 
@@ -132,6 +133,8 @@ class Connection(ABC):
             seconds = min(self._request_seconds, end - time.monotonic()) if self.deadline else self._request_seconds
             if seconds <= 0:
                 raise self._late()
+            if seconds > 1:
+                seconds = floor(10 * seconds) / 10  # a client keeps what it needs for each timeout
             timeout = Timeout(connect=min(seconds, _CONNECTING * self._request_seconds), read=seconds)
             _log.debug("%s %s", method, whole)
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property, lru_cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +15,14 @@ from elasticsearch import (
     TransportError,
     UnsupportedProductError,
 )
+from urllib3 import Timeout
 
 from es_simhash.errors import InputError, SimhashError, StoreError
 from es_simhash.store.elastic.connection import Connection, PointInTime
 from es_simhash.store.elastic.errors import error_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from urllib3 import Timeout
+    from collections.abc import Callable, Mapping, Sequence
 
 _CLIENT = version("elasticsearch")
 _CONNECTIONS = 100
@@ -54,8 +54,19 @@ class ElasticsearchConnection(Connection):
         """Return the address of the first host of a client, without credentials."""
         return next(iter(client.transport.node_pool.all())).base_url
 
+    @cached_property
+    def _with_timeout(self) -> Callable[[Any, Any], Elasticsearch]:
+        """The client with some seconds to connect and to read. One takes a tenth of a search to make, so it is kept."""
+
+        @lru_cache(maxsize=100)
+        def client(connect: float, read: float) -> Elasticsearch:
+            timed: Elasticsearch = self.client.options(request_timeout=Timeout(connect=connect, read=read))
+            return timed
+
+        return client
+
     def _perform(self, method: str, path: str, parameters: Mapping[str, str], body: Any, timeout: Timeout) -> Any:
-        client = self.client.options(request_timeout=timeout)
+        client = self._with_timeout(timeout.connect_timeout, timeout.read_timeout)
         kind = "application/x-ndjson" if isinstance(body, list) else "application/json"
         headers = {"accept": "application/json", "content-type": kind}  # the client adds its version
         try:
