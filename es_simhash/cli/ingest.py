@@ -102,9 +102,9 @@ def ingest(
         letters = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter)))
         progress = stack.enter_context(source.progress(quiet=quiet))
         interruptible = stack.enter_context(Interruptible())
-        if documents.store.lags:
-            documents.store.describe()  # init and backfill alone set up an index
         info = documents.info()
+        if info.scheme is None and documents.store.lags:
+            documents.store.describe()  # it says what is missing: init and backfill alone set up an index
         text_fields = text_field or info.rule.text_fields
         field = "_id" if isinstance(source, StoredInput) else id_field
         check = partial(check_fields, id_field=field or info.id_field, text_fields=text_fields)
@@ -158,8 +158,8 @@ def backfill(
     """Add fingerprints to an existing index and report duplicates.
 
     Adds our field to each document without a fingerprint, and changes no other one. A document that another program
-    changes in the meantime is not overwritten: it is read again. With --text-field it sets up an index that was not, as
-    `es-simhash init` does.
+    changes in the meantime is not overwritten: it has failed, and the next backfill takes it. With --text-field it
+    first adds our fields to the mapping, as `es-simhash init` does.
 
     If the command is interrupted, run it again: it skips what is done. After a backfill run `es-simhash group`.
 

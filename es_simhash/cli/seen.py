@@ -12,7 +12,7 @@ import click
 
 from es_simhash import InputError
 from es_simhash.bloom.items import hash_items
-from es_simhash.bloom.seen import user_id
+from es_simhash.bloom.seen import SeenConfig, user_id
 from es_simhash.cli import Group
 from es_simhash.cli.exits import SOME_NOT_DONE, Interruptible, exit_unless_all_done
 from es_simhash.cli.input import Input, input_paths, object_of
@@ -46,6 +46,7 @@ _MESSAGES = {
     "added": "added the field for seen items to the existing index",
     "unchanged": "already set up; nothing to do",
 }
+_DEFAULT = SeenConfig()
 _items_argument = click.argument("items", metavar="[ITEM]…", nargs=-1)
 _user_option = click.option("--user", metavar="USER", required=True, help="The user's id.")
 
@@ -67,9 +68,21 @@ def seen() -> None:
 
 
 @seen.command()
-@click.option("--capacity", type=int, metavar="N", help="Items of a user's first Bloom filter.  [default: 1000]")
-@click.option("--error-rate", type=float, metavar="P", help="Share of unseen items taken for seen.  [default: 0.01]")
-@click.option("--generations", type=int, metavar="N", help="Bloom filters of a user: the newest N.  [default: 1]")
+@click.option(
+    "--capacity", type=int, metavar="N", help=f"Items of a user's first Bloom filter.  [default: {_DEFAULT.capacity}]"
+)
+@click.option(
+    "--error-rate",
+    type=float,
+    metavar="P",
+    help=f"Share of unseen items taken for seen.  [default: {_DEFAULT.error_rate}]",
+)
+@click.option(
+    "--generations",
+    type=int,
+    metavar="N",
+    help=f"Bloom filters of a user: the newest N.  [default: {_DEFAULT.generations}]",
+)
 @click.option(
     "--period", metavar="DURATION", callback=parsed_by(duration), help="Begin a generation after this time, such as 7d."
 )

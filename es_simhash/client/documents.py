@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from es_simhash.client.arguments import (
     check_filter,
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
 RefreshOption = Literal[False, True, "wait_for"]
 POLL = 0.1
 """Seconds between two questions whether search finds a document."""
-T = TypeVar("T")
 
 _MEMBERS = 500
 """Copies that are compared with their heads at once."""
@@ -291,7 +290,7 @@ class Documents:
             yield from outcomes
 
     def _decider_for_writing(self, *, new: bool = False, stale: bool = False) -> Decider:
-        """Return the one Decider for the rule of the store: what it has decided, all calls of this object know.
+        """Return the Decider for the rule of the store. All calls of this object share it, and what it has decided.
 
         The parameters are those of ``StoreReader.for_writing``.
         """
@@ -312,9 +311,8 @@ class Documents:
         """Give fingerprints to the documents of an index that was set up, and return for each what it duplicates.
 
         Only our own field of a document is written: :meth:`setup` names the fields with the text. A document that
-        another writer changes in the meantime is read again, until a pass over the index meets no such document. After
-        an interruption repeat the call: documents that have a fingerprint are not read again. Invalid arguments raise
-        at once.
+        another writer changes in the meantime has ``failed``: the next call takes it. After an interruption repeat the
+        call: documents that have a fingerprint are not read again. Invalid arguments raise at once.
 
         :param filter: only documents that match this filter get a fingerprint, and can be originals.
         :param again: read documents with a fingerprint too. A document whose text has changed gets a new one.

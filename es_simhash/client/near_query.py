@@ -15,7 +15,6 @@ from es_simhash.decide.similar import matches_among
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
 from es_simhash.fingerprinting.normalisation import check_surrogates
-from es_simhash.search.keys import text_keys
 from es_simhash.search.query_plan import candidates_clause
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.rule import rule_of, rule_without_text
@@ -146,7 +145,7 @@ def checked_fingerprint(near: object, bits: int) -> tuple[int | None, str | None
 
 
 def _clause(rule: ResolvedRule, row: Row, own: TextFeatures | None) -> dict[str, Any]:
-    probe = rule.probe(row, text_keys(own.normalised) if own is not None and rule.by == "keys" else None)
+    probe = rule.probe(row, own.keys if own is not None and rule.by == "keys" else None)
     should: list[dict[str, Any]] = []
     if probe.queries:
         should.append({"dis_max": {"queries": [clause_of(query) for query in probe.queries]}})

@@ -213,10 +213,10 @@ class StoreReader:
         return self._under(described.rule, described)
 
     def run_check(self) -> Callable[[], None]:
-        """Return what checks, before each batch is written, that the store is the one that the run begins with now.
+        """Return a function that a run calls before it writes a batch. It checks that the store is still the same.
 
-        The store is asked again if it was not asked for 10 seconds. The check raises a StoreError if an index or a file
-        was deleted, made again or replaced.
+        It asks the store again after 10 seconds, and raises a StoreError if the index or the file was deleted, made
+        again or replaced.
         """
         instance = self.read().instance
 

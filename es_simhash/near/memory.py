@@ -106,8 +106,8 @@ class Memory:
 
         :param matches: only rows that it allows.
         :param before: for each Probe, only rows with a smaller order.
-        :param asking: ids of the documents that ask. If a row with the digest leads to a head, and none of the two is
-            asking, nothing near is looked for.
+        :param asking: ids of the documents that are looked for. If a row has the digest of a Probe, and is a head or a
+            copy of one, nothing else is looked for. Rows and heads with these ids do not count: their texts change.
         """
         limits = [None] * len(probes) if before is None else before
         allowed = [partial(_allows, probe, matches, limit) for probe, limit in zip(probes, limits, strict=True)]
@@ -125,7 +125,7 @@ class Memory:
         return results
 
     def _has_head(self, rows: Sequence[Row], asking: frozenset[str]) -> bool:
-        """Return whether one of these rows is an admitted head or a copy of one, and none of the two is asking."""
+        """Return whether one of these rows is an admitted head, or a copy of one, without those that are asking."""
         admitted = [row for row in rows if self.row(row.id) is row and asking.isdisjoint((row.id, row.group))]
         heads = [self.row(row.group) for row in admitted]
         return any(head is not None and head.duplicate_of is None for head in heads)

@@ -134,7 +134,7 @@ class Connection(ABC):
             if seconds <= 0:
                 raise self._late()
             if seconds > 1:
-                seconds = floor(10 * seconds) / 10  # a client keeps what it needs for each timeout
+                seconds = floor(10 * seconds) / 10  # few values: for each one a client is kept (elasticsearch.py)
             timeout = Timeout(connect=min(seconds, _CONNECTING * self._request_seconds), read=seconds)
             _log.debug("%s %s", method, whole)
             try:

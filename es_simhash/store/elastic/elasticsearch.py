@@ -56,7 +56,7 @@ class ElasticsearchConnection(Connection):
 
     @cached_property
     def _with_timeout(self) -> Callable[[Any, Any], Elasticsearch]:
-        """The client with some seconds to connect and to read. One takes a tenth of a search to make, so it is kept."""
+        """Returns the client with seconds to connect and to read. It is kept: to make it takes a tenth of a search."""
 
         @lru_cache(maxsize=100)
         def client(connect: float, read: float) -> Elasticsearch:
