@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash import InputError
 from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.options import json_object, open_documents, parsed_by, store_options
 from es_simhash.cli.output import count_of, echo, nearness
 from es_simhash.cli.progress import Progress
+from es_simhash.client.arguments import check_filter
+from es_simhash.store.types import Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from typing_extensions import Unpack
 
     from es_simhash import Documents, Duplicate
@@ -35,7 +34,7 @@ SHOWN = 10
 )
 @click.option("--duplicates", is_flag=True, help="Remove each document that is a duplicate of another one.")
 @click.option("--dry-run", is_flag=True, help="Show what would be removed. Remove nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask; with --matching: even if all documents match.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--save", metavar="FILE", help="Write what is removed to a new file first. `ingest` takes it back.")
 @store_options
 def remove(
@@ -49,9 +48,9 @@ def remove(
 ) -> None:
     """Remove documents by id, by a query clause, or all duplicates.
 
-    What was a duplicate of a removed document is decided again. --duplicates keeps one document of each group, its
-    head; it shows the first ones, and asks. Ids that no document has are named on standard error. Then the exit code is
-    3, or 1 if no document has any of them.
+    What was a duplicate of a removed document is decided again. --matching and --duplicates ask before they remove.
+    --duplicates shows the first ones, and keeps one document of each group, its head. Ids that no document has are
+    named on standard error. Then the exit code is 3, or 1 if no document has any of them.
 
     \b
     es-simhash remove news-1 news-2
@@ -63,19 +62,18 @@ def remove(
         raise click.UsageError("give either ids, or --matching, or --duplicates")
     if dry_run and (yes or save is not None or ids):
         raise click.UsageError("--dry-run removes nothing: use it with --matching or --duplicates alone")
-    if duplicates and not (dry_run or yes) and not sys.stdin.isatty():
+    if not (ids or dry_run or yes or sys.stdin.isatty()):
         raise click.UsageError("nobody can answer the question before the removal: give --yes or --dry-run")
     missing: list[str] = []
+    check_filter(matching, "matching")
     with open_documents(**store) as documents:
         if dry_run:
             _show(documents, matching)
             return
-        if duplicates:
+        if matching is not None:
+            removed = _remove_matching(documents, matching, save, yes)
+        elif duplicates:
             removed = _remove_duplicates(documents, save, yes)
-        elif matching is not None:
-            removed = len(documents.remove(matching=matching, everything=yes, save=save))
-            if not removed:
-                _check_fields(documents, matching)
         else:
             known = documents.remove(ids, save=save)
             removed = len(known)
@@ -92,34 +90,27 @@ def _show(documents: Documents, matching: dict[str, Any] | None) -> None:
     if matching is None:
         lines = (_line(duplicate) for duplicate in documents.duplicates())
     else:
-        lines = (row.id for row in documents.export(filter=matching))
+        documents.store.refresh()
+        pages = documents.store.scan(Scan(filter=matching, missing=None))
+        lines = (stored.row.id for page in pages for stored in page)
     for line in lines:
         count += 1
         echo(line)
-    if matching is not None and not count:
-        _check_fields(documents, matching)
     echo(f"{count_of(count, 'document')} would be removed")
 
 
-def _check_fields(documents: Documents, clause: dict[str, Any]) -> None:
-    """Check that the fields of a query clause that no document matches exist.
-
-    :raises InputError: if no document has one of them, although the store has documents.
-    """
-    for field in _fields_of(clause) if documents.store.count(None) else ():
-        if not documents.store.count({"exists": {"field": field}}):
-            raise InputError(f"no document has the field {field}, so none matches: correct the query clause")
+def _is_confirmed(count: int) -> bool:
+    """Ask whether to remove so many documents, unless there are none."""
+    return not count or click.confirm(f"Remove {count_of(count, 'document')}? (--dry-run shows all)")
 
 
-def _fields_of(clause: Any) -> Iterator[str]:
-    """Yield the fields in which a query clause demands something."""
-    for kind, body in clause.items() if isinstance(clause, dict) else ():
-        if kind in ("term", "terms", "range", "prefix") and isinstance(body, dict):
-            yield from (name for name in body if name != "boost")
-        elif kind == "bool" and isinstance(body, dict):
-            for inner in (body.get("must"), body.get("filter")):
-                for each in inner if isinstance(inner, list) else [inner]:
-                    yield from _fields_of(each)
+def _remove_matching(documents: Documents, matching: dict[str, Any], save: str | None, yes: bool) -> int:
+    """Remove what matches a query clause, unless the person says no. Return how many were removed."""
+    if not yes:
+        documents.store.refresh()
+        if not _is_confirmed(documents.store.count(matching)):
+            return 0
+    return len(documents.remove(matching=matching, save=save))
 
 
 def _remove_duplicates(documents: Documents, save: str | None, yes: bool) -> int:
@@ -129,10 +120,10 @@ def _remove_duplicates(documents: Documents, save: str | None, yes: bool) -> int
         for duplicate in documents.duplicates():
             found.append(duplicate)
             progress.done()
-    if found and not yes:
+    if not yes:
         for duplicate in found[:SHOWN]:
             echo(_line(duplicate))
-        if not click.confirm(f"Remove {count_of(len(found), 'document')}? (--dry-run shows all)"):
+        if not _is_confirmed(len(found)):
             return 0
     removed = documents.remove_duplicates(found, save=save)
     if removed < len(found):

@@ -207,14 +207,11 @@ class AsyncDocuments(_InThreads[Documents]):
         ids: Iterable[str | int] | None = None,
         *,
         matching: Mapping[str, Any] | None = None,
-        everything: bool = True,
         save: str | None = None,
         filter: Mapping[str, Any] | None = None,
     ) -> set[str]:
         """:meth:`es_simhash.Documents.remove`."""
-        return await self._run(
-            self._client.remove, ids, matching=matching, everything=everything, save=save, filter=filter
-        )
+        return await self._run(self._client.remove, ids, matching=matching, save=save, filter=filter)
 
     async def similar(
         self,

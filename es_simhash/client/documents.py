@@ -25,7 +25,6 @@ from es_simhash.decide.decider import Decider
 from es_simhash.decide.group import group
 from es_simhash.decide.outcome import Document
 from es_simhash.decide.remove import (
-    check_some_stay,
     checked_duplicates,
     copies,
     remove,
@@ -343,18 +342,16 @@ class Documents:
         ids: Iterable[str | int] | None = None,
         *,
         matching: Mapping[str, Any] | None = None,
-        everything: bool = True,
         save: str | None = None,
         filter: Mapping[str, Any] | None = None,
     ) -> set[str]:
         """Remove documents and the links to them. What duplicated one gets another original, or stands alone.
 
         :param matching: in place of ids, a filter: all documents that match it, with or without a fingerprint.
-        :param everything: all documents of the store may match. With False they raise, and nothing is removed.
         :param save: path of a new file for what is removed, one document a line. :meth:`ingest` takes it back.
         :param filter: only documents that match this filter can become the other original. Use that of the ingest.
         :returns: the ids that were removed.
-        :raises InputError: if the file exists; if all documents match, and ``everything`` is False.
+        :raises InputError: if the file exists.
         """
         if (ids is None) == (matching is None):
             raise InputError("give either ids or matching=…, a filter")
@@ -362,8 +359,6 @@ class Documents:
         check_filter(matching, "matching")
         checked = [] if ids is None else checked_ids(ids)
         decider, id_field = self._decider_for_writing(), self._reader.id_field(None).name
-        if matching is not None and not everything:
-            check_some_stay(self._store, matching)
         with nullcontext() if save is None else Saved(save, id_field) as saved:
             put = None if saved is None else saved.put
             decider.forget(now=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from es_simhash.errors import ConflictError, InputError, StoreError, count_of, saying_what_is_done
+from es_simhash.errors import ConflictError, StoreError, count_of, saying_what_is_done
 from es_simhash.fingerprinting.encoding import hamming_distance
 from es_simhash.store.types import Scan
 
@@ -193,17 +193,3 @@ def remove_duplicates(
                 checked = {document.row.id: document for document, _ in checked_duplicates(decider, rows)}
                 count += len(_remove(decider, list(checked), checked, save, filter))
     return count
-
-
-def check_some_stay(store: Store, matching: Mapping[str, Any]) -> None:
-    """Check that the store has a document that does not match.
-
-    :raises InputError: if all of its documents match, and there is more than one.
-    """
-    store.refresh()
-    total = store.count(None)
-    if total > 1 and store.count(matching) == total:
-        raise InputError(
-            f"all {total:,} documents match: correct the query clause, or confirm that all of them are removed "
-            "(everything=True; on the command line --yes)"
-        )

@@ -46,6 +46,12 @@ def test_documents_get_fingerprints_and_the_exit_code_says_whether_some_were_rej
     stored = client.search(index=index_name, query={"exists": {"field": "simhash.digest"}})["hits"]["hits"]
     assert {hit["_id"] for hit in stored} == {"a", "b", "c"}
     assert all(hit["_source"].items() >= DOCUMENTS[hit["_id"]].items() for hit in stored)
+    shown = es_simhash(
+        f"remove --dry-run --store {elasticsearch_url}/{index_name} --matching",
+        '{"exists": {"field": "views"}}',
+        cwd=tmp_path,
+    )
+    assert sorted(shown.out.splitlines()) == ["3 documents would be removed", "a", "b", "d"]
 
 
 @pytest.mark.parametrize(

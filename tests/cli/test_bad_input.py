@@ -131,7 +131,7 @@ def test_a_filter_that_is_no_object_is_a_usage_error_with_the_fix(tmp_path: Path
 def test_a_filter_that_no_store_can_take_is_one_clear_line(tmp_path: Path, filter: str, fix: str, command: str) -> None:
     assert es_simhash("init", "--text-field", "text", cwd=tmp_path).code == 0
     option = "--matching" if command == "remove" else "--filter"
-    more = [STORM] if command == "similar" else []
+    more = {"similar": [STORM], "remove": ["--yes"], "ingest": []}[command]
     assert fix in complaint(es_simhash(command, *more, option, filter, cwd=tmp_path, stdin=line("n1")))
 
 

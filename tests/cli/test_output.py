@@ -58,7 +58,7 @@ def test_no_command_prints_around_the_function_that_escapes() -> None:
         ["similar", "--json", STORM],
         ["similar", "--id", ATTACK + "3"],
         ["similar", "a", ATTACK],
-        ["remove", "--matching", json.dumps({ATTACK: {}})],
+        ["remove", "--yes", "--matching", json.dumps({ATTACK: {}})],
         ["seen", "unseen", "--user", ATTACK, ATTACK],
         [ATTACK],
     ],

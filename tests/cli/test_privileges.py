@@ -107,7 +107,9 @@ def test_the_key_of_the_policy_is_enough_for_an_ingest_and_what_reads(store: str
     assert (done.code, user.refused) == (0, []), done.err
 
 
-@pytest.mark.parametrize("arguments", [["remove", "c"], ["remove", "--matching", '{"ids": {"values": ["c"]}}']])
+@pytest.mark.parametrize(
+    "arguments", [["remove", "c"], ["remove", "--yes", "--matching", '{"ids": {"values": ["c"]}}']]
+)
 def test_a_missing_privilege_is_one_line_and_nothing_is_removed(
     store: str, user: User, tmp_path: Path, arguments: list[str]
 ) -> None:

@@ -50,25 +50,13 @@ def test_ids_that_no_document_has_are_named(folder: Path) -> None:
 def test_what_matches_is_shown_and_then_removed(folder: Path) -> None:
     shown = es_simhash("remove --dry-run --matching", matching(n=2), cwd=folder)
     assert sorted(shown.out.splitlines()) == ["2 documents would be removed", "b", "c"]
-    assert es_simhash("remove --matching", matching(n=2), cwd=folder).out == "removed 2 documents\n"
+    assert es_simhash("remove --yes --matching", matching(n=2), cwd=folder).out == "removed 2 documents\n"
     assert links(folder) == {"a": None, "d": None}
 
 
-@pytest.mark.parametrize("words", ["", "--dry-run"])
-def test_a_field_that_no_document_has_is_an_error_and_a_value_that_none_has_is_not(folder: Path, words: str) -> None:
-    clause = json.dumps({"bool": {"filter": [{"term": {"n": 1}}, {"range": {"publised": {"lt": 7}}}]}})
-    said = complaint(es_simhash(f"remove {words} --matching", clause, cwd=folder))
-    assert "no document has the field publised, so none matches: correct the query clause" in said
-    done = es_simhash(f"remove {words} --matching", matching(n=7), cwd=folder)
-    assert (done.code, "0 documents" in done.out) == (0, True)
-    assert len(links(folder)) == 4
-
-
-def test_everything_is_removed_only_with_yes(folder: Path) -> None:
-    said = complaint(es_simhash("remove --matching", '{"match_all": {}}', cwd=folder))
-    assert "all 4 documents match" in said
-    assert es_simhash("remove --yes --matching", '{"match_all": {}}', cwd=folder).out == "removed 4 documents\n"
-    assert links(folder) == {}
+def test_a_clause_that_nothing_matches_removes_nothing(folder: Path) -> None:
+    done = es_simhash("remove --yes --matching", matching(n=7), cwd=folder)
+    assert (done.code, done.out) == (0, "removed 0 documents\n")
 
 
 def test_duplicates_are_shown_and_removed_and_come_back(folder: Path) -> None:
@@ -86,17 +74,30 @@ def test_duplicates_are_shown_and_removed_and_come_back(folder: Path) -> None:
     assert links(folder) == before
 
 
-@pytest.mark.parametrize(("answer", "left"), [(b"n\n", "abcd"), (b"y\n", "ad")])
-def test_a_person_sees_the_duplicates_before_the_question(folder: Path, answer: bytes, left: str) -> None:
+def answered(folder: Path, answer: bytes, *words: str) -> str:
+    """What ``remove`` prints to a person who gives an answer in a terminal."""
     person, terminal = os.openpty()
-    command = [*COMMAND, "remove", "--duplicates"]
     os.write(person, answer)
+    command = [*COMMAND, "remove", *words]
     done = subprocess.run(command, stdin=terminal, capture_output=True, cwd=folder, env=environment(), timeout=60)
     os.close(terminal)
     os.close(person)
-    before, _, after = done.stdout.decode().partition("Remove 2 documents?")
+    return done.stdout.decode()
+
+
+@pytest.mark.parametrize(("answer", "left"), [(b"n\n", "abcd"), (b"y\n", "ad")])
+def test_a_person_sees_the_duplicates_before_the_question(folder: Path, answer: bytes, left: str) -> None:
+    before, _, after = answered(folder, answer, "--duplicates").partition("Remove 2 documents?")
     assert sorted(before.splitlines()) == ["b  near-duplicate of a, similarity 0.986", "c  exact duplicate of a"]
     assert f"removed {4 - len(left)} documents" in after
+    assert sorted(links(folder)) == list(left)
+
+
+@pytest.mark.parametrize(("answer", "left"), [(b"n\n", "abcd"), (b"y\n", "ad")])
+def test_a_person_is_told_how_many_documents_match(folder: Path, answer: bytes, left: str) -> None:
+    said = answered(folder, answer, "--matching", matching(n=2))
+    assert said.startswith("Remove 2 documents?")
+    assert f"removed {4 - len(left)} documents" in said
     assert sorted(links(folder)) == list(left)
 
 
@@ -115,6 +116,7 @@ def test_what_is_removed_is_saved_in_a_new_file_only(folder: Path) -> None:
         ("a --duplicates", "give either ids, or --matching, or --duplicates"),
         ("a --dry-run", "--dry-run removes nothing"),
         ("--duplicates --dry-run --yes", "--dry-run removes nothing"),
+        ("--matching {}", "nobody can answer the question before the removal: give --yes or --dry-run"),
         ("--duplicates", "nobody can answer the question before the removal: give --yes or --dry-run"),
         ("--matching lang:zh", "not JSON"),
     ],

@@ -55,8 +55,6 @@ def test_a_head_is_saved_and_removed_and_its_copies_get_another(address: str, tm
         assert stored(documents) == {id: whole[id] for id in "acd"}
         with pytest.raises(InputError, match="exists: name a new file"):
             documents.remove(["c"], save=str(path))
-        with pytest.raises(InputError, match="all 3 documents match"):
-            documents.remove(matching={"match_all": {}}, everything=False)
         assert stored(documents).keys() == {"a", "c", "d"}
 
 
