@@ -4,6 +4,6 @@ A Bloom filter answers: "no" is certain, "yes" is wrong at a rate that the filte
 """
 
 from es_simhash.bloom.filter import BloomFilter
-from es_simhash.bloom.items import Item
+from es_simhash.bloom.layer import Item
 
 __all__ = ["BloomFilter", "Item"]

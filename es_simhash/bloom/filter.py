@@ -18,7 +18,7 @@ checksum (CRC-32) covers every byte before it. Version 1 is the only one so far.
     for each layer:   its m/8 bytes of bits
     I checksum
 
-An item sets bits by MurmurHash3 x64 128 and the bit positions of layer.py.
+Which bits an item sets is the rule of layer.py.
 
 The reader trusts no input: a right checksum proves no honest writer. It checks lengths before it allocates memory, so a
 hostile header costs none. Bytes that are inconsistent in any way raise an error; they never become a filter.
@@ -34,16 +34,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.bloom.items import hash_items
-from es_simhash.bloom.layer import Layer
+from es_simhash.bloom.layer import Layer, hash_items
 from es_simhash.bloom.sizing import MAX_HASHES, MAX_LAYERS, Config, Size, whole_number
 from es_simhash.errors import FilterFormatError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from es_simhash.bloom.items import Hashes, Item
-    from es_simhash.bloom.layer import Mask
+    from es_simhash.bloom.layer import Hashes, Item, Mask
 
 MAGIC = b"ESBF"
 VERSION = 1

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from es_simhash.bloom import BloomFilter
-from es_simhash.bloom.items import hash_items
+from es_simhash.bloom.layer import hash_items
 from es_simhash.bloom.sizing import MIN_ERROR_RATE, Config, whole_number
 from es_simhash.errors import FilterFormatError, InputError, SchemeMismatch
 
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from es_simhash.bloom import Item
-    from es_simhash.bloom.items import Hashes
-    from es_simhash.bloom.layer import Mask
+    from es_simhash.bloom.layer import Hashes, Mask
 
 MAX_FORGOTTEN = 1_000
 """The largest number of forgotten items of a user."""
@@ -147,8 +146,11 @@ class Seen:
             filters = [BloomFilter.from_bytes(b64decode(value, validate=True)) for value in values["filters"]]
             forgotten = {item["item"]: int(item["generation"]) for item in values["forgotten"]}
         except (TypeError, ValueError, KeyError, OverflowError) as error:
+            its_form = "a part is missing, or is not as es_simhash writes it"
+            what = error if isinstance(error, FilterFormatError) else its_form
             raise FilterFormatError(
-                f"the seen items of user {user!r} cannot be read: {error}; remove them, and rebuild them from a log"
+                f"the seen items of user {user!r} are damaged ({what}): remove them (`es-simhash seen remove`), and "
+                "add the items again from a log"
             ) from error
         return cls(config, filters, forgotten)
 

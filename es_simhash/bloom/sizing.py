@@ -27,10 +27,10 @@ from __future__ import annotations
 
 import math
 import operator
+import reprlib
 from dataclasses import dataclass
 from typing import SupportsIndex
 
-from es_simhash.bloom.items import shown
 from es_simhash.errors import InputError
 
 # These were chosen by size and speed, from the capacity to 1,000 times as many items. A larger GROWTH leaves the last
@@ -49,6 +49,14 @@ MAX_HASHES = 64
 MIN_ERROR_RATE = 1e-9
 MAX_LAYERS = 100
 """The largest number of layers. A filter that grew this far would take more than 32 GB; only a forged one has more."""
+
+
+def shown(value: object) -> str:
+    """Return a value as a short text for an error message."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # Python converts no very long integer to digits
+        return "an integer of very many digits"
 
 
 def whole_number(name: str, value: SupportsIndex, least: int, most: int) -> int:

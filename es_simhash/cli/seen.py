@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from es_simhash import InputError
-from es_simhash.bloom.items import hash_items
+from es_simhash.bloom.layer import hash_items
 from es_simhash.bloom.seen import SeenConfig, user_id
 from es_simhash.cli import Group
 from es_simhash.cli.exits import SOME_NOT_DONE, Interruptible, exit_unless_all_done

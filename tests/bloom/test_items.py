@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.bloom import BloomFilter
-from es_simhash.bloom.items import hash_items
+from es_simhash.bloom.layer import hash_items
 from es_simhash.errors import InputError
 
 if TYPE_CHECKING:

@@ -213,9 +213,9 @@ def test_a_user_who_cannot_be_read_is_reported_and_the_others_are_done(
     data = log(ann=["n1"], bad=["n1", 2], bob=["n1"])
     done = seen(tmp_path, "add", *store, stdin=data)
     assert (done.code, done.out) == (3, "3 lines, 4 items, 2 not seen before, 0 lines rejected, 1 user failed\n")
-    assert done.err.startswith("failed: the seen items of user 'bad' cannot be read: ")
-    assert "user 'bad' cannot be read" in complaint(seen(tmp_path, "unseen", "--user", "bad", "n1", *store))
-    assert "user 'bad' cannot be read" in complaint(seen(tmp_path, "show", "--user", "bad", *store))
+    assert done.err.startswith("failed: the seen items of user 'bad' are damaged (")
+    assert "user 'bad' are damaged" in complaint(seen(tmp_path, "unseen", "--user", "bad", "n1", *store))
+    assert "user 'bad' are damaged" in complaint(seen(tmp_path, "show", "--user", "bad", *store))
     assert seen(tmp_path, "remove", "--user", "bad", *store).code == 0
     assert seen(tmp_path, "add", *store, stdin=data).code == 0
 
