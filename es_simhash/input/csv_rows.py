@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 MAX_LINES = 500
 """Lines of a row. A row with more is taken for one whose quote is not closed."""
-LONGEST_ID = 512
 
 
 def table_rows(stream: LineStream, name: str, format: str = "csv", encoding: str = UTF_8) -> Iterator[Line]:
@@ -52,13 +51,11 @@ def table_rows(stream: LineStream, name: str, format: str = "csv", encoding: str
             pass  # an empty row
         elif columns is None:
             columns = _checked_columns(row, text.place, problem)
+        elif problem := problem or _misfit(row, columns) or text.swallowed(row):
+            yield Line(text.place, problem=problem, size=text.size, raw=b"".join(text.lines))
         else:
-            problem = problem or _misfit(row, columns, "quotes" if format == "csv" else "tabs") or text.swallowed(row)
-            if problem is None:
-                document = {column: cell for column, cell in zip(columns, row, strict=True) if column}
-                yield Line(text.place, document, size=text.size)
-            else:
-                yield Line(text.place, problem=problem, size=text.size, raw=b"".join(text.lines))
+            document = {column: cell for column, cell in zip(columns, row, strict=True) if column}
+            yield Line(text.place, document, size=text.size)
         text.begin_row()
 
 
@@ -83,13 +80,12 @@ def _checked_columns(row: Sequence[str | None], place: str, problem: str | None)
     return columns
 
 
-def _misfit(row: Sequence[str | None], columns: Sequence[str], suspects: str) -> str | None:
-    """Return the problem of a row that does not fit the header.
-
-    :param suspects: what to check if it has another number of cells.
-    """
+def _misfit(row: Sequence[str | None], columns: Sequence[str]) -> str | None:
+    """Return the problem of a row that does not fit the header."""
     if len(row) != len(columns):
-        return f"the row has {count_of(len(row), 'cell')}, the header has {len(columns)}: check its {suspects}"
+        return (
+            f"the row has {count_of(len(row), 'cell')}, the header has {len(columns)}: check its quotes and separators"
+        )
     for number, (column, cell) in enumerate(zip(columns, row, strict=True), start=1):
         if cell and not column:
             return f"cell {number} is {cell[:20]!r}, and its column has no name: name it in the header"
@@ -100,27 +96,24 @@ class _TextLines:
     """The lines of a table as text, row by row."""
 
     def __init__(self, stream: LineStream, name: str, encoding: str) -> None:
+        self._stream, self._name, self._encoding = stream, name, encoding
+        self._number = 0
+        self._delimiter = ","
+        self.begin_row()
+
+    def begin_row(self) -> None:
+        """Forget the lines of the row before."""
         self.lines: list[bytes] = []
         """The lines of the row that was read last."""
         self.size = 0
         """Bytes of these lines."""
         self.problem: str | None = None
         """What is wrong, if one of these lines is not in the encoding of the file."""
-        self._row_of_one_line: Sequence[str | None] = ()
-        self._number = 0
-        self._stream, self._name, self._encoding = stream, name, encoding
-        self._delimiter = ","
 
     @property
     def place(self) -> str:
         """Where the row begins."""
         return f"{self._name}:{self._number - len(self.lines) + 1}"
-
-    def begin_row(self) -> None:
-        """Forget the lines of the row before."""
-        self.lines = []
-        self.size = 0
-        self.problem = None
 
     def csv_rows(self) -> Iterator[list[str]]:
         """Return the rows of CSV. A line ``sep=;`` before the header names the delimiter, as for Excel."""
@@ -149,23 +142,19 @@ class _TextLines:
     def swallowed(self, row: Sequence[str | None]) -> str | None:
         """Return the problem of a row that has taken in other rows, as far as they can be told; None if it has not.
 
-        A line inside a cell looks like a row if it has as many cells, and one with digits has the form of that cell of
-        the row, or of the last row of one line: ``news-17`` and ``news-18``. The first line ends inside a cell, and the
-        last one begins there, so the cells of the row itself do not count.
+        Its lines then look like rows: they have as many cells (the first one may have commas in the cell whose quote is
+        not closed), and the cells of a column are alike in all of them: ``news-17``, ``news-18``.
         """
         if len(self.lines) == 1:
-            self._row_of_one_line = row
             return None
         problem = f"the row goes to line {self._number}"
         if len(self.lines) > MAX_LINES:
             return f"{problem}, more than {MAX_LINES} lines: check if a quote is not closed, or write JSON lines"
-        others = (row, self._row_of_one_line or row)
-        start = self._number - len(self.lines) + 1
-        for number, line in enumerate(self.lines, start=start):
-            cells = line.decode("utf-8", "replace").rstrip("\r\n").split(self._delimiter)
-            inside = range(number == start, len(row) - (number == self._number))
-            if len(cells) == len(row) > 1 and any(_are_like(cells[at], [each[at] for each in others]) for at in inside):
-                return f"{problem}, and line {number} looks like a row of its own: check if a quote is not closed"
+        texts = [line.decode("utf-8", "replace") for line in self.lines if line.strip()]
+        first, *others = [text.rstrip("\r\n").split(self._delimiter) for text in texts]
+        have_as_many = len(row) > 1 and all(len(cells) == len(row) for cells in others)
+        if have_as_many and any(map(_are_alike, zip(first, *others, strict=False))):
+            return f"{problem}, and its lines look like rows of their own: check if a quote is not closed"
         return None
 
     def __iter__(self) -> Iterator[str]:
@@ -198,14 +187,8 @@ def _tsv_cell(cell: str) -> str | None:
     return cell
 
 
-def _are_like(cell: str, others: Iterable[str | None]) -> bool:
-    """Return whether a cell with digits has the form of one of some other cells."""
-    form = _form(cell)
-    return "0" in form and any(form == _form(other or "") for other in others)
-
-
-def _form(cell: str) -> str:
-    """Return a cell with 0 for each number, and a for each word. A long cell, which is no id and no time, has none."""
-    if len(cell) > LONGEST_ID:
-        return ""
-    return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", cell.strip('" ')))
+def _are_alike(cells: Iterable[str]) -> bool:
+    """Return whether cells have digits, and the same form: 0 in place of a word with digits, a in place of another."""
+    words = [re.sub(r"[a-z_-]*[0-9][\w-]*", "0", cell.strip('" '), flags=re.ASCII | re.IGNORECASE) for cell in cells]
+    forms = {re.sub("[a-z]+", "a", each, flags=re.IGNORECASE) for each in words}
+    return len(forms) == 1 and "0" in forms.pop()

@@ -36,6 +36,7 @@ def test_a_row_that_does_not_fit_is_rejected_with_its_lines_and_the_others_are_r
     [
         (b'id,text\n1,a\n2,"b\n3,c\n4,d"\n5,e\n', ["a", None, "e"]),
         (b'id,text\nnews-1,a\nnews-2,"b\nnews-3,c\nnews-4,d"\nnews-5,e\n', ["a", None, "e"]),
+        (b'id,text\n3f2a-b1,a\nc9de-07,"b, or c\ne4-a7bb,c\nd00d-ff,d"\n5ee-1a,e\n', ["a", None, "e"]),
         (b'text,at\n"a,2024-01-01\nb,2024-01-02\nc",2024-01-03\nd,2024-01-04\n', [None, "d"]),
         (b'text,id\n"a,1\nb",2\nd,3\n', [None, "d"]),
         (b'id,text\nn-1,a\n"n-2,b\nn-3,c\nn-4",d\n', ["a", None]),
@@ -49,7 +50,7 @@ def test_a_quote_that_takes_in_other_rows_is_said_and_takes_none_of_them_into_a_
     assert [None if line.problem else line.document["text"] for line in lines] == texts
     [problem] = [line.problem for line in lines if line.problem]
     assert re.fullmatch(
-        r"the row goes to line \d, and line \d looks like a row of its own: check if a quote is not closed", problem
+        r"the row goes to line \d, and its lines look like rows of their own: check if a quote is not closed", problem
     )
 
 
@@ -57,6 +58,8 @@ def test_a_text_of_several_paragraphs_with_commas_is_one_row() -> None:
     text = "Rain, at last.\nThe town, which waited, is glad.\nMore, tomorrow."
     assert documents_of(read(f'id,text\n1,"{text}"\n'.encode(), "news.csv")) == [{"id": "1", "text": text}]
     assert documents_of(read(f'text,id\n"{text}",1\n'.encode(), "news.csv")) == [{"id": "1", "text": text}]
+    address = "12 Main Street\nSpringfield, IL 62704"
+    assert documents_of(read(f'id,text\n1,"{address}"\n'.encode(), "news.csv")) == [{"id": "1", "text": address}]
 
 
 def test_a_row_of_very_many_lines_is_said() -> None:
@@ -103,4 +106,4 @@ def test_tsv_has_quotes_only_around_a_whole_cell() -> None:
     lines = read(b'id\ttext\n1\t"a ""b"""\n2\t5" disk\n3\t"a" b\n4\t\\N\n5\ta\tb\n', "news.tsv")
     texts = [line.document["text"] for line in lines[:4]]
     assert texts == ['a "b"', '5" disk', '"a" b', None]
-    assert lines[4].problem == "the row has 3 cells, the header has 2: check its tabs"
+    assert lines[4].problem == "the row has 3 cells, the header has 2: check its quotes and separators"
