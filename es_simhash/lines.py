@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Protocol
@@ -35,7 +34,6 @@ class Line:
     :param problem: why there is no document; None if the line is good.
     :param size: number of bytes in the line.
     :param raw: the bytes of the line in UTF-8, not parsed yet. ``parsed`` turns them into the document.
-    :param encoding: that the file is read in, for messages.
     :param stored: what is known of a stored document that is read again; None for other input.
     :param id: of a document that does not hold its id.
     """
@@ -45,17 +43,15 @@ class Line:
     problem: str | None = None
     size: int = 0
     raw: bytes | None = None
-    encoding: str = UTF_8
     stored: Any = None
     id: str | None = None
 
 
-def raw_lines(stream: LineStream, name: str, encoding: str = UTF_8, *, max_line: int = MAX_LINE) -> Iterator[Line]:
+def raw_lines(stream: LineStream, name: str, *, max_line: int = MAX_LINE) -> Iterator[Line]:
     """Yield the lines of a stream, not parsed yet. Empty lines are skipped.
 
     :param stream: in UTF-8.
     :param name: the name of the file, for the places: ``name:12``.
-    :param encoding: that the file had before it became UTF-8, for messages.
     :param max_line: the most bytes of a line.
     """
     number = 0
@@ -70,7 +66,7 @@ def raw_lines(stream: LineStream, name: str, encoding: str = UTF_8, *, max_line:
             problem = f"the line is longer than {max_line:,} bytes: write one JSON object on each line"
             yield Line(place, problem=problem, size=size)
         elif line.strip():
-            yield Line(place, size=len(line), raw=line, encoding=encoding)
+            yield Line(place, size=len(line), raw=line)
 
 
 def _float(text: str) -> float:
@@ -94,44 +90,25 @@ def parsed(line: Line) -> Line:
     try:
         return replace(line, document=json_value(line.raw.decode("utf-8-sig")))
     except UnicodeDecodeError as error:
-        problem = not_decoded(line.raw, error, line.encoding)
+        problem = not_decoded(line.raw, error)
     except json.JSONDecodeError as error:
-        truncated = "" if line.raw.endswith(b"\n") else _TRUNCATED
-        problem = f"not JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1}{truncated}"
+        problem = f"not JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1}"
     except RecursionError:
         problem = "invalid JSON: nested too deeply: flatten it"
     except ValueError as error:
         problem = f"invalid JSON: {error}"
+    if not line.raw.endswith(b"\n"):
+        problem += ", and the input ends there without a line break: check if the file is truncated"
     return replace(line, problem=problem)
 
 
-_TRUNCATED = ", and the input ends there without a line break: check if the file is truncated"
-# A character of GB2312's most common 3,755, which GB18030 has at the same place.
-_COMMON_HAN = re.compile(rb"[\xb0-\xd7][\xa1-\xfe]")
-
-
-def not_decoded(line: bytes, error: UnicodeDecodeError, encoding: str) -> str:
+def not_decoded(line: bytes, error: UnicodeDecodeError) -> str:
     """Return why a line is not in the encoding of its file, and what to do.
 
-    :param error: from decoding the line as UTF-8.
-    :param encoding: that the file had before it became UTF-8.
+    :param error: from decoding the line as UTF-8, into which it was turned. A wrong byte stayed as it was.
     """
-    if encoding != UTF_8:
-        character = len(line[: error.start].decode()) + 1
-        return f"not {encoding} at character {character}: correct the line, or check if the file has another encoding"
-    if b"\0" in line:
-        return "not UTF-8: the line has zero bytes, as in UTF-16: name the encoding (encoding utf-16)"
-    if error.reason == "unexpected end of data":
-        fix = _TRUNCATED
-    elif _looks_like_gb18030(line):
-        fix = ", but it looks like GB18030, an encoding of Chinese: name it (encoding gb18030)"
-    else:
-        fix = ": convert the file to UTF-8, or name its encoding (encoding)"
-    return f"not UTF-8 at byte {error.start + 1}{fix}"
-
-
-def _looks_like_gb18030(line: bytes) -> bool:
-    """Return whether most bytes beyond ASCII are common Han characters in GB18030, and not UTF-8 with a wrong byte."""
-    beyond_ascii = sum(byte > 127 for byte in line)
-    wrong = line.decode("utf-8", "replace").count("\N{REPLACEMENT CHARACTER}")
-    return wrong > beyond_ascii / 4 and 2 * len(_COMMON_HAN.findall(line)) > 0.6 * beyond_ascii
+    character = len(line[: error.start].decode()) + 1
+    return (
+        f"not in the encoding of the file (by default UTF-8) at character {character}: correct the line, or name "
+        "another encoding, such as gb18030 or utf-16 (encoding)"
+    )

@@ -16,7 +16,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError, count_of
-from es_simhash.lines import MAX_LINE, UTF_8, Line, not_decoded
+from es_simhash.lines import MAX_LINE, Line, not_decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -27,16 +27,15 @@ MAX_LINES = 500
 """Lines of a row. A row with more is taken for one whose quote is not closed."""
 
 
-def table_rows(stream: LineStream, name: str, format: str = "csv", encoding: str = UTF_8) -> Iterator[Line]:
+def table_rows(stream: LineStream, name: str, format: str = "csv") -> Iterator[Line]:
     """Yield the rows behind the header. A row that does not fit the header is a line with a problem.
 
     :param stream: in UTF-8.
     :param format: ``csv`` or ``tsv``.
-    :param encoding: that the file had before it became UTF-8, for messages.
     :raises InputError: if the header cannot be used, or if a row is longer than a line may be. The rows before are
         yielded first.
     """
-    text = _TextLines(stream, name, encoding)
+    text = _TextLines(stream, name)
     rows = text.csv_rows() if format == "csv" else text.tsv_rows()
     columns: list[str] | None = None
     while True:
@@ -95,8 +94,8 @@ def _misfit(row: Sequence[str | None], columns: Sequence[str]) -> str | None:
 class _TextLines:
     """The lines of a table as text, row by row."""
 
-    def __init__(self, stream: LineStream, name: str, encoding: str) -> None:
-        self._stream, self._name, self._encoding = stream, name, encoding
+    def __init__(self, stream: LineStream, name: str) -> None:
+        self._stream, self._name = stream, name
         self._number = 0
         self._delimiter = ","
         self.begin_row()
@@ -175,7 +174,7 @@ class _TextLines:
         try:
             return line.decode(encoding)
         except UnicodeDecodeError as error:
-            self.problem = not_decoded(line, error, self._encoding)
+            self.problem = not_decoded(line, error)
             return line.decode(encoding, "replace")
 
 

@@ -82,9 +82,8 @@ def _lines(content: io.BufferedReader, name: str, format: str | None, encoding: 
     if format == "json":
         yield from _array_items(content, name, encoding)
         return
-    named = UTF_8 if checked_encoding(encoding) == UTF_8 else encoding
     with closing(Utf8Lines(content, name, encoding)) as lines:
-        yield from table_rows(lines, name, format, named) if format in _TABLES else raw_lines(lines, name, named)
+        yield from table_rows(lines, name, format) if format in _TABLES else raw_lines(lines, name)
 
 
 def _found_format(stream: io.BufferedReader, name: str, encoding: str) -> str:

@@ -174,7 +174,7 @@ BAD_LINES: list[tuple[bytes, str]] = [
     (b'{"user": "bad\\ud83d", "items": ["n1"]}', "the user has a lone surrogate"),
     (b'{"user": "bad", "items": "n1"}', '"items" is not a list: use ["news-1", …], or "item" for one item'),
     (b'{"user": "bad", "items": ["n1", 1.5]}', "the item 1.5 is a float"),
-    (b'{"user": "bad", "items": ["\xff"]}', "not UTF-8 at byte 28"),
+    (b'{"user": "bad", "items": ["\xff"]}', "not in the encoding of the file (by default UTF-8) at character 28"),
 ]
 # Between them stand good ones.
 MIXED = log(good=["n0"]) + b"".join(bad + b"\n" + log(good=[f"n{n}"]) for n, (bad, _) in enumerate(BAD_LINES, 1))

@@ -23,7 +23,7 @@ def test_a_row_that_does_not_fit_is_rejected_with_its_lines_and_the_others_are_r
         None,
         "the row has 1 cell, the header has 2",
         "not CSV",
-        "not UTF-8 at byte 3, but it looks like GB18030, an encoding of Chinese",
+        "not in the encoding of the file (by default UTF-8) at character 3",
         "not CSV",
         "the row has 3 cells, the header has 2",
         None,
@@ -75,7 +75,7 @@ def test_a_row_of_very_many_lines_is_said() -> None:
         (b"id;text\n1;a\n", "is the file separated by ';'"),
         (b"id\ttext\n", "tabs are format tsv"),
         (b"id,text\r1,a\r", "a carriage return"),
-        ("id,text\n".encode("utf-16"), r"not UTF-8: .* \(encoding utf-16\)"),
+        ("id,text\n".encode("utf-16"), r"not in the encoding .* utf-16 \(encoding\)"),
     ],
 )
 def test_a_header_that_cannot_be_used_ends_the_file(header: bytes, message: str) -> None:
