@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from es_simhash import retries
-from es_simhash.retries import Call, Cancelled, Waits, pause
+from es_simhash.retries import Call, Cancelled, Waits, end_after, pause
 
 LONG = 60.0
 """Seconds after which a test gives up. A right program never waits so long."""
@@ -43,16 +43,22 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def test_a_wait_is_between_0_and_a_maximum_that_doubles_up_to_the_longest(
     first: float, longest: float, clock: Clock
 ) -> None:
-    waited = clock.waited(Waits(60 * longest, first, longest))
+    waited = clock.waited(Waits(end_after(60 * longest), first, longest))
     assert all(0 <= wait <= min(first * 2**n, longest) for n, wait in enumerate(waited))
     assert max(waited) > longest / 2
 
 
 @pytest.mark.parametrize("deadline", [0, 0.001, 1.0, 30.0])
-def test_waits_end_at_the_deadline_which_starts_with_the_first_wait(deadline: float, clock: Clock) -> None:
-    waits = Waits(deadline)
-    clock.now += 1_000_000
+def test_waits_end_at_the_deadline(deadline: float, clock: Clock) -> None:
+    waits = Waits(end_after(deadline))
     assert sum(clock.waited(waits)) == pytest.approx(deadline)
+
+
+def test_a_cancelled_call_sends_no_request() -> None:
+    call = Call()
+    call.cancel()
+    with pytest.raises(Cancelled):
+        call.do(lambda: end_after(LONG))
 
 
 def test_a_wait_ends_when_its_call_is_cancelled() -> None:

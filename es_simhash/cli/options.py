@@ -20,7 +20,7 @@ from es_simhash.fingerprinting.tables import LISTS
 from es_simhash.input import FORMATS, checked_encoding
 from es_simhash.retries import DEADLINE
 from es_simhash.search.times import LONGEST
-from es_simhash.seen.changes import SEEN_DEADLINE
+from es_simhash.seen import SEEN_DEADLINE
 from es_simhash.similarity.rule import RULES
 from es_simhash.similarity.text_fields import field_names
 from es_simhash.store.address import default_address

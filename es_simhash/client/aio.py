@@ -4,24 +4,23 @@ A method is awaited. A thread runs the sync method, with the context variables o
 cancelled, it ends at once, and the thread sends no further request. A write whose request is under way may still be
 done.
 
-The time for which a call waits for a thread is a part of its deadline. A call that no thread begins within a half of it
-is refused, so that the calls that are begun have the other half for their requests.
+A call whose turn comes only after a half of its deadline is refused: under overload, the calls that are begun can be
+answered. So a call ends within one and a half of its deadline.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import wait as wait_for
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
 
 from es_simhash.client.documents import Documents
+from es_simhash.client.page import Filling
 from es_simhash.client.seen import SeenItems
 from es_simhash.errors import InputError, StoreUnavailable
-from es_simhash.retries import DEADLINE, Call, check_not_cancelled
+from es_simhash.retries import DEADLINE, Call
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -34,14 +33,14 @@ if TYPE_CHECKING:
     from es_simhash.client.arguments import Time
     from es_simhash.client.documents import RefreshOption
     from es_simhash.client.near_query import NearQuery
+    from es_simhash.client.page import Page
     from es_simhash.client.seen import ByUser
     from es_simhash.client.store_info import StoreInfo
     from es_simhash.decide.outcome import Outcome
     from es_simhash.decide.run import OnDuplicate
     from es_simhash.decide.similar import Matches
     from es_simhash.fingerprinting.fingerprinter import Fingerprint
-    from es_simhash.seen.changes import SeenReport
-    from es_simhash.seen.page import Page
+    from es_simhash.seen import SeenReport
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.store.protocol import Store
     from es_simhash.store.types import Row
@@ -53,8 +52,6 @@ Client = TypeVar("Client", Documents, SeenItems)
 
 THREADS = 32
 """Calls of one object that run at the same time, if the caller does not say."""
-LOOK = 0.1
-"""Seconds after which a thread that waits for the caller's code looks whether its call was cancelled."""
 
 
 class _InThreads(Generic[Client]):
@@ -67,10 +64,8 @@ class _InThreads(Generic[Client]):
         if type(threads) is not int or threads < 1:
             raise InputError(f"threads is {threads!r}: use a whole number from 1")
         self._client: Client = client
-        self._turn = min(client.deadline or DEADLINE, DEADLINE) / 2  # seconds within which a thread begins a call
+        self._patience = (client.deadline or DEADLINE) / 2  # seconds for which a call may wait for a thread
         self._pool = ThreadPoolExecutor(threads, "es-simhash")
-        # Calls that wait for code of the caller, which may wait for other calls of this object.
-        self._waiting_pool = ThreadPoolExecutor(threads, "es-simhash-waiting")
 
     @property
     def name(self) -> str:
@@ -83,7 +78,6 @@ class _InThreads(Generic[Client]):
     async def close(self) -> None:
         """Wait for the calls that run, and close the file, or the client unless it is yours."""
         await asyncio.to_thread(self._pool.shutdown)
-        await asyncio.to_thread(self._waiting_pool.shutdown)
         await asyncio.to_thread(self._client.close)
 
     async def __aenter__(self) -> Self:
@@ -93,59 +87,25 @@ class _InThreads(Generic[Client]):
         await self.close()
 
     async def _run(self, method: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a method in a thread, and return its result."""
-        return await self._result(self._pool, partial(method, *args, **kwargs))
+        """Run a method in a thread, and return its result.
 
-    async def _result(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
-        """Do some work in a thread.
-
-        :raises StoreUnavailable: if no thread begins it within a half of the deadline.
+        :raises StoreUnavailable: if it waited too long for a thread.
         """
         call, asked = Call(), time.monotonic()
-        refused = False
 
         def begin() -> T:
-            call.waited = time.monotonic() - asked
-            return work()
-
-        future = _start(pool, call, begin)
-
-        def refuse() -> None:
-            nonlocal refused
-            refused = future.cancel()  # it cancels only what no thread has begun
-
-        timer = asyncio.get_running_loop().call_later(self._turn, refuse)
-        try:
-            return await asyncio.wrap_future(future)
-        except asyncio.CancelledError:
-            if refused:
+            if time.monotonic() - asked > self._patience:
                 raise StoreUnavailable(
-                    f"too many calls of {self.name} wait: no thread began this one within {self._turn:g} s, a half of "
-                    "its deadline: try again later, or use more processes"
-                ) from None
+                    f"too many calls of {self.name} wait: no thread began this one within {self._patience:g} s, a half "
+                    "of its deadline: try again later, or use more processes"
+                )
+            return method(*args, **kwargs)
+
+        try:
+            return await asyncio.wrap_future(self._pool.submit(copy_context().run, call.do, begin))
+        except asyncio.CancelledError:
             call.cancel()
             raise
-        finally:
-            timer.cancel()
-
-
-def _start(pool: ThreadPoolExecutor, call: Call, work: Callable[[], T]) -> Future[T]:
-    return pool.submit(copy_context().run, call.do, work)
-
-
-def _awaited(function: Callable[..., Awaitable[T]], loop: asyncio.AbstractEventLoop) -> Callable[..., T]:
-    """Return an async function of the caller as one for a thread: the event loop runs it."""
-
-    async def run(*args: Any) -> T:
-        return await function(*args)
-
-    def call(*args: Any) -> T:
-        future = asyncio.run_coroutine_threadsafe(run(*args), loop)
-        while not wait_for([future], LOOK).done:
-            check_not_cancelled()
-        return future.result()
-
-    return call
 
 
 class AsyncDocuments(_InThreads[Documents]):
@@ -310,6 +270,8 @@ class AsyncSeenItems(_InThreads[SeenItems]):
         offset: int = 0,
     ) -> Page[Any]:
         """:meth:`es_simhash.SeenItems.page`. ``fetch`` is an async function, which the event loop runs."""
-        in_thread = _awaited(fetch, asyncio.get_running_loop())
-        page = partial(self._client.page, user, in_thread, size, item=item, group=group, offset=offset)
-        return await self._result(self._waiting_pool, page)
+        filling = Filling(self._client, user, size, item, group, offset)
+        page = None
+        while page is None:
+            page = await self._run(filling.take, await fetch(filling.offset, filling.wanted))
+        return page

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from es_simhash.bloom import Item
 from es_simhash.bloom.seen import Seen, SeenConfig, user_id
 from es_simhash.client.arguments import checked_deadline, checked_moment
-from es_simhash.client.group_search import hit_group, hit_id, hits_of
+from es_simhash.client.page import Filling
 from es_simhash.errors import InputError, NotSetUp
 from es_simhash.retries import limited
-from es_simhash.seen.changes import NOTHING, SEEN_DEADLINE, USERS, SeenStats, change, rotate
-from es_simhash.seen.page import unseen_page
+from es_simhash.seen import NOTHING, SEEN_DEADLINE, USERS, SeenStats, change, rotate
 from es_simhash.store.address import USERS_INDEX, open_store
 from es_simhash.store.description import not_set_up
 from es_simhash.store.types import Description
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from opensearchpy import OpenSearch
     from typing_extensions import Self
 
-    from es_simhash.seen.changes import SeenReport
-    from es_simhash.seen.page import Page
+    from es_simhash.client.page import Page
+    from es_simhash.seen import SeenReport
     from es_simhash.store.protocol import Store
 
     ByUser = Mapping[str, Iterable[Item]] | Mapping[int, Iterable[Item]] | Mapping[str | int, Iterable[Item]]
@@ -257,16 +256,11 @@ class SeenItems:
             groups to add.
         :param offset: where to start. The page says where the next one starts.
         """
-
-        def unseen(items: list[Item]) -> list[Item]:
-            return items if user is None else self.unseen(user, items)
-
-        def search(offset: int, size: int) -> list[Any]:
-            return hits_of(fetch(offset, size))
-
-        if item is not None:
-            return unseen_page(fetch, unseen, size, offset, item, group)
-        return unseen_page(search, unseen, size, offset, hit_id, group or hit_group)
+        filling = Filling(self, user, size, item, group, offset)
+        page = None
+        while page is None:
+            page = filling.take(fetch(filling.offset, filling.wanted))
+        return page
 
 
 def _single(report: SeenReport) -> int:

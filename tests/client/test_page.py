@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash import AsyncSeenItems
+from es_simhash.client.page import ROUNDS
 from es_simhash.errors import InputError, StoreUnavailable
-from es_simhash.seen.page import ROUNDS
 from es_simhash.store.memory_store import MemoryStore
 from tests.client import CONFIG, Source, memory
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from urllib3 import Timeout
 
 from es_simhash.errors import AccessDenied, SimhashError, StoreError, StoreUnreachable, one_line
-from es_simhash.retries import Waits, check_not_cancelled, end_after
+from es_simhash.retries import Waits, end_after, pause
 from es_simhash.store.elastic.errors import PointLost, check_answer
 
 if TYPE_CHECKING:
@@ -126,10 +126,9 @@ class Connection(ABC):
         """
         whole = f"{self._root}/{path}".rstrip("/") if index else f"/{path}"
         end = end_after(self.deadline)
+        waits, is_repeated = Waits(end), False
         other_hosts = self._hosts - 1
-        waits: Waits | None = None
         while True:
-            check_not_cancelled()
             seconds = min(self._request_seconds, end - time.monotonic()) if self.deadline else self._request_seconds
             if seconds <= 0:
                 raise self._late()
@@ -145,19 +144,20 @@ class Connection(ABC):
                 is_lost = isinstance(error, PointLost) and not index
                 if isinstance(error, StoreUnreachable) and other_hosts:
                     other_hosts -= 1
-                elif is_lost or not (error.retryable and self._answered) or (left := end - time.monotonic()) <= 0:
+                    pause(0)
+                    continue
+                if is_lost or not (error.retryable and self._answered) or (left := end - time.monotonic()) <= 0:
                     raise
-                else:
-                    if waits is None:
-                        waits = Waits(left)
-                        _log.warning("%s; retrying for up to %.3g s", error, left)
-                    if not waits.wait():
-                        raise
+                if not is_repeated:
+                    _log.warning("%s; retrying for up to %.3g s", error, left)
+                is_repeated = True
+                if not waits.wait():
+                    raise
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
                 raise self.wrong(error) from error
             else:
                 self._answered = True
-                if waits is not None:
+                if is_repeated:
                     _log.warning("the store answers again")
                 return answer
 

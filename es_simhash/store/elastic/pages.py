@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import StoreError
-from es_simhash.retries import Waits, limited
+from es_simhash.retries import Waits, end_after, limited
 from es_simhash.store.elastic.errors import PointLost
 
 if TYPE_CHECKING:
@@ -34,14 +34,14 @@ def pages(
     """
     body = {"query": query, "sort": [*sort, {connection.point_in_time.tie_breaker: "asc"}], "size": PAGE, **options}
     returned: set[int] = set()
-    waits = Waits(connection.deadline)
+    waits = Waits(end_after(connection.deadline))
     while True:
         try:
             for hits in _pages_of_point(connection, body):
-                waits = Waits(connection.deadline)
                 new = [hit for hit in hits if hash(hit["_id"]) not in returned]
                 returned.update(hash(hit["_id"]) for hit in new)
                 yield new
+                waits = Waits(end_after(connection.deadline))
             return
         except PointLost:
             if not waits.wait():

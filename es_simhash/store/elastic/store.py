@@ -7,7 +7,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import ConflictError, StoreError, StoreUnavailable, TooLarge
-from es_simhash.retries import Waits
+from es_simhash.retries import Waits, end_after
 from es_simhash.search.encoding import decoded
 from es_simhash.store.elastic import mapping
 from es_simhash.store.elastic.errors import check_answer, index_fault, passes, reason_of
@@ -171,7 +171,7 @@ class ElasticStore:
         refused: dict[str, str] = {}
         conflicts: set[str] = set()
         versions: dict[str, Any] = {}
-        waits = Waits(self.connection.deadline)
+        waits = Waits(end_after(self.connection.deadline))
         parts = [list(operations)] if operations else []
         while parts:
             part = parts.pop()

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from es_simhash.errors import InputError, SimhashError, StoreError, StoreUnavailable, one_line
 from es_simhash.machine import create_for_owner
-from es_simhash.retries import check_not_cancelled, end_after
+from es_simhash.retries import end_after
 from es_simhash.store.description import not_set_up
 from es_simhash.store.sqlite.schema import APPLICATION, add_functions
 
@@ -61,7 +61,6 @@ class Database:
         :raises StoreUnavailable: if other threads or processes write until the running call ends.
         :raises StoreError: for every error of SQLite.
         """
-        check_not_cancelled()
         end = end_after(self._busy)
         if not self._lock.acquire(timeout=_left(end) if self._busy else -1):
             raise self._unavailable("other threads of this program have")

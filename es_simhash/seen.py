@@ -1,4 +1,4 @@
-"""Seen items: read a user's Bloom filters, change them, and write them back unless another writer was faster.
+"""What a user has seen: read the Bloom filters, change them, and write them back unless another writer was faster.
 
 Reads are by id, never by search. A change is optimistic: the store writes it only if the user's document still has the
 version that was read. On a conflict the document is read again and the change is tried again, after a pause of random
@@ -22,7 +22,7 @@ from es_simhash.errors import (
     count_of,
     saying_what_is_done,
 )
-from es_simhash.retries import Waits
+from es_simhash.retries import Waits, end_after
 from es_simhash.store.types import UserState
 
 if TYPE_CHECKING:
@@ -72,7 +72,9 @@ def change(store: Store, config: SeenConfig, users: Sequence[str], change: Chang
     """
     report = SeenReport({}, {})
     for start in range(0, len(users), USERS):
-        waits = Waits(deadline, maximum=0.01, longest=0.5)  # short, because the other writer has already finished
+        waits = Waits(
+            end_after(deadline), maximum=0.01, longest=0.5
+        )  # short, because the other writer has already finished
         left = users[start : start + USERS]
         while (left := _attempt(store, config, left, change, report)) and waits.wait():
             pass
