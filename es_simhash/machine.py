@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from es_simhash.errors import InputError, SimhashError, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 OWNER_ONLY = 0o600
 """Permissions of the files that hold documents: their owner may read and write them, and nobody else."""
@@ -25,6 +32,46 @@ def create_for_owner(path: str) -> None:
 def open_for_owner(path: str, flags: int) -> int:
     """Open a file, as the ``opener`` of :func:`open`. If the file is created, only its owner can read it."""
     return os.open(path, flags, OWNER_ONLY)
+
+
+@contextmanager
+def writing(path: str, kind: type[SimhashError]) -> Iterator[None]:
+    """Raise an OSError of the block, which writes a file, as an error of this library."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        advice = "name another file, in a folder that exists and has room"
+        raise kind(f"cannot write {path} ({reason}): {advice}") from error
+
+
+class LinesFile:
+    """A file for its owner only, to which lines are appended.
+
+    :param mode: as for :func:`open`: ``ab``, or ``xb`` for a new file.
+    :raises InputError: if it cannot be opened.
+    """
+
+    def __init__(self, path: str, mode: str) -> None:
+        self.path = path
+        with writing(path, InputError):
+            # No buffer: a write that failed is not repeated when the file is closed.
+            self.file = FileIO(path, mode, opener=open_for_owner)
+
+    def write(self, lines: bytes) -> None:
+        """Append lines.
+
+        :raises StoreError: if not all of them can be written, for example because the disk is full.
+        """
+        left = memoryview(lines)
+        with writing(self.path, StoreError):
+            while left:
+                left = left[self.file.write(left) :]
+
+    def close(self) -> None:
+        """Close the file."""
+        with writing(self.path, StoreError):
+            self.file.close()
 
 
 def is_same_file(path: str, other: str) -> bool:

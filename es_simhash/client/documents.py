@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from es_simhash.client.arguments import (
@@ -359,7 +359,7 @@ class Documents:
         check_filter(matching, "matching")
         checked = [] if ids is None else checked_ids(ids)
         decider, id_field = self._decider_for_writing(), self._reader.id_field(None).name
-        with nullcontext() if save is None else Saved(save, id_field) as saved:
+        with nullcontext() if save is None else closing(Saved(save, id_field)) as saved:
             put = None if saved is None else saved.put
             decider.forget(now=True)
             if matching is None:
@@ -409,7 +409,7 @@ class Documents:
         """
         check_filter(filter)
         decider, id_field = self._decider_for_writing(), self._reader.id_field(None).name
-        with nullcontext() if save is None else Saved(save, id_field) as saved:
+        with nullcontext() if save is None else closing(Saved(save, id_field)) as saved:
             decider.forget(now=True)
             return remove_duplicates(decider, duplicates, None if saved is None else saved.put, filter)
 

@@ -88,21 +88,9 @@ def line_of(document: Any, place: str) -> Line:
 
 
 def _size(line: Line) -> int:
-    """Return the bytes of a line, or the characters of the strings in a dict at any depth."""
-    if line.size:
-        return line.size
-    try:
-        return _characters(line.document)
-    except RecursionError:
-        return 0  # the document is rejected
-
-
-def _characters(value: Any) -> int:
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, dict):
-        return sum(map(_characters, value.values()))
-    return sum(map(_characters, value)) if isinstance(value, list | tuple) else 0
+    """Return the bytes of a line, or the characters of the strings that stand in a dict, not deeper."""
+    fields = line.document.values() if isinstance(line.document, dict) else ()
+    return line.size or sum(len(value) for value in fields if isinstance(value, str))
 
 
 def parts_by_id(items: Sequence[Document | Outcome]) -> Iterator[list[Document | Outcome]]:
@@ -143,7 +131,7 @@ def checked_start(
 
     :param name: of the file or the store.
     :param fields: each of them must be in one of the lines that can be used.
-    :param advice: what to do if none can be used, beside the first problem.
+    :param advice: what else to do if none can be used, or if none has one of the fields.
     :raises InputError: if none of the first 100 can be used; or of fewer, if they are as large as the largest line.
         Likewise if none of them has one of the fields; of fewer lines that is a warning.
     """
@@ -169,7 +157,7 @@ def checked_start(
     if missing and len(problems) < len(held):
         fix = f"has the field {missing[0]!r}: name the fields with the text (text_field)"
         if enough:
-            raise InputError(f"stopped, because {none} {fix}")
+            raise InputError(f"stopped, because {none} {fix}{advice}")
         _log.warning("%s %s", none, fix)
     yield from held
     del held

@@ -10,9 +10,9 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import InputError, StoreError, one_line
+from es_simhash.errors import InputError, SimhashError, StoreError, one_line
 from es_simhash.ingest.batches import mark
-from es_simhash.machine import open_for_owner
+from es_simhash.machine import open_for_owner, writing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,7 @@ class Checkpoint:
         self._lines, self._mark = 0, ""
         before = _read(path)
         if before is None:
-            self._write()
+            self._write(InputError)
             return
         for key, now in self._run.items():
             if (began := before["run"].get(key)) == now:
@@ -81,26 +81,18 @@ class Checkpoint:
         """
         self._lines += lines
         self._mark = mark
-        try:
-            self._write()
-        except InputError as error:
-            raise StoreError(str(error)) from error
+        self._write(StoreError)
 
-    def _write(self) -> None:
+    def _write(self, kind: type[SimhashError]) -> None:
         """Replace the file, so that it is whole whenever the program or the machine stops."""
         about = {"format": FORMAT, "run": self._run, "lines": self._lines, "mark": self._mark}
         new = f"{self._path}.new"
-        try:
+        with writing(self._path, kind):
             with open(new, "w", encoding="utf-8", opener=open_for_owner) as file:
                 json.dump(about, file, ensure_ascii=False, indent=1)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(new, self._path)
-        except OSError as error:
-            raise InputError(
-                f"the checkpoint {self._path!r} cannot be written ({error.strerror or error}): name another file in a "
-                "folder that exists"
-            ) from error
 
 
 def _read(path: str) -> dict[str, Any] | None:
@@ -112,13 +104,6 @@ def _read(path: str) -> dict[str, Any] | None:
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"the checkpoint {path!r} cannot be read ({one_line(error)}): name another file") from error
-    if not _is_checkpoint(about):
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise InputError(f"{path!r} is not the checkpoint of an ingest by this release: name another file")
-    return dict(about)
-
-
-def _is_checkpoint(about: Any) -> bool:
-    if not isinstance(about, dict) or about.get("format") != FORMAT or not isinstance(about.get("run"), dict):
-        return False
-    lines = about.get("lines")
-    return type(lines) is int and lines >= 0 and isinstance(about.get("mark"), str)
+    return about

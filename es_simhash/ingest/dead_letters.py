@@ -11,18 +11,14 @@ from __future__ import annotations
 import json
 import os
 import stat
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import InputError, StoreError
 from es_simhash.lines import Line, parsed
-from es_simhash.machine import open_for_owner
+from es_simhash.machine import LinesFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from io import FileIO
-
     from es_simhash.decide.outcome import Outcome
 
 VERSION = 1
@@ -73,7 +69,7 @@ def carried_line(line: Line) -> Line:
     return line
 
 
-class DeadLetters:
+class DeadLetters(LinesFile):
     """Appends dead letters to a file. What is already in the file stays.
 
     A run that resumes after it was killed may append the letters of one batch again.
@@ -82,41 +78,21 @@ class DeadLetters:
     """
 
     def __init__(self, path: str) -> None:
-        self._path = path
-        with self._errors(InputError):
-            # No buffer: a write that failed is not repeated when the file is closed.
-            self._file: FileIO = open(path, "ab", buffering=0, opener=open_for_owner)  # noqa: SIM115  close() closes it
-            self._end_last_line()
+        super().__init__(path, "ab")
+        if not self._ends_with_a_line():
+            self.write(b"\n")
+
+    def _ends_with_a_line(self) -> bool:
+        """Return whether the next letter starts on its own line. A kill may have cut the last one."""
+        if not stat.S_ISREG(os.fstat(self.file.fileno()).st_mode) or not self.file.tell():
+            return True
+        with open(self.path, "rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read() == b"\n"
 
     def put(self, outcome: Outcome) -> None:
         """Append one dead letter.
 
-        :raises StoreError: if it cannot be written, for example because the disk is full. The run must end then:
-            otherwise the document would be lost.
+        :raises StoreError: if it cannot be written. The run must end then: otherwise the document would be lost.
         """
-        letter = memoryview(dead_letter(outcome))
-        with self._errors(StoreError):
-            while letter:
-                letter = letter[self._file.write(letter) :]
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._errors(StoreError):
-            self._file.close()
-
-    def _end_last_line(self) -> None:
-        """End a last line that was cut, so that the next letter starts on its own line."""
-        if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode) or not self._file.tell():
-            return
-        with open(self._path, "rb") as file:
-            file.seek(-1, os.SEEK_END)
-            if not file.read().endswith(b"\n"):
-                self._file.write(b"\n")
-
-    @contextmanager
-    def _errors(self, kind: type[InputError | StoreError]) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            reason = error.strerror or error
-            raise kind(f"cannot write dead letters to {self._path}: {reason}") from error
+        self.write(dead_letter(outcome))

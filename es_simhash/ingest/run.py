@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.decide.run import Options, Run
-from es_simhash.errors import InputError, StoreError, count_of, unfinished
+from es_simhash.errors import StoreError, count_of, unfinished
 from es_simhash.ingest.batches import Source, checked_start, mark, parts_by_id
 from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.ingest.reader import IdField, Reader
 from es_simhash.ingest.workers import Workers
 from es_simhash.lines import Line
 from es_simhash.retries import Call
-from es_simhash.similarity.text_fields import field_value
 from es_simhash.store.types import Scan
 
 if TYPE_CHECKING:
@@ -107,17 +106,19 @@ def backfill(
 
     :param again: include documents that have a fingerprint.
     :param stop: is asked before each page: once it is true, no more is read.
-    :raises InputError: if no document has one of the text fields; if none of the first 100 documents can be used.
+    :raises InputError: if none of the first 100 documents can be used, or has one of the text fields.
     """
     store, chosen = decider.store, decider.rule.chosen
     time_fields = () if chosen.time_field is None else (chosen.time_field,)
     fields = (*chosen.text_fields, *time_fields)
     scan = Scan(filter=filter, fields=fields, missing=None if again else True, by_field=chosen.time_field)
     store.refresh()
-    _check_text_fields(store, chosen.text_fields)
     reader = Reader(decider.rule, IdField("_id", is_stored=False))
-    advice = ". If they have no text, leave them out by a filter"
-    source = Source(checked_start(_stored_lines(store, scan, stop), reader.checked, store.name, advice=advice))
+    lines = _stored_lines(store, scan, stop)
+    # Those that are left after an interruption may all lack a field that others have.
+    text_fields = () if store.count(None, missing=False) else chosen.text_fields
+    advice = ". If others can, take them first by a filter"
+    source = Source(checked_start(lines, reader.checked, store.name, text_fields, advice))
     run = Run(decider, Options(filter=filter), is_load=not again)
     try:
         yield from _Stages(run, source, reader, workers, check).outcomes()
@@ -139,20 +140,6 @@ def _stored_lines(store: Store, scan: Scan, stop: Callable[[], bool]) -> Iterato
         for stored in page:
             document = {**(stored.source or {}), "_id": stored.row.id}
             yield Line(f"document {stored.row.id!r}", document, stored=stored.row)
-
-
-def _check_text_fields(store: Store, fields: Sequence[str]) -> None:
-    """Check that each of several text fields is in a document. Without it, the texts would be those of the others.
-
-    A field that the index does not search is looked for in some documents.
-
-    :raises InputError: if a field is in none.
-    """
-    for field in fields if len(fields) > 1 and store.count(None) else ():
-        if not store.count({"exists": {"field": field}}):
-            some = next(store.scan(Scan(fields=(field,))), [])
-            if all(field_value(stored.source or {}, field) is None for stored in some):
-                raise InputError(f"no document has the field {field!r}: name the fields with the text (text_field)")
 
 
 class _Stages:

@@ -32,8 +32,8 @@ _NOT_PICKLED = (pickle.PicklingError, TypeError, AttributeError, RecursionError)
 class Workers:
     """Reads batches of lines in worker processes. They do not run the caller's script again.
 
-    :param count: the number of processes. With 0 this process reads each batch in :meth:`submit`. So it does with the
-        first one: a short input is done before the processes would be ready.
+    :param count: the number of processes. With 0 this process reads each batch, when its result is asked for. So it
+        does with the first one: a short input is done before the processes would be ready.
     """
 
     def __init__(self, reader: Reader, count: int) -> None:
@@ -43,37 +43,42 @@ class Workers:
         self._pool: Any = None
 
     def submit(self, lines: Sequence[Line]) -> Callable[[], Items]:
-        """Start to read a batch, and return a function that waits for the result."""
-        if self._count == 0 or self._first:
-            self._first = False
-            items = self._reader.read_all(lines)
-            return lambda: items
+        """Start to read a batch, and return a function that returns the result when it is there."""
+        future: Future[Items] | None = None
+        try:
+            if self._count and not self._first:
+                future = self._started().submit(_read, lines)
+        except (BrokenProcessPool, OSError) as error:
+            self._give_up(error)
+        self._first = False
+
+        def result() -> Items:
+            try:
+                if future is not None:
+                    return future.result()
+            except BrokenProcessPool as error:
+                self._give_up(error)
+            except _NOT_PICKLED:  # a dict has a value that cannot be sent
+                pass
+            return self._reader.read_all(lines)
+
+        return result
+
+    def _started(self) -> Any:
+        """Return the processes."""
         if self._pool is None:
             from loky import ProcessPoolExecutor
 
             self._pool = ProcessPoolExecutor(self._count, initializer=_begin, initargs=(self._reader,))
-        try:
-            future = self._pool.submit(_read, lines)
-        except (BrokenProcessPool, OSError) as error:
-            items = self._without_pool(lines, error)
-            return lambda: items
-        return lambda: self._result(future, lines)
+        return self._pool
 
-    def _result(self, future: Future[Items], lines: Sequence[Line]) -> Items:
-        try:
-            return future.result()
-        except BrokenProcessPool as error:
-            return self._without_pool(lines, error)
-        except _NOT_PICKLED:  # a dict has a value that cannot be sent
-            return self._reader.read_all(lines)
-
-    def _without_pool(self, lines: Sequence[Line], error: Exception) -> Items:
+    def _give_up(self, error: Exception) -> None:
+        """Let this process read all batches from now on."""
         if self._count:
             _log.warning(
                 "the worker processes ended (%s): this process now does the fingerprinting", type(error).__name__
             )
             self._count = 0
-        return self._reader.read_all(lines)
 
     def close(self) -> None:
         """End the processes at once. Batches that they have not answered are not read."""

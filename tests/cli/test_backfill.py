@@ -58,7 +58,7 @@ def test_documents_get_fingerprints_and_the_exit_code_says_whether_some_were_rej
     ("field", "says"),
     [
         ("titel", "can be used. document '"),
-        ("title,bdoy", "no document has the field 'bdoy': name the fields with the text"),
+        ("title,bdoy", "has the field 'bdoy': name the fields with the text (text_field). If others can"),
     ],
 )
 def test_a_wrong_text_field_stops_it_with_one_line_before_anything_is_written(

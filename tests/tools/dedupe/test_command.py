@@ -176,7 +176,7 @@ def test_a_scheme_and_a_rule_are_options(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", ["--duplicates", "--report"])
 def test_a_file_that_cannot_be_written_is_an_error_before_anything_is_printed(tmp_path: Path, option: str) -> None:
-    assert "cannot write none/file: No such file" in complaint(dedupe(tmp_path, option, "none/file"))
+    assert "cannot write none/file (No such file" in complaint(dedupe(tmp_path, option, "none/file"))
 
 
 def test_the_output_is_no_input(tmp_path: Path) -> None:
