@@ -36,9 +36,7 @@ MARK = 2
 """Combining marks, such as accents, vowel signs and points: the categories Mn and Mc."""
 UNSPACED = 4
 """Han characters, kana and bopomofo: no white space stands between the words that they write."""
-MOVABLE = 8
-"""What decomposes into nothing but marks that canonical ordering may move: their combining class is not 0."""
-HAN = 16
+HAN = 8
 """Han characters, and 〇."""
 
 SCRIPTS = ("simplified", "as_written")
@@ -77,7 +75,8 @@ def kinds() -> NDArray[np.uint8]:
     for first, last in blocks:
         singly[first : last + 1] = False
     for code in np.flatnonzero(singly).tolist():
-        table[code] = _kind(chr(code))
+        category = unicodedata.category(chr(code))
+        table[code] = WORD if category[0] in "LN" else MARK if category in ("Mn", "Mc") else 0
     for first, last in (*_HAN, *_HANGUL):
         table[first : last + 1] = WORD
     for first, last in UNSPACED_RANGES:
@@ -87,27 +86,16 @@ def kinds() -> NDArray[np.uint8]:
     return table
 
 
-def _kind(character: str) -> int:
-    category = unicodedata.category(character)
-    if category[0] in "LN" and character not in "\uff9e\uff9f":  # half-width marks of voiced sounds
-        return WORD
-    kind = MARK if category in ("Mn", "Mc") else 0
-    if kind or category == "Lm":
-        decomposed = unicodedata.normalize("NFKD", character)
-        if all(map(unicodedata.combining, decomposed)):
-            kind |= MOVABLE
-    return kind
-
-
-def fold_script(text: str) -> str:
-    """Return the text with each character in its simplified form.
+def fold_script(text: str, script: str = "simplified") -> str:
+    """Return the text with each character in its simplified form, and without radicals.
 
     >>> fold_script("臺灣鐵路，臺北車站")
     '台湾铁路，台北车站'
 
     :param text: in NFKC. The result is as long, and is in NFKC.
+    :param script: ``as_written`` for the text without radicals alone.
     """
-    return text if text.isascii() else text_of(folded_codes().take(codes_of(text)))
+    return text if text.isascii() else text_of(_folded_codes(script).take(codes_of(text)))
 
 
 def fold_scripts(words: Iterable[str]) -> list[str]:
@@ -117,23 +105,19 @@ def fold_scripts(words: Iterable[str]) -> list[str]:
 
 
 # Those of CJK Radicals Supplement that look like a whole character; Unicode's EquivalentUnifiedIdeograph.txt.
-_RADICALS = (
+RADICALS = (
     "⺌小⺍小⺎兀⺟母⺠民⺩王⺫目⺬示⺮竹⺶羊⺷羊⺼肉⺽臼⻁虎⻂衣⻃西⻄西⻅见⻆角⻉贝⻊足⻋车⻎辶⻏邑⻑长⻒长⻓长⻔门⻗雨⻘青⻙韦⻚页⻛风⻜飞⻝食"
     "⻡首⻢马⻣骨⻤鬼⻥鱼⻦鸟⻧卤⻨麦⻩黄⻪黾⻫齐⻬齐⻭齿⻮齿⻯龙⻰龙⻱龟⻲龟⻳龟⺄乙⺈刀⺊卜⺒巳⺓幺⺗心⺛旡⺝月⺜日⺧牛⺪疋"
 )
 
 
 @cache
-def folded_codes() -> NDArray[np.uint32]:
+def _folded_codes(script: str) -> NDArray[np.uint32]:
     """Return what each code point becomes, most of them themselves: of shape (0x110000,)."""
     table = np.arange(_CODE_POINTS, dtype=np.uint32)
-    for line in Path(__file__).with_name("script_1.txt").read_text(encoding="utf-8").split():
-        one, *others = codes_of(line)
-        table[others] = one
+    if script == "simplified":
+        for line in Path(__file__).with_name("script_1.txt").read_text(encoding="utf-8").split():
+            one, *others = codes_of(line)
+            table[others] = one
+    table[codes_of(RADICALS[::2])] = table[codes_of(RADICALS[1::2])]
     return table
-
-
-@cache
-def radicals() -> dict[int, str]:
-    """Return the character that each radical of CJK Radicals Supplement looks like, for ``str.translate``."""
-    return {ord(radical): character for radical, character in zip(_RADICALS[::2], _RADICALS[1::2], strict=True)}

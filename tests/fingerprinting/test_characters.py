@@ -14,12 +14,14 @@ from es_simhash.fingerprinting.characters import fold_script
 
 LINES = Path(characters.__file__).with_name("script_1.txt").read_text(encoding="utf-8").splitlines()
 TABLE = {form: line[0] for line in LINES for form in line[1:]}
+RADICALS = dict(zip(characters.RADICALS[::2], characters.RADICALS[1::2], strict=True))
 
 texts = st.text(st.sampled_from(sorted(TABLE)) | st.sampled_from(sorted(TABLE.values())) | st.characters(codec="utf-8"))
 
 
 def plain_fold(text: str) -> str:
-    return "".join(TABLE.get(character, character) for character in text)
+    plain = (RADICALS.get(character, character) for character in text)
+    return "".join(TABLE.get(character, character) for character in plain)
 
 
 @given(texts)

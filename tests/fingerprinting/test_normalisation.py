@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting import normalisation
-from es_simhash.fingerprinting.characters import SCRIPTS, radicals
+from es_simhash.fingerprinting.characters import RADICALS, SCRIPTS
 from es_simhash.fingerprinting.normalisation import (
     LONGEST_FOLDED,
     MARKS_IN_A_ROW,
@@ -103,9 +103,10 @@ def plain_normalise(text: str, script: str = "simplified") -> str:
     """Rule for rule and character for character, without shortcuts."""
     visible = "".join(character for character in text if character not in INVISIBLE)
     visible = re.sub("([0-9])\u20e3", lambda match: "⓪①②③④⑤⑥⑦⑧⑨"[int(match[1])], visible)
-    visible = re.sub("(?<=[mM])[²³]", lambda match: {"²": "2", "³": "3"}[match[0]], visible)
     folded = plain_cut("".join(map(plain_folded, re.split(f"([{AS_WRITTEN}])", plain_cut(visible)))))
-    folded = "".join(radicals().get(ord(character), character) for character in folded)
+    folded = folded.replace("m²", "m2").replace("m³", "m3")
+    radicals = dict(zip(RADICALS[::2], RADICALS[1::2], strict=True))
+    folded = "".join(radicals.get(character, character) for character in folded)
     plain = "".join(
         {"‘": "'", "’": "'", "“": '"', "”": '"', "‐": "-"}.get(character, character) for character in folded
     )
@@ -347,6 +348,7 @@ def test_the_folded_length_is_that_of_the_folded_characters(text: str) -> None:
     [
         ("10⁵", "10⁵"),
         ("120 m²", "120 m2"),
+        ("１２０ｍ²", "120m2"),
         ("log₂8", "log₂8"),
         ("1½", "1½"),
         ("①", "①"),
