@@ -99,7 +99,7 @@ class Store(Protocol):
     def write_links(self, rows: Mapping[str, Row]) -> Written:
         """Change what documents are copies of, each on its version. Everything else in them stays.
 
-        :param rows: the documents as they become, by id.
+        :param rows: the documents as they become, by id. Each has the version of the stored document.
         """
 
     def remove(self, versions: Mapping[str, Any]) -> Written:

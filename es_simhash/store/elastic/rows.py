@@ -70,14 +70,14 @@ def version_of(hit: Mapping[str, Any]) -> tuple[int, int]:
     return hit.get("_seq_no", 0), hit.get("_primary_term", 0)
 
 
-def if_version(version: Any) -> dict[str, Any]:
-    """Return the condition that a document still has a version, for an operation of a bulk request."""
-    return {} if version is None else {"if_seq_no": version[0], "if_primary_term": version[1]}
+def operation(kind: str, id: str, version: Any, *body: Any) -> tuple[Any, ...]:
+    """Return the lines of a bulk request for one document, on its version.
 
-
-def updating(id: str, version: Any, fields: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the lines of a bulk request that change some fields of a document on its version. Others stay."""
-    return {"update": {"_id": id, **if_version(version)}}, {"doc": fields}
+    :param kind: ``create``, ``index``, ``update`` or ``delete``.
+    :param version: None for any.
+    """
+    condition = {} if version is None else {"if_seq_no": version[0], "if_primary_term": version[1]}
+    return {kind: {"_id": id, **condition}}, *body
 
 
 def writing(entry: Entry) -> tuple[Any, ...]:
@@ -102,10 +102,10 @@ def writing(entry: Entry) -> tuple[Any, ...]:
         simhash = dict.fromkeys(OWN_FIELDS) | simhash
         if row.content is None:
             del simhash["content"]  # it stays
-        return updating(row.id, row.version, {"simhash": simhash})
+        return operation("update", row.id, row.version, {"doc": {"simhash": simhash}})
     # The source is JSON already: our object is put in front of its first field.
     # A line break, which would end the line, can only stand between two values there.
     rest = entry.source.strip()[1:].lstrip().replace("\n", " ").replace("\r", " ")
     ours = _to_json({name: value for name, value in simhash.items() if value is not None})
     document = f'{{"simhash":{ours}{"" if rest == "}" else ","}{rest}'
-    return {"create" if row.version is None else "index": {"_id": row.id, **if_version(row.version)}}, document
+    return operation("create" if row.version is None else "index", row.id, row.version, document)

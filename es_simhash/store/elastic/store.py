@@ -6,13 +6,13 @@ from dataclasses import replace
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import ConflictError, StoreError, StoreUnavailable, TooLarge
+from es_simhash.errors import ConflictError, SimhashError, StoreError, TooLarge
 from es_simhash.retries import Waits, end_after
 from es_simhash.search.encoding import decoded
 from es_simhash.store.elastic import mapping
-from es_simhash.store.elastic.errors import check_answer, index_fault, passes, reason_of
+from es_simhash.store.elastic.errors import check_answer, error_of, index_fault, passes, reason_of
 from es_simhash.store.elastic.pages import pages
-from es_simhash.store.elastic.rows import HIT_OPTIONS, if_version, row_of, source_of, updating, version_of, writing
+from es_simhash.store.elastic.rows import HIT_OPTIONS, operation, row_of, source_of, version_of, writing
 from es_simhash.store.elastic.search import members, search
 from es_simhash.store.types import Stored, UserState, Written
 
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from es_simhash.store.elastic.connection import Connection
     from es_simhash.store.protocol import Filter
     from es_simhash.store.types import Description, Entry, Hits, Probe, Row, Scan
-
-RETRIES = 20
-"""How often the server repeats the removal of seen items from a document that other programs write meanwhile."""
 
 
 class ElasticStore:
@@ -116,18 +113,14 @@ class ElasticStore:
 
     def write_links(self, rows: Mapping[str, Row]) -> Written:
         """Change what documents are copies of, each on its version."""
-        operations = {
-            id: updating(id, row.version, {"simhash": {"group": row.group, "duplicate_of": row.duplicate_of}})
-            for id, row in rows.items()
-            if row.version is not None
-        }
-        written = self._write(rows, operations)
-        return replace(written, conflicts=written.conflicts | (rows.keys() - operations.keys()))
+        links = {id: {"simhash": {"group": row.group, "duplicate_of": row.duplicate_of}} for id, row in rows.items()}
+        return self._write(
+            rows, {id: operation("update", id, row.version, {"doc": links[id]}) for id, row in rows.items()}
+        )
 
     def remove(self, versions: Mapping[str, Any]) -> Written:
         """Remove documents, each only on its version."""
-        operations = {id: ({"delete": {"_id": id, **if_version(version)}},) for id, version in versions.items()}
-        written = self._bulk(operations)
+        written = self._bulk({id: operation("delete", id, version) for id, version in versions.items()})
         left = self._get(sorted(written.conflicts), ["simhash.digest"])
         return replace(written, conflicts=written.conflicts & {document["_id"] for document in left})
 
@@ -172,49 +165,46 @@ class ElasticStore:
         conflicts: set[str] = set()
         versions: dict[str, Any] = {}
         waits = Waits(end_after(self.connection.deadline))
-        parts = [list(operations)] if operations else []
-        while parts:
-            part = parts.pop()
-            lines = [line for id in part for line in operations[id]]
-            try:
-                items = self.connection.send("POST", "_bulk", lines).get("items", [])
-            except TooLarge as error:
-                if len(part) == 1:
-                    refused[part[0]] = str(error)
-                else:
-                    parts += part[: len(part) // 2], part[len(part) // 2 :]
-                continue
-            if len(items) != len(part):
-                raise self.connection.wrong(f"{len(items)} results of {len(part)} operations")
-            busy: dict[str, Any] = {}
-            for id, item in zip(part, items, strict=True):
-                [(kind, result)] = item.items()
+        left = operations
+        while left:
+            busy: dict[str, SimhashError] = {}
+            for id, result in self._results(left).items():
                 status = result["status"]
-                if result.get("result") == "noop" and kind in ("index", "create"):
+                if result.get("result") == "noop" and "update" not in operations[id][0]:
                     refused[id] = "an ingest pipeline of the server dropped it"
-                elif status < 300:
+                elif "error" not in result:  # also the removal of what is not there
                     versions[id] = version_of(result)
                 elif status == 409:
                     conflicts.add(id)
                 elif passes(result, status):
-                    busy[id] = result
+                    busy[id] = error_of(result, status, self.name)
                 elif (fault := index_fault(result, status, self.name)) is not None:
                     raise fault
-                elif status == 404 and kind == "delete":
-                    versions[id] = version_of(result)
                 elif status == 404:
                     conflicts.add(id)
                 else:
                     refused[id] = f"the server refused it: {reason_of(result)}"
             if busy and not waits.wait():
-                result = next(iter(busy.values()))
-                raise index_fault(result, result["status"], self.name) or StoreUnavailable(
-                    f"{self.name} was too busy for {len(busy):,} documents ({reason_of(result)}): try again later"
-                )
-            parts += [list(busy)] if busy else []
+                raise next(iter(busy.values()))
+            left = {id: operations[id] for id in busy}
         stored = self._get(sorted(conflicts), ["simhash", "seen"])
         versions |= {document["_id"]: version_of(document) for document in stored if is_done(document)}
         return Written(refused, frozenset(conflicts - versions.keys()), versions)
+
+    def _results(self, operations: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+        """Send operations, in several requests if one is too large for the server. Return the result of each."""
+        ids, lines = list(operations), [line for lines in operations.values() for line in lines]
+        try:
+            items = self.connection.send("POST", "_bulk", lines).get("items", [])
+        except TooLarge as error:
+            if len(ids) == 1:
+                return {ids[0]: {"status": 413, "error": str(error)}}
+            halves = ids[: len(ids) // 2], ids[len(ids) // 2 :]
+            first, second = (self._results({id: operations[id] for id in half}) for half in halves)
+            return first | second
+        if len(items) != len(ids):
+            raise self.connection.wrong(f"{len(items)} results of {len(ids)} operations")
+        return {id: result for id, item in zip(ids, items, strict=True) for result in item.values()}
 
     # --- the items that users have seen -----------------------------------------------------------------------------
 
@@ -231,8 +221,9 @@ class ElasticStore:
         mark = token_hex(8)
         operations: dict[str, Any] = {}
         for user, state in states.items():
-            fields, is_new = {"seen": {**state.seen, "mark": mark}}, state.version is None
-            operations[user] = ({"create": {"_id": user}}, fields) if is_new else updating(user, state.version, fields)
+            fields = {"seen": {**state.seen, "mark": mark}}
+            kind, body = ("create", fields) if state.version is None else ("update", {"doc": fields})
+            operations[user] = operation(kind, user, state.version, body)
 
         def is_done(document: Mapping[str, Any]) -> bool:
             seen = document["_source"].get("seen")
@@ -242,27 +233,25 @@ class ElasticStore:
 
     def remove_users(self, names: Sequence[str]) -> frozenset[str]:
         """Remove the seen items of users, and return the users that had some."""
-        documents = self._get(names, None)
-        had_some = {one["_id"]: one for one in documents if one["_source"].get("seen")}
-        deletions = {
-            user: ({"delete": {"_id": user, **if_version(version_of(one))}},)
-            for user, one in had_some.items()
-            if one["_source"].keys() == {"seen"}
-        }
-        deleted = self._bulk(deletions).versions
-        # The others stay: they have other fields, perhaps of another program that wrote them meanwhile.
-        changes = {
-            user: ({"update": {"_id": user, "retry_on_conflict": RETRIES}}, {"doc": {"seen": None}})
-            for user in had_some.keys() - deleted.keys()
-        }
-        written = self._bulk(changes)
-        for user, reason in written.refused.items():
-            raise StoreError(f"{self.name} did not remove the seen items of {user}: {reason}")
-        if left := [one["_id"] for one in self._get(sorted(written.conflicts), ["seen"]) if one["_source"].get("seen")]:
-            raise ConflictError(
-                f"{self.name}: other programs keep writing the documents of {', '.join(left)}, so their seen items are "
-                "not removed: try again later"
-            )
+        had_some: set[str] = set()
+        left, waits = list(names), Waits(end_after(self.connection.deadline))
+        while left:
+            operations: dict[str, Any] = {}
+            for one in self._get(left, None):
+                id, version, has_more = one["_id"], version_of(one), one["_source"].keys() > {"seen"}
+                if one["_source"].get("seen"):
+                    update = operation("update", id, version, {"doc": {"seen": None}})
+                    operations[id] = update if has_more else operation("delete", id, version)
+            written = self._bulk(operations)
+            had_some |= operations.keys()
+            for user, reason in written.refused.items():
+                raise StoreError(f"{self.name} did not remove the seen items of {user}: {reason}")
+            left = sorted(written.conflicts)
+            if left and not waits.wait():
+                raise ConflictError(
+                    f"{self.name}: other programs keep writing the documents of {', '.join(left)}, so their seen items "
+                    "are not removed: try again later"
+                )
         return frozenset(had_some)
 
     def list_users(self, before: int) -> Iterator[list[str]]:

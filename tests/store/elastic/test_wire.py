@@ -247,13 +247,14 @@ def test_a_damaged_row_is_left_out_and_named(wire: Wire, caplog: pytest.LogCaptu
     assert id in caplog.text
 
 
-def test_seen_items_that_another_program_keeps_writing_are_not_removed_in_silence(wire: Wire) -> None:
-    store = wire.opened()
-    store.write_users({"bob": UserState({"filters": ["eA=="], "newest": 5})})
-    conflict = {"update": {"_id": "bob", "status": 409, **error("version_conflict_engine_exception")}}
-    wire.answer(
-        "POST _bulk", [Answer(200, {"items": [{"delete": conflict["update"]}]}), Answer(200, {"items": [conflict]})]
-    )
-    with pytest.raises(ConflictError, match="keep writing the documents of bob, so their seen items are not removed"):
-        store.remove_users(["bob"])
-    assert store.remove_users(["bob"]) == {"bob"}
+def test_seen_items_that_another_program_writes_meanwhile_are_removed_or_named(wire: Wire) -> None:
+    conflict = Answer(200, {"items": [{"delete": {"status": 409, **error("version_conflict_engine_exception")}}]})
+    for deadline, count in ((0, 1), (60, 3)):
+        store = wire.opened(deadline)
+        store.write_users({"bob": UserState({"filters": ["eA=="], "newest": 5})})
+        wire.answer("POST _bulk", [conflict] * count)
+        if not deadline:
+            with pytest.raises(ConflictError, match="keep writing the documents of bob, so their seen items are not"):
+                store.remove_users(["bob"])
+        assert store.remove_users(["bob"]) == {"bob"}
+        assert store.read_users(["bob"]) == {}
