@@ -15,8 +15,7 @@ from es_simhash.cli.options import (
     parsed_by,
     store_options,
 )
-from es_simhash.cli.output import count_of, echo, not_compared, print_json
-from es_simhash.cli.progress import Progress
+from es_simhash.cli.output import count_of, echo, not_compared, print_json, progress_bar
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -47,8 +46,13 @@ def group(filter: dict[str, Any] | None, since: timedelta | None, as_json: bool,
     es-simhash group --store http://localhost:9200/news
     es-simhash group --since 2h
     """
-    with open_documents(**store) as documents, Progress(None) as progress:
-        report = documents.group(filter=filter, since=since, progress=progress.reach)
+    with open_documents(**store) as documents, progress_bar() as bar:
+
+        def show(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        report = documents.group(filter=filter, since=since, progress=show)
     if as_json:
         print_json(asdict(report))
         return

@@ -26,7 +26,7 @@ from es_simhash.cli.options import (
     workers_option,
 )
 from es_simhash.cli.outcomes import OutcomePrinter, print_outcomes
-from es_simhash.cli.progress import Progress
+from es_simhash.cli.output import progress_bar
 from es_simhash.decide.run import ON_DUPLICATE, ON_UPDATE
 from es_simhash.ingest.dead_letters import DeadLetters
 from es_simhash.store.address import sqlite_file
@@ -123,7 +123,6 @@ def ingest(
         def note(outcome: Outcome) -> None:
             if letters is not None and outcome.reason is not None:
                 letters.put(outcome)
-            progress.done()
 
         printer = OutcomePrinter(documents.name, as_json, progress, quiet=quiet)
         try:
@@ -173,9 +172,10 @@ def backfill(
         outcomes = documents.backfill(
             filter=filter, again=again, stop=lambda: interruptible.signal is not None, workers=workers
         )
-        with Progress(None, quiet=quiet) as progress:
-            total = 0 if progress.disable else documents.store.count(filter, missing=None if again else True)
+        with progress_bar(quiet=quiet) as progress:
+            if not progress.disable:
+                progress.total = documents.store.count(filter, missing=None if again else True)
             printer = OutcomePrinter(documents.name, as_json, progress, quiet=quiet)
-            print_outcomes(outcomes, printer, lambda _: progress.reach(printer.counts.total + 1, total))
+            print_outcomes(outcomes, printer, lambda _: progress.update())
     interruptible.exit_if_interrupted()
     exit_unless_all_done(printer.counts.not_taken, printer.counts.total)

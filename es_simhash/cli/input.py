@@ -6,12 +6,11 @@ import sys
 from dataclasses import dataclass
 from itertools import combinations, islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
 
-from es_simhash.cli.output import display
-from es_simhash.cli.progress import Progress
+from es_simhash.cli.output import display, progress_bar
 from es_simhash.errors import InputError
 from es_simhash.ingest.batches import checked_start
 from es_simhash.ingest.batches import object_of as object_of
@@ -24,6 +23,8 @@ from es_simhash.store.address import sqlite_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from io import BufferedReader
+
+    from tqdm import tqdm
 
     from es_simhash import Documents
     from es_simhash.ingest.batches import Check
@@ -100,19 +101,17 @@ class Input:
         """The names of the files, for messages."""
         return ", ".join(map(display, self.paths))
 
-    def progress(self, noun: str = "documents", *, quiet: bool = False) -> Progress:
-        """Return a progress bar. It shows nothing if standard error is not a terminal.
+    def progress(self, *, quiet: bool = False) -> tqdm[Any]:
+        """Return a progress bar: of the bytes of all files, or of lines if one of them has no size."""
+        if all(Path(path).is_file() for path in self.paths):
+            total = sum(Path(path).stat().st_size for path in self.paths)
+            return progress_bar(total=total, unit="B", quiet=quiet)
+        return progress_bar(unit=" lines", quiet=quiet)
 
-        :param noun: what the input holds, in the plural.
-        """
-        sizes_known = all(Path(path).is_file() for path in self.paths)
-        total = sum(Path(path).stat().st_size for path in self.paths) if sizes_known else None
-        return Progress(total, noun, quiet=quiet)
-
-    def lines(self, progress: Progress, check: Check, fields: Sequence[str] = ()) -> Iterator[Line]:
+    def lines(self, progress: tqdm[Any], check: Check, fields: Sequence[str] = ()) -> Iterator[Line]:
         """Yield the documents of all files, not yet parsed. Only one file is open at a time.
 
-        :param progress: moved on by the bytes that are read.
+        :param progress: is moved on by what is read.
         :param check: raises InputError if a line cannot be used. It is called for the first lines of each file, until
             one can be used.
         :param fields: each of them must be in one of the first documents of each file.
@@ -122,17 +121,15 @@ class Input:
             name = display(path)
             with open_input(path) as stream:
                 lines = checked_start(lines_of(stream, name, self.format, self.encoding), check, name, fields)
-                is_shown = not progress.disable and stream.seekable()  # a pipe has no position
-                yield from _moving(progress, stream, lines) if is_shown else lines
+                yield from lines if progress.disable else _moving(progress, stream, lines)
 
 
-def _moving(progress: Progress, stream: IO[bytes], lines: Iterable[Line]) -> Iterator[Line]:
-    """Yield the lines of a file, and move a progress bar by the bytes of it that were read."""
+def _moving(progress: tqdm[Any], stream: IO[bytes], lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield the lines of a file, and move a progress bar: by the bytes that were read if they have a total."""
     start = progress.n
     for line in lines:
-        progress.update(start + stream.tell() - progress.n)
+        progress.update(1 if progress.total is None else start + stream.tell() - progress.n)
         yield line
-    progress.update(start + stream.tell() - progress.n)
 
 
 def check_fields(line: Line, id_field: str | None, text_fields: tuple[str, ...]) -> None:
@@ -181,19 +178,20 @@ class StoredInput:
         """The name of the store, for messages."""
         return self.documents.name
 
-    def progress(self, *, quiet: bool) -> Progress:
+    def progress(self, *, quiet: bool) -> tqdm[Any]:
         """Return a progress bar. The number of documents is not known."""
-        return Progress(None, quiet=quiet)
+        return progress_bar(quiet=quiet)
 
-    def lines(self, progress: Progress, check: Check, fields: Sequence[str] = ()) -> Iterator[Line]:
+    def lines(self, progress: tqdm[Any], check: Check, fields: Sequence[str] = ()) -> Iterator[Line]:
         """Yield all documents that have a fingerprint, each with its id as ``_id``, in no particular order.
 
         :param check: this and ``fields`` as for Input.
         """
-        return checked_start(self._lines(), check, self.names, fields)
+        return checked_start(self._lines(progress), check, self.names, fields)
 
-    def _lines(self) -> Iterator[Line]:
+    def _lines(self, progress: tqdm[Any]) -> Iterator[Line]:
         rows = self.documents.export()
         while ids := [row.id for row in islice(rows, _FETCHED)]:
+            progress.update(len(ids))
             for id, document in self.documents.fetch(ids, fields="*").items():
                 yield Line(f"{self.names}: document {id!r}", {**document, "_id": id})

@@ -1,4 +1,4 @@
-"""What the commands print: lines, JSON lines, names of files.
+"""What the commands print: lines, JSON lines, names of files, a progress bar.
 
 Ids, texts and the reasons of a server may hold control characters, which a terminal obeys. So everything that a command
 prints goes through :func:`echo` or :func:`print_json`, which escape them.
@@ -9,11 +9,15 @@ from __future__ import annotations
 import json
 import logging
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from tqdm import tqdm
 
 from es_simhash.errors import count_of as count_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # Control characters (C0, DEL, C1), line and paragraph separators, and the characters that change the direction of the
 # text around them (Unicode, UAX #9; "Trojan Source", CVE-2021-42574).
@@ -69,6 +73,19 @@ def nearness(similarity: float | None, distance: int | None) -> str:
 def display(path: str) -> str:
     """Return the name of a file for messages: ``stdin`` for ``-``."""
     return "stdin" if path == "-" else click.format_filename(path)
+
+
+def progress_bar(
+    items: Iterable[Any] | None = None, *, total: int | None = None, unit: str = " documents", quiet: bool = False
+) -> tqdm[Any]:
+    """Return a progress bar on standard error. It shows nothing if that is no terminal.
+
+    :param items: iterate over the bar, and it counts them. Without items, its ``update`` moves it.
+    :param total: in units; None if it is not known.
+    :param quiet: show nothing.
+    """
+    hidden = True if quiet else None  # None asks whether it is a terminal
+    return tqdm(items, total=total, unit=unit, unit_scale=True, leave=False, disable=hidden)
 
 
 # --- log lines ---------------------------------------------------------------------------------------------

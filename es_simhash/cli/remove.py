@@ -9,8 +9,7 @@ import click
 
 from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.options import json_object, open_documents, parsed_by, store_options
-from es_simhash.cli.output import count_of, echo, nearness
-from es_simhash.cli.progress import Progress
+from es_simhash.cli.output import count_of, echo, nearness, progress_bar
 from es_simhash.client.arguments import check_filter
 from es_simhash.store.types import Scan
 
@@ -115,11 +114,7 @@ def _remove_matching(documents: Documents, matching: dict[str, Any], save: str |
 
 def _remove_duplicates(documents: Documents, save: str | None, yes: bool) -> int:
     """Find all duplicates, and remove them unless the person says no. Return how many were removed."""
-    found = []
-    with Progress(None, "duplicates found") as progress:  # all of them, before the first is removed
-        for duplicate in documents.duplicates():
-            found.append(duplicate)
-            progress.done()
+    found = list(progress_bar(documents.duplicates(), unit=" duplicates"))  # all, before the first is removed
     if not yes:
         for duplicate in found[:SHOWN]:
             echo(_line(duplicate))

@@ -6,7 +6,7 @@ import sys
 from collections import Counter, defaultdict
 from dataclasses import asdict
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import timedelta
 
+    from tqdm import tqdm
     from typing_extensions import Unpack
 
     from es_simhash import Line, SeenItems, SeenReport
     from es_simhash.bloom import Item
     from es_simhash.cli.options import StoreOptions
-    from es_simhash.cli.progress import Progress
 
 BATCH_ITEMS = 10_000
 """A batch of lines ends when it has this many items."""
@@ -247,7 +247,7 @@ def _add_lines(seen: SeenItems, source: Input) -> None:
     """Add the items of files, print the counts, and exit with the code that they call for."""
     counts = Counter[str]()
     try:
-        with source.progress("lines") as progress, Interruptible() as interruptible:
+        with source.progress() as progress, Interruptible() as interruptible:
             lines = interruptible.until_interrupted(source.lines(progress, user_and_items))
             for batch in _batches(lines, progress, counts):
                 report = seen.add_many(batch)
@@ -267,17 +267,17 @@ def _add_lines(seen: SeenItems, source: Input) -> None:
         sys.exit(SOME_NOT_DONE)
 
 
-def _batches(lines: Iterable[Line], progress: Progress, counts: Counter[str]) -> Iterator[dict[str, list[Item]]]:
+def _batches(lines: Iterable[Line], progress: tqdm[Any], counts: Counter[str]) -> Iterator[dict[str, list[Item]]]:
     """Yield the items of some lines by their users. Bad lines are reported."""
     batch: defaultdict[str, list[Item]] = defaultdict(list)
     size = 0
     for line in lines:
-        progress.done()
         counts["lines"] += 1
         try:
             user, items = user_and_items(line)
         except InputError as error:
-            progress.reject(f"{line.place}: {error}")
+            progress.clear()
+            echo(f"rejected: {line.place}: {error}", err=True)
             counts["rejected"] += 1
             continue
         batch[user] += items

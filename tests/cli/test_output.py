@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import subprocess
@@ -13,7 +12,6 @@ import pytest
 
 from es_simhash import Documents, SeenItems, cli
 from es_simhash.cli.output import printable
-from es_simhash.cli.progress import Progress
 from tests.cli import COMMAND, STORM, STORM_FARTHER, environment, es_simhash, line
 
 if TYPE_CHECKING:
@@ -117,15 +115,3 @@ def test_closed_streams_are_those_of_a_null_device(folder: Path, closed: str, co
     assert done.returncode == code
     said = b"es-simhash: no documents in stdin: give one JSON object per line\n"
     assert done.stderr == (said if closed == "<&-" else b"")
-
-
-# --- progress ----------------------------------------------------------------------------------------------
-
-
-def test_progress_over_a_store_has_a_total_and_the_time_that_is_left() -> None:
-    terminal = io.StringIO()
-    with Progress(None, file=terminal, disable=False, mininterval=0) as progress:
-        progress.reach(500, 2_000)
-        progress.refresh()
-        last = terminal.getvalue().split("\r")[-1]
-    assert re.fullmatch(r" 25%\|.*\| 500 documents, [\d,]+ a second, [\d:]+ left ?", last)

@@ -40,7 +40,8 @@ from es_simhash.tools.dedupe.report import CopiesReport
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_simhash.cli.progress import Progress
+    from tqdm import tqdm
+
     from es_simhash.similarity.rule import Rule
     from es_simhash.tools.dedupe.copies import Copy, Item
     from es_simhash.tools.report.page import Language
@@ -142,7 +143,7 @@ def dedupe(
     interruptible.exit_if_interrupted()
     if not output.counts.total():
         raise InputError(f"no documents in {source.names}: give one JSON object per line")
-    exit_unless_all_done(progress.rejected, output.counts.total())
+    exit_unless_all_done(output.rejected, output.counts.total())
 
 
 def _opened(path: str) -> IO[bytes]:
@@ -158,17 +159,20 @@ class _Output:
     """
 
     def __init__(
-        self, progress: Progress, copies: IO[bytes] | None, report: CopiesReport | None, *, pairs: bool
+        self, progress: tqdm[Any], copies: IO[bytes] | None, report: CopiesReport | None, *, pairs: bool
     ) -> None:
         self.counts = Counter({"kept": 0, "exact duplicates": 0, "near-duplicates": 0, "rejected": 0})
         self._progress, self._copies, self._report, self._pairs = progress, copies, report, pairs
+        self.rejected = 0
+        """Documents that cannot be used, those of ``--against`` too."""
         self._started = time.monotonic()
 
     def take(self, item: Item, copy: Copy | None) -> None:
         """Count a document, and print it if it stays. A rejected one is reported."""
-        self._progress.done()
         if item.problem is not None:
-            self._progress.reject(f"{item.place}: {item.problem}")
+            self._progress.clear()
+            echo(f"rejected: {item.place}: {item.problem}", err=True)
+            self.rejected += 1
             self.counts["rejected"] += not item.against
             return
         if self._report is not None:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from es_simhash import Documents, Line
     from es_simhash.cli.options import StoreOptions
-    from es_simhash.cli.progress import Progress
     from es_simhash.similarity.rule import Rule
     from es_simhash.tools.evaluation.figures import Figures
 
@@ -95,16 +94,19 @@ def evaluate(
             fingerprinter, stored_rule = documents.info().fingerprinter, documents.info().rule
     chosen = chosen_rule(stored_rule, rule, confirm=confirm) or stored_rule
     source = Input(input_paths(files, "name a file of labelled pairs, or pipe them in"))
-    with source.progress("pairs") as progress:
-        pairs = _labelled(source.lines(progress, object_of), progress)
+    rejected: list[str] = []
+    with source.progress() as progress:
+        pairs = _labelled(source.lines(progress, object_of), rejected)
         figures = evaluate_pairs(pairs, fingerprinter, rule=chosen)
+    for reason in rejected:
+        echo(f"rejected: {reason}", err=True)
     if as_json:
         for name, made in figures.items():
             print_json({"rule": name, **{figure: getattr(made, figure) for figure in _FIGURES}})
     else:
         for line in _table_lines(figures):
             echo(line)
-    if progress.rejected:
+    if rejected:
         sys.exit(SOME_NOT_DONE)
 
 
@@ -116,10 +118,9 @@ def _print_sample(documents: Documents, size: int, filter: dict[str, Any] | None
     echo(f'{count_of(count, "pair")}: write "copy": true or false in each line', err=True)
 
 
-def _labelled(lines: Iterator[Line], progress: Progress) -> Iterator[LabelledPair]:
-    """Yield the labelled pairs. A line that has no label, or cannot be used, is reported and counted."""
+def _labelled(lines: Iterator[Line], rejected: list[str]) -> Iterator[LabelledPair]:
+    """Yield the labelled pairs. A line without a label, or one that cannot be used, is told in ``rejected``."""
     for line in lines:
-        progress.done()
         try:
             pair = object_of(line)
             a, b, label = pair.get("a"), pair.get("b"), pair.get("copy")
@@ -130,7 +131,7 @@ def _labelled(lines: Iterator[Line], progress: Progress) -> Iterator[LabelledPai
                 raise InputError(f'the label "copy" is {json.dumps(label)}: write true or false')
             yield LabelledPair(a, b, _LABELS[str(label).lower()], line.place)
         except InputError as error:
-            progress.reject(f"{line.place}: {error}")
+            rejected.append(f"{line.place}: {error}")
 
 
 def _table_lines(figures: Mapping[str, Figures]) -> Iterator[str]:

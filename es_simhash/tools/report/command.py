@@ -12,18 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash.cli.options import filter_option, json_option, lang_option, open_documents, store_options
-from es_simhash.cli.output import count_of, echo, print_json, printable
-from es_simhash.cli.progress import Progress
+from es_simhash.cli.output import count_of, echo, print_json, printable, progress_bar
 from es_simhash.tools.report.groups import Groups
 from es_simhash.tools.report.page import page, write_page
 from es_simhash.tools.report.review import Review, pairs_with_other_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from typing_extensions import Unpack
 
-    from es_simhash import Row
     from es_simhash.cli.options import StoreOptions
     from es_simhash.tools.report.page import Language
 
@@ -75,8 +71,7 @@ def report(
     if as_json and as_csv:
         raise click.UsageError("--json and --csv are two forms: use one of them")
     with open_documents(**store) as documents:
-        with Progress(None) as progress:
-            groups = Groups(_counted(documents.export(filter=filter), progress))
+        groups = Groups(progress_bar(documents.export(filter=filter)))
         with closing(groups):
             info = documents.info()
             review = Review(info.rule, info.fingerprinter, groups, documents.fetch, title_field)
@@ -92,12 +87,6 @@ def report(
                     f"{count_of(totals.documents, 'document')}, {count_of(totals.groups, 'group')} with "
                     f"{count_of(totals.members, 'member')}: see {out}"
                 )
-
-
-def _counted(rows: Iterable[Row], progress: Progress) -> Iterator[Row]:
-    for row in rows:
-        progress.done()
-        yield row
 
 
 def _print_json(review: Review, most: int | None) -> None:
