@@ -8,12 +8,15 @@ near-duplicates for web crawling", WWW 2007). For a larger distance all values a
 from __future__ import annotations
 
 from array import array
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from es_simhash.near.key_index import POSITION_BITS, Near
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -36,14 +39,29 @@ class FingerprintIndex:
             for shift, buckets in zip(_SHIFTS, self._buckets, strict=True):
                 buckets.setdefault(value >> shift & _SEGMENT, array("I")).append(position)
 
-    def near(self, value: int, distance: int) -> NDArray[np.int64]:
-        """Return the positions of all fingerprints that are within ``distance`` bits of this one, ascending."""
-        every = np.frombuffer(self._values, dtype=np.uint64)
+    def near(self, values: Sequence[int | None], distances: Sequence[int]) -> Near:
+        """Return for each asker the positions of all fingerprints near its own. There are no scores.
+
+        :param values: the fingerprint of each asker; None for one that has none.
+        :param distances: for each, the most bits that differ.
+        """
+        candidates = [self._candidates(value, most) for value, most in zip(values, distances, strict=True)]
+        counts = [sum(map(len, parts)) for parts in candidates]
+        positions = np.frombuffer(b"".join(chain.from_iterable(candidates)), dtype=np.uint32)
+        asker = np.repeat(np.arange(len(values)), counts)
+        own = np.array([value or 0 for value in values], dtype=np.uint64)
+        differing = np.bitwise_count(np.frombuffer(self._values, dtype=np.uint64)[positions] ^ own[asker])
+        is_near = differing <= np.array(distances)[asker]
+        pairs = np.unique(asker[is_near] << POSITION_BITS | positions[is_near])
+        return Near.of(pairs, np.zeros(len(pairs)))
+
+    def _candidates(self, value: int | None, distance: int) -> list[array[int] | NDArray[np.uint32]]:
+        """Return positions, some of them several times, among which are those of all near fingerprints."""
+        if value is None:
+            return []
         if distance > 3:
-            return np.flatnonzero(np.bitwise_count(every ^ np.uint64(value)) <= distance)
-        positions = array("I")
-        for shift, buckets in zip(_SHIFTS, self._buckets, strict=True):
-            positions += buckets.get(value >> shift & _SEGMENT, _NONE)
-        at = np.frombuffer(positions, dtype=np.uint32)
-        near = at[np.bitwise_count(every[at] ^ np.uint64(value)) <= distance]
-        return np.array(sorted(set(near.tolist())), dtype=np.int64)  # mostly a few: faster than in numpy
+            every = np.frombuffer(self._values, dtype=np.uint64)
+            near = np.bitwise_count(every ^ np.uint64(value)) <= distance
+            return [np.flatnonzero(near).astype(np.uint32)]
+        segments = zip(_SHIFTS, self._buckets, strict=True)
+        return [buckets.get(value >> shift & _SEGMENT, _NONE) for shift, buckets in segments]

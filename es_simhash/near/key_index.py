@@ -7,7 +7,7 @@ range. Sorted entries stand in levels, each at least twice as large as the one b
 
 from __future__ import annotations
 
-from itertools import chain, pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from es_simhash.search.keys import KeyQuery
 
-_POSITION_BITS = np.uint64(28)
-_POSITION = np.uint64((1 << 28) - 1)
+POSITION_BITS = 28
+_POSITION = np.uint64((1 << POSITION_BITS) - 1)
 _LENGTH = np.uint64(127)
 """The lowest bits of a q-gram in an entry: the length of its text. So a range of lengths is a range of entries."""
 ENTRIES_OF_QUERY = 20_000
@@ -31,16 +31,24 @@ ENTRIES_OF_KEY = 500
 """So many entries of each other key are read: those of the texts that were added first."""
 
 
-class Scored(NamedTuple):
-    """The positions of texts, ascending.
+class Near(NamedTuple):
+    """The texts that may be near some askers: pairs of an asker and a text, in their order.
 
-    :param scores: the larger one is the more likely copy; None if there is no such order.
-    :param is_cut: there may be others, because not all entries of a common key were read.
+    :param askers: their numbers, from 0.
+    :param positions: of the texts.
+    :param scores: the larger one is the more likely copy; 0 if there is no such order.
+    :param cut: the askers for which there may be others, because not all entries of a common key were read.
     """
 
+    askers: NDArray[np.int64]
     positions: NDArray[np.int64]
-    scores: NDArray[np.float64] | None = None
-    is_cut: bool = False
+    scores: NDArray[np.float64]
+    cut: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, pairs: NDArray[np.int64], scores: NDArray[np.float64], cut: frozenset[int] = frozenset()) -> Near:
+        """Return pairs that are one integer each: the asker above ``POSITION_BITS``, and the position."""
+        return cls(pairs >> POSITION_BITS, pairs & ((1 << POSITION_BITS) - 1), scores, cut)
 
 
 class KeyIndex:
@@ -60,14 +68,14 @@ class KeyIndex:
         values = np.fromiter(chain.from_iterable(keys), np.uint64, sum(counts))
         sizes = np.repeat(np.array([length or 0 for length in lengths], dtype=np.int64), counts)
         positions = np.repeat(np.arange(self._count, self._count + len(keys), dtype=np.uint64), counts)
-        entries = with_length(values, sizes) << _POSITION_BITS | positions
+        entries = with_length(values, sizes) << np.uint64(POSITION_BITS) | positions
         self._count += len(keys)
         while self._levels and len(self._levels[-1]) < 2 * len(entries):
             entries = np.concatenate([self._levels.pop(), entries])
         entries.sort()
         self._levels.append(entries)
 
-    def near(self, askers: Sequence[Sequence[KeyQuery]]) -> list[Scored]:
+    def near(self, askers: Sequence[Sequence[KeyQuery]]) -> Near:
         """Return for each asker the texts that fulfil one of its queries.
 
         The score is the sum of the rarities of the shared keys that were read: the largest one over the queries. Of a
@@ -75,24 +83,20 @@ class KeyIndex:
         """
         queries = [(asker, query) for asker, theirs in enumerate(askers) for query in theirs]
         of_query, position, score, needed, cut = self._entries_shared([query for _, query in queries])
-        entries = of_query << 28 | position
+        entries = of_query << POSITION_BITS | position
         by_pair = np.argsort(entries, kind="stable")  # the entries of a key ascend already: this sort merges them
         entries = entries[by_pair]
         first = np.flatnonzero(np.diff(entries, prepend=-1))
         pairs, shared = entries[first], np.diff(first, append=len(entries))
         scores = np.add.reduceat(score[by_pair], first).round(6)
-        fulfils = shared >= needed[pairs >> 28]
+        fulfils = shared >= needed[pairs >> POSITION_BITS]
+        pairs, scores = pairs[fulfils], scores[fulfils]
         asker_of = np.array([asker for asker, _ in queries], dtype=np.int64)
-        pairs, scores = asker_of[pairs[fulfils] >> 28] << 28 | pairs[fulfils] & (2**28 - 1), scores[fulfils]
+        query = pairs >> POSITION_BITS
+        pairs += asker_of[query] - query << POSITION_BITS
         order = np.lexsort((-scores, pairs))  # two queries of one asker may find one text
         pairs, first = np.unique(pairs[order], return_index=True)
-        scores = scores[order][first]
-        ends = np.searchsorted(pairs, np.arange(len(askers) + 1) << 28)
-        cut_askers = set(asker_of[cut].tolist())
-        return [
-            Scored(pairs[a:b] & (2**28 - 1), scores[a:b], asker in cut_askers)
-            for asker, (a, b) in enumerate(pairwise(ends))
-        ]
+        return Near.of(pairs, scores[order][first], frozenset(asker_of[cut].tolist()))
 
     def _entries_shared(
         self, queries: Sequence[KeyQuery]
@@ -104,8 +108,8 @@ class KeyIndex:
         values = np.fromiter(chain.from_iterable(query.keys for query in queries), np.uint64, sum(counts))
         of_query = np.repeat(np.arange(len(queries)), counts)
         lengths = np.array([query.lengths or (0, 127) for query in queries], dtype=np.int64).reshape(-1, 2)[of_query]
-        lowest = with_length(values, lengths[:, 0]) << _POSITION_BITS
-        highest = with_length(values, lengths[:, 1]) << _POSITION_BITS | _POSITION
+        lowest = with_length(values, lengths[:, 0]) << np.uint64(POSITION_BITS)
+        highest = with_length(values, lengths[:, 1]) << np.uint64(POSITION_BITS) | _POSITION
         order = np.argsort(lowest)
         lowest, highest, of_query = lowest[order], highest[order], of_query[order]
         bounds = [(np.searchsorted(level, lowest), np.searchsorted(level, highest, "right")) for level in self._levels]

@@ -5,18 +5,17 @@ from __future__ import annotations
 from array import array
 from bisect import insort
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from es_simhash.near.fingerprint_index import FingerprintIndex
-from es_simhash.near.key_index import KeyIndex, Scored
+from es_simhash.near.key_index import KeyIndex, Near
 from es_simhash.store.types import SAME, Hits, Probe, Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-
-_NONE = Scored(np.zeros(0, dtype=np.int64))
 
 
 class Memory:
@@ -118,10 +117,12 @@ class Memory:
         if asking is not None:
             pairs = zip(probes, same, strict=True)
             probes = [Probe() if self._has_head(rows, asking) else probe for probe, rows in pairs]
+        near = self._near(probes)
+        ranked, ends = self._ranked(near, len(probes), heads=heads)
         results = []
-        for probe, near, allows, copies in zip(probes, self._near(probes), allowed, same, strict=True):
-            rows, left_out = self._first(near, probe.most, allows, heads=heads)
-            results.append(Hits(copies, rows, left_out))
+        for number, (probe, allows, copies) in enumerate(zip(probes, allowed, same, strict=True)):
+            rows, left_out = self._first(ranked[ends[number] : ends[number + 1]], probe, allows)
+            results.append(Hits(copies, rows, left_out or int(number in near.cut)))
         return results
 
     def _has_head(self, rows: Sequence[Row], asking: frozenset[str]) -> bool:
@@ -130,17 +131,28 @@ class Memory:
         heads = [self.row(row.group) for row in admitted]
         return any(head is not None and head.duplicate_of is None for head in heads)
 
-    def _near(self, probes: Sequence[Probe]) -> list[Scored]:
-        """Return for each Probe the positions of all rows that may be near."""
-        near = [_NONE] * len(probes)
+    def _near(self, probes: Sequence[Probe]) -> Near:
+        """Return the positions of all rows that may be near each Probe."""
+        near = [Near(*np.zeros((3, 0), dtype=np.int64))]
         if self._keys is not None and any(probe.queries for probe in probes):
-            near = self._keys.near([probe.queries for probe in probes])
-        if self._fingerprints is None:
-            return near
-        for number, probe in enumerate(probes):
-            if probe.fingerprint is not None:
-                near[number] = Scored(self._fingerprints.near(probe.fingerprint, probe.distance))
-        return near
+            near.append(self._keys.near([probe.queries for probe in probes]))
+        if self._fingerprints is not None:
+            values = [probe.fingerprint for probe in probes]
+            near.append(self._fingerprints.near(values, [probe.distance for probe in probes]))
+        askers, positions, scores, _ = zip(*near, strict=True)
+        cut = frozenset(chain.from_iterable(one.cut for one in near))
+        return Near(np.concatenate(askers), np.concatenate(positions), np.concatenate(scores), cut)
+
+    def _ranked(self, near: Near, count: int, *, heads: bool) -> tuple[list[int], list[int]]:
+        """Return the positions that may be near, Probe by Probe, the first to compare first; and where each begins.
+
+        :param count: of the Probes.
+        """
+        kept = np.frombuffer(self._is_head, dtype=np.bool_)[near.positions] if heads else slice(None)
+        askers, positions = near.askers[kept], near.positions[kept]
+        orders = np.frombuffer(self._orders, dtype=np.int64)[positions]
+        rank = np.lexsort((orders, -near.scores[kept], askers))
+        return positions[rank].tolist(), np.searchsorted(askers[rank], np.arange(count + 1)).tolist()
 
     def _same(self, digest: str, most: int, allows: Callable[[Row], bool]) -> list[Row]:
         """Return the first rows with a digest."""
@@ -156,25 +168,19 @@ class Memory:
                     break
         return same
 
-    def _first(self, near: Scored, most: int, allows: Callable[[Row], bool], *, heads: bool) -> tuple[list[Row], int]:
+    def _first(self, positions: Sequence[int], probe: Probe, allows: Callable[[Row], bool]) -> tuple[list[Row], int]:
         """Return the first of the rows that may be near, and how many were left out, at least."""
         rows: list[Row] = []
-        if not len(near.positions):
-            return rows, int(near.is_cut)
-        kept = np.frombuffer(self._is_head, dtype=np.bool_)[near.positions] if heads else slice(None)
-        positions = near.positions[kept]
-        orders = np.frombuffer(self._orders, dtype=np.int64)[positions]
-        rank = np.argsort(orders) if near.scores is None else np.lexsort((orders, -near.scores[kept]))
         admitted = 0
-        for position in positions[rank].tolist():
+        for position in positions:
             row = self._rows[position]
-            if row is None or (near.scores is None and row.fingerprint is None) or not allows(row):
+            if row is None or (probe.fingerprint is not None and row.fingerprint is None) or not allows(row):
                 continue
             admitted += self._positions.get(row.id) == position
-            if admitted > most:
+            if admitted > probe.most:
                 return rows, 1
             rows.append(row)
-        return rows, int(near.is_cut)
+        return rows, 0
 
     def _put(self, position: int, row: Row | None) -> None:
         """Put a row, or none, into a position."""

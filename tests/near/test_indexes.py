@@ -8,12 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.near.fingerprint_index import FingerprintIndex
-from es_simhash.near.key_index import KeyIndex, with_length
+from es_simhash.near.key_index import KeyIndex, Near, with_length
 from es_simhash.near.memory import Memory
 from es_simhash.search.keys import KeyQuery, key_queries, text_keys
 from es_simhash.store.types import SAME, Probe, Row
 
 TEXTS = st.lists(st.text(alphabet="今日要闻北京上海天气晴雨a1", min_size=1, max_size=90), min_size=1, max_size=12)
+
+
+def positions(near: Near, asker: int) -> list[int]:
+    """The positions that may be near one asker."""
+    return near.positions[near.askers == asker].tolist()  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("distance", range(8))
@@ -26,15 +31,18 @@ def test_fingerprints_within_each_distance_are_found_and_no_others(distance: int
     index = FingerprintIndex()
     for part in np.split(values, [1, 30, 5_000]):
         index.add(part.tolist())
-    for asker in values[::50].tolist():
+    askers = [*values[::50].tolist(), None]
+    near = index.near(askers, [distance] * len(askers))
+    for number, asker in enumerate(askers[:-1]):
         expected = [at for at, value in enumerate(values.tolist()) if (value ^ asker).bit_count() <= distance]
-        assert index.near(asker, distance).tolist() == expected
+        assert positions(near, number) == expected
+    assert not positions(near, len(askers) - 1)
 
 
 def test_a_crowd_of_one_fingerprint_is_found_whole() -> None:
     index = FingerprintIndex()
     index.add([7] * 20_000)
-    assert index.near(6, 3).tolist() == list(range(20_000))
+    assert index.near([6], [3]).positions.tolist() == list(range(20_000))
 
 
 def fulfils(query: KeyQuery, keys: tuple[int, ...], length: int) -> bool:
@@ -55,10 +63,11 @@ def test_texts_that_fulfil_a_query_are_found_in_each_way_to_add_them(texts: list
     for part in (keys[:cut], keys[cut:]):
         index.add([key.values for key in part], [key.length for key in part])
     queries = [key_queries(key, 0.8) for key in keys]
-    for theirs, scored in zip(queries, index.near(queries), strict=True):
+    near = index.near(queries)
+    for number, theirs in enumerate(queries):
         expected = [at for at, key in enumerate(keys) if any(fulfils(q, key.values, key.length) for q in theirs)]
-        assert set(expected) <= set(scored.positions.tolist())
-        exact = [at for at in scored.positions.tolist() if at not in expected]
+        assert set(expected) <= set(positions(near, number))
+        exact = [at for at in positions(near, number) if at not in expected]
         assert all(any(set(q.keys) & set(keys[at].values) for q in theirs) for at in exact)
 
 
@@ -66,8 +75,8 @@ def test_it_is_said_when_not_all_entries_of_a_common_key_are_read() -> None:
     index = KeyIndex()
     keys = (1 << 7, 2 << 7, 3 << 7)
     index.add([keys] * 9_000 + [keys[2:]], [0] * 9_001)
-    rare, common = index.near([[KeyQuery(keys[:2], 1)], [KeyQuery(keys, 1)]])
-    assert (len(rare.positions), rare.is_cut, len(common.positions), common.is_cut) == (9_000, False, 9_000, True)
+    near = index.near([[KeyQuery(keys[:2], 1)], [KeyQuery(keys, 1)]])
+    assert (len(positions(near, 0)), len(positions(near, 1)), near.cut) == (9_000, 9_000, {1})
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 3), st.booleans()), max_size=30))

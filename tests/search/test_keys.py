@@ -40,8 +40,7 @@ def finds(asker: str, other: str, similarity: float) -> bool:
     own = text_keys(other)
     index = KeyIndex()
     index.add([own.values], [own.length])
-    [scored] = index.near([key_queries(text_keys(asker), similarity)])
-    return len(scored.positions) == 1
+    return len(index.near([key_queries(text_keys(asker), similarity)]).positions) == 1
 
 
 @pytest.mark.parametrize(
