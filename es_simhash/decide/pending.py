@@ -38,14 +38,14 @@ class State:
 
     :param features: of its text, until it is written.
     :param source: the document as JSON, until it is written.
-    :param keys: of its text.
+    :param keys: of its text, 8 bytes each; none where rows are not found by keys.
     :param epoch: of the write. A refresh begins the next epoch.
     :param settled: the store has answered, or the row was dropped.
     """
 
     features: TextFeatures | None
     source: str | None
-    keys: Sequence[int]
+    keys: bytes
     epoch: int
     settled: bool = False
 
@@ -107,7 +107,7 @@ class Pending:
         """Enter documents that are undecided. Until they are decided, their former rows count."""
         positions = self._memory.add([asker.row for asker in askers], [asker.key_values for asker in askers])
         for position, asker in zip(positions, askers, strict=True):
-            state = State(asker.features, asker.source, asker.key_values, self._epoch)
+            state = State(asker.features, asker.source, self._packed(asker.key_values), self._epoch)
             self._undecided[asker.row.id] = position, state
 
     def decide(self, row: Row) -> State:
@@ -121,7 +121,7 @@ class Pending:
     def enter_stored(self, rows: Sequence[Row], keys: Sequence[tuple[int, ...]]) -> None:
         """Enter documents as they are stored."""
         for row, values in zip(rows, keys, strict=True):
-            self._states[row.id] = State(None, None, array("Q", values), self._epoch, settled=True)
+            self._states[row.id] = State(None, None, self._packed(values), self._epoch, settled=True)
             self._removed.pop(row.id, None)
         self._memory.enter(rows, keys)
 
@@ -131,7 +131,7 @@ class Pending:
         row = self._memory.row(id)
         assert row is not None
         self._memory.replace(row._replace(version=version))
-        state.features, state.source, state.keys = None, None, array("Q", state.keys)
+        state.features, state.source = None, None
         state.epoch = self._epoch
         self._settle(state)
 
@@ -206,7 +206,7 @@ class Pending:
         if len(states) < len(self._states):
             rows = [row for row in self._memory.rows() if row.id in states]
             self._states, self._memory = states, self._new_memory()
-            self._memory.enter(rows, [states[row.id].keys for row in rows])
+            self._memory.enter(rows, [array("Q", states[row.id].keys) for row in rows])
 
     def matching(self, hits: Hits, allowed: Callable[[Row], bool]) -> tuple[list[Row], list[Row]]:
         """Return the rows with an equal text, and the heads that may be near, as they are decided now."""
@@ -218,6 +218,9 @@ class Pending:
         """Return the row of a hit as it is now; None if its text was not decided yet, or is another one now."""
         row = self._memory.row(hit.id)
         return row if row is not None and row.digest == hit.digest else None
+
+    def _packed(self, keys: Sequence[int]) -> bytes:
+        return array("Q", keys).tobytes() if self._rule.by == "keys" else b""
 
     def _new_memory(self) -> Memory:
         return Memory(keys=self._rule.by == "keys", fingerprints=self._rule.by == "fingerprint")

@@ -1,9 +1,4 @@
-"""The keys of texts in memory: which texts fulfil one of the queries of a document, and with which score?
-
-An *entry* is one integer: a key and the position of a text that has it. Entries are sorted, so the texts of a key are a
-range. Sorted entries stand in levels, each at least twice as large as the one behind it, so adding a text costs little
-(a log-structured merge: O'Neil et al., "The log-structured merge-tree", 1996).
-"""
+"""The keys of texts in memory: which texts fulfil one of the queries of a document, and with which score?"""
 
 from __future__ import annotations
 
@@ -21,7 +16,10 @@ if TYPE_CHECKING:
 
     from es_simhash.search.keys import KeyQuery
 
+    Integers = NDArray[np.int64]
+
 POSITION_BITS = 28
+_POSITION_BITS = np.uint64(POSITION_BITS)
 _POSITION = np.uint64((1 << POSITION_BITS) - 1)
 _LENGTH = np.uint64(127)
 """The lowest bits of a q-gram in an entry: the length of its text. So a range of lengths is a range of entries."""
@@ -51,11 +49,56 @@ class Near(NamedTuple):
         return cls(pairs >> POSITION_BITS, pairs & ((1 << POSITION_BITS) - 1), scores, cut)
 
 
+class Entries:
+    """Entries in memory, each one integer: a key and the position of a text that has it.
+
+    They are sorted, so the texts of a key are a range. They stand in levels, each at least twice as large as the one
+    behind it, so adding a text costs little (a log-structured merge: O'Neil et al., "The log-structured merge-tree",
+    1996).
+    """
+
+    def __init__(self) -> None:
+        self._levels: list[NDArray[np.uint64]] = []
+
+    def add(self, keys: NDArray[np.uint64], positions: NDArray[np.int64]) -> None:
+        """Add entries."""
+        entries = keys << _POSITION_BITS | positions.astype(np.uint64)
+        while self._levels and len(self._levels[-1]) < 2 * len(entries):
+            entries = np.concatenate([self._levels.pop(), entries])
+        entries.sort()
+        self._levels.append(entries)
+
+    def ranges(self, lowest: NDArray[np.uint64], highest: NDArray[np.uint64]) -> list[tuple[Integers, Integers]]:
+        """Return for each level where the entries of ranges of keys begin and end."""
+        first, last = lowest << _POSITION_BITS, highest << _POSITION_BITS | _POSITION
+        return [(np.searchsorted(level, first), np.searchsorted(level, last, "right")) for level in self._levels]
+
+    def read(self, ranges: Sequence[tuple[Integers, Integers]], most: Integers) -> tuple[Integers, Integers]:
+        """Return the number of the range, and the position, of each entry of some ranges.
+
+        :param ranges: as :meth:`ranges` returns them.
+        :param most: the most entries of each range that are read in a level.
+        """
+        numbers, positions = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for level, (start, end) in zip(self._levels, ranges, strict=True):
+            read = np.minimum(end - start, most)
+            stop = np.cumsum(read)
+            at = np.arange(stop[-1] if len(stop) else 0) + np.repeat(start - (stop - read), read)
+            numbers.append(np.repeat(np.arange(len(read)), read))
+            positions.append((level[at] & _POSITION).astype(np.int64))
+        return np.concatenate(numbers), np.concatenate(positions)
+
+
+def sizes_of(ranges: Sequence[tuple[Integers, Integers]], count: int) -> Integers:
+    """Return the number of entries in each of ``count`` ranges."""
+    return sum((end - start for start, end in ranges), np.zeros(count, dtype=np.int64))
+
+
 class KeyIndex:
     """Texts have positions in the order in which they were added. 51 entries of 8 bytes a text."""
 
     def __init__(self) -> None:
-        self._levels: list[NDArray[np.uint64]] = []
+        self._entries = Entries()
         self._count = 0
 
     def add(self, keys: Sequence[Sequence[int]], lengths: Sequence[int | None]) -> None:
@@ -67,13 +110,9 @@ class KeyIndex:
         counts = [len(keys_of_text) for keys_of_text in keys]
         values = np.fromiter(chain.from_iterable(keys), np.uint64, sum(counts))
         sizes = np.repeat(np.array([length or 0 for length in lengths], dtype=np.int64), counts)
-        positions = np.repeat(np.arange(self._count, self._count + len(keys), dtype=np.uint64), counts)
-        entries = with_length(values, sizes) << np.uint64(POSITION_BITS) | positions
+        positions = np.repeat(np.arange(self._count, self._count + len(keys)), counts)
+        self._entries.add(with_length(values, sizes), positions)
         self._count += len(keys)
-        while self._levels and len(self._levels[-1]) < 2 * len(entries):
-            entries = np.concatenate([self._levels.pop(), entries])
-        entries.sort()
-        self._levels.append(entries)
 
     def near(self, askers: Sequence[Sequence[KeyQuery]]) -> Near:
         """Return for each asker the texts that fulfil one of its queries.
@@ -108,23 +147,15 @@ class KeyIndex:
         values = np.fromiter(chain.from_iterable(query.keys for query in queries), np.uint64, sum(counts))
         of_query = np.repeat(np.arange(len(queries)), counts)
         lengths = np.array([query.lengths or (0, 127) for query in queries], dtype=np.int64).reshape(-1, 2)[of_query]
-        lowest = with_length(values, lengths[:, 0]) << np.uint64(POSITION_BITS)
-        highest = with_length(values, lengths[:, 1]) << np.uint64(POSITION_BITS) | _POSITION
+        lowest, highest = with_length(values, lengths[:, 0]), with_length(values, lengths[:, 1])
         order = np.argsort(lowest)
-        lowest, highest, of_query = lowest[order], highest[order], of_query[order]
-        bounds = [(np.searchsorted(level, lowest), np.searchsorted(level, highest, "right")) for level in self._levels]
-        sizes = sum((end - start for start, end in bounds), np.zeros(len(lowest), dtype=np.int64))
+        of_query = of_query[order]
+        ranges = self._entries.ranges(lowest[order], highest[order])
+        sizes = sizes_of(ranges, len(values))
         most, needed = _plan(queries, of_query, sizes)
         rarities = np.log1p((self._count - sizes + 0.5).clip(0.5) / (sizes + 0.5))
-        parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
-        for level, (start, end) in zip(self._levels, bounds, strict=True):
-            read = np.minimum(end - start, most)
-            stop = np.cumsum(read)
-            at = np.arange(stop[-1] if len(stop) else 0) + np.repeat(start - (stop - read), read)
-            position = (level[at] & _POSITION).astype(np.int64)
-            parts.append((np.repeat(of_query, read), position, np.repeat(rarities, read)))
-        askers, positions, scores = map(np.concatenate, zip(*parts, strict=True))
-        return askers, positions, scores, needed, of_query[(most > 0) & (most < sizes)]
+        numbers, positions = self._entries.read(ranges, most)
+        return of_query[numbers], positions, rarities[numbers], needed, of_query[(most > 0) & (most < sizes)]
 
 
 def _plan(

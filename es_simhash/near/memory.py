@@ -29,7 +29,9 @@ class Memory:
         self._rows: list[Row | None] = []
         self._orders, self._is_head = array("q"), bytearray()
         self._positions: dict[str, int] = {}
-        self._by_digest: dict[str, list[tuple[int, int]]] = {}
+        # Almost every digest has one row. A list for each would be work for Python's garbage collection.
+        self._by_digest: dict[str, int] = {}
+        self._several: dict[str, list[tuple[int, int]]] = {}
         self._members: dict[str, set[str]] = {}
         self._keys = KeyIndex() if keys else None
         self._fingerprints = FingerprintIndex() if fingerprints else None
@@ -59,16 +61,17 @@ class Memory:
     def add(self, rows: Sequence[Row], keys: Sequence[Sequence[int]]) -> range:
         """Add rows, and return their positions. ``search`` finds them as heads, but no id leads to them yet."""
         first = len(self._rows)
-        for position, row in enumerate(rows, first):
-            if row.digest:
-                insort(self._by_digest.setdefault(row.digest, []), (row.order, position))
         self._rows += rows
         self._orders.extend(row.order for row in rows)
+        for position, row in enumerate(rows, first):
+            if row.digest and (other := self._by_digest.setdefault(row.digest, position)) != position:
+                several = self._several.setdefault(row.digest, [(self._orders[other], other)])
+                insort(several, (row.order, position))
         self._is_head += b"\1" * len(rows)
         if self._keys is not None:
             self._keys.add(keys, [row.length for row in rows])
         if self._fingerprints is not None:
-            self._fingerprints.add(row.fingerprint or 0 for row in rows)
+            self._fingerprints.add([row.fingerprint or 0 for row in rows])
         return range(first, len(self._rows))
 
     def admit(self, position: int, row: Row) -> None:
@@ -156,11 +159,13 @@ class Memory:
 
     def _same(self, digest: str, most: int, allows: Callable[[Row], bool]) -> list[Row]:
         """Return the first rows with a digest."""
-        entries = self._by_digest.get(digest, [])
-        while entries and self._rows[entries[0][1]] is None:
-            del entries[0]
+        several = self._several.get(digest)
+        while several and self._rows[several[0][1]] is None:
+            del several[0]
+        if several is None:
+            several = [(0, self._by_digest[digest])] if digest in self._by_digest else []
         same: list[Row] = []
-        for _, position in entries:
+        for _, position in several:
             row = self._rows[position]
             if row is not None and allows(row):
                 same.append(row)
