@@ -5,9 +5,7 @@ The commands of ``es_simhash.tools`` use the same options and print in the same 
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
 
 import click
 
@@ -42,22 +40,7 @@ Exit codes:
 143  terminated (SIGTERM)"""
 
 
-class Group(click.Group):
-    """A group that lists its commands in their order, and names the one that is nearest to a mistyped one."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands."""
-        return list(self.commands)
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Return the command that the first argument names. The error for another name says which is nearest."""
-        names = self.list_commands(ctx)
-        if args[0] not in names and (near := get_close_matches(args[0], names, 1)):
-            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]}?")
-        return super().resolve_command(ctx, args)
-
-
-class _Commands(Group):
+class _Commands(click.Group):
     """All commands. The module of a command is imported when it is needed: to import all takes long."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

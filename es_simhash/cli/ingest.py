@@ -25,8 +25,7 @@ from es_simhash.cli.options import (
     text_field_option,
     workers_option,
 )
-from es_simhash.cli.outcomes import OutcomePrinter, print_outcomes
-from es_simhash.cli.output import progress_bar
+from es_simhash.cli.output import OutcomePrinter, print_outcomes, progress_bar
 from es_simhash.decide.run import ON_DUPLICATE, ON_UPDATE
 from es_simhash.ingest.dead_letters import DeadLetters
 from es_simhash.store.address import sqlite_file

@@ -21,8 +21,6 @@ from es_simhash.cli.options import (
     text_field_option,
 )
 from es_simhash.cli.output import echo
-from es_simhash.fingerprinting.scheme import DEFAULT
-from es_simhash.fingerprinting.tables import LISTS
 from es_simhash.similarity.measures import MEASURES
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE, MOST_BITS
 
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from es_simhash import Scheme
     from es_simhash.cli.options import StoreOptions
     from es_simhash.client.store_info import StoreInfo
     from es_simhash.similarity.rule import Rule
@@ -128,11 +125,6 @@ def init(
             id_field=id_field,
             text_field=" --text-field FIELD" if text_field is None else "",
         )
-        if result == "created" and fingerprinter is not None and _has_own_tables(fingerprinter.scheme):
-            message = (
-                "created; no command has your tables: use it in Python, with "
-                "Documents(…, fingerprinter=Fingerprinter(…))"
-            )
         echo(f"{documents.name}: {message}")
 
 
@@ -141,7 +133,3 @@ def _what_changed(before: StoreInfo, after: StoreInfo) -> str:
     if after.stale:
         return "stale"
     return "id" if before.rule == after.rule else "rule"
-
-
-def _has_own_tables(scheme: Scheme) -> bool:
-    return scheme.idf != DEFAULT.idf or scheme.stop_words not in LISTS

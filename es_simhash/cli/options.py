@@ -149,35 +149,23 @@ def read_fingerprinter(scheme: str | None, html: bool) -> Fingerprinter | None:
     """
     if scheme is None:
         return Fingerprinter(replace(DEFAULT, markup="html")) if html else None
-    choices = _read_scheme(scheme)
+    known = [field.name for field in fields(Scheme)]
+    choices = json_object(read_text(scheme), f"write a JSON object with some of {', '.join(known)}", display(scheme))
+    if choices.keys() - set(known):
+        raise InputError(f"{display(scheme)} is no Scheme: write a JSON object with some of {', '.join(known)}")
     if html:
         choices["markup"] = "html"
     folder = Path(scheme).parent
     idf = words = None
     if choices.get("idf", DEFAULT.idf) != DEFAULT.idf:
-        idf = _read_table(IdfTable, folder / str(choices.pop("idf")))
+        file = folder / str(choices.pop("idf"))
+        with open_input(os.fspath(file)) as stream:
+            idf = IdfTable.read(stream, file.name)
     if choices.get("stop_words", DEFAULT.stop_words) not in LISTS:
-        words = _read_table(StopWords, folder / str(choices.pop("stop_words")))
+        file = folder / str(choices.pop("stop_words"))
+        with open_input(os.fspath(file)) as stream:
+            words = StopWords.read(stream, file.name)
     return Fingerprinter(Scheme(**choices), idf=idf, stop_words=words)
-
-
-def _read_scheme(path: str) -> dict[str, Any]:
-    known = [field.name for field in fields(Scheme)]
-    try:
-        choices = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{display(path)} is not JSON ({error}): write an object with {', '.join(known)}") from error
-    if not isinstance(choices, dict) or choices.keys() - set(known):
-        raise InputError(f"{display(path)} is no Scheme: write a JSON object with some of {', '.join(known)}")
-    return choices
-
-
-T = TypeVar("T", IdfTable, StopWords)
-
-
-def _read_table(kind: type[T], file: Path) -> T:
-    with open_input(os.fspath(file)) as stream:
-        return kind.read(stream, file.name)
 
 
 # --- which documents are near-duplicates -------------------------------------------------------------------
@@ -267,22 +255,24 @@ def keep_fields(documents: Documents, text_field: tuple[str, ...] | None, id_fie
 
 # --- filters, input and output -----------------------------------------------------------------------------
 
+_CLAUSE = """use a JSON object, such as '{"term": {"lang": "zh"}}'"""
 
-def json_object(value: str) -> dict[str, Any]:
-    """Return the query clause that a JSON text holds.
 
-    :raises InputError: if it is no JSON object.
+def json_object(text: str, advice: str = _CLAUSE, name: str = "") -> dict[str, Any]:
+    """Return the JSON object that a text holds; by default a query clause.
+
+    :param advice: what to write, if it holds none.
+    :param name: of its file.
+    :raises InputError: if it holds none.
     """
-    example = """use a JSON object, such as '{"term": {"lang": "zh"}}'"""
+    begin = f"{name} is " if name else ""
     try:
-        clause = json.loads(value)
-    except ValueError as error:
-        raise InputError(f"not JSON ({error}): {example}") from error
-    except RecursionError as error:
-        raise InputError(f"nested too deeply: {example}") from error
-    if not isinstance(clause, dict):
-        raise InputError(f"not a JSON object: {example}")
-    return clause
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{begin}not JSON ({error}): {advice}") from error
+    if not isinstance(value, dict):
+        raise InputError(f"{begin}not a JSON object: {advice}")
+    return value
 
 
 def filter_option(help: str) -> Callable[[F], F]:

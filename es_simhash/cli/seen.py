@@ -13,7 +13,6 @@ import click
 from es_simhash import InputError
 from es_simhash.bloom.layer import hash_items
 from es_simhash.bloom.seen import SeenConfig, user_id
-from es_simhash.cli import Group
 from es_simhash.cli.exits import SOME_NOT_DONE, Interruptible, exit_unless_all_done
 from es_simhash.cli.input import Input, input_paths, object_of
 from es_simhash.cli.options import (
@@ -51,7 +50,7 @@ _items_argument = click.argument("items", metavar="[ITEM]…", nargs=-1)
 _user_option = click.option("--user", metavar="USER", required=True, help="The user's id.")
 
 
-@click.group(cls=Group)
+@click.group
 def seen() -> None:
     """Remember which items each user has seen.
 

@@ -109,7 +109,7 @@ def test_input_cut_in_the_middle_of_a_line_says_so(tmp_path: Path) -> None:
     [
         ("lang:zh", "not JSON (Expecting value: line 1 column 1 (char 0)): use a JSON object, such as"),
         ('["zh"]', """not a JSON object: use a JSON object, such as '{"term": {"lang": "zh"}}'"""),
-        ('{"bool":{"must":' * 30_000, "nested too deeply: use a JSON object"),
+        ('{"bool":{"must":' * 30_000, "): use a JSON object, such as"),
     ],
     ids=["not JSON", "no object", "too deep"],
 )

@@ -119,9 +119,7 @@ def test_a_scheme_is_read_from_a_file_with_tables_beside_it(tmp_path: Path) -> N
 def test_a_store_with_tables_of_ones_own_says_in_every_command_how_to_open_it(tmp_path: Path) -> None:
     scheme(tmp_path, stop_words="stop.txt")
     (tmp_path / "conf" / "stop.txt").write_text("的\n", encoding="utf-8")
-    assert (
-        "no command has your tables: use it in Python" in es_simhash("init --scheme conf/scheme.json", cwd=tmp_path).out
-    )
+    assert es_simhash("init --scheme conf/scheme.json", cwd=tmp_path).code == 0
     for words in ("ingest --workers 0", f"similar {STORM}", "group", "report"):
         said = complaint(es_simhash(words, cwd=tmp_path, stdin=line("a")))
         assert "tables of your own, which no command has: open it in Python with Documents(…, fingerprinter=" in said
@@ -144,7 +142,7 @@ def test_html_is_a_scheme_of_its_own_and_another_one_is_refused(tmp_path: Path) 
     ("content", "says"),
     [
         ("{", "scheme.json is not JSON"),
-        ("[]", "scheme.json is no Scheme: write a JSON object with some of bits, "),
+        ("[]", "scheme.json is not a JSON object: write a JSON object with some of bits, "),
         ('{"weihgts": "tf"}', "scheme.json is no Scheme: write a JSON object with some of bits, "),
         ('{"weights": "heavy"}', "heavy"),
         ('{"idf": 7}', "cannot read 7: No such file"),

@@ -31,8 +31,7 @@ from es_simhash.cli.options import (
     text_field_option,
     workers_option,
 )
-from es_simhash.cli.outcomes import echo_counts
-from es_simhash.cli.output import echo, not_compared
+from es_simhash.cli.output import echo, echo_counts, not_compared
 from es_simhash.machine import open_for_owner, writing
 from es_simhash.tools.dedupe.copies import Decisions, item_of, json_line
 from es_simhash.tools.dedupe.report import CopiesReport
