@@ -26,8 +26,7 @@ from es_simhash.fingerprinting.features import weigh
 from es_simhash.fingerprinting.normalisation import compared_characters
 from es_simhash.fingerprinting.tables import STOP_WORDS, jieba_idf
 from es_simhash.fingerprinting.tokens import segmenter, tokenize
-from es_simhash.search.encoding import HASH_BITS, LONGER, PAIRS, encoded
-from es_simhash.search.keys import text_keys
+from es_simhash.search.keys import HASH_BITS, LONGER, PAIRS, encoded, keys_of_texts
 from tests.search.test_minhash import ALL, plain_bands, plain_mixed
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def line_of(text: str, scheme: Scheme) -> dict[str, Any]:
     """Return the line of a text, computed by the library."""
     fingerprint = Fingerprinter(scheme).fingerprint(text)
     normalised = scheme.normalise(text)
-    keys = text_keys(normalised)
+    keys = keys_of_texts([normalised])[0]
     words = tokenize(normalised, segmenter("jieba"), scheme.tokens)
     keep_all = scheme.tokens == "han_characters"
     return {

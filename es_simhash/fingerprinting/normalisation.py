@@ -191,28 +191,18 @@ def _without_accidental_space(text: str) -> str:
     return text_of(codes[keep])
 
 
-def word_characters(normalised: str) -> str:
-    """Return the letters, digits and combining marks of a normalised text, without all that stands between them.
-
-    Punctuation, white space, symbols and emoji are left out. A text that has nothing else has no word characters: the
-    result is empty.
-
-    >>> word_characters("《新桥通车!》 f-35 🎉")
-    '新桥通车f35'
-    """
-    codes = codes_of(normalised)
-    return text_of(codes[kinds().take(codes) & (WORD | MARK) != 0])
-
-
 def compared_characters(normalised: str) -> str:
-    """Return the word characters of a normalised text without those of its links. Texts and keys are compared by them.
+    """Return the word characters of a normalised text: its letters, digits and combining marks, without its links.
 
-    A copy often comes with a link to its source, and one page has several addresses.
+    Texts and keys are compared by them. Punctuation, white space, symbols and emoji are left out. A text that has
+    nothing else has no word characters: the result is empty. A copy often comes with a link to its source, and one page
+    has several addresses.
 
-    >>> compared_characters("新桥通车! 见https://example.cn/2024/a1.html?id=17")
-    '新桥通车见'
+    >>> compared_characters("《新桥通车!》 f-35 🎉 见https://example.cn/2024/a1.html?id=17")
+    '新桥通车f35见'
     """
-    return word_characters(without_links(normalised))
+    codes = codes_of(without_links(normalised))
+    return text_of(codes[kinds().take(codes) & (WORD | MARK) != 0])
 
 
 def compared_characters_of_texts(normalised: Sequence[str]) -> list[str]:

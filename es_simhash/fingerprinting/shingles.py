@@ -1,7 +1,7 @@
 """Shingles of a text as numbers.
 
 Copies differ in punctuation, line breaks and spaces far more often than in words. So shingles are of word characters
-only (:func:`es_simhash.fingerprinting.normalisation.word_characters`).
+only (:func:`es_simhash.fingerprinting.normalisation.compared_characters`).
 """
 
 from __future__ import annotations
@@ -114,3 +114,14 @@ def in_common(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> int:
     """
     together = np.sort(np.concatenate([a, b]), kind="stable")
     return int(np.count_nonzero(together[1:] == together[:-1]))
+
+
+def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the numbers with their bits mixed: the last step of SplitMix64 (Steele, Lea and Flood, 2014)."""
+    mixed = numbers >> np.uint64(30)
+    mixed ^= numbers
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return mixed

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from es_simhash.search.encoding import GRAM, HASH_BITS
+from es_simhash.search.keys import GRAM, HASH_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

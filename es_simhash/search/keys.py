@@ -1,9 +1,11 @@
 """Keys of a text: documents with enough keys in common are candidates.
 
 They are MinHash bands (:mod:`es_simhash.search.minhash`), and q-grams (:mod:`es_simhash.search.qgrams`) for short
-texts. Each is an integer of 36 bits (:mod:`es_simhash.search.encoding`). A store keeps the keys of a document, in
-Elasticsearch in one multi-valued keyword field, and beside them the number of its word characters. That number decides
-which shingles are its keys:
+texts. Each is an integer of 36 bits: two for the kind, and 34 of a hash. A store keeps the keys of a document, and
+beside them the number of its word characters. Elasticsearch has them in one multi-valued keyword field, in their text
+form: six characters of base 64, which people can read.
+
+The number of word characters decides which keys a text has:
 
 | word characters | keys |
 |---|---|
@@ -21,18 +23,40 @@ Two similar texts may stand on two sides of a boundary. So the longer one has th
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
-from math import log
+from itertools import islice
+from math import inf, log
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from es_simhash.fingerprinting.normalisation import compared_characters_of_texts
-from es_simhash.search import minhash, qgrams
-from es_simhash.search.encoding import LONGER, PAIRS
+from es_simhash.fingerprinting.shingles import Widths, shingles_of_texts
+from es_simhash.search.minhash import BANDS, hashes_of_bands
+from es_simhash.search.qgrams import hashes_of_grams, shared_at_least
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+KEY_BITS = 36
+HASH_BITS = 34
+"""Of 10**7 documents with 25 bands 0.4 share a band with a text by accident."""
+GRAM, PAIRS, LONGER = range(3)
+"""The kinds of keys: q-grams, bands of short shingles, and bands of longer shingles."""
+WIDTHS = {PAIRS: Widths(2, 3), LONGER: Widths(3, 5)}
+"""The widths of the shingles of each kind of bands, in characters. A letter says less than a Han character does. The
+shorter a text, the shorter its shingles have to be: a few edits leave few of the longer ones."""
+ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
+DIGITS = 6
+"""Characters of a key in its text form."""
+_SHIFTS = np.arange(6 * (DIGITS - 1), -1, -6, dtype=np.uint64)
+_LETTERS = np.frombuffer(ALPHABET.encode(), dtype=np.uint8)
+_PLACES = np.uint64(1) << _SHIFTS
+_ALL_DIGITS = re.compile(f"[{ALPHABET[:-2]}_-]*")
+_VALUES = np.zeros(256, dtype=np.uint64)
+_VALUES[_LETTERS] = np.arange(64)
 
 SHORT = 60
 """Word characters of the longest short text. A longer one has more q-grams than bands."""
@@ -42,6 +66,8 @@ LEAST = 0.8
 """The least Levenshtein similarity for which no pair across the boundary is lost."""
 LONGEST_WITH_GRAMS = int(SHORT / LEAST)
 LONGEST_WITH_PAIRS = MEDIUM * 3 // 2
+_LENGTHS = {GRAM: (1, LONGEST_WITH_GRAMS), PAIRS: (SHORT + 1, LONGEST_WITH_PAIRS), LONGER: (MEDIUM + 1, inf)}
+"""Word characters of the shortest and of the longest text with each kind of keys."""
 ROUNDED_TO = 6
 """Decimals of a score. Without the errors of the sum, equal scores compare equal."""
 COMMON = 14
@@ -92,23 +118,25 @@ class KeyQuery:
         return len(self.keys) - minimum + common, common
 
 
-def text_keys(normalised: str) -> TextKeys:
-    """Return the keys of a normalised text. A text without word characters has none."""
-    return keys_of_texts([normalised])[0]
-
-
 def keys_of_texts(normalised: Sequence[str]) -> list[TextKeys]:
-    """Return :func:`text_keys` of each text. For many texts together this takes a third of the time."""
+    """Return the keys of each normalised text. A text without word characters has none.
+
+    For many texts together this takes a third of the time.
+    """
     texts = compared_characters_of_texts(normalised)
-    # An empty text has no keys of any kind.
-    short = [words if len(words) <= LONGEST_WITH_GRAMS else "" for words in texts]
-    pairs = [words if SHORT < len(words) <= LONGEST_WITH_PAIRS else "" for words in texts]
-    longer = [words if len(words) > MEDIUM else "" for words in texts]
-    grams = qgrams.grams_of_texts(short)
-    bands = zip(minhash.bands_of_texts(pairs, PAIRS), minhash.bands_of_texts(longer, LONGER), strict=True)
+    values: list[list[int]] = [[] for _ in texts]
+    for kind, (shortest, longest) in _LENGTHS.items():
+        places = [place for place, words in enumerate(texts) if shortest <= len(words) <= longest]
+        if not places:
+            continue
+        chosen = [texts[place] for place in places]
+        hashes = hashes_of_grams(chosen) if kind == GRAM else hashes_of_bands(*shingles_of_texts(chosen, WIDTHS[kind]))
+        keys = iter((hashes >> np.uint64(64 - HASH_BITS) | np.uint64(kind << HASH_BITS)).tolist())
+        for place in places:
+            values[place] += islice(keys, len(texts[place]) + 1 if kind == GRAM else BANDS)
     return [
-        TextKeys((*own, *of_pairs, *of_longer), len(words), with_grams)
-        for words, with_grams, own, (of_pairs, of_longer) in zip(texts, short, grams, bands, strict=True)
+        TextKeys(tuple(own), len(words), words if len(words) <= LONGEST_WITH_GRAMS else "")
+        for words, own in zip(texts, values, strict=True)
     ]
 
 
@@ -122,7 +150,7 @@ def key_queries(keys: TextKeys, similarity: float) -> tuple[KeyQuery, ...]:
     queries = [KeyQuery(bands, 1)] if bands else []
     if grams:
         longest = LONGEST_WITH_GRAMS if keys.length <= SHORT else SHORT
-        shared = qgrams.shared_at_least(keys.words, similarity)
+        shared = shared_at_least(keys.words, similarity)
         if lengths := [length for length in shared if length <= longest]:
             least = min(shared[length] for length in lengths)
             queries.append(KeyQuery(grams, max(1, least), (min(lengths), max(lengths))))
@@ -141,3 +169,27 @@ def rarity(documents: int, total: int) -> float:
     :param total: all documents with keys.
     """
     return log(1 + (total - documents + 0.5) / (documents + 0.5))
+
+
+def encoded(keys: Sequence[int]) -> list[str]:
+    """Return the text form of keys: the highest digit first.
+
+    >>> encoded([0, 1, (1 << 36) - 1])
+    ['000000', '000001', '______']
+    """
+    digits = np.array(keys, dtype=np.uint64)[:, None] >> _SHIFTS & np.uint64(63)
+    together = _LETTERS[digits].tobytes().decode("ascii")
+    return [together[start : start + DIGITS] for start in range(0, len(together), DIGITS)]
+
+
+def decoded(keys: Sequence[str]) -> tuple[int, ...]:
+    """Return the keys that have these text forms; none if one is no text form of a key.
+
+    >>> decoded(["000001", "______"]), decoded(["1"])
+    ((1, 68719476735), ())
+    """
+    together = "".join(keys)
+    if not {DIGITS}.issuperset(map(len, keys)) or _ALL_DIGITS.fullmatch(together) is None:
+        return ()
+    digits = _VALUES[np.frombuffer(together.encode(), dtype=np.uint8)].reshape(-1, DIGITS)
+    return tuple((digits @ _PLACES).tolist())

@@ -12,9 +12,6 @@ smallest value of the first round in which it has one. A long text needs one rou
 each row; a short text needs a few. Unlike in one-permutation hashing no row is ever copied from another (Shrivastava,
 "Optimal densification for fast and accurate minwise hashing", ICML 2017), so that the estimate is unbiased.
 
-There are two kinds of bands, by the shingles that they are made of. The shorter a text, the shorter its shingles have
-to be: a few edits leave few of the longer ones.
-
 The keys of a text are part of the format. They never change: ``tests/vectors/minhash-3.jsonl`` holds examples.
 """
 
@@ -25,16 +22,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.fingerprinting.shingles import Widths, distinct, shingles_of_texts
-from es_simhash.search.encoding import LONGER, PAIRS, key_of_hash, mixed
+from es_simhash.fingerprinting.shingles import distinct, mixed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-WIDTHS = {PAIRS: Widths(2, 3), LONGER: Widths(3, 5)}
-"""The widths of the shingles of each kind of bands, in characters. A letter says less than a Han character does."""
 BANDS = 25
 ROWS = 5
 """A text at a Jaccard similarity of 0.8 shares a key with a chance of 0.99995, at 0.65 of 0.95, at 0.3 of 0.06, at 0.1
@@ -56,37 +48,16 @@ _FACTORS = np.array(
 _NUMBERS = np.arange(BANDS, dtype=np.uint64) * _STEP
 
 
-def bands_of_texts(texts: Sequence[str], kind: int) -> list[list[int]]:
-    """Return the keys of each text: ``BANDS`` of them, or none if the text has no word character.
+def hashes_of_bands(shingles: NDArray[np.uint64], counts: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the hashes of the bands of n texts, ``BANDS`` of each: of the number of a band and its rows.
 
-    A key is the kind, and 34 bits of a hash of the band: of its number and its rows. For many texts together this takes
-    a third of the time.
-
-    >>> from es_simhash.search.encoding import encoded
-    >>> encoded(bands_of_texts(["市气象台今晨发布暴雨橙色预警城区部分路段已经出现积水"], PAIRS)[0][:3])
-    ['POHH3m', 'Pz1v06', 'MYUxWi']
-
-    :param texts: the word characters of each.
-    :param kind: one of ``WIDTHS``.
-    """
-    return keys_of_shingles(*shingles_of_texts(texts, WIDTHS[kind]), kind)
-
-
-def keys_of_shingles(shingles: NDArray[np.uint64], counts: NDArray[np.int64], kind: int) -> list[list[int]]:
-    """Return the keys of each text; repeated and reordered shingles change nothing.
+    Repeated and reordered shingles change nothing. For many texts together this takes a third of the time.
 
     :param shingles: the numbers, one text after the other.
-    :param counts: how many each of n texts has, shape (n,).
+    :param counts: how many each text has, one at least, shape (n,).
     """
-    if not shingles.size:
-        return [[] for _ in counts]
-    some = np.flatnonzero(counts)
-    rows = signatures(shingles, counts[some])[:, : BANDS * ROWS].reshape(-1, BANDS, ROWS)
-    hashes = mixed((rows * _FACTORS).sum(axis=2, dtype=np.uint64) + _NUMBERS)
-    made: list[list[int]] = [[] for _ in counts]
-    for number, own in zip(some.tolist(), key_of_hash(kind, hashes).tolist(), strict=True):
-        made[number] = own
-    return made
+    rows = signatures(shingles, counts)[:, : BANDS * ROWS].reshape(-1, BANDS, ROWS)
+    return mixed((rows * _FACTORS).sum(axis=2, dtype=np.uint64) + _NUMBERS).ravel()
 
 
 def signatures(shingles: NDArray[np.uint64], counts: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.fingerprinting.normalisation import digest, without_links, word_characters
+from es_simhash.fingerprinting.normalisation import compared_characters, digest
 from es_simhash.fingerprinting.shingles import distinct, in_common_with_each, shingle_numbers, shingles_of_texts
-from es_simhash.search.keys import SHORT, text_keys
+from es_simhash.search.keys import SHORT, keys_of_texts
 from es_simhash.similarity.differences import contradict
 from es_simhash.similarity.measures import containment, jaccard, levenshtein
 
@@ -73,14 +73,9 @@ class TextFeatures:
         self._fingerprinter = fingerprinter
 
     @cached_property
-    def without_links(self) -> str:
-        """The normalised text with a space in place of each link."""
-        return without_links(self.normalised)
-
-    @cached_property
     def words(self) -> str:
         """The word characters of the text, without its links."""
-        return word_characters(self.without_links)
+        return compared_characters(self.normalised)
 
     @cached_property
     def digest(self) -> str:
@@ -89,8 +84,8 @@ class TextFeatures:
 
     @cached_property
     def keys(self) -> TextKeys:
-        """The keyword keys of the text."""
-        return text_keys(self.normalised)
+        """The keys of the text."""
+        return keys_of_texts([self.normalised])[0]
 
     @cached_property
     def shingles(self) -> NDArray[np.uint64]:

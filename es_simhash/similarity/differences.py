@@ -21,6 +21,7 @@ from functools import cache, lru_cache
 from itertools import permutations, product
 from typing import TYPE_CHECKING, NamedTuple
 
+from es_simhash.fingerprinting.normalisation import without_links
 from es_simhash.similarity.measures import pieces
 from es_simhash.similarity.tokens import BORDER, OPPOSITES, SHORT, count_of_numbers, tokens
 
@@ -61,44 +62,45 @@ def contradict(a: TextFeatures, b: TextFeatures) -> bool:
     that is the notice of the next day. A longer one that was revised may have some: one for each 800 characters; of
     numbers that are no dates also a fifth of its numbers. Which text comes first makes no difference.
     """
-    length = _length(a, b)
+    length = min(len(a.words), len(b.words))
+    lesser, greater = sorted(without_links(text.normalised) for text in (a, b))
     count = numbers = 0
     only_these = True
-    for place, contradictions in _places(a, b):
+    for place, contradictions in _places(lesser, greater, length):
         count += len(contradictions)
         if count and length <= SHORT:
             return True
         numbers += sum(map(_is_of_numbers, contradictions))
-        only_these = only_these and not _has_others(place, contradictions)
+        only_these = only_these and max(map(len, place)) <= len(contradictions)
     if not count or only_these:
         return count > 0
     allowed = length // _CHARACTERS
-    of_numbers = int(_SHARE * min(count_of_numbers(text.without_links) for text in (a, b))) if numbers else 0
+    of_numbers = int(_SHARE * min(count_of_numbers(lesser), count_of_numbers(greater))) if numbers else 0
     return numbers > max(allowed, of_numbers) or count - numbers > allowed
 
 
 def differences(a: TextFeatures, b: TextFeatures) -> tuple[tuple[Difference, ...], tuple[Difference, ...]]:
     """Return what contradicts in two texts, and what was added, left out, or said in other words. Each is in order."""
-    places = list(_places(a, b))
-    sides = 1 if a.without_links <= b.without_links else -1
-    contradictions = (Difference(*map(_written, both[::sides])) for _, found in places for both in found)
-    others = (Difference(*map(_written, place[::sides])) for place, found in places if _has_others(place, found))
+    ours, theirs = (without_links(text.normalised) for text in (a, b))
+    sides = 1 if ours <= theirs else -1
+    contradictions: list[Difference] = []
+    others: list[Difference] = []
+    for place, found in _places(min(ours, theirs), max(ours, theirs), min(len(a.words), len(b.words))):
+        contradictions += [Difference(*map(_written, both[::sides])) for both in found]
+        if max(map(len, place)) > len(found):
+            others.append(Difference(*map(_written, place[::sides])))
     return tuple(contradictions), tuple(others)
 
 
-def _length(a: TextFeatures, b: TextFeatures) -> int:
-    return min(len(a.words), len(b.words))
-
-
-def _places(a: TextFeatures, b: TextFeatures) -> Iterator[tuple[_Pair, list[_Pair]]]:
+def _places(a: str, b: str, length: int) -> Iterator[tuple[_Pair, list[_Pair]]]:
     """Yield the places where two texts differ, each with what contradicts there. Counters and clocks are left out.
 
-    The lesser text comes first, so that the alignment does not depend on which text is which.
+    :param a: the lesser text, so that the alignment does not depend on which text is which.
+    :param length: word characters of the shorter text.
     """
     from rapidfuzz.distance import Levenshtein  # imported late: most commands compare no texts and start faster
 
-    length = _length(a, b)
-    for part, counterpart in _parts(*sorted([a.without_links, b.without_links])):
+    for part, counterpart in _parts(a, b):
         ours, theirs = tokens(part, length), tokens(counterpart, length)
         aligned = Levenshtein.editops([token.value for token in ours], [token.value for token in theirs])
         at = other_at = 0
@@ -151,11 +153,6 @@ def _is_of_numbers(contradiction: _Pair) -> bool:
     """Return whether it is one of numbers that are no dates."""
     kinds = {token.kind for tokens in contradiction for token in tokens}
     return "n" in kinds and kinds <= _NUMBERS
-
-
-def _has_others(place: _Pair, contradictions: list[_Pair]) -> bool:
-    """Return whether something else differs at a place, too."""
-    return max(map(len, place)) > len(contradictions)
 
 
 def _exclude(one: Token, other: Token) -> bool:

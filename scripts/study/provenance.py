@@ -20,7 +20,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 import corpora
-from es_simhash.fingerprinting.normalisation import normalise, word_characters
+from es_simhash.fingerprinting.normalisation import compared_characters, normalise
 from truth import join, shingle_sets
 
 HALVES = ("choice", "proof")
@@ -42,7 +42,7 @@ NOTICES = (
 
 
 def words_of(text):
-    return word_characters(normalise(text))
+    return compared_characters(normalise(text))
 
 
 def revisions(folder, laws=None, half=None):

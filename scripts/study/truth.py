@@ -11,7 +11,7 @@ from rapidfuzz.process import cdist
 from tqdm import tqdm
 
 from es_simhash import Fingerprinter
-from es_simhash.fingerprinting.normalisation import compared_characters, normalise, word_characters
+from es_simhash.fingerprinting.normalisation import compared_characters, normalise
 from es_simhash.fingerprinting.shingles import distinct as distinct_numbers
 from es_simhash.fingerprinting.shingles import shingle_numbers
 from es_simhash.similarity.confirm import TextFeatures
@@ -25,7 +25,7 @@ def shingles_of(words):
 
 def shingle_sets(texts):
     """Return :func:`shingles_of` each text."""
-    return [shingles_of(word_characters(normalise(text))) for text in texts]
+    return [shingles_of(compared_characters(normalise(text))) for text in texts]
 
 
 def join(sets, threshold):

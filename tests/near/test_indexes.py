@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from es_simhash.near.fingerprint_index import FingerprintIndex
 from es_simhash.near.key_index import KeyIndex, Near, with_length
 from es_simhash.near.memory import Memory
-from es_simhash.search.keys import KeyQuery, key_queries, text_keys
+from es_simhash.search.keys import KeyQuery, key_queries, keys_of_texts
 from es_simhash.store.types import SAME, Probe, Row
 
 TEXTS = st.lists(st.text(alphabet="今日要闻北京上海天气晴雨a1", min_size=1, max_size=90), min_size=1, max_size=12)
@@ -57,7 +57,7 @@ def fulfils(query: KeyQuery, keys: tuple[int, ...], length: int) -> bool:
 
 @given(TEXTS, st.data())
 def test_texts_that_fulfil_a_query_are_found_in_each_way_to_add_them(texts: list[str], data: st.DataObject) -> None:
-    keys = [text_keys(text) for text in texts]
+    keys = keys_of_texts(texts)
     index = KeyIndex()
     cut = data.draw(st.integers(0, len(texts)))
     for part in (keys[:cut], keys[cut:]):

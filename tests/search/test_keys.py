@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from random import Random
 
 import pytest
@@ -11,36 +10,48 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from es_simhash.near.key_index import KeyIndex
-from es_simhash.search.encoding import HASH_BITS
-from es_simhash.search.keys import LEAST, LONGEST_WITH_GRAMS, LONGEST_WITH_PAIRS, MEDIUM, SHORT, key_queries, text_keys
+from es_simhash.search.keys import (
+    ALPHABET,
+    HASH_BITS,
+    KEY_BITS,
+    LEAST,
+    LONGEST_WITH_GRAMS,
+    LONGEST_WITH_PAIRS,
+    MEDIUM,
+    SHORT,
+    decoded,
+    encoded,
+    key_queries,
+    keys_of_texts,
+)
 
 HAN = [chr(0x4E00 + 3 * number) for number in range(2_000)]
-ALPHABET = "暴雨橙色预警abc12"
-words = st.text(ALPHABET, min_size=1, max_size=90)
+LETTERS = "暴雨橙色预警abc12"
+words = st.text(LETTERS, min_size=1, max_size=90)
 
 
 @st.composite
 def similar_pairs(draw: st.DrawFn) -> tuple[str, str]:
     """A text about as long as the boundary, and the same with a few edits."""
-    text = draw(st.text(ALPHABET, min_size=40, max_size=80))
+    text = draw(st.text(LETTERS, min_size=40, max_size=80))
     other = list(text)
     for _ in range(draw(st.integers(0, 14))):
         at = draw(st.integers(0, len(other) - 1))
         match draw(st.sampled_from("rid")):
             case "r":
-                other[at] = draw(st.sampled_from(ALPHABET))
+                other[at] = draw(st.sampled_from(LETTERS))
             case "i":
-                other.insert(at, draw(st.sampled_from(ALPHABET)))
+                other.insert(at, draw(st.sampled_from(LETTERS)))
             case _ if len(other) > 1:
                 del other[at]
     return text, "".join(other)
 
 
 def finds(asker: str, other: str, similarity: float) -> bool:
-    own = text_keys(other)
+    own = keys_of_texts([other])[0]
     index = KeyIndex()
     index.add([own.values], [own.length])
-    return len(index.near([key_queries(text_keys(asker), similarity)]).positions) == 1
+    return len(index.near([key_queries(keys_of_texts([asker])[0], similarity)]).positions) == 1
 
 
 @pytest.mark.parametrize(
@@ -59,7 +70,7 @@ def finds(asker: str, other: str, similarity: float) -> bool:
 )
 def test_the_length_says_which_kinds_of_keys_a_text_has(length: int, kinds: str) -> None:
     text = "".join(chr(0x4E00 + n) for n in range(length))
-    assert "".join(sorted({"gpmn"[key >> HASH_BITS] for key in text_keys(text).values})) == kinds
+    assert "".join(sorted({"gpmn"[key >> HASH_BITS] for key in keys_of_texts([text])[0].values})) == kinds
 
 
 @pytest.mark.parametrize("boundary", [SHORT, LONGEST_WITH_GRAMS, MEDIUM, LONGEST_WITH_PAIRS])
@@ -84,6 +95,24 @@ def test_a_pair_with_a_short_text_is_found_from_either_side(texts: tuple[str, st
         assert finds(*reversed(texts), LEAST)
 
 
-@given(text=words)
-def test_the_keys_of_a_text_are_all_different(text: str) -> None:
-    assert set(Counter(text_keys(text).values).values()) <= {1}
+@given(texts=st.lists(st.text(LETTERS, max_size=9).map(lambda text: text * 20) | words | st.just("")))
+def test_the_keys_of_a_text_are_all_different_and_the_same_beside_other_texts(texts: list[str]) -> None:
+    made = keys_of_texts(texts)
+    assert made == [keys_of_texts([text])[0] for text in texts]
+    for keys in made:
+        assert len(set(keys.values)) == len(keys.values)
+        assert decoded(encoded(keys.values)) == keys.values
+
+
+@given(st.lists(st.integers(0, (1 << KEY_BITS) - 1)))
+def test_keys_come_back_from_their_text_form(some: list[int]) -> None:
+    texts = encoded(some)
+    assert texts == ["".join(ALPHABET[key >> shift & 63] for shift in range(30, -1, -6)) for key in some]
+    assert decoded(texts) == tuple(some)
+
+
+@pytest.mark.parametrize("odd", ["", "0", "00000", "0000000", "00000é", "00 000", "00000+", "000000\n", "00000["])
+@pytest.mark.parametrize("others", [[], ["000000"], ["0000000"]])
+def test_what_is_no_text_form_of_a_key_is_refused(odd: str, others: list[str]) -> None:
+    assert decoded([odd, *others]) == ()
+    assert decoded([*others, odd]) == ()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from es_simhash.fingerprinting.scheme import DEFAULT
-from es_simhash.search.encoding import GRAM, HASH_BITS, LONGER, PAIRS
+from es_simhash.search.keys import GRAM, HASH_BITS, LONGER, PAIRS
 from es_simhash.store.types import Description, Entry, Row, Scan
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.fingerprinting.encoding import hex_segments, to_signed
-from es_simhash.search.encoding import encoded
+from es_simhash.search.keys import encoded
 from es_simhash.store.types import Row
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.fingerprinting.encoding import near_pairs, to_array
-from es_simhash.search.encoding import encoded
+from es_simhash.search.keys import encoded
 from es_simhash.search.query_plan import candidates_clause
 from es_simhash.store.elastic.pages import pages
 from es_simhash.store.elastic.rows import HIT_OPTIONS, row_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import ConflictError, SimhashError, StoreError, TooLarge
 from es_simhash.retries import Waits, end_after
-from es_simhash.search.encoding import decoded
+from es_simhash.search.keys import decoded
 from es_simhash.store.elastic import mapping
 from es_simhash.store.elastic.errors import check_answer, error_of, index_fault, passes, reason_of
 from es_simhash.store.elastic.pages import pages

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from es_simhash.near.key_index import ENTRIES_OF_KEY, ENTRIES_OF_QUERY, with_length
-from es_simhash.search.encoding import KEY_BITS
-from es_simhash.search.keys import ROUNDED_TO, rarity
+from es_simhash.search.keys import KEY_BITS, ROUNDED_TO, rarity
 from es_simhash.store.sqlite.schema import IS_COPY
 
 if TYPE_CHECKING:
