@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from es_simhash import Outcome
     from es_simhash.cli.options import F, StoreOptions
 
 
@@ -118,14 +117,9 @@ def ingest(
             checkpoint=resume,
         )
         keep_fields(documents, text_field, id_field)
-
-        def note(outcome: Outcome) -> None:
-            if letters is not None and outcome.reason is not None:
-                letters.put(outcome)
-
         printer = OutcomePrinter(documents.name, as_json, progress, quiet=quiet)
         try:
-            print_outcomes(outcomes, printer, note)
+            print_outcomes(outcomes, printer, None if letters is None else letters.put)
         except InputError:
             # After a signal the input may end before the line that an earlier run had reached. That is no error.
             if not interruptible.signal:

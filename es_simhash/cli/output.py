@@ -159,7 +159,7 @@ class OutcomePrinter:
 
 
 def print_outcomes(
-    outcomes: Generator[Outcome, None, None], printer: OutcomePrinter, note: Callable[[Outcome], object]
+    outcomes: Generator[Outcome, None, None], printer: OutcomePrinter, note: Callable[[Outcome], object] | None
 ) -> None:
     """Print the outcomes of a run, then the counts. They are also printed before an error is raised.
 
@@ -169,7 +169,8 @@ def print_outcomes(
     with closing(outcomes):
         try:
             for outcome in outcomes:
-                note(outcome)
+                if note is not None:
+                    note(outcome)
                 printer.show(outcome)
         except (SimhashError, KeyboardInterrupt):
             if printer.counts.total:  # without any counts the error message is enough

@@ -45,13 +45,15 @@ class Source:
     error: Exception | None = None
     """The error in which the input ended, if it did. Everything before it is returned first."""
 
+    count = 0
+    """Documents that were taken."""
+
     def __init__(self, documents: Iterable[Any], size: int = BATCH) -> None:
         rows = rows_of(documents)
         if not isinstance(rows, Iterable):
             raise InputError(f"the documents are of type {type(documents).__name__}: use an iterable of dicts")
         self._rows: Iterator[Any] = iter(rows)
         self._size = size
-        self._count = 0
 
     def take(self, count: int | None = None) -> list[Line]:
         """Return the next batch; an empty list at the end of the input.
@@ -66,8 +68,8 @@ class Source:
                 document = next(self._rows, _END)
                 if document is _END:
                     break
-                self._count += 1
-                line = line_of(document, f"document {self._count}")
+                self.count += 1
+                line = line_of(document, f"document {self.count}")
                 lines.append(line)
                 size += _size(line)
         except Exception as error:

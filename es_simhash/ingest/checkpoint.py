@@ -39,18 +39,11 @@ class Checkpoint:
         if before is None:
             self._write(InputError)
             return
-        for key, now in self._run.items():
-            if (began := before["run"].get(key)) == now:
-                continue
-            if key == "instance":
-                raise InputError(
-                    f"the store was made again after the checkpoint {path!r}: ingest everything again, with another "
-                    "checkpoint"
-                )
-            values = [json.dumps(value, ensure_ascii=False) for value in (began, now)]
+        if differs := {key: value for key, value in before["run"].items() if value != self._run.get(key)}:
             raise InputError(
-                f"the checkpoint {path!r} was created with {key} {values[0]}, not {values[1]}: run again with the same "
-                "options, or name another file"
+                f"the checkpoint {path!r} was created with {json.dumps(differs, ensure_ascii=False)}, which is not so "
+                "now: run again with the same options; or, if the store was made again (instance), ingest everything "
+                "with another checkpoint"
             )
         self._lines, self._mark = before["lines"], before["mark"]
 

@@ -91,8 +91,9 @@ class DeadLetters(LinesFile):
             return file.read() == b"\n"
 
     def put(self, outcome: Outcome) -> None:
-        """Append one dead letter.
+        """Append the dead letter of an outcome, if it was rejected or has failed.
 
         :raises StoreError: if it cannot be written. The run must end then: otherwise the document would be lost.
         """
-        self.write(dead_letter(outcome))
+        if outcome.reason is not None:
+            self.write(dead_letter(outcome))

@@ -12,7 +12,7 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.decide.run import Options, Run
@@ -26,7 +26,7 @@ from es_simhash.retries import Call
 from es_simhash.store.types import Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from es_simhash.decide.decider import Decider
     from es_simhash.decide.run import LookedUp
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from es_simhash.store.types import Row
 
 _log = logging.getLogger("es_simhash")
+
+B = TypeVar("B")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,22 @@ def _stored_lines(store: Store, scan: Scan, stop: Callable[[], bool]) -> Iterato
             yield Line(f"document {stored.row.id!r}", document, stored=stored.row)
 
 
+def _ahead(
+    batches: Iterable[B], begin: Callable[[B], Callable[[], R]], count: int
+) -> Iterator[tuple[B, Callable[[], R]]]:
+    """Yield each batch with what returns the result of its work. The work of the next ones was begun.
+
+    :param begin: begins the work for a batch.
+    :param count: the number of batches whose work is begun ahead.
+    """
+    begun: deque[tuple[B, Callable[[], R]]] = deque()
+    for batch in batches:
+        begun.append((batch, begin(batch)))
+        if len(begun) > count:
+            yield begun.popleft()
+    yield from begun
+
+
 class _Stages:
     """The stages of a run over one input."""
 
@@ -153,70 +172,59 @@ class _Stages:
         self._reader = reader
         self._workers = workers
         self._check = check
-        self._ahead = workers + 1 if workers else 0
-        self._read = 0
-        """Documents that were read, and whose outcomes were not yielded."""
+        self._done = 0
+        """Documents whose outcomes were yielded."""
 
     def outcomes(self) -> Iterator[Sequence[Outcome]]:
         """Yield the outcomes of each batch, in the order of the input.
 
-        If batches are read ahead, each is looked up while the one before it is decided and written.
+        With worker processes each batch is looked up while the one before it is decided and written.
         """
         look_ups = Call()
-        before: tuple[_Batch, Future[LookedUp]] | None = None
+        futures: deque[Future[LookedUp]] = deque(maxlen=2)  # of the batch that is taken, and of the next one
+
+        def begin(batch: _Batch) -> Callable[[], LookedUp]:
+            look_up = partial(self._run.look_up, batch.documents)
+            if not self._workers:
+                return look_up
+            futures.append(thread.submit(look_ups.do, look_up))
+            return futures[-1].result
+
         with (
             Workers(self._reader, self._workers) as workers,
             ThreadPoolExecutor(1, "es-simhash-look-up") as thread,
         ):
             try:
-                for batch in self._batches(workers):
-                    if not self._ahead:
-                        yield from self._taken(batch, self._run.look_up(batch.documents))
-                        continue
-                    looked_up = thread.submit(look_ups.do, partial(self._run.look_up, batch.documents))
-                    ready, before = before, (batch, looked_up)
-                    if ready is not None:
-                        yield from self._taken(ready[0], ready[1].result())
-                if before is not None:
-                    ready, before = before, None
-                    yield from self._taken(ready[0], ready[1].result())
+                for batch, looked_up in _ahead(self._batches(workers), begin, min(1, self._workers)):
+                    yield from self._taken(batch, looked_up())
             finally:
-                if before is not None:
-                    look_ups.cancel()  # the thread may be waiting to repeat a request
-                    wait([before[1]])
-                    if before[1].exception() is None:
-                        before[1].result().ticket.close()
+                look_ups.cancel()  # the thread may be waiting to repeat a request
+                wait(futures)
+                for future in futures:
+                    if future.exception() is None:
+                        future.result().ticket.close()
 
     def left(self) -> str:
         """Return what is left to do after an error of the store."""
         if self.checkpoint is not None:
             return "the same call continues from its checkpoint"
-        verbs = "was read has" if self._read == 1 else "were read have"
-        return f"{count_of(self._read, 'document')} that {verbs} no outcome: ingest them again, with what follows"
+        read = self._source.count - self._done
+        verbs = "was read has" if read == 1 else "were read have"
+        return f"{count_of(read, 'document')} that {verbs} no outcome: ingest them again, with what follows"
 
     def _batches(self, workers: Workers) -> Iterator[_Batch]:
         """Yield the batches of the input. One ends before an id that it already has."""
-        reading: deque[tuple[list[Line], Callable[[], Sequence[Document | Outcome]]]] = deque()
-        more = True
-        while more or reading:
-            while more and len(reading) < max(1, self._ahead):
-                lines = self._source.take()
-                more = bool(lines)
-                self._read += len(lines)
-                if lines:
-                    reading.append((lines, workers.submit(lines)))
-            if reading:
-                lines, read = reading.popleft()
-                items, start = read(), 0
-                emptied = [
-                    line.stored
-                    for line, item in zip(lines, items, strict=True)
-                    if isinstance(item, Outcome) and line.stored is not None and line.stored.digest
-                ]
-                for part in parts_by_id(items):
-                    start += len(part)
-                    yield _Batch(part, len(part), "" if self.checkpoint is None else mark(lines[start - 1]), emptied)
-                    emptied = []
+        for lines, read in _ahead(iter(self._source.take, []), workers.submit, self._workers):
+            items, start = read(), 0
+            emptied = [
+                line.stored
+                for line, item in zip(lines, items, strict=True)
+                if isinstance(item, Outcome) and line.stored is not None and line.stored.digest
+            ]
+            for part in parts_by_id(items):
+                start += len(part)
+                yield _Batch(part, len(part), "" if self.checkpoint is None else mark(lines[start - 1]), emptied)
+                emptied = []
 
     def _taken(self, batch: _Batch, looked: LookedUp) -> Iterator[Sequence[Outcome]]:
         """Decide and write a batch, and yield its outcomes in the order of the input.
@@ -232,7 +240,7 @@ class _Stages:
         if batch.emptied:
             self._run.empty(batch.emptied)
         _log.info("written: a batch of %s", batch.lines)
-        self._read -= batch.lines
+        self._done += batch.lines
         yield [item if isinstance(item, Outcome) else taken[item.id] for item in batch.items]
         if self.checkpoint is not None:
             self.checkpoint.done(batch.lines, batch.mark)

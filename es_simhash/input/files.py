@@ -65,12 +65,8 @@ def lines_of(stream: IO[bytes], name: str, format: str | None = None, encoding: 
     try:
         content, damage = decompressed(cast("io.BufferedReader", stream), name)
         yield from _lines(content, name, format, encoding)
-    except EOFError as error:
-        raise InputError(
-            f"cannot read {name} to its end: its compressed data end too early: check if the file is truncated"
-        ) from error
-    except (OSError, damage) as error:
-        reason = getattr(error, "strerror", None) or f"its compressed data are damaged ({error}): copy it again"
+    except (OSError, EOFError, damage) as error:
+        reason = getattr(error, "strerror", None) or f"its compressed data are damaged ({error}): copy it again, whole"
         raise InputError(f"cannot read {name} to its end: {reason}") from error
 
 
