@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from es_simhash.cli.options import StoreOptions
-    from es_simhash.client.store_info import StoreInfo
     from es_simhash.similarity.rule import Rule
+    from es_simhash.store.types import Description
 
 _MESSAGES = {
     "created": "created; next run `es-simhash ingest --store {store}`",
@@ -128,7 +128,7 @@ def init(
         echo(f"{documents.name}: {message}")
 
 
-def _what_changed(before: StoreInfo, after: StoreInfo) -> str:
+def _what_changed(before: Description, after: Description) -> str:
     """Return the name of the message about a store that keeps something else now."""
     if after.stale:
         return "stale"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from es_simhash import Scheme, fingerprint
 from es_simhash.cli.input import read_text
 from es_simhash.cli.options import (
     chosen_rule,
@@ -63,13 +64,14 @@ def similar(
     if id is not None and time is not None:
         raise click.UsageError("a stored document has its own time: leave out --time, or give a text")
     with open_documents(**store) as documents:
-        chosen = chosen_rule(documents.info().rule, rule, confirm=confirm)
+        info = documents.info()
+        chosen = chosen_rule(info.rule, rule, confirm=confirm)
         if id is not None:
             matches = documents.similar_to(id, filter=filter, rule=chosen)
         else:
             query = read_text(file) if file is not None else text or ""
             matches = documents.similar(query, time=time, filter=filter, rule=chosen)
-            if not documents.info().keys and documents.info().fingerprinter.fingerprint(query).value is None:
+            if not info.keys and fingerprint(query, info.scheme or Scheme()).value is None:
                 echo("the text is too short for a fingerprint: only exact duplicates of it can be found", err=True)
     if as_json:
         for match in matches:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from es_simhash.client.near_query import NearQuery
     from es_simhash.client.page import Page
     from es_simhash.client.seen import ByUser
-    from es_simhash.client.store_info import StoreInfo
     from es_simhash.decide.outcome import Outcome
     from es_simhash.decide.run import OnDuplicate
     from es_simhash.decide.similar import Matches
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from es_simhash.seen import SeenReport
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.store.protocol import Store
-    from es_simhash.store.types import Row
+    from es_simhash.store.types import Description, Row
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -124,7 +123,7 @@ class AsyncDocuments(_InThreads[Documents]):
     ) -> None:
         super().__init__(Documents(store, **options), threads)
 
-    async def info(self) -> StoreInfo:
+    async def info(self) -> Description:
         """:meth:`es_simhash.Documents.info`."""
         return await self._run(self._client.info)
 

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
     from es_simhash.client.arguments import Time
     from es_simhash.client.near_query import NearQuery
-    from es_simhash.client.store_info import StoreInfo
     from es_simhash.decide.group import GroupReport, Progress
     from es_simhash.decide.outcome import Outcome
     from es_simhash.decide.remove import Duplicate
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from es_simhash.lines import Line
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.store.protocol import Store
+    from es_simhash.store.types import Description
 
 RefreshOption = Literal[False, True, "wait_for"]
 POLL = 0.1
@@ -162,8 +162,8 @@ class Documents:
         """
         return self._reader.set_up(rule, keys, id_field)
 
-    def info(self) -> StoreInfo:
-        """Return how the store was set up: its Scheme, its rule, its keys, and the object that makes fingerprints.
+    def info(self) -> Description:
+        """Return how the store was set up: its Scheme, its rule, its keys; if it was not, how it would be.
 
         What the store said is known for ten seconds.
 

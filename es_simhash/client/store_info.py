@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_simhash.decide.rule import ResolvedRule
@@ -26,26 +26,6 @@ _log = logging.getLogger("es_simhash")
 
 KNOWN = 10.0
 """Seconds for which what the store said is known."""
-
-
-@dataclass(frozen=True)
-class StoreInfo:
-    """How a store was set up.
-
-    :param scheme: of its fingerprints; None if it was not set up.
-    :param fingerprinter: makes fingerprints of its Scheme.
-    :param rule: the rule that it keeps, with the names of the text fields.
-    :param id_field: the name of the field with the id.
-    :param keys: documents get keyword keys.
-    :param stale: its documents were written with another text or time field: ``backfill --again`` makes them anew.
-    """
-
-    scheme: Scheme | None
-    fingerprinter: Fingerprinter
-    rule: DuplicateRule
-    id_field: str
-    keys: bool
-    stale: bool
 
 
 class StoreReader:
@@ -93,73 +73,50 @@ class StoreReader:
                 described = self._store.describe()
                 if described.scheme is None:
                     raise NotSetUp(f"{self._store.name} holds only seen items: use another store for documents")
+                self._use(described.scheme)
                 self._known, self._until = described, time.monotonic() + KNOWN
-                self.fingerprinter(described.scheme)
             return self._known
 
-    def forget(self) -> None:
-        """Ask the store again at the next call, because it was changed."""
-        self._until = 0.0
-
-    def info(self) -> StoreInfo:
+    def info(self) -> Description:
         """Return how the store was set up; if it was not, how it would be."""
         try:
-            described = self.read()
+            return self.read()
         except NotSetUp:
-            described = Description(keys=True)
-        return StoreInfo(
-            described.scheme,
-            self._fingerprinter,
-            described.rule,
-            described.id_field,
-            described.keys,
-            described.stale,
-        )
+            return Description(keys=True)
 
-    def fingerprinter(self, stored: Scheme | None) -> Fingerprinter:
-        """Return the Fingerprinter that was chosen, or the one for the Scheme of the store.
-
-        :param stored: None if the store was not set up.
-        """
-        with self._lock:
-            if stored is not None and stored != self._fingerprinter.scheme:
-                if self._is_given:
-                    raise SchemeMismatch(
-                        f"{self._store.name} holds fingerprints of Scheme {stored.version}, this program makes "
-                        f"fingerprints of {self._fingerprinter.scheme.version}: open the store without a Scheme to use "
-                        "its own, or put these documents into another store"
-                    )
-                try:
-                    self._fingerprinter = Fingerprinter(stored)
-                except InputError as error:
-                    raise InputError(
-                        f"{self._store.name} was set up with tables of your own, which no command has: open it in "
-                        f"Python with Documents(…, fingerprinter=Fingerprinter(…)) ({error})"
-                    ) from error
-            return self._fingerprinter
+    def _use(self, stored: Scheme) -> None:
+        """Make fingerprints of the Scheme of the store, from now on."""
+        if stored == self._fingerprinter.scheme:
+            return
+        if self._is_given:
+            raise SchemeMismatch(
+                f"{self._store.name} holds fingerprints of Scheme {stored.version}, this program makes fingerprints "
+                f"of {self._fingerprinter.scheme.version}: open the store without a Scheme to use its own, or put "
+                "these documents into another store"
+            )
+        try:
+            self._fingerprinter = Fingerprinter(stored)
+        except InputError as error:
+            raise InputError(
+                f"{self._store.name} was set up with tables of your own, which no command has: open it in Python with "
+                f"Documents(…, fingerprinter=Fingerprinter(…)) ({error})"
+            ) from error
 
     # --- the rule of a call -------------------------------------------------------------------------------------------
-
-    def checked(self, rule: str | DuplicateRule | None, *, text: bool = True) -> DuplicateRule:
-        """Return the rule that a caller gives. An invalid one raises. The store is not asked.
-
-        :param text: the call has a text. Without one the rule is ``fingerprint``, or one that compares no texts.
-        """
-        return rule_of(rule) if text else rule_without_text(rule)
 
     def rule(self, rule: str | DuplicateRule | None, *, text: bool = True) -> ResolvedRule:
         """Return the rule of a call that reads: the one it gives, with the store's text field; else that of the store.
 
-        :param text: as for :meth:`checked`.
+        :param text: the call has a text. Without one the rule is ``fingerprint``, or one that compares no texts.
         :raises InputError: for an invalid rule, before the store is asked.
         :raises NotSetUp: if the store was not set up; if its documents were written with other fields.
         """
-        chosen = None if rule is None else self.checked(rule, text=text)
+        chosen = None if rule is None else rule_of(rule) if text else rule_without_text(rule)
         described = self.read()
         self._check_not_stale(described)
         kept = described.rule
         if chosen is None:
-            chosen = self.checked("fingerprint") if not text and kept.confirm is not None else kept
+            chosen = rule_of("fingerprint") if not text and kept.confirm is not None else kept
         if chosen.time_field not in (None, kept.time_field):
             raise InputError(
                 f"{self._store.name} keeps no times of the field {chosen.time_field!r}: let its rule name the field by "
@@ -246,17 +203,16 @@ class StoreReader:
 
         :returns: ``created``, ``added``, ``changed`` or ``unchanged``.
         """
-        chosen = self.checked(rule)
-        scheme = self.given_scheme() or self.info().fingerprinter.scheme
-        default = Description()
+        chosen, default = rule_of(rule), Description()
+        self.info()  # from now on the Scheme is that of the store, if it has one
         wanted = Description(
-            scheme=scheme,
+            scheme=self._fingerprinter.scheme,
             keys=chosen.confirm is not None if keys is None else keys,
             rule=_whole(chosen, default.rule),
             id_field=id_field or default.id_field,
         )
         made = self._store.set_up(wanted)
-        self.forget()
+        self._known = None
         if made != "unchanged":
             return made
         former = self.read()
@@ -271,7 +227,7 @@ class StoreReader:
         if fields != (former.rule.text_fields, former.rule.time_field) and self._store.count(None, missing=False):
             changed = replace(changed, stale=True)
         self._store.change(changed)
-        self.forget()
+        self._known = None
         return "changed"
 
     def end_stale(self) -> None:
@@ -279,7 +235,7 @@ class StoreReader:
         described = self.read()
         if described.stale:
             self._store.change(replace(described, stale=False))
-            self.forget()
+            self._known = None
 
 
 def _whole(rule: DuplicateRule, kept: DuplicateRule) -> DuplicateRule:

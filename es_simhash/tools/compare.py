@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash import DuplicateRule, Fingerprinter, InputError
+from es_simhash import DuplicateRule, Fingerprinter, InputError, Scheme
 from es_simhash import compare as compare_texts
 from es_simhash.cli.input import read_text
 from es_simhash.cli.options import (
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from es_simhash import Comparison, Documents, Fingerprint, Scheme
+    from es_simhash import Comparison, Documents, Fingerprint
     from es_simhash.cli.options import StoreOptions
     from es_simhash.similarity.differences import Difference
     from es_simhash.similarity.rule import Rule
@@ -87,8 +87,8 @@ def compare(
     given = [*texts, *map(read_text, files)]
     if store["store"] is not None or ids:
         with open_documents(fingerprinter, **store) as documents:
-            stored_rule = documents.info().rule
-            fingerprinter = documents.info().fingerprinter
+            info = documents.info()
+            stored_rule, fingerprinter = info.rule, fingerprinter or Fingerprinter(info.scheme or Scheme())
             given += _stored_texts(documents, ids, stored_rule)
     fingerprinter = fingerprinter or Fingerprinter()
     if len(given) == 1:

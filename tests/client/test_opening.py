@@ -50,7 +50,7 @@ def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
         (lambda d: d.fetch(["storm"])["storm"].fingerprint, expected["storm"]),
         (lambda d: {outcome.outcome for outcome in d.backfill(again=True)}, {"unchanged"}),
         (lambda d: d.remove(["other"]), {"other"}),
-        (lambda d: d.info().fingerprinter.scheme, LONG),
+        (lambda d: d.info().scheme, LONG),
     ):
         with Documents(address) as documents:
             assert verb(documents) == right
@@ -69,12 +69,12 @@ def test_a_new_store_gets_the_default() -> None:
 def test_a_store_that_is_set_up_later_is_followed_then() -> None:
     store = in_memory()
     documents = Documents(store)
-    assert documents.info().fingerprinter.scheme == Scheme()
+    assert documents.info().scheme is None
     with pytest.raises(NotSetUp):
         documents.similar(STORM, rule="fingerprint")
     store.set_up(Description(scheme=LONG, keys=False))
     assert documents.similar(STORM, rule=DuplicateRule("fingerprint", max_distance=7)) == []
-    assert documents.info().fingerprinter.scheme == LONG
+    assert documents.info().scheme == LONG
 
 
 def test_a_scheme_that_is_set_up_between_the_call_and_the_first_outcome_is_used() -> None:

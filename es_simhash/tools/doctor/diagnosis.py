@@ -57,7 +57,7 @@ def _set_up(documents: Documents) -> list[Check]:
     except SimhashError as error:
         is_made = isinstance(error, NotSetUp) and documents.name.startswith("sqlite:")  # by the first ingest
         return [Check("set-up", "advice" if is_made else "problem", str(error))]
-    scheme, keys = info.fingerprinter.scheme.version, "with keys" if info.keys else "without keys"
+    scheme, keys = info.scheme and info.scheme.version, "with keys" if info.keys else "without keys"
     checks = [
         Check("set-up", "ok", f"Scheme {scheme}, {keys}, the id is in {info.id_field!r}"),
         Check("rule", "ok", str(info.rule)),

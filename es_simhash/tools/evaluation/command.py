@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash import DuplicateRule, Fingerprinter, InputError
+from es_simhash import DuplicateRule, Fingerprinter, InputError, Scheme
 from es_simhash.cli.exits import SOME_NOT_DONE
 from es_simhash.cli.input import Input, input_paths, object_of
 from es_simhash.cli.options import (
@@ -91,7 +91,8 @@ def evaluate(
     fingerprinter, stored_rule = Fingerprinter(), DuplicateRule()
     if store["store"] is not None:
         with open_documents(**store) as documents:
-            fingerprinter, stored_rule = documents.info().fingerprinter, documents.info().rule
+            info = documents.info()
+            fingerprinter, stored_rule = Fingerprinter(info.scheme or Scheme()), info.rule
     chosen = chosen_rule(stored_rule, rule, confirm=confirm) or stored_rule
     source = Input(input_paths(files, "name a file of labelled pairs, or pipe them in"))
     rejected: list[str] = []

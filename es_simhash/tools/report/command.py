@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from es_simhash import Fingerprinter, Scheme
 from es_simhash.cli.options import filter_option, json_option, lang_option, open_documents, store_options
 from es_simhash.cli.output import count_of, echo, print_json, printable, progress_bar
 from es_simhash.tools.report.groups import Groups
@@ -74,7 +75,7 @@ def report(
         groups = Groups(progress_bar(documents.export(filter=filter)))
         with closing(groups):
             info = documents.info()
-            review = Review(info.rule, info.fingerprinter, groups, documents.fetch, title_field)
+            review = Review(info.rule, Fingerprinter(info.scheme or Scheme()), groups, documents.fetch, title_field)
             if as_json:
                 _print_json(review, most)
             elif as_csv:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_simhash import Documents, DuplicateRule, Scheme
+from es_simhash import Documents, DuplicateRule, Fingerprinter, Scheme
 from es_simhash.tools.report.groups import Groups
 from es_simhash.tools.report.page import page
 from es_simhash.tools.report.review import MEMBERS, Review, pairs_with_other_numbers
@@ -80,7 +80,11 @@ def page_of(
         groups = Groups(documents.export())
         info = documents.info()
         review = Review(
-            info.rule, info.fingerprinter, groups, lambda ids, fields: documents.fetch(ids, fields=fields), "title"
+            info.rule,
+            Fingerprinter(info.scheme or Scheme()),
+            groups,
+            lambda ids, fields: documents.fetch(ids, fields=fields),
+            "title",
         )
         return "".join(page(review, pairs_with_other_numbers(review, documents), HOSTILE, 10, language))
 
