@@ -66,19 +66,19 @@ class Original:
 
 def choose(
     asker: Asker,
-    same: Sequence[Row],
+    exact: Row | None,
     heads: Sequence[Row],
     rule: ResolvedRule,
     texts: Callable[[Sequence[Row]], Sequence[TextFeatures | None]],
 ) -> Original | None:
     """Return what a document is a copy of; None if it is a head.
 
-    :param same: documents with an equal text, the first written first.
+    :param exact: the first document with an equal text.
     :param heads: heads that may be near. The nearest by fingerprint is compared first.
     :param texts: returns the features of the texts of heads; None for one that has changed.
     """
-    for row in same:
-        return Original(row.group, True, row.order, 0, None if rule.confirm is None else 1.0)
+    if exact is not None:
+        return Original(exact.group, True, exact.order, 0, None if rule.confirm is None else 1.0)
     near = [row for row in heads if rule.allows(asker.row, row)]
     near.sort(key=lambda row: (distance_or_more(asker.row, row), row.order, row.id))
     if rule.confirm is None or asker.features is None:

@@ -6,7 +6,7 @@ import json
 import logging
 import threading
 import time
-from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.decide.choose import Asker, Original, choose, distance_or_more
@@ -20,7 +20,7 @@ from es_simhash.store.types import Hits, Row, Scan, Written
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 
     from es_simhash.decide.pending import State
     from es_simhash.decide.rule import ResolvedRule
@@ -102,17 +102,6 @@ class Decider:
 
     # --- what is near -----------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def look_up(self) -> Iterator[None]:
-        """While the store is searched: what is written meanwhile stays pending."""
-        with self.lock:
-            ticket = self.pending.begin_look_up()
-        try:
-            yield
-        finally:
-            with self.lock:
-                self.pending.end_look_up(ticket)
-
     def search(self, askers: Sequence[Asker], filter: Filter | None) -> list[Hits]:
         """Return what the store finds near each document, and read the texts that will probably be compared."""
         if self.pending.is_whole or not askers:
@@ -123,19 +112,14 @@ class Decider:
 
     def _read_ahead(self, askers: Sequence[Asker], hits: Sequence[Hits]) -> None:
         """Read the stored texts that are compared first, for several documents together."""
-        if self.rule.confirm is not None:
-            self.texts.read_ahead(
-                row
-                for asker, found in zip(askers, hits, strict=True)
-                if not found.same
-                for row in self._nearest(asker.row, found.rows)
-                if self.pending.features(row) is None
-            )
-
-    def _nearest(self, row: Row, rows: Sequence[Row]) -> list[Row]:
-        """Return the candidates that are compared first."""
-        allowed = [other for other in rows if other.id != row.id and self.rule.allows(row, other)]
-        return sorted(allowed, key=lambda other: distance_or_more(row, other))[:READ_AHEAD]
+        if self.rule.confirm is None:
+            return
+        rows: list[Row] = []
+        for asker, found in zip(askers, hits, strict=True):
+            if not found.same:
+                near = [row for row in found.rows if row.id != asker.row.id and self.rule.allows(asker.row, row)]
+                rows += sorted(near, key=partial(distance_or_more, asker.row))[:READ_AHEAD]
+        self.texts.read_ahead(row for row in rows if self.pending.features(row) is None)
 
     # --- decide -----------------------------------------------------------------------------------------------------
 
@@ -151,37 +135,38 @@ class Decider:
             pending = self.pending.search(askers, filter)
             self._read_ahead(askers, pending)
             for asker, stored, own in zip(askers, hits, pending, strict=True):
-                yield self._choose(asker, stored, own, filter)
+                row, original = asker.row, self._original(asker, stored, own, filter)
+                if original is not None:
+                    order = row.order if asker.keeps_order else max(row.order, original.order + 1)
+                    row = row._replace(duplicate_of=original.id, order=order)
+                    self._clock = max(self._clock, order)
+                state = self.pending.decide(row)
+                yield Choice(asker, row, state, original, max(stored.left_out, own.left_out))
         finally:
             self.pending.drop_undecided()
 
-    def _choose(self, asker: Asker, stored: Hits, own: Hits, filter: Filter | None) -> Choice:
-        """Return what a document is a copy of.
+    def _original(self, asker: Asker, stored: Hits, own: Hits, filter: Filter | None) -> Original | None:
+        """Return the head of which a document is a copy.
 
         :param stored: what the store has found.
         :param own: what is pending.
         """
-        is_near = own.same or own.rows or stored.same or stored.rows
-        original = self._original(asker, stored, own, filter) if is_near else None
-        row = asker.row
-        if original is not None:
-            order = row.order if asker.keeps_order else max(row.order, original.order + 1)
-            row = row._replace(duplicate_of=original.id, order=order)
-            self._clock = max(self._clock, order)
-        return Choice(asker, row, self.pending.decide(row), original, max(stored.left_out, own.left_out))
-
-    def _original(self, asker: Asker, stored: Hits, own: Hits, filter: Filter | None) -> Original | None:
-        """Return the head of which a document is a copy, of what the store has found and what is pending."""
-        same, heads = self.pending.matching(own, self._allowed(asker, filter))
-        heads = heads[: asker.probe.most]
+        if not (own.same or own.rows or stored.same or stored.rows):
+            return None
+        same, heads = (
+            [
+                row
+                for row in self.pending.as_decided(rows)
+                if self._is_before(row, asker) and (filter is None or self._matches(row.id, filter))
+            ]
+            for rows in (own.same, own.rows)
+        )
+        heads = [row for row in heads if row.duplicate_of is None][: asker.probe.most]
         same += [row for row in stored.same if self.pending.counts(row) and self._is_before(row, asker)]
         heads += [row for row in stored.rows if self.pending.counts(row) and self._is_before(row, asker)]
         same.sort(key=lambda row: row.order)
-        return choose(asker, self._with_heads(same, asker), heads, self.rule, self.features)
-
-    def _allowed(self, asker: Asker, filter: Filter | None) -> Callable[[Row], bool]:
-        """Return whether a pending row may be a head of a document, or an exact copy."""
-        return lambda row: self._is_before(row, asker) and (filter is None or self._matches(row.id, filter))
+        exact = next((row for row in same if self._has_head(row, asker)), None)
+        return choose(asker, exact, heads, self.rule, self.features)
 
     def _is_before(self, row: Row, asker: Asker) -> bool:
         """Return whether a row is another document in the window, and an earlier one if the order says so."""
@@ -190,19 +175,14 @@ class Decider:
             return False
         return row.id != asker.row.id and (row.order < asker.row.order or not asker.keeps_order)
 
-    def _with_heads(self, same: Sequence[Row], asker: Asker) -> list[Row]:
-        """Return the exact copies whose head may be the head of a document, too."""
-        return [row for row in same if row.duplicate_of is None or self._has_head(row, asker)][:1]
-
     def _has_head(self, row: Row, asker: Asker) -> bool:
-        """Return whether the head of a copy is there, and is not the document itself."""
-        head = row.duplicate_of
-        if head is None or head == asker.row.id:
-            return False
-        if head in self.pending:
-            known = self.pending.row(head)
-            return known is not None and known.duplicate_of is None
-        return True
+        """Return whether the head of an exact copy is there, and is not the document itself."""
+        if row.duplicate_of is None:
+            return True
+        known = self.pending.row(row.duplicate_of)
+        if known is None:
+            return row.duplicate_of not in self.pending and row.duplicate_of != asker.row.id
+        return known.duplicate_of is None and known.id != asker.row.id
 
     def features(self, rows: Sequence[Row]) -> list[TextFeatures | None]:
         """Return the features of the texts of heads, pending or stored."""
@@ -212,8 +192,9 @@ class Decider:
 
     def _matches(self, id: str, filter: Filter) -> bool:
         """Return whether a pending document matches a filter."""
-        if (source := self.pending.source(id)) is not None:
-            return matches(json.loads(source), id, filter)
+        state = self.pending.unwritten(id)
+        if state is not None and state.source is not None:
+            return matches(json.loads(state.source), id, filter)
         stored = self.store.read([id], None).get(id)
         return stored is not None and matches(stored.source or {}, id, filter)
 
@@ -227,7 +208,7 @@ class Decider:
 
         :returns: what was chosen for each document whose link changed.
         """
-        with self.look_up():
+        with self.pending.look_up():
             stored = {row.id: row for row in self.store.members(heads)}
             with self.lock:
                 own = self.pending.members(heads)
@@ -275,7 +256,7 @@ class Decider:
         settled: set[str] = set()
         choices: list[Choice] = []
         try:
-            with self.look_up():
+            with self.pending.look_up():
                 hits = self.search(askers, filter)
                 with self.lock:
                     for choice in self.decide(askers, hits, filter):
@@ -369,17 +350,12 @@ class Decider:
 
     def hold_all(self) -> None:
         """Hold all documents of the store in memory, so that nothing needs to be searched."""
-        with self.look_up():
+        with self.pending.look_up():
             self.store.refresh()
             self._followed = time.time_ns() // 1000
             self._enter(Scan(keys=self.rule.by == "keys"))
             with self.lock:
                 self.pending.is_whole = True
-
-    def release(self) -> None:
-        """Hold no more than is pending, from the next ``forget`` on."""
-        with self.lock:
-            self.pending.is_whole = False
 
     def read_again(self, ids: Iterable[str]) -> None:
         """While all documents are held: enter those of these that were dropped as they are stored, if they are."""

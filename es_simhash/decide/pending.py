@@ -16,6 +16,7 @@ were under way at that refresh have ended.
 from __future__ import annotations
 
 from array import array
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from es_simhash.near.memory import Memory
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from es_simhash.decide.choose import Asker
     from es_simhash.decide.rule import ResolvedRule
@@ -83,19 +84,10 @@ class Pending:
         state = self._states.get(row.id)
         return None if state is None else state.features
 
-    def source(self, id: str) -> str | None:
-        """Return a document as JSON that is not written yet."""
-        state = self._states.get(id)
-        return None if state is None else state.source
-
     def unwritten(self, id: str) -> State | None:
         """Return the state of a document that is being written; None if it is written."""
         state = self._states.get(id)
         return None if state is None or state.settled else state
-
-    def state(self, id: str) -> State | None:
-        """Return the state of a document. It is another object as soon as the document is decided again."""
-        return self._states.get(id)
 
     def is_removed(self, id: str) -> bool:
         """Return whether a document is hidden, because it is removed."""
@@ -183,14 +175,17 @@ class Pending:
 
     # --- refresh ----------------------------------------------------------------------------------------------------
 
-    def begin_look_up(self) -> int:
-        """Return a ticket for a look-up that begins: the last epoch whose writes it may miss."""
-        self._look_ups.append(self._visible)
-        return self._visible
-
-    def end_look_up(self, ticket: int) -> None:
-        """End a look-up: what was decided by it is in here."""
-        self._look_ups.remove(ticket)
+    @contextmanager
+    def look_up(self) -> Iterator[None]:
+        """While the store is searched: what is written meanwhile stays. It takes the lock itself."""
+        with self._lock:
+            ticket = self._visible  # the last epoch whose writes the search may miss
+            self._look_ups.append(ticket)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._look_ups.remove(ticket)
 
     def begin_refresh(self) -> int:
         """Return the epoch that begins: a refresh that starts now shows all writes before it."""
@@ -208,16 +203,12 @@ class Pending:
             self._states, self._memory = states, self._new_memory()
             self._memory.enter(rows, [array("Q", states[row.id].keys) for row in rows])
 
-    def matching(self, hits: Hits, allowed: Callable[[Row], bool]) -> tuple[list[Row], list[Row]]:
-        """Return the rows with an equal text, and the heads that may be near, as they are decided now."""
-        same = [row for row in map(self._as_decided, hits.same) if row is not None and allowed(row)]
-        near = [row for row in map(self._as_decided, hits.rows) if row is not None and allowed(row)]
-        return same, [row for row in near if row.duplicate_of is None]
-
-    def _as_decided(self, hit: Row) -> Row | None:
-        """Return the row of a hit as it is now; None if its text was not decided yet, or is another one now."""
-        row = self._memory.row(hit.id)
-        return row if row is not None and row.digest == hit.digest else None
+    def as_decided(self, hits: Iterable[Row]) -> Iterator[Row]:
+        """Yield rows that were found here as they are decided now: none whose text is undecided, or another one now."""
+        for hit in hits:
+            row = self._memory.row(hit.id)
+            if row is not None and row.digest == hit.digest:
+                yield row
 
     def _packed(self, keys: Sequence[int]) -> bytes:
         return array("Q", keys).tobytes() if self._rule.by == "keys" else b""

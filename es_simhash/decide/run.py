@@ -68,7 +68,7 @@ class LookedUp:
     """A batch, and what the store has about it. Its ``ticket`` is open until it is decided.
 
     :param former: by id, the stored documents that it replaces.
-    :param settled: by id, the states of pending rows that were written before ``former`` was read.
+    :param settled: by id, the pending rows that were written before ``former`` was read.
     :param askers: by id, the documents whose text is not stored yet.
     :param hits: by id, what may be near these.
     :param heads: ids of documents that others are copies of, and that get another text.
@@ -76,7 +76,7 @@ class LookedUp:
 
     documents: Sequence[Document]
     former: Mapping[str, Row]
-    settled: Mapping[str, State]
+    settled: Mapping[str, Row | None]
     askers: Mapping[str, Asker]
     hits: Mapping[str, Hits]
     heads: frozenset[str]
@@ -114,23 +114,18 @@ class Run:
         self._stored: int | None = None
         self._taken = 0
 
-    def close(self) -> None:
-        """Release the memory that a large load takes."""
-        self._decider.release()
-
     # --- look up ----------------------------------------------------------------------------------------------------
 
     def look_up(self, documents: Sequence[Document]) -> LookedUp:
         """Ask the store about documents with different ids. Another thread may do it for the next batch."""
         ticket = ExitStack()
-        ticket.enter_context(self._decider.look_up())
+        ticket.enter_context(self._pending.look_up())
         with ExitStack() as on_error:
             on_error.callback(ticket.close)
             former = {document.id: document.stored for document in documents if document.stored is not None}
             ids = [document.id for document in documents if document.stored is None]
             with self._decider.lock:
-                states = {id: self._pending.state(id) for id in ids}
-                settled = {id: state for id, state in states.items() if state is not None and state.settled}
+                settled = {id: self._pending.row(id) for id in ids if self._pending.unwritten(id) is None}
             former |= {id: stored.row for id, stored in self._store.read(ids).items()} if ids else {}
             askers = {
                 document.id: self._asker(document)
@@ -192,7 +187,13 @@ class Run:
         outcomes: dict[str, Outcome] = {}
         attempts: Counter[str] = Counter()
         documents = looked.documents
-        while late := self._round(looked, outcomes, attempts):
+        while True:
+            late: list[Document] = []
+            with looked.ticket:
+                for part in self._parts(looked):
+                    late += self._take_part(part, looked, outcomes, attempts)
+            if not late:
+                break
             outcomes |= {d.id: failed(d, CHANGED) for d in late if attempts[d.id] == ATTEMPTS}
             self._store.refresh()
             looked = self.look_up([document for document in late if attempts[document.id] < ATTEMPTS])
@@ -221,21 +222,10 @@ class Run:
             self._stored = self._store.count(None, missing=False)
         fits = self._stored + self._taken <= self._room
         if self._pending.is_whole and not fits:
-            self._decider.release()
+            self._pending.is_whole = False
             self._decider.forget(now=True)
         elif not self._pending.is_whole and fits and self._stored <= SHARE * self._taken:
             self._decider.hold_all()
-
-    def _round(self, looked: LookedUp, outcomes: dict[str, Outcome], attempts: Counter[str]) -> list[Document]:
-        """Decide and write documents. Return those that must be looked up again.
-
-        :param attempts: by id, how often a document was decided in vain.
-        """
-        late: list[Document] = []
-        with looked.ticket:
-            for part in self._parts(looked):
-                late += self._take_part(part, looked, outcomes, attempts)
-        return late
 
     def _parts(self, looked: LookedUp) -> Iterator[list[Document]]:
         """Yield the documents in parts: after a document with copies these are decided again, before the next part."""
@@ -251,7 +241,10 @@ class Run:
     def _take_part(
         self, part: Sequence[Document], looked: LookedUp, outcomes: dict[str, Outcome], attempts: Counter[str]
     ) -> list[Document]:
-        """Decide and write documents, then decide what was linked to them. Return those to look up again."""
+        """Decide and write documents, then decide what was linked to them. Return those to look up again.
+
+        :param attempts: by id, how often a document was decided in vain.
+        """
         entered: dict[str, State] = {}
         heads: list[str] = []
         with self._decider.turns.together():
@@ -322,8 +315,8 @@ class Run:
 
     def _former(self, id: str, looked: LookedUp) -> Row | None:
         """Return what is stored under an id: as it was read, or as it was decided since."""
-        state = self._pending.state(id)
-        return looked.former.get(id) if state is None or state is looked.settled.get(id) else self._pending.row(id)
+        row = self._pending.row(id)
+        return looked.former.get(id) if row is None or row is looked.settled.get(id) else row
 
     def _same_text(self, document: Document, former: Row) -> _Decision:
         """Return the decision for a document whose text is stored under its id."""
@@ -338,7 +331,7 @@ class Run:
         """Return the decision for a copy of the text that is stored under its id; None if it is written."""
         if self._options.on_update != "keep" or former is None or not former.digest:
             return None
-        copied = choose(asker, [], [former], self._rule, self._decider.features)
+        copied = choose(asker, None, [former], self._rule, self._decider.features)
         if copied is None:
             return None
         outcome = self._outcome(document, "kept", former.duplicate_of)

@@ -2,7 +2,6 @@
 changed or removed ones again, goes alone.
 
 So nothing changes while a call decides stored documents again, and calls that only write do not wait for each other.
-Calls go in the order in which they came.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ class Turns:
 
     def __init__(self, lock: threading.Condition) -> None:
         self._lock = lock
-        self._queue: list[object] = []
         self._together = 0
         self._alone = False
 
@@ -35,7 +33,7 @@ class Turns:
     def together(self) -> Iterator[None]:
         """Go beside other calls that write documents."""
         with self._lock:
-            self._wait_in_queue(lambda: not self._alone)
+            wait_for(self._lock, lambda: not self._alone)
             self._together += 1
         try:
             yield
@@ -46,25 +44,18 @@ class Turns:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Wait until all other turns have ended, and let no other one begin before this one ends."""
+        """Let no other turn begin, wait until all others have ended, and go."""
         with self._lock:
-            self._wait_in_queue(lambda: not self._alone and not self._together)
+            wait_for(self._lock, lambda: not self._alone)
             self._alone = True
         try:
+            with self._lock:
+                wait_for(self._lock, lambda: not self._together)
             yield
         finally:
             with self._lock:
                 self._alone = False
                 self._lock.notify_all()
-
-    def _wait_in_queue(self, is_free: Callable[[], bool]) -> None:
-        place = object()
-        self._queue.append(place)
-        try:
-            wait_for(self._lock, lambda: self._queue[0] is place and is_free())
-        finally:
-            self._queue.remove(place)
-            self._lock.notify_all()
 
 
 def wait_for(lock: threading.Condition, is_done: Callable[[], bool]) -> None:

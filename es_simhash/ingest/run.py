@@ -86,7 +86,7 @@ def ingest(
     except StoreError as error:
         raise unfinished(error, stages.left()) from error
     finally:
-        run.close()
+        decider.pending.is_whole = False
     decider.forget(now=True)
     decider.store.refresh()
     if source.error is not None:
@@ -130,7 +130,7 @@ def backfill(
     except StoreError as error:
         raise unfinished(error, "backfill again, for the documents that are left") from error
     finally:
-        run.close()
+        decider.pending.is_whole = False
     if source.error is not None:
         raise source.error
 
