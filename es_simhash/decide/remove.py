@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from es_simhash.errors import ConflictError, StoreError, count_of, saying_what_is_done
 from es_simhash.fingerprinting.encoding import hamming_distance
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     Save = Callable[[Sequence[Stored]], None]
     """Takes whole documents before they are removed."""
 
+T = TypeVar("T")
+
 AT_ONCE = 500
 """Documents that are removed together."""
-ATTEMPTS = 5
-"""How often all documents that match a filter are looked for, while other programs change them."""
 
 
 @dataclass(frozen=True)
@@ -49,20 +49,12 @@ def remove(decider: Decider, ids: Sequence[str], save: Save | None = None, filte
     :param filter: only documents that match it become heads.
     :returns: the ids that were removed.
     """
-    removed: set[str] = set()
 
-    def report() -> str:
-        done = f"{len(removed):,} of {count_of(len(ids), 'document')} removed so far"
-        return f"{done}: remove all of them again"
+    def read(part: Sequence[str]) -> Mapping[str, Stored | None]:
+        stored = decider.store.read(part, None if save is not None else ())
+        return {id: stored.get(id) for id in part}
 
-    with saying_what_is_done(report):
-        decider.store.refresh()
-        for start in range(0, len(ids), AT_ONCE):
-            part = ids[start : start + AT_ONCE]
-            with decider.turns.alone():
-                stored = decider.store.read(part, None if save is not None else ())
-                removed |= _remove(decider, part, stored, save, filter)
-    return removed
+    return _remove_parts(decider, _parts(ids), read, save, filter, "remove all of them again")
 
 
 def remove_matching(
@@ -71,43 +63,62 @@ def remove_matching(
     """Remove all documents that match a filter, with or without a fingerprint.
 
     :returns: the ids that were removed.
-    :raises ConflictError: if other programs change documents that match, again and again.
+    :raises ConflictError: if other programs changed documents that match. These stay.
+    """
+    matched: set[str] = set()
+
+    def read(part: Sequence[Stored]) -> Mapping[str, Stored | None]:
+        documents: dict[str, Stored | None] = {stored.row.id: stored for stored in part}
+        matched.update(documents)
+        return documents
+
+    pages = decider.store.scan(Scan(filter=matching, fields=None if save is not None else (), missing=None))
+    parts = (part for page in pages for part in _parts(page))
+    removed = _remove_parts(decider, parts, read, save, filter, "remove the others again")
+    if stayed := len(matched - removed):
+        raise ConflictError(
+            f"{count_of(len(removed), 'document')} removed, {stayed:,} stayed because other programs changed them "
+            "meanwhile: remove these again"
+        )
+    return removed
+
+
+def _parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Yield what is removed together."""
+    return (items[start : start + AT_ONCE] for start in range(0, len(items), AT_ONCE))
+
+
+def _remove_parts(
+    decider: Decider,
+    parts: Iterable[Sequence[T]],
+    read: Callable[[Sequence[T]], Mapping[str, Stored | None]],
+    save: Save | None,
+    filter: Filter | None,
+    advice: str,
+) -> set[str]:
+    """Remove documents part by part, and return the ids that were removed.
+
+    :param read: returns the documents of a part that are removed as they are stored; None for one that is gone: a call
+        that broke off may have left links to it.
+    :param advice: what to do after an error.
     """
     removed: set[str] = set()
-
-    def report() -> str:
-        return f"{count_of(len(removed), 'document')} removed so far: remove the others again"
-
-    with saying_what_is_done(report):
-        for _ in range(ATTEMPTS):
-            decider.forget(now=True)
-            decider.store.refresh()
-            stayed = 0
-            scan = Scan(filter=matching, fields=None if save is not None else (), missing=None)
-            for page in decider.store.scan(scan):
-                for start in range(0, len(page), AT_ONCE):
-                    stored = {document.row.id: document for document in page[start : start + AT_ONCE]}
-                    with decider.turns.alone():
-                        gone = _remove(decider, list(stored), stored, save, filter)
-                    removed |= gone
-                    stayed += len(stored) - len(gone)
-            if not stayed:
-                return removed
-    raise ConflictError(
-        f"{count_of(len(removed), 'document')} removed so far, but other programs keep changing others that match: "
-        "wait until they are done, and remove the others again"
-    )
+    with saying_what_is_done(lambda: f"{count_of(len(removed), 'document')} removed so far: {advice}"):
+        decider.store.refresh()
+        for part in parts:
+            with decider.turns.alone():
+                removed |= _remove(decider, read(part), save, filter)
+    return removed
 
 
 def _remove(
-    decider: Decider, ids: Sequence[str], stored: Mapping[str, Stored], save: Save | None, filter: Filter | None
+    decider: Decider, documents: Mapping[str, Stored | None], save: Save | None, filter: Filter | None
 ) -> set[str]:
     """Remove documents as they were read. One that another program changes meanwhile stays.
 
     The caller holds ``turns.alone()``.
-
-    :param ids: of the documents, and of those that are gone: a call that broke off may have left links to them.
     """
+    ids, stored = list(documents), {id: document for id, document in documents.items() if document is not None}
     if save is not None:
         save(list(stored.values()))
     removed: set[str] = set()
@@ -180,16 +191,10 @@ def remove_duplicates(
 
     :returns: how many documents were removed.
     """
-    count = 0
     ids = list(dict.fromkeys(duplicate.id for duplicate in duplicates))
 
-    def report() -> str:
-        return f"{count:,} documents were removed: remove the other duplicates again"
+    def read(part: Sequence[str]) -> Mapping[str, Stored | None]:
+        rows = [stored.row for stored in decider.store.read(part).values()]
+        return {document.row.id: document for document, _ in checked_duplicates(decider, rows)}
 
-    with saying_what_is_done(report):
-        for start in range(0, len(ids), AT_ONCE):
-            with decider.turns.alone():
-                rows = [stored.row for stored in decider.store.read(ids[start : start + AT_ONCE]).values()]
-                checked = {document.row.id: document for document, _ in checked_duplicates(decider, rows)}
-                count += len(_remove(decider, list(checked), checked, save, filter))
-    return count
+    return len(_remove_parts(decider, _parts(ids), read, save, filter, "remove the other duplicates again"))
