@@ -19,12 +19,12 @@ from es_simhash.client.arguments import (
     checked_times,
 )
 from es_simhash.client.near_query import checked_fingerprint, near_query
-from es_simhash.client.saved import Saved
 from es_simhash.client.store_info import StoreReader
 from es_simhash.decide.decider import Decider
 from es_simhash.decide.group import group
 from es_simhash.decide.outcome import Document
 from es_simhash.decide.remove import (
+    Saved,
     checked_duplicates,
     copies,
     remove,

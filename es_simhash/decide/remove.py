@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.errors import ConflictError, StoreError, count_of, saying_what_is_done
 from es_simhash.fingerprinting.encoding import hamming_distance
+from es_simhash.machine import LinesFile, writing
+from es_simhash.similarity.text_fields import field_value
 from es_simhash.store.types import Scan
 
 if TYPE_CHECKING:
@@ -198,3 +202,34 @@ def remove_duplicates(
         return {document.row.id: document for document, _ in checked_duplicates(decider, rows)}
 
     return len(_remove_parts(decider, _parts(ids), read, save, filter, "remove the other duplicates again"))
+
+
+# --- what is removed, in a file that an ingest takes back -------------------------------------------------------
+
+
+class Saved(LinesFile):
+    """Writes documents to a new file before they are removed, as they were written.
+
+    :param path: of the file.
+    :param id_field: name of the field with the id. A document that does not hold its id there gets it as ``_id``.
+    :raises InputError: if the file exists, or cannot be made.
+    """
+
+    def __init__(self, path: str, id_field: str) -> None:
+        super().__init__(path, "xb")
+        self._id_field = id_field
+
+    def put(self, documents: Sequence[Stored]) -> None:
+        """Write documents that are removed next, and wait until the disk has them.
+
+        :raises StoreError: if they cannot be written. They must not be removed then.
+        """
+        lines = [json.dumps(self._with_id(stored), ensure_ascii=False) + "\n" for stored in documents]
+        self.write("".join(lines).encode(errors="backslashreplace"))
+        with writing(self.path, StoreError):
+            os.fsync(self.file.fileno())
+
+    def _with_id(self, stored: Stored) -> dict[str, Any]:
+        document, id, field = stored.source or {}, stored.row.id, self._id_field
+        value = field_value(document, field)
+        return document if value is not None and str(value) == id else {"_id": id, **document}

@@ -31,8 +31,6 @@ MAX_SOURCE = 30_000_000
 """Characters of a whole document as JSON. Together with the rest of its batch it stays within a server's 100 MB."""
 MAX_ID = 512
 """Bytes of an id, as in Elasticsearch."""
-MAX_BITS = 1_701
-"""Bits of an id that is a whole number. A longer number has more than 512 digits."""
 
 _ROUNDED = re.compile(r"\d\.\d+E\+\d\d")
 
@@ -121,7 +119,7 @@ class Reader:
             return rejected(None, line.place, line.problem, line.document if line.raw is None else line.raw)
         try:
             return self.checked(line)
-        except InputError as error:
+        except ValueError as error:  # Python does not write an integer of some thousand digits
             return rejected(self._id_if_any(line), line.place, str(error), line.document)
 
     def checked(self, line: Line) -> _Checked:
@@ -143,7 +141,7 @@ class Reader:
     def _id_if_any(self, line: Line) -> str | None:
         try:
             return self._id(line.document, id_field_of(line.document, self._id_field), line.id)
-        except (InputError, TypeError, AttributeError):  # the line is no object
+        except (ValueError, TypeError, AttributeError):  # the line is no object
             return None
 
     def _id(self, document: Mapping[str, Any], field: str, outside: str | None) -> str:
@@ -154,8 +152,6 @@ class Reader:
             raise InputError(f"no field {field!r}: name the field that holds the id (id_field)")
         if isinstance(id, bool) or not isinstance(id, str | int):
             raise InputError(f"the id in {field!r} is {kind_of(id)}: use a string or a whole number")
-        if isinstance(id, int) and id.bit_length() > MAX_BITS:
-            raise InputError(f"the id in {field!r} is an integer of {id.bit_length():,} bits: use a string")
         id = str(id)
         if _ROUNDED.fullmatch(id):
             raise InputError(

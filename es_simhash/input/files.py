@@ -1,19 +1,23 @@
-"""Files of documents: the format is named, or found by the suffix and the first bytes."""
+"""Files of documents: their compression, their format and their encoding, and from there to Lines."""
 
 from __future__ import annotations
 
+import bz2
 import codecs
-from contextlib import closing
-from typing import IO, TYPE_CHECKING, cast
+import gzip
+import io
+import lzma
+import zlib
+from contextlib import closing, suppress
+from importlib import import_module
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from es_simhash.errors import InputError
 from es_simhash.input.csv_rows import table_rows
-from es_simhash.input.streams import SUFFIXES, Utf8Lines, checked_encoding, decompressed
 from es_simhash.input.tables import parquet_rows
 from es_simhash.lines import MAX_LINE, UTF_8, Line, json_value, parsed, raw_lines
 
 if TYPE_CHECKING:
-    import io
     import os
     from collections.abc import Iterator
 
@@ -22,6 +26,10 @@ FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
 """The names of the formats: JSON lines, a JSON array, comma and tab separated values, Parquet."""
 _TABLES = ("csv", "tsv")
 _START = 256
+_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+# Files that are labelled with a part of GB18030 often have characters of the whole. (The WHATWG's standard of encodings
+# does the same.)
+_PARTS_OF_GB18030 = frozenset({"gb2312", "gbk"})
 
 
 def read_file(path: str | os.PathLike[str], *, format: str | None = None, encoding: str = UTF_8) -> Iterator[Line]:
@@ -85,7 +93,7 @@ def _lines(content: io.BufferedReader, name: str, format: str | None, encoding: 
 def _found_format(stream: io.BufferedReader, name: str, encoding: str) -> str:
     """Return the format: by the suffix, or by the first character. A document is an object, so ``[`` is an array."""
     name = name.lower()
-    for suffix in SUFFIXES:
+    for suffix in _SUFFIXES:
         name = name.removesuffix(suffix)
     for format in _TABLES:
         if name.endswith(f".{format}"):
@@ -114,3 +122,83 @@ def _array_items(stream: IO[bytes], name: str, encoding: str) -> Iterator[Line]:
         raise InputError(f"{name} is no JSON array: leave the format out, or name it (format jsonl)")
     for number, item in enumerate(items, start=1):
         yield Line(f"{name} item {number}", item, size=len(data) // len(items))
+
+
+# --- compression and encodings -----------------------------------------------------------------------------
+
+
+def decompressed(stream: io.BufferedReader, name: str) -> tuple[Any, type[Exception]]:
+    """Return the stream without its compression, and the error that it raises at damaged data.
+
+    Several compressed files, one behind the other, are one stream. Data are decompressed as they are read. At an end
+    that is too early the stream raises EOFError.
+
+    :param name: name of the file, for messages.
+    :raises InputError: if the package for the compression is missing, or the file is a ZIP archive.
+    """
+    start = stream.peek(6)
+    if start.startswith(b"\x1f\x8b"):
+        return gzip.GzipFile(fileobj=stream), zlib.error
+    if start.startswith(b"BZh"):
+        return bz2.BZ2File(stream), OSError
+    if start.startswith(b"\xfd7zXZ\0"):
+        return lzma.LZMAFile(stream), lzma.LZMAError
+    if start.startswith(b"\x28\xb5\x2f\xfd"):
+        zstd = _zstd(name)
+        return zstd.ZstdFile(stream), zstd.ZstdError
+    if start.startswith(b"PK\x03\x04"):
+        raise InputError(f"{name} is a ZIP archive (perhaps of Excel): unpack it, or save the table as CSV")
+    return stream, OSError
+
+
+def _zstd(name: str) -> Any:
+    """Return the module, which Python has since 3.14."""
+    for module in ("compression.zstd", "backports.zstd"):
+        with suppress(ImportError):
+            return import_module(module)
+    advice = "pip install 'es-simhash[zstd]', or decompress it first, for example with zstdcat"
+    raise InputError(f"{name} is compressed by zstd: {advice}")
+
+
+def checked_encoding(encoding: str) -> str:
+    """Return the name that Python has for an encoding.
+
+    :raises InputError: if there is no such encoding of text.
+    """
+    try:
+        "".encode(encoding)  # also raises for what encodes no text, such as base64
+        name = codecs.lookup(encoding).name
+    except (LookupError, ValueError) as error:
+        raise InputError(
+            f"there is no encoding {encoding!r}: use utf-8, gb18030, big5, utf-16 or another that Python has"
+        ) from error
+    if name in _PARTS_OF_GB18030:
+        return "gb18030"
+    return UTF_8 if name == "utf-8-sig" else name
+
+
+class Utf8Lines:
+    """The lines of a stream, as UTF-8. A byte that is wrong in its encoding stays as it is: only its line is rejected.
+
+    :param name: name of the file, for messages.
+    :param encoding: the name that the user gave.
+    """
+
+    def __init__(self, stream: io.BufferedReader, name: str, encoding: str) -> None:
+        self._text = io.TextIOWrapper(stream, checked_encoding(encoding), errors="surrogateescape", newline="\n")
+        self._stream, self._name, self._encoding = stream, name, encoding
+
+    def readline(self, size: int, /) -> bytes:
+        """Return the next line, or so many characters of it; nothing at the end."""
+        try:
+            return self._text.readline(size).encode(UTF_8, "surrogateescape")
+        except UnicodeError as error:
+            raise InputError(
+                f"cannot read {self._name} to its end: not {self._encoding} ({error}): check if it has another "
+                "encoding (encoding)"
+            ) from error
+
+    def close(self) -> None:
+        """Leave the stream as it is: it belongs to the caller, who may have closed it."""
+        if not self._stream.closed:
+            self._text.detach()
