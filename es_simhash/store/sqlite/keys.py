@@ -118,21 +118,6 @@ def _numbers(keys: bytes) -> NDArray[np.uint64]:
 # --- search --------------------------------------------------------------------------------------------------------
 
 
-class Scored(NamedTuple):
-    """The documents that may fulfil a query.
-
-    :param positions: of the documents.
-    :param scores: the sum of the rarities of the shared keys that were read.
-    :param unsure: some of them do not fulfil it, because the common keys were not read.
-    :param unread: others may fulfil it, because only a part of each common key was read.
-    """
-
-    positions: Integers
-    scores: NDArray[np.float64]
-    unsure: bool
-    unread: bool
-
-
 class KeySearch:
     """A search in one state of the file. It remembers what it read, because many texts of a batch share keys.
 
@@ -145,18 +130,22 @@ class KeySearch:
         self._read: dict[Range, tuple[int, list[int]]] = {}
         self._total = last_position(connection)
 
-    def near(self, queries: Iterable[KeyQuery]) -> Scored:
-        """Return the documents that may fulfil one of some queries, each with its largest score."""
-        scored = [self._near(query) for query in queries]
-        positions = np.concatenate([one.positions for one in scored])
-        scores = np.concatenate([one.scores for one in scored])
-        order = np.lexsort((-scores, positions))
-        positions, first = np.unique(positions[order], return_index=True)
-        unsure, unread = any(one.unsure for one in scored), any(one.unread for one in scored)
-        return Scored(positions, scores[order][first], unsure, unread)
+    def near(self, queries: Iterable[KeyQuery]) -> tuple[dict[int, float], bool]:
+        """Return the documents that may fulfil one of some queries, and whether there may be others.
 
-    def _near(self, query: KeyQuery) -> Scored:
-        """Return the documents that may fulfil a query.
+        :returns: the largest score of each document, by its position: the sum of the rarities of the shared keys.
+        """
+        scores: dict[int, float] = {}
+        is_cut = False
+        for query in queries:
+            positions, scored, is_part = self._near(query)
+            is_cut |= is_part
+            for position, score in zip(positions.tolist(), scored.tolist(), strict=True):
+                scores[position] = max(score, scores.get(position, 0))
+        return scores, is_cut
+
+    def _near(self, query: KeyQuery) -> tuple[Integers, NDArray[np.float64], bool]:
+        """Return the documents that may fulfil a query, their scores, and whether there may be others.
 
         A document that has T of n keys has T - c of those that are left without the c most common ones. So these need
         not be read whole, if T - c is large enough (the prefix filter, :meth:`KeyQuery.rarest`). If nearly all keys are
@@ -177,8 +166,7 @@ class KeySearch:
         positions, of_entry, shared = np.unique(every, return_inverse=True, return_counts=True)
         scores = np.bincount(of_entry, rarities, len(positions)).astype(np.float64).round(ROUNDED_TO)
         fulfils = shared >= max(1, needed)
-        has_common = len(whole) < len(lists)
-        return Scored(positions[fulfils], scores[fulfils], has_common and needed > 0, has_common and needed <= 0)
+        return positions[fulfils], scores[fulfils], needed <= 0 and len(whole) < len(lists)
 
     def _documents(self, entry_range: Range, most: int) -> list[int]:
         """Return the documents of a key, heads first: one more than ``most`` if it has more."""

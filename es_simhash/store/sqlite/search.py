@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from es_simhash.fingerprinting.encoding import split, to_signed
 from es_simhash.search.query_plan import ball
 from es_simhash.store.sqlite import keys
-from es_simhash.store.sqlite.schema import COLUMNS, IS_COPY, NO_KEYS, SEGMENTS, condition, json_list, to_row
+from es_simhash.store.sqlite.schema import COLUMNS, IS_COPY, SEGMENTS, condition, json_list, to_row
 from es_simhash.store.types import SAME, Hits
 
 if TYPE_CHECKING:
@@ -18,29 +16,11 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any
 
-    from es_simhash.search.keys import KeyQuery
     from es_simhash.store.types import Probe, Row
 
 _CHUNK = 2
 """Rows are read in chunks of so many times what is wanted, because a filter may leave some out."""
-EXAMINED = 5_000
-"""Rows whose keys are compared with a query at most."""
 _BITS = (1 << 64) - 1
-
-
-class _Ranked(NamedTuple):
-    """Documents that may be near.
-
-    :param positions: of the documents, the first to compare first.
-    :param scores: by position; none if the smallest order comes first.
-    :param queries: of which a document must fulfil one; none if all do.
-    :param left_out: at least so many more documents may be near.
-    """
-
-    positions: list[int]
-    scores: dict[int, float]
-    queries: tuple[KeyQuery, ...] = ()
-    left_out: int = 0
 
 
 def search(
@@ -50,10 +30,10 @@ def search(
     by_keys = keys.KeySearch(connection, heads=heads)
     results = []
     for probe in probes:
-        ranked = _ranked(connection, by_keys, probe, heads=heads)
-        rows = _rows(connection, ranked, condition(filter, times=probe.times, heads=heads), probe.most)
+        ranks, is_cut = _ranks(connection, by_keys, probe, heads=heads)
+        rows = _rows(connection, ranks, condition(filter, times=probe.times, heads=heads), probe.most)
         same = _same(connection, probe, condition(filter, times=probe.times), SAME if heads else probe.most)
-        results.append(Hits(same, rows[: probe.most], max(ranked.left_out, len(rows) - probe.most)))
+        results.append(Hits(same, rows[: probe.most], max(int(is_cut), len(rows) - probe.most)))
     return results
 
 
@@ -65,21 +45,20 @@ def _same(connection: Connection, probe: Probe, where: tuple[str, list[Any]], mo
     return [to_row(values) for values in connection.execute(sql, [probe.digest, *where[1], most])]
 
 
-def _ranked(connection: Connection, by_keys: keys.KeySearch, probe: Probe, *, heads: bool) -> _Ranked:
-    """Return the documents that may be near a Probe."""
+def _ranks(
+    connection: Connection, by_keys: keys.KeySearch, probe: Probe, *, heads: bool
+) -> tuple[dict[int, float], bool]:
+    """Return the documents that may be near a Probe, by their positions, and whether there may be others.
+
+    The document with the smallest rank is to be compared first.
+    """
     if probe.fingerprint is not None:
-        orders = _near(connection, probe.fingerprint, probe.distance, heads=heads)
-        return _Ranked(sorted(orders, key=orders.__getitem__), {})
-    if not probe.queries:
-        return _Ranked([], {})
-    scored = by_keys.near(probe.queries)
-    ranked = scored.positions[np.lexsort((scored.positions, -scored.scores))].tolist()
-    scores = dict(zip(scored.positions.tolist(), scored.scores.tolist(), strict=True))
-    queries, examined = (probe.queries, EXAMINED) if scored.unsure else ((), len(ranked))
-    return _Ranked(ranked[:examined], scores, queries, max(int(scored.unread), len(ranked) - examined))
+        return _near(connection, probe.fingerprint, probe.distance, heads=heads), False
+    scores, is_cut = by_keys.near(probe.queries)
+    return {position: -score for position, score in scores.items()}, is_cut
 
 
-def _near(connection: Connection, fingerprint: int, distance: int, *, heads: bool) -> dict[int, int]:
+def _near(connection: Connection, fingerprint: int, distance: int, *, heads: bool) -> dict[int, float]:
     """Return the ``order`` of each document within a distance, by position.
 
     Of two fingerprints within 3 bits one of the four segments is equal, and within 7 bits one differs in at most one
@@ -88,7 +67,7 @@ def _near(connection: Connection, fingerprint: int, distance: int, *, heads: boo
     signed, masks = to_signed(fingerprint), ball(distance // 4).tolist()
     within = [[segment ^ mask for mask in masks] for segment in split(fingerprint, 64)]
     values = f"({', '.join('?' * len(masks))})"
-    orders: dict[int, int] = {}
+    orders: dict[int, float] = {}
     for number in range(len(within)):
         # What an earlier segment has found is left out: near-equal fingerprints have several segments in common.
         earlier = [f"{segment} NOT IN {values}" for segment in SEGMENTS[:number]]
@@ -104,21 +83,16 @@ def _near(connection: Connection, fingerprint: int, distance: int, *, heads: boo
     return orders
 
 
-def _rows(connection: Connection, ranked: _Ranked, where: tuple[str, list[Any]], most: int) -> list[Row]:
+def _rows(connection: Connection, ranks: Mapping[int, float], where: tuple[str, list[Any]], most: int) -> list[Row]:
     """Return the rows of the first ``most`` documents that fulfil a condition, and perhaps of more."""
-    sql = (
-        f"SELECT {COLUMNS}, position, {'keys' if ranked.queries else NO_KEYS} FROM documents "
-        f"WHERE position IN (SELECT value FROM json_each(?)) AND {where[0]}"
-    )
+    sql = f"SELECT {COLUMNS}, position FROM documents WHERE position IN (SELECT value FROM json_each(?)) AND {where[0]}"
     rows: list[Row] = []
-    chunk = _CHUNK * most
-    for start in range(0, len(ranked.positions), chunk):
-        positions = ranked.positions[start : start + chunk]
+    ranked, chunk = sorted(ranks, key=ranks.__getitem__), _CHUNK * most
+    for start in range(0, len(ranked), chunk):
         found = []
-        for *values, position, stored in connection.execute(sql, [json_list(positions), *where[1]]):
-            row, of_text = to_row(tuple(values)), set(keys.from_bytes(stored) if ranked.queries else ())
-            if not ranked.queries or any(query.is_fulfilled_by(of_text, row.length) for query in ranked.queries):
-                found.append((-ranked.scores.get(position, 0), row.order, row.id, row))
+        for *values, position in connection.execute(sql, [json_list(ranked[start : start + chunk]), *where[1]]):
+            row = to_row(tuple(values))
+            found.append((ranks[position], row.order, row.id, row))
         rows += [row for *_, row in sorted(found)]
         if len(rows) > most:
             break
