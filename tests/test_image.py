@@ -120,7 +120,7 @@ def test_it_ingests_into_a_file_as_a_user_without_rights(image: Image, user: str
 def test_in_a_read_only_folder_it_says_what_cannot_be_written(image: Image) -> None:
     code, out, errors = image.run("ingest", "news.jsonl", read_only=True)
     assert (code, out) == (1, "")
-    assert "es-simhash.db can't be written or opened: check the path and its permissions" in errors
+    assert "es-simhash.db can't be read or written (unable to open database file): check the path" in errors
 
 
 def test_serve_answers_and_ends_after_sigterm(image: Image) -> None:

@@ -227,7 +227,7 @@ BAD_ADDRESSES = {
     "a certificate that nobody signed": ("https://desk:hunter2@{tls}/news", "ca_certs"),
     "TLS where there is none": ("https://desk:hunter2@{json}/news", "http:// if the server has no TLS"),
     "a folder that is not there": ("sqlite:///no/such/news.db", "there is no folder 'no/such' for the store"),
-    "a file that is no database": ("sqlite:///text", "the file is not an SQLite database, or is damaged: name"),
+    "a file that is no database": ("sqlite:///text", "(file is not a database): check the path, its permissions"),
     "another program's database": ("sqlite:///theirs.db", "is the database of another program: name another file"),
 }
 

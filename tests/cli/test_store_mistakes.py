@@ -27,7 +27,11 @@ IN_SQLITE: dict[str, tuple[str, list[str], str]] = {
     "a mistyped name in remove": ("new.db", ["remove", "a"], "{store} is not set up (there is no such file)"),
     "a mistyped name in group": ("new.db", ["group"], "{store} is not set up (there is no such file)"),
     "a file of users": ("users.db", SIMILAR, "{store} holds only seen items: use another store"),
-    "a folder": ("folder", SIMILAR, "can't be written or opened: check the path and its permissions"),
+    "a folder": (
+        "folder",
+        SIMILAR,
+        "written (unable to open database file): check the path, its permissions",
+    ),
 }
 
 

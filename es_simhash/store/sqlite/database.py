@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -31,8 +31,6 @@ LOG_PAGES = 16_000
 and the next batch changes many of them again."""
 _LONGEST = 1_000_000.0
 """Seconds that SQLite waits at most."""
-_RETRY_SECONDS = 0.01
-"""Seconds between two attempts of a statement for which SQLite itself does not wait."""
 
 
 class Database:
@@ -121,7 +119,9 @@ class Database:
             if connection.execute(_FOREIGN).fetchone():
                 raise StoreError(f"{self.name} is the database of another program: name another file")
             if not immutable:
-                _use_write_ahead_log(connection, self._busy)
+                # Readers do not wait then while a batch is written. It fails while another process does the same.
+                with suppress(sqlite3.OperationalError):
+                    connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
             add_functions(connection)
@@ -155,15 +155,10 @@ class Database:
             return self._unavailable("another process has")
         if "no such table" in reason:
             return not_set_up(self.name, "the file is empty")
-        if "decode" in reason:
-            return StoreError(f"{self.name} is damaged: a stored text is not UTF-8; restore the file from a copy")
-        if "not a database" in reason or "malformed" in reason:
-            return StoreError(f"{self.name}: the file is not an SQLite database, or is damaged: name another one")
-        if "readonly" in reason or "unable to open" in reason:
-            return StoreError(f"{self.name} can't be written or opened: check the path and its permissions")
-        if "full" in reason:
-            return StoreError(f"{self.name}: the disk is full: make room and try again")
-        return StoreError(f"{self.name}: {reason}")
+        return StoreError(
+            f"{self.name} can't be read or written ({reason}): check the path, its permissions and the disk; if the "
+            "file is damaged, restore it from a copy"
+        )
 
 
 def _left(end: float) -> float:
@@ -178,19 +173,3 @@ def identity(path: str) -> Identity | None:
     except FileNotFoundError:
         return None
     return status.st_dev, status.st_ino
-
-
-def _use_write_ahead_log(connection: sqlite3.Connection, busy: float) -> None:
-    """Turn on the write-ahead log, so that readers do not wait while a batch is written.
-
-    SQLite does not wait for the lock that this needs, so the statement is repeated until it succeeds.
-    """
-    end = time.monotonic() + busy
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() >= end:
-                raise
-        time.sleep(_RETRY_SECONDS)

@@ -163,7 +163,7 @@ def damaged(path: Path) -> None:
 FILES: dict[str, tuple[Callable[[Path], object], str, str, str]] = {
     "mistyped name": (lambda path: ready(path.with_name("new.db")), "set-up", "advice", "there is no such file"),
     "a folder": (lambda path: path.mkdir(), "set-up", "problem", "check the path"),
-    "no database": (lambda path: path.write_bytes(b"a text" * 500), "set-up", "problem", "not an SQLite database"),
+    "no database": (lambda path: path.write_bytes(b"a text" * 500), "set-up", "problem", "file is not a database"),
     "of another program": (other_program, "set-up", "problem", "is the database of another program"),
     "damaged": (damaged, "integrity", "problem", "restore it from a copy"),
 }
