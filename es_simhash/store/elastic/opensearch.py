@@ -6,7 +6,6 @@ by ``_id`` there.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -65,8 +64,16 @@ class OpenSearchConnection(Connection):
         return f"{connection.host}{connection.url_prefix}"
 
     def has_equal_scores(self) -> bool:
-        """Return whether the server needs ``use_similarity``, as OpenSearch 3 does."""
-        return int(self.send("GET", "", index=False)["version"]["number"].partition(".")[0]) >= 3
+        """Return whether the server needs ``use_similarity``, as OpenSearch 3 does.
+
+        :raises StoreError: if the server is another product. The client does not check which one answers.
+        """
+        version = self.send("GET", "", index=False)["version"]
+        if version.get("distribution") != "opensearch":
+            raise StoreError(
+                f"the server at {self.name} is not an OpenSearch: check the address; Elasticsearch has http:// alone"
+            )
+        return int(version["number"].partition(".")[0]) >= 3
 
     def _perform(self, method: str, path: str, parameters: Mapping[str, str], body: Any, timeout: Timeout) -> Any:
         transport = self.client.transport
@@ -78,9 +85,9 @@ class OpenSearchConnection(Connection):
         try:
             return transport.perform_request(method, path, timed, body, headers=headers)
         except (OpenSearchException, ImproperlyConfigured) as error:
-            raise self._error(error, timeout) from error
+            raise self._error(error) from error
 
-    def _error(self, error: Exception, timeout: Timeout) -> SimhashError:
+    def _error(self, error: Exception) -> SimhashError:
         if isinstance(error, SSLError):
             return self._untrusted(_cause(error))
         if isinstance(error, ConnectionTimeout):
@@ -90,20 +97,8 @@ class OpenSearchConnection(Connection):
         if isinstance(error, SerializationError):
             return StoreError(f"the server at {self.name} is not an OpenSearch: check the address")
         if isinstance(error, TransportError) and isinstance(error.status_code, int):
-            if error.status_code in (400, 404, 405) and self._is_other_product(timeout):
-                return StoreError(
-                    f"the server at {self.name} is not an OpenSearch: check the address; Elasticsearch has http:// "
-                    "alone"
-                )
             return error_of(error.info, error.status_code, self.name, "user and password, or the signer")
         return StoreError(f"{self.name}: {str(error).splitlines()[0]}")
-
-    def _is_other_product(self, timeout: Timeout) -> bool:
-        """Return whether the server says that it is another product. The client does not check which one answers."""
-        with suppress(OpenSearchException):
-            about = self.client.transport.perform_request("GET", "/", {"request_timeout": timeout})
-            return bool(about["version"].get("distribution") != "opensearch")
-        return False
 
 
 def _cause(error: TransportError) -> str:

@@ -62,24 +62,18 @@ def send(servers: Stores, method: str, path: str, body: Any, name: str | None = 
 
 @pytest.mark.elasticsearch
 @pytest.mark.opensearch
-def test_the_other_product_is_told_at_once(elasticsearch_url: str, opensearch_url: str) -> None:
-    for address, words in (
-        (f"opensearch+{elasticsearch_url}", "is not an OpenSearch: check the address; Elasticsearch has http://"),
-        (opensearch_url, "is not an Elasticsearch: check the address; OpenSearch has opensearch"),
-    ):
-        with Documents(f"{address}/no-such-index") as documents:
-            for call in WRITING.values():
-                with pytest.raises(StoreError, match=words):
-                    call(documents)
-
-
-def test_the_other_product_is_told_where_the_index_is_set_up(servers: Stores) -> None:
-    store = servers.ready()
-    other = store.name.removeprefix("opensearch+")
-    with closing(open_store(other if other != store.name else f"opensearch+{other}")) as wrong:
-        for _ in range(2):
-            with pytest.raises(StoreError, match=r"is not an (OpenSearch|Elasticsearch): check the address"):
-                list(wrong.scan(Scan()))
+def test_the_other_product_is_told(elasticsearch_url: str, opensearch_url: str) -> None:
+    with Documents(f"opensearch+{elasticsearch_url}/no-such-index") as documents:
+        with pytest.raises(StoreError, match="there is no such index"):
+            documents.similar(TEXT)
+        with pytest.raises(StoreError, match="is not an OpenSearch: check the address; Elasticsearch has http://"):
+            documents.setup()
+    with Documents(f"{opensearch_url}/no-such-index") as documents:
+        for call in WRITING.values():
+            with pytest.raises(
+                StoreError, match="is not an Elasticsearch: check the address; OpenSearch has opensearch"
+            ):
+                call(documents)
 
 
 # --- strict ----------------------------------------------------------------------------------------------------------
