@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     """The first and the last entry of a key with some lengths."""
 
 _COPY = 1 << KEY_BITS
-_KEY_BYTES = 5
-"""Bytes of a key in the row of a document, the lowest first."""
 
 
+_ENTERED = "SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'entered'"
+"""The position of the last document whose keys are entered. Those of later ones wait."""
 _DOCUMENTS = "SELECT document FROM keys WHERE key BETWEEN ? AND ? LIMIT ?"
 MOST_WAITING = 10_000
 """The keys of so many documents wait until they are entered together: then a page of the file that is written has many
@@ -64,22 +64,17 @@ def add(documents: Sequence[KeysOf], connection: Connection) -> None:
     connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", _entries(documents))
 
 
-def last_position(connection: Connection) -> int:
-    """Return the position of the last document."""
-    return connection.execute("SELECT max(position) FROM documents").fetchone()[0] or 0
-
-
-def last_entered(connection: Connection) -> int:
-    """Return the position of the last document whose keys are entered. Those of later ones wait."""
-    sql = "SELECT ifnull(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = 'entered'"
+def count_waiting(connection: Connection) -> int:
+    """Return how many documents wait for their keys to be entered, at most."""
+    sql = f"SELECT ifnull(max(position), 0) - ({_ENTERED}) FROM documents"
     return connection.execute(sql).fetchone()[0]  # type: ignore[no-any-return]
 
 
 def enter_waiting(connection: Connection) -> None:
     """Enter the keys of the documents that wait for it."""
-    sql = f"SELECT position, keys, length, {IS_COPY} FROM documents WHERE position > ? AND keys != x''"
-    add([KeysOf(*values) for values in connection.execute(sql, [last_entered(connection)])], connection)
-    connection.execute("INSERT OR REPLACE INTO meta SELECT 'entered', ifnull(max(position), 0) FROM documents")
+    sql = f"SELECT position, keys, length, {IS_COPY} FROM documents WHERE position > ({_ENTERED}) AND keys != x''"
+    add([KeysOf(*values) for values in connection.execute(sql)], connection)
+    connection.execute("UPDATE meta SET value = (SELECT ifnull(max(position), 0) FROM documents) WHERE key = 'entered'")
 
 
 def remove(documents: Sequence[KeysOf], connection: Connection) -> None:
@@ -89,8 +84,8 @@ def remove(documents: Sequence[KeysOf], connection: Connection) -> None:
 
 def _entries(documents: Sequence[KeysOf]) -> Iterable[tuple[int, int]]:
     """Return the entries of documents, sorted: neighbours are in one page of the file."""
-    counts = [len(document.keys) // _KEY_BYTES for document in documents]
-    keys = _numbers(b"".join(document.keys for document in documents))
+    counts = [len(document.keys) // 8 for document in documents]
+    keys = np.frombuffer(b"".join(document.keys for document in documents), "<u8")
     lengths = np.repeat(np.array([document.length or 0 for document in documents], dtype=np.int64), counts)
     copies = np.repeat(np.array([document.is_copy * _COPY for document in documents], dtype=np.uint64), counts)
     positions = np.repeat(np.array([document.document for document in documents], dtype=np.int64), counts)
@@ -100,19 +95,13 @@ def _entries(documents: Sequence[KeysOf]) -> Iterable[tuple[int, int]]:
 
 
 def to_bytes(keys: Sequence[int]) -> bytes:
-    """Return keys as the row of a document has them."""
-    return np.array(keys, dtype="<u8").view(np.uint8).reshape(-1, 8)[:, :_KEY_BYTES].tobytes()
+    """Return keys as the row of a document has them: 8 bytes each, the lowest first."""
+    return np.array(keys, dtype="<u8").tobytes()
 
 
 def from_bytes(keys: bytes) -> tuple[int, ...]:
     """Return the keys in the row of a document."""
-    return tuple(_numbers(keys).tolist())
-
-
-def _numbers(keys: bytes) -> NDArray[np.uint64]:
-    padded = np.zeros((len(keys) // _KEY_BYTES, 8), dtype=np.uint8)
-    padded[:, :_KEY_BYTES] = np.frombuffer(keys, dtype=np.uint8).reshape(-1, _KEY_BYTES)
-    return padded.view("<u8")[:, 0].astype(np.uint64, copy=False)
+    return tuple(np.frombuffer(keys, "<u8").tolist())
 
 
 # --- search --------------------------------------------------------------------------------------------------------
@@ -128,7 +117,7 @@ class KeySearch:
         self._connection = connection
         self._parts = (0,) if heads else (0, _COPY)
         self._read: dict[Range, tuple[int, list[int]]] = {}
-        self._total = last_position(connection)
+        [self._total] = connection.execute("SELECT ifnull(max(position), 0) FROM documents").fetchone()
 
     def near(self, queries: Iterable[KeyQuery]) -> tuple[dict[int, float], bool]:
         """Return the documents that may fulfil one of some queries, and whether there may be others.

@@ -30,8 +30,9 @@ IS_COPY = "(duplicate_of IS NOT NULL)"
 TABLES = (
     f"PRAGMA application_id = {APPLICATION}",
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "INSERT INTO meta VALUES ('entered', '0')",
     """CREATE TABLE documents (
-        position INTEGER PRIMARY KEY,
+        position INTEGER PRIMARY KEY AUTOINCREMENT,
         id TEXT NOT NULL UNIQUE CHECK (typeof(id) = 'text'),
         fingerprint INTEGER CHECK (typeof(fingerprint) IN ('integer', 'null')),
         digest TEXT NOT NULL CHECK (typeof(digest) = 'text'),

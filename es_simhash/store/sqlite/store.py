@@ -157,7 +157,7 @@ class SqliteStore:
     def refresh(self) -> None:
         """Enter the keys that wait, so that a search by keys need not."""
         with self._database.transaction(write=False) as connection:
-            are_waiting = keys.last_position(connection) > keys.last_entered(connection)
+            are_waiting = keys.count_waiting(connection) > 0
         if are_waiting:
             with self._database.transaction(write=True) as connection:
                 keys.enter_waiting(connection)
@@ -171,23 +171,19 @@ class SqliteStore:
             conflicts = {entry.row.id for entry in entries if not _may_write(entry, stored)}
             accepted = [entry for entry in entries if entry.row.id not in conflicts]
             version = new_version()
-            entered = keys.last_entered(connection)
-            last = max(entered, keys.last_position(connection))
             removed, added, values = [], [], []
             for entry in accepted:
-                row, source, of_text = entry.row, entry.source, keys.to_bytes(entry.keys)
+                row, source, of_text, position = entry.row, entry.source, keys.to_bytes(entry.keys), None
                 if row.id in stored:
                     _, former, former_source = stored[row.id]
                     position, source = former.document, former_source if source is None else source
                     removed.append(former)
                     added.append(keys.KeysOf(position, of_text, row.length, row.duplicate_of is not None))
-                else:
-                    position = last = last + 1
                 values.append((position, *row_values(row, version), of_text, source))
             keys.remove(removed, connection)
             connection.executemany(_WRITE, values)
             keys.add(added, connection)
-            if len(values) < _LARGE or last - entered >= keys.MOST_WAITING:
+            if len(values) < _LARGE or keys.count_waiting(connection) >= keys.MOST_WAITING:
                 keys.enter_waiting(connection)
             return Written({}, frozenset(conflicts), {entry.row.id: version for entry in accepted})
 
