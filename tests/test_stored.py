@@ -212,7 +212,7 @@ def test_an_sqlite_file_holds_these_values(line: dict[str, Any], tmp_path: Path)
         values = dict(connection.execute("SELECT key, value FROM meta").fetchall())
     expected = plain_object(line)
     assert (row["fingerprint"], row["digest"]) == (expected.get("fp"), expected["digest"])
-    stored = [int.from_bytes(row["keys"][at : at + 5], "little") for at in range(0, len(row["keys"]), 5)]
+    stored = [int.from_bytes(row["keys"][at : at + 8], "little") for at in range(0, len(row["keys"]), 8)]
     assert (row["length"], sorted(encoded(stored))) == (line["length"], sorted(line["keys"]))
     assert row["content"] == content(line["text"])
     assert row["duplicate_of"] is None
