@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,7 @@ def lines(count: int) -> list[Line]:
 @pytest.fixture
 def workers() -> Iterator[Workers]:
     rule = ResolvedRule(DuplicateRule("fingerprint", text_field="text"), Fingerprinter(), keys=False)
-    with Workers(Reader(rule, IdField("id", is_stored=True)), 1) as workers:
+    with closing(Workers(Reader(rule, IdField("id", is_stored=True)), 1)) as workers:
         yield workers
 
 

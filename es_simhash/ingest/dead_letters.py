@@ -56,9 +56,7 @@ def carried_line(line: Line) -> Line:
     Only a line of a file is a dead letter. A dict of the caller is a document, whatever its fields are.
     """
     letter = line.document
-    if line.raw is None or not isinstance(letter, dict):
-        return line
-    if type(letter.get("dead_letter")) is not int or letter["dead_letter"] != VERSION:
+    if line.raw is None or not isinstance(letter, dict) or letter.get("dead_letter") != VERSION:
         return line
     if letter.keys() == _ABOUT | {"document"}:
         id = letter["id"] if isinstance(letter["id"], str) else None

@@ -115,12 +115,12 @@ class Reader:
 
     def _checked_or_rejected(self, line: Line) -> _Checked | Outcome:
         line = carried_line(parsed(line))
-        if line.problem is not None:
-            return rejected(None, line.place, line.problem, line.document if line.raw is None else line.raw)
         try:
             return self.checked(line)
         except ValueError as error:  # Python does not write an integer of some thousand digits
-            return rejected(self._id_if_any(line), line.place, str(error), line.document)
+            document = line.document if line.problem is None or line.raw is None else line.raw
+            reason = f"{line.place}: {error}"
+            return Outcome(self._id_if_any(line), "rejected", reason=reason, place=line.place, document=document)
 
     def checked(self, line: Line) -> _Checked:
         """Check the document of a parsed line, and normalise its text.
@@ -128,6 +128,8 @@ class Reader:
         :raises InputError: if the document cannot be used.
         """
         document = line.document
+        if line.problem is not None:
+            raise InputError(line.problem)
         if not isinstance(document, dict):
             raise InputError(f"a document must be a JSON object or a mapping, this is {kind_of(document)}")
         field = id_field_of(document, self._id_field)
@@ -186,11 +188,3 @@ class Reader:
                 "leave large fields out"
             )
         return source
-
-
-def rejected(id: str | None, place: str, problem: str, document: Any) -> Outcome:
-    """Return the Outcome of a document that cannot be used.
-
-    :param document: the document, or the bytes of its line.
-    """
-    return Outcome(id, "rejected", reason=f"{place}: {problem}", place=place, document=document)

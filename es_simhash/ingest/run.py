@@ -10,13 +10,14 @@ from __future__ import annotations
 import logging
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.decide.run import Options, Run
-from es_simhash.errors import StoreError, count_of, unfinished
+from es_simhash.errors import count_of, saying_what_is_done
 from es_simhash.ingest.batches import Source, checked_start, mark, parts_by_id
 from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.ingest.reader import IdField, Reader
@@ -44,13 +45,11 @@ class _Batch:
     """A batch that was read.
 
     :param items: Documents, and the Outcomes of those that were rejected.
-    :param lines: how many documents were read for it.
-    :param mark: a short digest of the last one.
+    :param mark: a short digest of its last line.
     :param emptied: of a backfill, the rows of documents that have a fingerprint, and no text any more.
     """
 
     items: Sequence[Document | Outcome]
-    lines: int
     mark: str
     emptied: Sequence[Row]
 
@@ -81,16 +80,7 @@ def ingest(
     if checkpoint is not None:
         stages.checkpoint = _checkpoint(checkpoint, decider, id_field.name, options)
         stages.checkpoint.skip_done(source, decider.store)
-    try:
-        yield from stages.outcomes()
-    except StoreError as error:
-        raise unfinished(error, stages.left()) from error
-    finally:
-        decider.pending.is_whole = False
-    decider.forget(now=True)
-    decider.store.refresh()
-    if source.error is not None:
-        raise source.error
+    yield from _all_outcomes(stages, decider, source, stages.left)
 
 
 def backfill(
@@ -123,12 +113,22 @@ def backfill(
     advice = ". If others can, take them first by a filter"
     source = Source(checked_start(lines, reader.checked, store.name, text_fields, advice))
     run = Run(decider, Options(filter=filter), is_load=not again)
+    stages = _Stages(run, source, reader, workers, check)
+    yield from _all_outcomes(stages, decider, source, lambda: "backfill again, for the documents that are left")
+
+
+def _all_outcomes(
+    stages: _Stages, decider: Decider, source: Source, left: Callable[[], str]
+) -> Iterator[Sequence[Outcome]]:
+    """Yield the outcomes of each batch, and end the run: search finds what was written.
+
+    :param left: says what is left to do after an error.
+    """
     try:
-        yield from _Stages(run, source, reader, workers, check).outcomes()
-        decider.forget(now=True)
-        store.refresh()
-    except StoreError as error:
-        raise unfinished(error, "backfill again, for the documents that are left") from error
+        with saying_what_is_done(left):
+            yield from stages.outcomes()
+            decider.forget(now=True)
+            decider.store.refresh()
     finally:
         decider.pending.is_whole = False
     if source.error is not None:
@@ -191,7 +191,7 @@ class _Stages:
             return futures[-1].result
 
         with (
-            Workers(self._reader, self._workers) as workers,
+            closing(Workers(self._reader, self._workers)) as workers,
             ThreadPoolExecutor(1, "es-simhash-look-up") as thread,
         ):
             try:
@@ -205,12 +205,11 @@ class _Stages:
                         future.result().ticket.close()
 
     def left(self) -> str:
-        """Return what is left to do after an error of the store."""
+        """Return what is left to do after an error of the store, or an interruption."""
         if self.checkpoint is not None:
             return "the same call continues from its checkpoint"
-        read = self._source.count - self._done
-        verbs = "was read has" if read == 1 else "were read have"
-        return f"{count_of(read, 'document')} that {verbs} no outcome: ingest them again, with what follows"
+        left = count_of(self._source.count - self._done, "document")
+        return f"{left} read, but without an outcome: ingest them again, with what follows"
 
     def _batches(self, workers: Workers) -> Iterator[_Batch]:
         """Yield the batches of the input. One ends before an id that it already has."""
@@ -223,7 +222,7 @@ class _Stages:
             ]
             for part in parts_by_id(items):
                 start += len(part)
-                yield _Batch(part, len(part), "" if self.checkpoint is None else mark(lines[start - 1]), emptied)
+                yield _Batch(part, "" if self.checkpoint is None else mark(lines[start - 1]), emptied)
                 emptied = []
 
     def _taken(self, batch: _Batch, looked: LookedUp) -> Iterator[Sequence[Outcome]]:
@@ -239,11 +238,11 @@ class _Stages:
         taken = {outcome.id: outcome for outcome in self._run.take(looked)}
         if batch.emptied:
             self._run.empty(batch.emptied)
-        _log.info("written: a batch of %s", batch.lines)
-        self._done += batch.lines
+        _log.info("written: a batch of %s", len(batch.items))
+        self._done += len(batch.items)
         yield [item if isinstance(item, Outcome) else taken[item.id] for item in batch.items]
         if self.checkpoint is not None:
-            self.checkpoint.done(batch.lines, batch.mark)
+            self.checkpoint.done(len(batch.items), batch.mark)
 
 
 def _checkpoint(path: str, decider: Decider, id_field: str, options: Options) -> Checkpoint:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-    from typing_extensions import Self
-
     from es_simhash.decide.outcome import Document, Outcome
     from es_simhash.ingest.reader import Reader
     from es_simhash.lines import Line
@@ -84,12 +82,6 @@ class Workers:
         """End the processes at once. Batches that they have not answered are not read."""
         if self._pool is not None:
             self._pool.shutdown(kill_workers=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
 
 
 _reader: Any = None

@@ -80,7 +80,7 @@ def test_the_second_signal_stops_at_once(tmp_path: Path, number: int) -> None:
         process.send_signal(number)
         _, err = process.communicate(timeout=30)
     assert process.returncode in (130, 143)  # the batch may have ended before the second one
-    assert err.strip() == b"es-simhash: interrupted"
+    assert err.strip().startswith(b"es-simhash: interrupted")
 
 
 @both

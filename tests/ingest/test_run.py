@@ -90,7 +90,9 @@ def test_an_error_of_the_store_says_how_many_documents_were_read_and_have_no_out
     outcomes: list[Outcome] = []
     with pytest.raises(StoreError, match="it broke") as error:
         outcomes.extend(ingested(new(store), source, size=BATCH))
-    assert f"; {source.read - len(outcomes)} documents that were read have no outcome" in str(error.value)
+    assert f"; {source.read - len(outcomes)} documents read, but without an outcome: ingest them again" in str(
+        error.value
+    )
     assert [(outcome.id, outcome.stored) for outcome in outcomes] == [
         (str(id), True) for id in range(1, len(outcomes) + 1)
     ]
