@@ -23,13 +23,13 @@ shares no factor with 2^64.
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from mmh3 import hash_bytes
 
-from es_simhash.bloom.sizing import shown
 from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def hash_items(items: Iterable[Item]) -> Hashes:
         one str or bytes: its characters are probably not the items.
     """
     if isinstance(items, (str, bytes)):
-        raise InputError(f"{shown(items)} is one item, and a batch is a list of items: put it in a list")
+        raise InputError(f"{reprlib.repr(items)} is one item, and a batch is a list of items: put it in a list")
     batch: list[Any] = items.ravel().tolist() if isinstance(items, np.ndarray) else list(items)
     hashes = np.empty((len(batch), 2), dtype=np.uint64)
     for start in range(0, len(batch), _PIECE):
@@ -85,14 +85,12 @@ def _text(item: object) -> str | bytes:
             return item.encode()
     except UnicodeEncodeError as error:
         raise InputError(
-            f"the item {shown(item)} has a lone surrogate at character {error.start + 1}, which has no UTF-8: "
+            f"the item {reprlib.repr(item)} has a lone surrogate at character {error.start + 1}, which has no UTF-8: "
             "repair the text, or pass bytes"
         ) from error
-    except ValueError as error:
-        raise InputError(f"the item is an integer with too many digits ({error}): pass it as a str") from error
     if isinstance(item, bytes):
         return item
-    raise InputError(f"the item {shown(item)} is a {type(item).__name__}: pass a str, an int or UTF-8 bytes")
+    raise InputError(f"the item {reprlib.repr(item)} is a {type(item).__name__}: pass a str, an int or UTF-8 bytes")
 
 
 # --- layers ---------------------------------------------------------------------------------------------------------

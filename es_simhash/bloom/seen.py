@@ -55,8 +55,6 @@ def user_id(user: object) -> str:
         size = len(text.encode())
     except UnicodeEncodeError as error:
         raise InputError(f"the user has a lone surrogate at character {error.start + 1}: repair the text") from error
-    except ValueError as error:
-        raise InputError(f"the user is an integer with too many digits ({error}): use a string") from error
     if not 1 <= size <= MAX_USER or "\0" in text:
         what = "a zero byte" if "\0" in text else f"{size} bytes"
         raise InputError(f"the user {text[:40]!r} has {what}: use from 1 to {MAX_USER} bytes, and no zero byte")

@@ -51,14 +51,6 @@ MAX_LAYERS = 100
 """The largest number of layers. A filter that grew this far would take more than 32 GB; only a forged one has more."""
 
 
-def shown(value: object) -> str:
-    """Return a value as a short text for an error message."""
-    try:
-        return reprlib.repr(value)
-    except ValueError:  # Python converts no very long integer to digits
-        return "an integer of very many digits"
-
-
 def whole_number(name: str, value: SupportsIndex, least: int, most: int) -> int:
     """Return a whole number as an int.
 
@@ -70,7 +62,7 @@ def whole_number(name: str, value: SupportsIndex, least: int, most: int) -> int:
     except TypeError:
         number = least - 1
     if not least <= number <= most:
-        raise InputError(f"{name} must be a whole number from {least} to {most}, and is {shown(value)}")
+        raise InputError(f"{name} must be a whole number from {least} to {most}, and is {reprlib.repr(value)}")
     return number
 
 
@@ -102,7 +94,7 @@ class Config:
             is_rate = False
         if not is_rate:
             raise InputError(
-                f"error_rate must be a number from {MIN_ERROR_RATE} to below 1, and is {shown(self.error_rate)}"
+                f"error_rate must be a number from {MIN_ERROR_RATE} to below 1, and is {reprlib.repr(self.error_rate)}"
             )
         object.__setattr__(self, "error_rate", float(self.error_rate))
         most = _most_items(self.error_rate / (1 + KEPT_BACK) * FIRST)

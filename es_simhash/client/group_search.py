@@ -151,9 +151,8 @@ def _sort_values(hit: Hit) -> list[Any]:
 
 def _responses(answer: Any) -> list[Any]:
     """Return the responses of the two searches."""
+    check_answer(answer, "the search")
     responses: list[Any] = answer["responses"]
-    for each in responses:
-        check_answer(each, "the search")
     return responses
 
 

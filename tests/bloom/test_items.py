@@ -100,13 +100,6 @@ def test_a_value_that_is_no_item_is_refused_by_name_and_adds_nothing(item: Any, 
         assert seen.to_bytes() == BloomFilter(100, 0.01).to_bytes(), how
 
 
-def test_an_integer_too_long_to_be_written_out_is_refused() -> None:
-    for size in (0, 100):
-        for how, ask in asked(10**5000, size):
-            with pytest.raises(InputError, match="too many digits"):
-                pytest.fail(f"{how}: {ask(BloomFilter(10, 0.01))}")
-
-
 @pytest.mark.parametrize("batch", ["item", b"item"])
 def test_a_lone_string_is_no_batch(batch: Any) -> None:
     for ask in (BloomFilter(10, 0.01).update, BloomFilter(10, 0.01).contains_many):

@@ -96,9 +96,7 @@ def test_the_mean_error_rate_holds_in_very_small_filters(capacity: int) -> None:
     assert found / asked <= rate
 
 
-@pytest.mark.parametrize(
-    "capacity", [0, -1, 1.5, True, None, "10", math.nan, 10**12, 10**400, 10**5000], ids=lambda _: ""
-)
+@pytest.mark.parametrize("capacity", [0, -1, 1.5, True, None, "10", math.nan, 10**12, 10**400], ids=lambda _: "")
 def test_a_capacity_out_of_range_is_refused_with_the_range(capacity: Any) -> None:
     with pytest.raises(InputError, match=r"at error_rate 0.01, must be a whole number from 1 to 39\d{7}, and is"):
         BloomFilter(capacity, 0.01)

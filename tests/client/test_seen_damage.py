@@ -51,7 +51,7 @@ def test_one_users_bad_items_don_t_keep_the_others_from_being_stored(seen: Any, 
     assert (list(report.failed), type(report.failed[ann])) == ([ann], InputError)
 
 
-@pytest.mark.parametrize("bad", ["", "a\0b", "x" * 513, "a\ud83d", True, None, 1.5, 10**5_000], ids=range(8))
+@pytest.mark.parametrize("bad", ["", "a\0b", "x" * 513, "a\ud83d", True, None, 1.5], ids=range(7))
 def test_what_can_be_no_user_is_refused_by_every_method(seen: Any, ann: str, bad: Any) -> None:
     methods = [
         *(lambda m=m: getattr(seen, m)(bad, ["a"]) for m in ("add", "unseen", "forget")),

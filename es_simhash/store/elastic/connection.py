@@ -16,7 +16,7 @@ from es_simhash.retries import Waits, end_after, pause
 from es_simhash.store.elastic.errors import PointLost, check_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 _log = logging.getLogger("es_simhash")
 
@@ -111,7 +111,6 @@ class Connection(ABC):
         parameters: Mapping[str, str] | None = None,
         *,
         index: bool = True,
-        check: Callable[[Any, str], None] = check_answer,
     ) -> Any:
         """Send a request, and return the body of the response.
 
@@ -121,8 +120,6 @@ class Connection(ABC):
         :param path: behind the name of the index; else from the root of the server. A point in time is read from there:
             if it is lost, the request is not repeated.
         :param body: a JSON object; or a list of JSON objects or texts, one for each line.
-        :param check: raises for a response that is not complete, with the name of the store. The request is repeated if
-            the error says so.
         """
         whole = f"{self._root}/{path}".rstrip("/") if index else f"/{path}"
         end = end_after(self.deadline)
@@ -138,7 +135,7 @@ class Connection(ABC):
             _log.debug("%s %s", method, whole)
             try:
                 answer = self._perform(method, whole, parameters or {}, body, timeout)
-                check(answer, self.name)
+                check_answer(answer, self.name)
             except SimhashError as error:
                 self._answered |= not isinstance(error, StoreUnreachable)
                 is_lost = isinstance(error, PointLost) and not index
@@ -163,12 +160,12 @@ class Connection(ABC):
 
     def search(self, body: Mapping[str, Any], *, index: bool = True) -> Any:
         """Search, and return the body of the response, in which every shard has answered."""
-        return self.send("POST", "_search", body, index=index, check=_check_hits)
+        return self.send("POST", "_search", body, index=index)
 
     def search_many(self, bodies: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
         """Search several times in one request, and return the hits of each."""
         lines = [line for body in bodies for line in ({}, body)]
-        answer = self.send("POST", "_msearch", lines, {"max_concurrent_searches": "8"}, check=_check_hits)
+        answer = self.send("POST", "_msearch", lines, {"max_concurrent_searches": "8"})
         return [response["hits"]["hits"] for response in answer["responses"]]
 
     def wrong(self, what: object) -> StoreError:
@@ -214,10 +211,3 @@ class Connection(ABC):
         """Close the client, if it is the store's own."""
         if self._owned:
             self.client.close()
-
-
-def _check_hits(answer: Any, name: str) -> None:
-    """Check the response to one search or to several: every shard has answered."""
-    for response in answer.get("responses", [answer]):
-        check_answer(response, name)
-        response["hits"]["hits"]

@@ -128,19 +128,23 @@ def index_fault(body: Any, status: int, name: str) -> SimhashError | None:
 
 
 def check_answer(body: Mapping[str, Any], name: str) -> None:
-    """Check a response, or a part of the response to several requests: it is no error, and it has all shards.
+    """Check a response: it has all shards, and so has each part of a response to several requests, which is no error.
 
     :raises SimhashError: if not. ``retryable`` says whether to try again.
     """
-    if "error" in body:
-        raise error_of(body, body.get("status", 500), name)
-    if body.get("timed_out"):
-        raise StoreUnavailable(f"{name}: the search timed out before it was complete: try again, or narrow the filter")
-    shards = body.get("_shards", {})
-    failed = shards.get("failed")
-    if "skipped" in shards:  # a search: OpenSearch does not count shards as failed that no node has
-        failed = failed or shards["total"] - shards["successful"]
-    if failed:
-        failures = shards.get("failures") or [{"reason": {"type": _NO_SHARD}}]
-        error = {"root_cause": [failure.get("reason") or {} for failure in failures], "failed_shards": failures}
-        raise error_of({"error": error}, 500, f"{name}: {failed} of {shards['total']} shards")
+    parts = body.get("docs", body.get("responses"))
+    for part in parts if isinstance(parts, list) else [body]:  # a mapping is an object by the names of indices
+        if "error" in part and ("status" in part or part is not body):
+            raise error_of(part, part.get("status", 500), name)
+        if part.get("timed_out"):
+            raise StoreUnavailable(
+                f"{name}: the search timed out before it was complete: try again, or narrow the filter"
+            )
+        shards = part.get("_shards", {})
+        failed = shards.get("failed")
+        if "skipped" in shards:  # a search: OpenSearch does not count shards as failed that no node has
+            failed = failed or shards["total"] - shards["successful"]
+        if failed:
+            failures = shards.get("failures") or [{"reason": {"type": _NO_SHARD}}]
+            error = {"root_cause": [failure.get("reason") or {} for failure in failures], "failed_shards": failures}
+            raise error_of({"error": error}, 500, f"{name}: {failed} of {shards['total']} shards")

@@ -26,12 +26,8 @@ META = "es_simhash"
 def read_mappings(connection: Connection) -> dict[str, dict[str, Any]]:
     """Return the mapping of the index, or of each index behind an alias, by name; empty if there is none."""
     mappings: dict[str, dict[str, Any]] = {}
-
-    def read(body: Any, _: str) -> None:
-        mappings.update({name: dict(index["mappings"]) for name, index in body.items()})
-
     with suppress(NotSetUp):
-        connection.send("GET", "_mapping", check=read)
+        mappings = {name: dict(index["mappings"]) for name, index in connection.send("GET", "_mapping").items()}
     connection.is_several = len(mappings) > 1
     return mappings
 

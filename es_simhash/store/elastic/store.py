@@ -10,7 +10,7 @@ from es_simhash.errors import ConflictError, SimhashError, StoreError, TooLarge
 from es_simhash.retries import Waits, end_after
 from es_simhash.search.keys import decoded
 from es_simhash.store.elastic import mapping
-from es_simhash.store.elastic.errors import check_answer, error_of, index_fault, passes, reason_of
+from es_simhash.store.elastic.errors import error_of, index_fault, passes, reason_of
 from es_simhash.store.elastic.pages import pages
 from es_simhash.store.elastic.rows import HIT_OPTIONS, operation, row_of, source_of, version_of, writing
 from es_simhash.store.elastic.search import members, search
@@ -139,12 +139,8 @@ class ElasticStore:
             hits: list[dict[str, Any]] = self.connection.search({**body, "size": len(ids)})["hits"]["hits"]
             return hits
 
-        def check(answer: Any, name: str) -> None:
-            for document in answer["docs"]:
-                check_answer(document, name)
-
         selection = {} if fields is None else {"_source_includes": ",".join(fields)}
-        answer = self.connection.send("POST", "_mget", {"ids": list(ids)}, selection, check=check)
+        answer = self.connection.send("POST", "_mget", {"ids": list(ids)}, selection)
         return [document for document in answer["docs"] if document["found"]]
 
     def _bulk(

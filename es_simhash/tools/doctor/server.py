@@ -42,10 +42,9 @@ def look_at_server(documents: Documents, is_set_up: bool) -> list[Check]:
 
 
 def _server(connection: Any) -> list[Check]:
-    def check(body: Any, _: str) -> None:
-        body["version"]["number"], body["cluster_name"]
-
-    body = connection.send("GET", "", index=False, check=check)
+    body = connection.send("GET", "", index=False)
+    if "version" not in body:
+        raise connection.wrong("it has no version")
     product = f"{body['version'].get('distribution', 'elasticsearch')} {body['version']['number']}"
     return [Check("server", "ok", f"{product}, cluster {body['cluster_name']}")]
 
