@@ -10,7 +10,7 @@ import click
 
 from es_simhash import InputError
 from es_simhash.cli.exits import Interruptible, exit_unless_all_done
-from es_simhash.cli.input import Input, StoredInput, check_different_files, check_fields, input_paths, is_store
+from es_simhash.cli.input import Input, check_different_files, check_fields, input_paths, is_store
 from es_simhash.cli.options import (
     dead_letter_option,
     encoding_option,
@@ -85,13 +85,13 @@ def ingest(
     es-simhash ingest big.jsonl.gz --resume big.checkpoint --dead-letter big.dead
     es-simhash ingest http://es:9200/news-1 --store http://es:9200/news-2
     """
-    source: Input | StoredInput
     with ExitStack() as stack:
         if any(map(is_store, files)):
             if len(files) > 1 or id_field is not None or resume is not None:
                 raise click.UsageError("a store is read alone, without --id-field and --resume")
             other: StoreOptions = {**store, "store": files[0]}
-            source = StoredInput(stack.enter_context(open_documents(**other)))
+            origin = stack.enter_context(open_documents(**other))
+            source = Input((sqlite_file(origin.name) or origin.name,), documents=origin)
         else:
             source = Input(input_paths(files), format, encoding)
         named = {"--store": sqlite_file(store["store"]), "--resume": resume, "--dead-letter": dead_letter}
@@ -104,7 +104,7 @@ def ingest(
         if info.scheme is None and documents.store.lags:
             documents.store.describe()  # it says what is missing: init and backfill alone set up an index
         text_fields = text_field or info.rule.text_fields
-        field = "_id" if isinstance(source, StoredInput) else id_field
+        field = "_id" if source.documents is not None else id_field
         check = partial(check_fields, id_field=field or info.id_field, text_fields=text_fields)
         lines = source.lines(progress, check, text_fields)
         outcomes = documents.ingest(

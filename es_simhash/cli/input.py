@@ -18,7 +18,6 @@ from es_simhash.input import lines_of
 from es_simhash.lines import Line
 from es_simhash.machine import is_same_file
 from es_simhash.similarity.text_fields import field_value, text_of
-from es_simhash.store.address import sqlite_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,6 +29,14 @@ if TYPE_CHECKING:
     from es_simhash.ingest.batches import Check
 
 _SHOWN_FIELDS = 8
+_STORES = ("http://", "https://", "opensearch+http://", "opensearch+https://", "sqlite:///")
+_FETCHED = 100
+"""Documents that are fetched from a store at once."""
+
+
+def is_store(argument: str) -> bool:
+    """Return whether an argument is the address of a store. Every other one is a file."""
+    return argument.startswith(_STORES)
 
 
 def input_paths(files: tuple[str, ...], advice: str = "name a file of documents, or pipe them in") -> tuple[str, ...]:
@@ -86,15 +93,17 @@ def read_text(path: str) -> str:
 
 @dataclass(frozen=True)
 class Input:
-    """The files of a command, and how they are read.
+    """The files of a command, and how they are read; or another store, whose documents are read.
 
-    :param paths: paths of the files; ``-`` is standard input.
+    :param paths: paths of the files; ``-`` is standard input. Of another store its file, or its name.
     :param format: one of FORMATS; None to find it by suffix and content.
+    :param documents: those of another store.
     """
 
     paths: tuple[str, ...]
     format: str | None = None
     encoding: str = "utf-8"
+    documents: Documents | None = None
 
     @property
     def names(self) -> str:
@@ -102,11 +111,11 @@ class Input:
         return ", ".join(map(display, self.paths))
 
     def progress(self, *, quiet: bool = False) -> tqdm[Any]:
-        """Return a progress bar: of the bytes of all files, or of lines if one of them has no size."""
-        if all(Path(path).is_file() for path in self.paths):
+        """Return a progress bar: of the bytes of all files, or of documents if one of them has no size."""
+        if self.documents is None and all(Path(path).is_file() for path in self.paths):
             total = sum(Path(path).stat().st_size for path in self.paths)
             return progress_bar(total=total, unit="B", quiet=quiet)
-        return progress_bar(unit=" lines", quiet=quiet)
+        return progress_bar(quiet=quiet)
 
     def lines(self, progress: tqdm[Any], check: Check, fields: Sequence[str] = ()) -> Iterator[Line]:
         """Yield the documents of all files, not yet parsed. Only one file is open at a time.
@@ -117,6 +126,9 @@ class Input:
         :param fields: each of them must be in one of the first documents of each file.
         :raises InputError: if a file cannot be read to its end, or if none of its first lines can be used.
         """
+        if self.documents is not None:
+            yield from checked_start(_stored_lines(self.documents, progress), check, self.names, fields)
+            return
         for path in self.paths:
             name = display(path)
             with open_input(path) as stream:
@@ -148,50 +160,10 @@ def check_fields(line: Line, id_field: str | None, text_fields: tuple[str, ...])
         raise InputError(f"{error}. It has the fields: {names}") from error
 
 
-# --- another store as the input --------------------------------------------------------------------------------------
-
-
-_STORES = ("http://", "https://", "opensearch+http://", "opensearch+https://", "sqlite:///")
-_FETCHED = 100
-"""Documents that are fetched at once."""
-
-
-def is_store(argument: str) -> bool:
-    """Return whether an argument is the address of a store. Every other one is a file."""
-    return argument.startswith(_STORES)
-
-
-@dataclass(frozen=True)
-class StoredInput:
-    """The documents of another store, as the input of an ingest. It has the methods of Input."""
-
-    documents: Documents
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The file of the store, if it is one."""
-        path = sqlite_file(self.names)
-        return () if path is None else (path,)
-
-    @property
-    def names(self) -> str:
-        """The name of the store, for messages."""
-        return self.documents.name
-
-    def progress(self, *, quiet: bool) -> tqdm[Any]:
-        """Return a progress bar. The number of documents is not known."""
-        return progress_bar(quiet=quiet)
-
-    def lines(self, progress: tqdm[Any], check: Check, fields: Sequence[str] = ()) -> Iterator[Line]:
-        """Yield all documents that have a fingerprint, each with its id as ``_id``, in no particular order.
-
-        :param check: this and ``fields`` as for Input.
-        """
-        return checked_start(self._lines(progress), check, self.names, fields)
-
-    def _lines(self, progress: tqdm[Any]) -> Iterator[Line]:
-        rows = self.documents.export()
-        while ids := [row.id for row in islice(rows, _FETCHED)]:
-            progress.update(len(ids))
-            for id, document in self.documents.fetch(ids, fields="*").items():
-                yield Line(f"{self.names}: document {id!r}", {**document, "_id": id})
+def _stored_lines(documents: Documents, progress: tqdm[Any]) -> Iterator[Line]:
+    """Yield all documents of a store that have a fingerprint, each with its id as ``_id``, in no particular order."""
+    rows = documents.export()
+    while ids := [row.id for row in islice(rows, _FETCHED)]:
+        progress.update(len(ids))
+        for id, document in documents.fetch(ids, fields="*").items():
+            yield Line(f"{documents.name}: document {id!r}", {**document, "_id": id})

@@ -27,7 +27,7 @@ from es_simhash.retries import Call
 from es_simhash.store.types import Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from es_simhash.decide.decider import Decider
     from es_simhash.decide.run import LookedUp
@@ -107,14 +107,14 @@ def backfill(
     scan = Scan(filter=filter, fields=fields, missing=None if again else True, by_field=chosen.time_field)
     store.refresh()
     reader = Reader(decider.rule, IdField("_id", is_stored=False))
-    lines = _stored_lines(store, scan, stop)
     # Those that are left after an interruption may all lack a field that others have.
     text_fields = () if store.count(None, missing=False) else chosen.text_fields
     advice = ". If others can, take them first by a filter"
-    source = Source(checked_start(lines, reader.checked, store.name, text_fields, advice))
     run = Run(decider, Options(filter=filter), is_load=not again)
-    stages = _Stages(run, source, reader, workers, check)
-    yield from _all_outcomes(stages, decider, source, lambda: "backfill again, for the documents that are left")
+    with closing(_stored_lines(store, scan, stop)) as lines:
+        source = Source(checked_start(lines, reader.checked, store.name, text_fields, advice))
+        stages = _Stages(run, source, reader, workers, check)
+        yield from _all_outcomes(stages, decider, source, lambda: "backfill again, for the documents that are left")
 
 
 def _all_outcomes(
@@ -135,7 +135,7 @@ def _all_outcomes(
         raise source.error
 
 
-def _stored_lines(store: Store, scan: Scan, stop: Callable[[], bool]) -> Iterator[Line]:
+def _stored_lines(store: Store, scan: Scan, stop: Callable[[], bool]) -> Generator[Line, None, None]:
     """Yield all documents of a Scan, until ``stop()`` is true. It is asked before each page."""
     for page in store.scan(scan):
         if stop():
