@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.fingerprinting.normalisation import compared_characters, digest
-from es_simhash.fingerprinting.shingles import distinct, in_common_with_each, shingle_numbers, shingles_of_texts
+from es_simhash.fingerprinting.shingles import distinct, shingles_of_texts
 from es_simhash.search.keys import SHORT, keys_of_texts
 from es_simhash.similarity.differences import contradict
 from es_simhash.similarity.measures import containment, jaccard, levenshtein
@@ -36,12 +36,8 @@ _MOST_WITH_BANDS = 50
 """The most texts that are compared with one of more than ``SHORT`` word characters, which has bands."""
 _MOST_WITH_GRAMS = 1_000
 """The most texts that are compared with a shorter one, which has only q-grams."""
-_COMPARED_AT_ONCE = 1_000
-"""Word characters of the longest text that is compared with many at once."""
-_MARGIN = 0.001
-"""More than the error of many Levenshtein similarities, which are computed with fewer digits."""
-_ROUNDING = 1e-9
-"""More than the error of a similarity, which is computed in floating point."""
+_AT_ONCE = 1_000
+"""Word characters of the longest text that is compared with many at once. A longer one is mostly compared with few."""
 
 
 def most_texts(length: int | None) -> int:
@@ -71,6 +67,8 @@ class TextFeatures:
     def __init__(self, text: str, fingerprinter: Fingerprinter, *, is_normalised: bool = False) -> None:
         self.normalised = text if is_normalised else fingerprinter.scheme.normalise(text)
         self._fingerprinter = fingerprinter
+        self.shingles: NDArray[np.uint64] | None = None
+        """The number of each distinct shingle of word characters, ascending; None as long as it is not needed."""
 
     @cached_property
     def words(self) -> str:
@@ -87,19 +85,6 @@ class TextFeatures:
         """The keys of the text."""
         return keys_of_texts([self.normalised])[0]
 
-    @cached_property
-    def shingles(self) -> NDArray[np.uint64]:
-        """The number of each distinct shingle of word characters, ascending."""
-        return distinct(shingle_numbers(self.words))
-
-
-def compute_shingles(texts: Iterable[TextFeatures]) -> None:
-    """Compute the shingles of texts that have none yet. For many texts together this takes less time."""
-    missing = [text for text in texts if "shingles" not in vars(text)]
-    numbers, counts = shingles_of_texts([text.words for text in missing])
-    for text, some in zip(missing, np.split(numbers, np.cumsum(counts)[:-1]), strict=False):
-        text.shingles = distinct(some)
-
 
 @dataclass(frozen=True)
 class Confirm:
@@ -107,7 +92,7 @@ class Confirm:
 
     :param least: the smallest similarity of near-duplicates, from 0 to 1.
     :param measure: one of ``MEASURES``; :mod:`es_simhash.similarity.measures` explains them.
-    :param numbers_agree: texts that contradict each other have the similarity 0, such as the notices of two days
+    :param numbers_agree: texts that contradict each other are not similar, such as the notices of two days
         (``differences.py``).
     """
 
@@ -116,56 +101,41 @@ class Confirm:
     numbers_agree: bool = False
 
     def similarity(self, a: TextFeatures, b: TextFeatures) -> float:
-        """Return the similarity, from 0 to 1; 1 if the normalised texts are equal.
-
-        A Levenshtein similarity below ``least`` may count as 0.
-        """
-        if a.normalised == b.normalised:
-            return 1.0
-        similarity = 0.0
-        if self.measure != "jaccard":
-            similarity = levenshtein(a.words, b.words, self.least)
-        if self.measure != "levenshtein":
-            of_shingles = containment if self.measure == "containment" else jaccard
-            similarity = max(similarity, of_shingles(a.shingles, b.shingles))
-        if self.numbers_agree and similarity >= self.least and contradict(a, b):
-            return 0.0
-        return similarity
+        """Return the similarity of two texts, from ``least`` to 1; 0 if they are not similar enough."""
+        return next((similarity for _, similarity in self.similar_among(a, [b])), 0.0)
 
     def similar_among(self, text: TextFeatures, others: Iterable[TextFeatures]) -> Iterator[tuple[int, float]]:
         """Yield the index and the similarity of each text that is similar enough, in their order.
 
-        The others are taken in steps, each sixteen times as large as the one before, because mostly the first one is
-        similar, or none is.
+        The others of a short text are taken in steps, each sixteen times as large as the one before, because mostly
+        the first one is similar, or none is.
         """
         left, first, size = iter(others), 0, 1
         while some := list(islice(left, size)):
-            for index in self._may_be_similar(text, some):
-                similarity = self.similarity(text, some[index])
-                if similarity >= self.least:
-                    yield first + index, similarity
-            first, size = first + size, 16 * size
+            similarities = self._similarities(text, some)
+            for index in np.flatnonzero(similarities >= self.least).tolist():
+                if not (self.numbers_agree and contradict(text, some[index])):
+                    yield first + index, float(similarities[index])
+            first, size = first + size, 16 * size if len(text.words) <= _AT_ONCE else 1
 
-    def _may_be_similar(self, text: TextFeatures, others: Sequence[TextFeatures]) -> Sequence[int]:
-        """Return the indices of the texts that may be similar enough, ascending.
-
-        Many short texts are compared at once. A long text is compared with few, each alone.
-        """
-        if len(others) == 1 or not 0 < len(text.words) <= _COMPARED_AT_ONCE:
-            return range(len(others))
-        from rapidfuzz.distance import Levenshtein
-        from rapidfuzz.process import cdist
-
-        found = np.zeros(len(others), dtype=np.bool_)
+    def _similarities(self, text: TextFeatures, others: Sequence[TextFeatures]) -> NDArray[np.float64]:
+        """Return the similarity of a text to each of n others, shape (n,); 0 for one that is below ``least``."""
+        if not text.words:
+            return np.array([float(text.normalised == other.normalised) for other in others])
+        similarities = np.zeros(len(others))
         if self.measure != "jaccard":
-            words, cutoff = [other.words for other in others], max(0.0, self.least - _MARGIN)
-            edited = cdist([text.words], words, scorer=Levenshtein.normalized_similarity, score_cutoff=cutoff)
-            found |= edited[0] >= cutoff
+            similarities = levenshtein(text.words, [other.words for other in others], self.least)
         if self.measure != "levenshtein":
-            compute_shingles(others)
-            both = in_common_with_each(text.shingles, [other.shingles for other in others])
-            sizes = np.array([other.shingles.size for other in others])
-            fewer = np.minimum(text.shingles.size, sizes)
-            whole = fewer if self.measure == "containment" else text.shingles.size + sizes - both
-            found |= both >= (self.least - _ROUNDING) * whole
-        return np.flatnonzero(found).tolist()
+            measure = containment if self.measure == "containment" else jaccard
+            shingles, *of_others = _shingles([text, *others])
+            similarities = np.maximum(similarities, measure(shingles, of_others))
+        return similarities
+
+
+def _shingles(texts: Sequence[TextFeatures]) -> list[NDArray[np.uint64]]:
+    """Return the shingles of each text. Those that are not known are computed together, which takes less time."""
+    missing = [text for text in texts if text.shingles is None]
+    numbers, counts = shingles_of_texts([text.words for text in missing])
+    for text, own in zip(missing, np.split(numbers, np.cumsum(counts)[:-1]), strict=False):
+        text.shingles = distinct(own)
+    return [text.shingles for text in texts if text.shingles is not None]

@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from es_simhash.fingerprinting.shingles import in_common, shingle_numbers
+from es_simhash.fingerprinting.shingles import in_common, shingles_of_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,61 +44,69 @@ SHORTEST = 50
 texts. A text of 61 characters has 57 shingles, if none comes twice."""
 EXACT = 20_000
 """Characters of the longest texts, and the longest pieces, that are compared exactly. It takes up to 40 ms."""
+_MARGIN = 0.001
+"""More than the error of a least similarity in floating point."""
 _ANCHORS = 10_000
 """Anchors of two texts that are used at most: some of them, evenly."""
 _PIECE = 2_000
 """Characters of a piece at least, where anchors allow it. Every cut may add an edit."""
 
 
-def jaccard(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> float:
-    """Return the Jaccard similarity of the shingles of two texts, from 0 to 1; 0 if neither has any.
+def jaccard(a: NDArray[np.uint64], others: Sequence[NDArray[np.uint64]]) -> NDArray[np.float64]:
+    """Return the Jaccard similarities of the shingles of a text and of n others, shape (n,).
 
     :param a: distinct numbers of the shingles, ascending.
-    :param b: the same of the other text.
+    :param others: the same of each other text.
     """
-    both = in_common(a, b)
-    either = a.size + b.size - both
-    return both / either if either else 0.0
+    both, sizes = in_common(a, others), np.array([other.size for other in others])
+    similarities: NDArray[np.float64] = both / np.maximum(1, a.size + sizes - both)
+    return similarities
 
 
-def containment(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> float:
-    """Return the share of the shingles of the text that has fewer that the other has, too.
+def containment(a: NDArray[np.uint64], others: Sequence[NDArray[np.uint64]]) -> NDArray[np.float64]:
+    """Return the share of the shingles of the text that has fewer that the other has, too; of a text and n others.
 
     :param a: distinct numbers of the shingles, ascending.
-    :param b: the same of the other text.
-    :returns: from 0 to 1. 0 if the text with fewer has fewer than ``SHORTEST``, unless both are equal.
+    :param others: the same of each other text.
+    :returns: shape (n,). 0 if the text with fewer has fewer than ``SHORTEST``, unless both are equal.
     """
-    fewer = min(a.size, b.size)
-    both = in_common(a, b)
-    if fewer < SHORTEST and not both == a.size == b.size != 0:
-        return 0.0
-    return both / fewer
+    both, sizes = in_common(a, others), np.array([other.size for other in others])
+    fewer = np.minimum(a.size, sizes)
+    is_enough = (fewer >= SHORTEST) | ((both == a.size) & (both == sizes))
+    shares: NDArray[np.float64] = is_enough * both / np.maximum(1, fewer)
+    return shares
 
 
-def levenshtein(a: str, b: str, least: float = 0.0) -> float:
-    """Return the Levenshtein similarity of two normalised texts, from 0 to 1; 0 if a text is empty.
+def levenshtein(text: str, others: Sequence[str], least: float = 0.0) -> NDArray[np.float64]:
+    """Return the Levenshtein similarities of a normalised text and n others, shape (n,).
 
-    >>> levenshtein("暴雨橙色预警", "暴雨红色预警")
-    0.8333333333333334
+    >>> levenshtein("暴雨橙色预警", ["暴雨红色预警", "暴雨预警"]).round(3).tolist()
+    [0.833, 0.667]
 
-    :param least: the similarity that the caller needs at least. A similarity that is more than 0.001 below it is
-        returned as 0, which is faster.
-    :returns: of texts of more than ``EXACT`` characters at most the similarity, and hardly less.
+    :param least: the similarity that the caller needs at least. One below it may be returned as 0, which is faster.
+    :returns: of a text of more than ``EXACT`` characters at most the similarity, and hardly less.
     """
     from rapidfuzz.distance import Levenshtein  # imported late: most commands compare no texts and start faster
+    from rapidfuzz.process import cdist
 
-    if not a or not b:
-        return 0.0
-    longer = max(len(a), len(b))
-    most = int(longer * min(1.0, 1.001 - least))
-    if abs(len(a) - len(b)) > most:
-        return 0.0
-    edits = 0
-    for one, other in pieces(a, b):
-        edits += Levenshtein.distance(one, other, score_cutoff=most)
-        if edits > most:
-            return 0.0
-    return 1 - edits / longer
+    if max(map(len, [text, *others])) <= EXACT:
+        scorer, cutoff = Levenshtein.normalized_similarity, max(0.0, least - _MARGIN)
+        of_each: NDArray[np.float64] = cdist([text], others, scorer=scorer, score_cutoff=cutoff, dtype=np.float64)
+        return of_each.ravel()
+    similarities = np.zeros(len(others))
+    for index, other in enumerate(others):
+        longer = max(len(text), len(other))
+        most = int(longer * min(1.0, 1.0 + _MARGIN - least))
+        if abs(len(text) - len(other)) > most:
+            continue
+        edits = 0
+        for piece, counterpart in pieces(text, other):
+            edits += Levenshtein.distance(piece, counterpart, score_cutoff=most)
+            if edits > most:
+                break
+        else:
+            similarities[index] = 1 - edits / longer
+    return similarities
 
 
 def pieces(a: str, b: str) -> Iterator[tuple[str, str]]:
@@ -129,7 +137,7 @@ def anchors(a: str, b: str) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 def _single(text: str) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
     """Return the numbers of the shingles that occur once, and where they start."""
-    numbers, places, counts = np.unique(shingle_numbers(text), return_index=True, return_counts=True)
+    numbers, places, counts = np.unique(shingles_of_texts([text])[0], return_index=True, return_counts=True)
     return numbers[counts == 1], places[counts == 1]
 
 

@@ -31,7 +31,7 @@ def checked(candidates, texts):
 
 
 def jaccard(a, b):
-    both = in_common(a, b)
+    both = int(in_common(a, [b])[0])
     return both / max(1, a.size + b.size - both)
 
 

@@ -13,14 +13,14 @@ from tqdm import tqdm
 from es_simhash import Fingerprinter
 from es_simhash.fingerprinting.normalisation import compared_characters, normalise
 from es_simhash.fingerprinting.shingles import distinct as distinct_numbers
-from es_simhash.fingerprinting.shingles import shingle_numbers
+from es_simhash.fingerprinting.shingles import shingles_of_texts
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.differences import contradict
 
 
 def shingles_of(words):
     """Return the numbers of the distinct shingles of some word characters, ascending."""
-    return distinct_numbers(shingle_numbers(words))
+    return distinct_numbers(shingles_of_texts([words])[0])
 
 
 def shingle_sets(texts):

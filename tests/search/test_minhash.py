@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_simhash.fingerprinting.shingles import Widths, shingle_numbers, shingles_of_texts
+from es_simhash.fingerprinting.shingles import Widths, shingles_of_texts
 from es_simhash.search.keys import HASH_BITS, LONGER, PAIRS, WIDTHS, encoded
 from es_simhash.search.minhash import _FACTORS, BANDS, ROWS, hashes_of_bands, signatures
 
@@ -37,7 +37,7 @@ def plain_mixed(number: int) -> int:
 
 
 def bands(words: str, kind: int) -> list[int]:
-    return keys(shingle_numbers(words, WIDTHS[kind]), kind) if words else []
+    return keys(shingles_of_texts([words], WIDTHS[kind])[0], kind) if words else []
 
 
 def keys(shingles: NDArray[np.uint64], kind: int) -> list[int]:
@@ -121,7 +121,7 @@ def test_a_signature_is_that_of_the_slow_reference(shingles: list[int]) -> None:
     st.text("暴雨〇カ가a1", max_size=12), st.tuples(st.integers(1, 5), st.integers(1, 5)).map(lambda two: Widths(*two))
 )
 def test_shingles_are_those_of_the_slow_reference(words: str, widths: Widths) -> None:
-    assert shingle_numbers(words, widths).tolist() == plain_shingles(words, widths)
+    assert shingles_of_texts([words], widths)[0].tolist() == plain_shingles(words, widths)
 
 
 @pytest.mark.parametrize("size", [56, 200, 1000])

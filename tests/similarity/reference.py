@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rapidfuzz.distance import Levenshtein
+
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.normalisation import compared_characters, normalise
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
-from es_simhash.similarity.measures import SHORTEST, levenshtein
+from es_simhash.similarity.measures import SHORTEST
 
 if TYPE_CHECKING:
     from es_simhash.similarity.measures import Measure
@@ -45,7 +47,7 @@ def similarity(a: str, b: str, measure: Measure = "either", scheme: Scheme | Fin
     if normalised[0] == normalised[1]:
         return 1.0
     one, other = map(compared_characters, normalised)
-    edits = levenshtein(one, other) if one and other else 0.0
+    edits = 1 - Levenshtein.distance(one, other) / max(len(one), len(other)) if one and other else 0.0
     match measure:
         case "either":
             return max(_jaccard(one, other), edits)

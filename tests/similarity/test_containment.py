@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.fingerprinting.normalisation import compared_characters
-from es_simhash.fingerprinting.shingles import distinct, shingle_numbers
+from es_simhash.fingerprinting.shingles import distinct, shingles_of_texts
 from es_simhash.similarity import measures
 from es_simhash.similarity.measures import SHORTEST
 from tests.similarity import reference
@@ -15,8 +15,8 @@ long = "".join(chr(0x4E00 + 7 * number) for number in range(400))
 
 
 def containment(a: str, b: str) -> float:
-    one, other = (distinct(shingle_numbers(compared_characters(text))) for text in (a, b))
-    return measures.containment(one, other)
+    one, other = (distinct(shingles_of_texts([compared_characters(text)])[0]) for text in (a, b))
+    return float(measures.containment(one, [other])[0])
 
 
 @given(st.integers(0, 200), st.integers(60, 200), st.integers(0, 200), st.integers(60, 200))

@@ -14,15 +14,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from es_simhash.similarity.measures import anchors, in_one_order, levenshtein, pieces
+from es_simhash.similarity import measures
+from es_simhash.similarity.measures import anchors, in_one_order, pieces
 
 HAN = [chr(0x4E00 + number) for number in range(3_000)]
 words = st.text("暴雨橙色预警ab", max_size=40)
 
 
+def levenshtein(a: str, b: str, least: float = 0.0) -> float:
+    [similarity] = measures.levenshtein(a, [b], least)
+    return float(similarity)
+
+
 def plain_levenshtein(a: str, b: str) -> float:
     """The similarity of the whole texts, whatever their length."""
-    return Levenshtein.normalized_similarity(a, b) if a and b else 0.0
+    return Levenshtein.normalized_similarity(a, b)
 
 
 def edited(text: str, share: float, random: Random) -> str:
@@ -37,6 +43,11 @@ def edited(text: str, share: float, random: Random) -> str:
 def test_short_texts_are_compared_as_by_the_slow_reference(a: str, b: str) -> None:
     assert levenshtein(a, b) == pytest.approx(plain_levenshtein(a, b))
     assert levenshtein(a, b, 0.8) in (0.0, levenshtein(a, b))
+
+
+@given(text=words, others=st.lists(words, min_size=1))
+def test_texts_together_have_the_similarities_that_each_has_alone(text: str, others: list[str]) -> None:
+    assert measures.levenshtein(text, others).tolist() == [levenshtein(text, other) for other in others]
 
 
 @given(a=words, b=words, exact=st.integers(1, 20), piece=st.integers(1, 9))
