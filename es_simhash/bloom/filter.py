@@ -193,14 +193,10 @@ class BloomFilter:
                 f"this Bloom filter of {len(data):,} bytes is cut or damaged: its checksum is wrong"
             )
         _, _, number, capacity, error_rate, generation = _HEADER.unpack_from(body)
-        if number > MAX_LAYERS or generation < 0:
-            raise FilterFormatError(
-                f"this Bloom filter has an impossible header: {number} layers, {MAX_LAYERS} at most, of generation "
-                f"{generation}"
-            )
         new = cls.__new__(cls)
         try:
-            new.config, new.generation = _config_of(capacity, error_rate), generation
+            new.config = _config_of(capacity, error_rate)
+            new.generation = whole_number("generation", generation, 0, _LAST_SECOND)
         except InputError as error:
             raise FilterFormatError(f"this Bloom filter has an impossible header: {error}") from error
         new.layers = _layers(body, number, capacity)
@@ -218,8 +214,11 @@ def _layers(body: bytes, number: int, capacity: int) -> list[Layer]:
     """
     start = _HEADER.size + number * _LAYER.size
     table = list(_LAYER.iter_unpack(body[_HEADER.size : start])) if len(body) >= start else []
-    if not table or table[0][2] != capacity or len(body) != start + sum(-(-m // 8) for _, m, _, _ in table):
-        raise FilterFormatError(f"this Bloom filter of {len(body):,} bytes has layers of other sizes than its header")
+    size = start + sum(-(-m // 8) for _, m, _, _ in table)
+    if not 1 <= len(table) <= MAX_LAYERS or table[0][2] != capacity or len(body) != size:
+        raise FilterFormatError(
+            f"this Bloom filter of {len(body):,} bytes does not fit its header: {number} layers, {MAX_LAYERS} at most"
+        )
     layers = []
     for k, m, capacity, count in table:
         if not (1 <= k <= MAX_HASHES and m % 8 == 0 and 1 <= capacity <= 2 * m and count <= m):

@@ -28,7 +28,7 @@ import numpy as np
 
 from es_simhash.bloom import BloomFilter
 from es_simhash.bloom.layer import hash_items
-from es_simhash.bloom.sizing import MIN_ERROR_RATE, Config, whole_number
+from es_simhash.bloom.sizing import Config, whole_number
 from es_simhash.errors import FilterFormatError, InputError, SchemeMismatch
 
 if TYPE_CHECKING:
@@ -87,12 +87,7 @@ class SeenConfig:
             raise InputError(
                 "with a period, one generation would forget everything at its end: use 2 generations or more"
             )
-        if self.error_rate < MIN_ERROR_RATE * generations:
-            raise InputError(
-                f"error_rate is {self.error_rate:g}, and {generations} generations share it: "
-                f"use {MIN_ERROR_RATE * generations:g} or more"
-            )
-        Config(self.capacity, self.error_rate / generations)
+        Config(self.capacity, self.error_rate / generations)  # a filter has an equal share of the error rate
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {value}" for name, value in vars(self).items())

@@ -187,7 +187,7 @@ def test_an_integer_that_was_added_is_forgotten_as_a_string() -> None:
         ({"capacity": 0}, "capacity.* from 1 to"),
         ({"error_rate": 0}, "error_rate .* to below 1"),
         ({"error_rate": 1.5, "generations": 4}, "error_rate .* to below 1"),
-        ({"error_rate": 3e-9, "generations": 4}, "error_rate .*share it: use 4e-09 or more"),
+        ({"error_rate": 3e-9, "generations": 4}, "error_rate must be a number from 1e-09 to below 1, and is 7.5"),
         ({"capacity": 400_000_000, "generations": 100}, "capacity.* from 1 to"),
         ({"generations": 0}, "generations must be a whole number from 1 to 100, and is 0"),
         ({"generations": 101}, "generations .*is 101"),
