@@ -73,7 +73,7 @@ def _run(command: click.Command, name: str) -> int:
         echo(f"{name}: interrupted{done}", err=True)
         return cause.exit_code if isinstance(cause, Stopped) else INTERRUPTED
     except click.ClickException as error:
-        if not isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # whose message is the help
+        if not isinstance(error, click.exceptions.NoArgsIsHelpError):  # whose message is the help
             vars(error)["message"] = printable(error.message)  # it may quote an argument
         error.show()
         return error.exit_code

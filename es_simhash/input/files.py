@@ -112,12 +112,11 @@ def _array_items(stream: IO[bytes], name: str, encoding: str) -> Iterator[Line]:
         )
     try:
         items = json_value(data.removeprefix(codecs.BOM_UTF8).decode(checked_encoding(encoding)))
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"cannot read {name}: not {encoding} at byte {error.start + 1}: correct it, or name its encoding (encoding)"
-        ) from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"cannot read {name}: not JSON ({error}): correct it, or check if it is truncated") from error
+        raise InputError(
+            f"cannot read {name}: not JSON in {encoding} ({error}): correct it, check if it is truncated, or name its "
+            "encoding (encoding)"
+        ) from error
     if not isinstance(items, list):
         raise InputError(f"{name} is no JSON array: leave the format out, or name it (format jsonl)")
     for number, item in enumerate(items, start=1):
