@@ -28,9 +28,8 @@ from es_simhash.errors import (
     StoreUnavailable,
 )
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter, fingerprint
-from es_simhash.fingerprinting.frequencies import DocumentFrequencies
 from es_simhash.fingerprinting.scheme import Scheme
-from es_simhash.fingerprinting.tables import IdfTable, StopWords
+from es_simhash.fingerprinting.tables import DocumentFrequencies, IdfTable, StopWords
 from es_simhash.input import read_file
 from es_simhash.lines import Line
 from es_simhash.search.query_plan import plain_clause

@@ -66,14 +66,10 @@ def weigh(
     if idf is not None and weights == "tf_idf":
         units, mean = idf.units, idf.mean
         return {word: count * units.get(word, mean) for word, count in kept.items()}
-    totals = {count: _total(weights, count) for count in set(kept.values())}
-    return {word: totals[count] for word, count in kept.items()}
-
-
-def _total(weights: str, count: int) -> int:
     if weights == "sqrt_tf":
-        return isqrt(count * UNIT * UNIT)
-    return UNIT if weights == "equal" else count * UNIT
+        totals = {count: isqrt(count * UNIT * UNIT) for count in set(kept.values())}
+        return {word: totals[count] for word, count in kept.items()}
+    return {word: UNIT if weights == "equal" else count * UNIT for word, count in kept.items()}
 
 
 def parse_features(features: Features) -> dict[str, int]:

@@ -17,8 +17,8 @@ from es_simhash.fingerprinting import encoding
 from es_simhash.fingerprinting.characters import fold_scripts
 from es_simhash.fingerprinting.features import canonical_form, parse_features, weigh
 from es_simhash.fingerprinting.normalisation import digest
-from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
-from es_simhash.fingerprinting.tables import LISTS, is_identity, jieba_idf
+from es_simhash.fingerprinting.scheme import DEFAULT, Scheme, is_identity
+from es_simhash.fingerprinting.tables import LISTS, jieba_idf
 from es_simhash.fingerprinting.tokens import segmenter, tokenize
 from es_simhash.fingerprinting.votes import aggregate, aggregate_all
 from es_simhash.values import value
@@ -141,8 +141,9 @@ class Fingerprinter:
     def fingerprints_normalised(self, normalised: Iterable[str]) -> list[Fingerprint]:
         """:meth:`fingerprints` of texts that ``scheme.normalise`` has returned."""
         made: list[Fingerprint] = []
+        segment = segmenter()
         for part in _parts(normalised):
-            tokens = list(map(self.tokenize, part))
+            tokens = [tokenize(text, segment, self.scheme.tokens) for text in part]
             weights = list(map(self.weigh, tokens))
             values = aggregate_all(weights, self.scheme.hash, self.scheme.bits)
             made += map(self._made, values, weights, part)
@@ -161,10 +162,6 @@ class Fingerprinter:
         weights = parse_features(features)
         value = aggregate(weights, self.scheme.hash, self.scheme.bits)
         return self._made(value, weights, canonical_form(weights))
-
-    def tokenize(self, normalised: str) -> list[str]:
-        """Return the tokens of a normalised text under the Scheme; see ``fingerprinting/tokens.py``."""
-        return tokenize(normalised, segmenter(), self.scheme.tokens)
 
     def weigh(self, tokens: Iterable[str]) -> dict[str, int]:
         """Return the features of a text under the Scheme, each with its weight in units of 1/1024.

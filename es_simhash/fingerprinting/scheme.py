@@ -9,6 +9,7 @@ available beside it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -19,7 +20,6 @@ from es_simhash.fingerprinting.characters import SCRIPTS
 from es_simhash.fingerprinting.features import WEIGHTS
 from es_simhash.fingerprinting.markup import MARKUPS, text_of_html
 from es_simhash.fingerprinting.normalisation import DIGESTS, check_text, digest, normalise
-from es_simhash.fingerprinting.tables import LISTS, is_identity
 from es_simhash.fingerprinting.tokens import TOKENS
 from es_simhash.fingerprinting.votes import HASH_BITS, HASHES
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 RULES = 1
 """The number of the fixed rules: the normalisation, script table 1, the text of HTML, the rule for words, jieba 0.42's
 dictionary and IDF table, stop list 1, and the smallest number of features."""
+
+_IDENTITY = re.compile("sha256:[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Scheme:
         _check_choice("hash", self.hash, HASHES)
         _check_choice("digest", self.digest, DIGESTS)
         _check_choice("idf", self.idf, ("jieba",), custom=True)
-        _check_choice("stop_words", self.stop_words, LISTS, custom=True)
+        _check_choice("stop_words", self.stop_words, ("1", "none"), custom=True)
         _check_choice("tokens", self.tokens, TOKENS)
         _check_choice("script", self.script, SCRIPTS)
         _check_choice("markup", self.markup, MARKUPS)
@@ -134,6 +136,11 @@ class Scheme:
         if differing := choices.keys() ^ names:
             raise InputError(f"the Scheme has missing or unknown choices {sorted(differing)}: upgrade es_simhash")
         return cls(**choices)
+
+
+def is_identity(name: object) -> bool:
+    """Return True if ``name`` has the form of an identity of a custom table."""
+    return isinstance(name, str) and _IDENTITY.fullmatch(name) is not None
 
 
 def _check_choice(field: str, value: object, choices: Iterable[Any], *, custom: bool = False) -> None:

@@ -18,8 +18,9 @@ list.
 from __future__ import annotations
 
 import hashlib
-import re
+from collections import Counter
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache, cached_property
 from importlib.util import find_spec
@@ -28,8 +29,10 @@ from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.characters import fold_scripts
-from es_simhash.fingerprinting.features import to_decimal, to_units
+from es_simhash.fingerprinting.features import UNIT, to_decimal, to_units
 from es_simhash.fingerprinting.normalisation import normalise
+from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.fingerprinting.tokens import segmenter, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -39,7 +42,7 @@ STOP_WORDS = frozenset(Path(__file__).with_name("stop_words_1.txt").read_text(en
 LISTS: dict[str, frozenset[str]] = {"1": STOP_WORDS, "none": frozenset()}
 """The lists that a Scheme can name without a file."""
 
-_IDENTITY = re.compile("sha256:[0-9a-f]{16}")
+_DECIMAL = Context(prec=28)  # its logarithm is rounded correctly, so it is the same on every machine
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,45 @@ def jieba_idf() -> IdfTable:
     return IdfTable({word: to_units(float(number)) or 0 for word, number in rows})
 
 
+class DocumentFrequencies:
+    """Counts in how many documents each word occurs, for an IDF table. A million distinct words take some 200 MB.
+
+    A sample of some 100,000 documents is enough: further words are mostly numbers, names and misspellings. The IDF of a
+    word that occurs in df of N documents is ``ln((1 + N) / (1 + df)) + 1``. This is the smoothed form of scikit-learn's
+    TfidfTransformer (``smooth_idf=True``), after Spärck Jones, "A statistical interpretation of term specificity and
+    its application in retrieval", Journal of Documentation 28 (1972). It is never below 1. So every word of a text has
+    some weight, and a table from a few documents has no extreme values.
+
+    :param scheme: of the fingerprints that the table is for.
+    """
+
+    def __init__(self, scheme: Scheme = DEFAULT) -> None:
+        self._scheme = scheme
+        self._counts: Counter[str] = Counter()
+        self.documents = 0
+
+    def add(self, text: str) -> None:
+        """Count each distinct word of one more document once.
+
+        :raises InputError: if the text is not a string, or has a lone surrogate. Then the text is not counted.
+        """
+        words = tokenize(self._scheme.normalise(text), segmenter(), self._scheme.tokens)
+        self.documents += 1
+        self._counts.update(set(words))
+
+    def table(self) -> IdfTable:
+        """Return the IDF table of the documents so far. The same documents give the same table on every machine.
+
+        :raises InputError: if there are no words.
+        """
+        if not self._counts:
+            raise InputError("cannot make an IDF table: the documents have no words")
+        total = Decimal(1 + self.documents)
+        logarithms = {count: _DECIMAL.ln(_DECIMAL.divide(total, 1 + count)) for count in set(self._counts.values())}
+        units = {count: round((logarithm + 1) * UNIT) for count, logarithm in logarithms.items()}
+        return IdfTable({word: units[count] for word, count in self._counts.items()})
+
+
 @dataclass(frozen=True)
 class StopWords:
     """A custom list of stop words, in place of list 1. Make it with :meth:`of` or :meth:`read`.
@@ -187,11 +229,6 @@ def identity(lines: Iterable[str]) -> str:
     for line in sorted(lines):
         sha256.update(line.encode() + b"\n")
     return f"sha256:{sha256.hexdigest()[:16]}"
-
-
-def is_identity(name: object) -> bool:
-    """Return True if ``name`` has the form of an identity of a custom table."""
-    return isinstance(name, str) and _IDENTITY.fullmatch(name) is not None
 
 
 def read_lines(stream: Iterable[bytes], name: str) -> Iterator[tuple[str, str]]:

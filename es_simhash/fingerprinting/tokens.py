@@ -74,15 +74,17 @@ def tokenize(normalised: str, segment: Segmenter, tokens: str = "words") -> list
     """
     if tokens == "han_characters":
         return _HAN_OR_WORD.findall(normalised)
-    between, words = _split(normalised, segment)
+    between_and_runs = _SPLIT.split(normalised)  # in turn
+    # One call for all runs, one on each line: a call itself costs about as much as the segmentation of one run.
+    words = segment("\n".join(between_and_runs[1::2]))
     # What stands between the runs is short, and no word reaches over a run. Most of it is one punctuation mark.
-    return words + _WORD.findall("\n".join([each for each in between if each not in _PUNCTUATION]))
+    return words + _WORD.findall("\n".join([each for each in between_and_runs[::2] if each not in _PUNCTUATION]))
 
 
 def words_in_order(normalised: str, segment: Segmenter) -> list[str]:
     """Return the words of a normalised text, all in the order of the text."""
     words: list[str] = []
-    rest = iter(_split(normalised, segment)[1])
+    rest = iter(tokenize(normalised, segment))  # those of the Han runs come first
     for found in _RUN_OR_WORD.finditer(normalised):
         if found[1] is None:
             words.append(found[0])
@@ -92,13 +94,6 @@ def words_in_order(normalised: str, segment: Segmenter) -> list[str]:
             words.append(next(rest))
             left -= len(words[-1])
     return words
-
-
-def _split(normalised: str, segment: Segmenter) -> tuple[list[str], list[str]]:
-    """Return what stands between the Han runs of a text, and the words of the runs in order."""
-    # One call for all runs, one on each line: a call itself costs about as much as the segmentation of one run.
-    between_and_runs = _SPLIT.split(normalised)  # in turn
-    return between_and_runs[::2], segment("\n".join(between_and_runs[1::2]))
 
 
 # --- the word segmenter ---------------------------------------------------------------------------------------------

@@ -437,6 +437,6 @@ def test_fingerprints_of_different_widths_cannot_be_compared() -> None:
 def test_a_text_that_is_hashed_in_parts_has_the_same_fingerprint(tokens: str, bits: int) -> None:
     fingerprinter = Fingerprinter(Scheme(tokens=tokens, bits=bits))
     text = normalise("。".join(SENTENCES * 3))
-    weights = fingerprinter.weigh(fingerprinter.tokenize(text))
+    weights = fingerprinter.weigh(tokenize(text, segmenter(), tokens))
     assert len(weights) > 3 * 7
     assert aggregate(weights, "murmur3", bits, part=7) == fingerprinter.fingerprint(text).value

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
-from es_simhash.fingerprinting.frequencies import DocumentFrequencies, IdfTable
 from es_simhash.fingerprinting.scheme import Scheme
+from es_simhash.fingerprinting.tables import DocumentFrequencies, IdfTable
 from es_simhash.fingerprinting.tokens import segmenter, tokenize
 from tests.fingerprinting.test_normalisation import plain_normalise
 from tests.fingerprinting.test_tokens import SENTENCES, in_another_process, mixed_texts, plain_tokenize
