@@ -106,7 +106,7 @@ def ingest(
         text_fields = text_field or info.rule.text_fields
         field = "_id" if source.documents is not None else id_field
         check = partial(check_fields, id_field=field or info.id_field, text_fields=text_fields)
-        lines = source.lines(progress, check, text_fields)
+        lines = stack.enter_context(closing(source.lines(progress, check, text_fields)))
         outcomes = documents.ingest(
             interruptible.until_interrupted(lines),
             id_field=field,

@@ -20,7 +20,7 @@ from es_simhash.machine import is_same_file
 from es_simhash.similarity.text_fields import field_value, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
     from io import BufferedReader
 
     from tqdm import tqdm
@@ -117,7 +117,7 @@ class Input:
             return progress_bar(total=total, unit="B", quiet=quiet)
         return progress_bar(quiet=quiet)
 
-    def lines(self, progress: tqdm[Any], check: Check, fields: Sequence[str] = ()) -> Iterator[Line]:
+    def lines(self, progress: tqdm[Any], check: Check, fields: Sequence[str] = ()) -> Generator[Line, None, None]:
         """Yield the documents of all files, not yet parsed. Only one file is open at a time.
 
         :param progress: is moved on by what is read.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +15,7 @@ from es_simhash.similarity.text_fields import field_value
 from es_simhash.store.types import Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from es_simhash.decide.decider import Decider
     from es_simhash.store.protocol import Filter, Store
@@ -76,8 +77,8 @@ def remove_matching(
         matched.update(documents)
         return documents
 
-    pages = decider.store.scan(Scan(filter=matching, fields=None if save is not None else (), missing=None))
-    parts = (part for page in pages for part in _parts(page))
+    scan = Scan(filter=matching, fields=None if save is not None else (), missing=None)
+    parts = (part for page in decider.store.scan(scan) for part in _parts(page))
     removed = _remove_parts(decider, parts, read, save, filter, "remove the others again")
     if stayed := len(matched - removed):
         raise ConflictError(
@@ -87,14 +88,14 @@ def remove_matching(
     return removed
 
 
-def _parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
+def _parts(items: Sequence[T]) -> Generator[Sequence[T], None, None]:
     """Yield what is removed together."""
     return (items[start : start + AT_ONCE] for start in range(0, len(items), AT_ONCE))
 
 
 def _remove_parts(
     decider: Decider,
-    parts: Iterable[Sequence[T]],
+    parts: Generator[Sequence[T], None, None],
     read: Callable[[Sequence[T]], Mapping[str, Stored | None]],
     save: Save | None,
     filter: Filter | None,
@@ -102,12 +103,13 @@ def _remove_parts(
 ) -> set[str]:
     """Remove documents part by part, and return the ids that were removed.
 
+    :param parts: are closed at the end, so that no search stays open.
     :param read: returns the documents of a part that are removed as they are stored; None for one that is gone: a call
         that broke off may have left links to it.
     :param advice: what to do after an error.
     """
     removed: set[str] = set()
-    with saying_what_is_done(lambda: f"{count_of(len(removed), 'document')} removed so far: {advice}"):
+    with closing(parts), saying_what_is_done(lambda: f"{count_of(len(removed), 'document')} removed so far: {advice}"):
         decider.store.refresh()
         for part in parts:
             with decider.turns.alone():
