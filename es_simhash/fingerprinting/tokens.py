@@ -17,7 +17,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from itertools import chain
@@ -105,19 +105,33 @@ def segmenter(name: str | None = None) -> Segmenter:
     :param name: ``jieba`` or ``rjieba``; None for rjieba if it is installed, which is the faster one, else jieba.
     """
     with _loading:
-        return _segmenter(name or ("rjieba" if find_spec("rjieba") else "jieba"))
+        return _segmenter(name or _installed())
+
+
+def tagged_words(text: str, name: str | None = None) -> list[tuple[str, str]]:
+    """Return the words of the dictionary in a text, each with its part of speech as jieba has it, such as ``ns``.
+
+    :param name: as for :func:`segmenter`.
+    """
+    with _loading:
+        tag = _tagger(name or _installed())
+    return tag(text)
+
+
+def _installed() -> str:
+    return "rjieba" if find_spec("rjieba") else "jieba"
 
 
 @cache
 def _segmenter(name: str) -> Segmenter:
-    split_by_dictionary = _jieba_splitter() if name == "jieba" else _rjieba_splitter()
+    cut = partial(_jieba().lcut, HMM=False) if name == "jieba" else partial(_rjieba().cut, hmm=False)
     find_new_words = _new_word_finder()
 
     def segment(lines: str) -> list[str]:
         words: list[str] = []
         singles = ""
         # Most words have several characters, so they are tested first. A line break at the end ends the last line.
-        for word in chain(split_by_dictionary(lines), "\n"):
+        for word in chain(cut(lines), "\n"):
             if len(word) > 1:
                 if singles:
                     words += find_new_words(singles) if len(singles) > 1 else (singles,)
@@ -133,21 +147,32 @@ def _segmenter(name: str) -> Segmenter:
     return segment
 
 
-def _jieba_splitter() -> Callable[[str], Any]:
+@cache
+def _jieba() -> Any:
+    """Return a tokenizer of jieba."""
     jieba = _private_jieba()
     tokenizer = jieba.Tokenizer()
     # jieba's own initialize() would log, and read and write a cache file in the shared temporary directory.
     with Path(str(jieba.__file__)).with_name("dict.txt").open("rb") as dictionary:
         tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(dictionary)
     tokenizer.initialized = True
-    return lambda lines: tokenizer.lcut(lines, HMM=False)
+    return tokenizer
 
 
-def _rjieba_splitter() -> Callable[[str], Any]:
+@cache
+def _rjieba() -> Any:
+    """Return a tokenizer of rjieba."""
     import rjieba
 
-    cut = rjieba.Jieba().cut
-    return lambda lines: cut(lines, False)
+    return rjieba.Jieba()
+
+
+@cache
+def _tagger(name: str) -> Callable[[str], list[tuple[str, str]]]:
+    if name == "rjieba":
+        return partial(_rjieba().tag, hmm=False)
+    tagger = import_module(f"{_private_jieba().__name__}.posseg").POSTokenizer(_jieba())
+    return lambda text: [(pair.word, pair.flag) for pair in tagger.cut(text, HMM=False)]
 
 
 def _new_word_finder() -> Callable[[str], tuple[str, ...]]:

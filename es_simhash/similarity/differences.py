@@ -6,7 +6,9 @@ counts what contradicts:
 - a number in the place of another number;
 - a sign, a single letter or a letter's sign in the place of another one: ``<`` and ``>``, M and L, C++ and C#;
 - a negation that one of them has;
-- terms that exclude each other (``OPPOSITES``): 上 and 下, on and off, Monday and Tuesday.
+- terms that exclude each other (``OPPOSITES``): 上 and 下, on and off, Monday and Tuesday;
+- in a short text a name in the place of another name of the same kind: 北京 and 上海. Names are the words that are
+  persons, places, organisations or other proper nouns in jieba's dictionary.
 
 What only one of the texts has is no contradiction: a date line, a caption, numbers of a list. What changes by itself,
 such as a counter, is not compared.
@@ -22,14 +24,14 @@ from itertools import permutations, product
 from typing import TYPE_CHECKING, NamedTuple
 
 from es_simhash.fingerprinting.normalisation import without_links
+from es_simhash.fingerprinting.tokens import tagged_words
 from es_simhash.similarity.measures import pieces
-from es_simhash.similarity.tokens import BORDER, OPPOSITES, SHORT, count_of_numbers, tokens
+from es_simhash.similarity.tokens import BORDER, OPPOSITES, SHORT, Token, count_of_numbers, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from es_simhash.similarity.confirm import TextFeatures
-    from es_simhash.similarity.tokens import Token
 
     _Pair = tuple[Sequence[Token], Sequence[Token]]
     """What each text has at one place."""
@@ -42,7 +44,10 @@ _NARROW = 4
 """Tokens of the longest difference in which a term contradicts another one. A longer one is another sentence."""
 _NEGATED = 2
 """Tokens of the longest difference in which a negation contradicts. In 未成年人 it negates nothing."""
+_WORDS = 3
+"""Words of the longest difference in which a name stands in the place of another one."""
 
+_NAMES = frozenset(["nr", "ns", "nt", "nz"])
 _NUMBERS = frozenset("nd")
 _BORDER = re.compile(BORDER)
 _TO_LAST_BORDER = re.compile(rf".*(?={BORDER})", re.DOTALL)
@@ -98,17 +103,45 @@ def _places(a: str, b: str, length: int) -> Iterator[tuple[_Pair, list[_Pair]]]:
     :param a: the lesser text, so that the alignment does not depend on which text is which.
     :param length: word characters of the shorter text.
     """
+    is_replaced = False
+    for part, counterpart in _parts(a, b):
+        for one, other in _differing(tokens(part, length), tokens(counterpart, length)):
+            is_replaced = is_replaced or bool(one and other)
+            yield (one, other), _contradictions(one, other)
+    if is_replaced and length <= SHORT:
+        for place in _differing(_words(a), _words(b)):
+            for names in _other_names(*place):
+                yield names, [names]
+
+
+def _differing(a: Sequence[Token], b: Sequence[Token]) -> Iterator[_Pair]:
+    """Yield what stands at each place where two series of tokens differ."""
     from rapidfuzz.distance import Levenshtein  # imported late: most commands compare no texts and start faster
 
-    for part, counterpart in _parts(a, b):
-        ours, theirs = tokens(part, length), tokens(counterpart, length)
-        aligned = Levenshtein.editops([token.value for token in ours], [token.value for token in theirs])
-        at = other_at = 0
-        for start, other_start, size in aligned.as_matching_blocks():
-            if (at, other_at) != (start, other_start):
-                one, other = ours[at:start], theirs[other_at:other_start]
-                yield (one, other), _contradictions(one, other)
-            at, other_at = start + size, other_start + size
+    aligned = Levenshtein.editops([token.value for token in a], [token.value for token in b])
+    at = other_at = 0
+    for start, other_start, size in aligned.as_matching_blocks():
+        if (at, other_at) != (start, other_start):
+            yield a[at:start], b[other_at:other_start]
+        at, other_at = start + size, other_start + size
+
+
+@lru_cache(1_000)
+def _words(text: str) -> list[Token]:
+    """Return the words of a text. The kind of each is its part of speech."""
+    return [Token(tag[:2], word, word) for word, tag in tagged_words(text)]
+
+
+def _other_names(a: Sequence[Token], b: Sequence[Token]) -> list[_Pair]:
+    """Return the names of one kind at one place that are others. One that is a part of the other may mean the same."""
+    if max(len(a), len(b)) > _WORDS:
+        return []
+    names = ([word for word in side if word.kind in _NAMES and len(word.value) > 1] for side in (a, b))
+    return [
+        ([one], [other])
+        for one, other in zip(*names, strict=False)
+        if one.kind == other.kind and one.value not in other.value and other.value not in one.value
+    ]
 
 
 def _parts(a: str, b: str) -> Iterator[tuple[str, str]]:

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from es_simhash.fingerprinting import tokens as module
 from es_simhash.fingerprinting.normalisation import normalise
-from es_simhash.fingerprinting.tokens import _PUNCTUATION, segmenter, tokenize, words_in_order
+from es_simhash.fingerprinting.tokens import _PUNCTUATION, segmenter, tagged_words, tokenize, words_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -219,6 +219,16 @@ def test_both_segmenters_split_sentences_into_the_same_words() -> None:
 @given(mixed_texts)
 def test_both_segmenters_split_any_text_into_the_same_words(text: str) -> None:
     assert tokenize(text, segmenter("jieba")) == tokenize(text, segmenter("rjieba"))
+
+
+@settings(max_examples=300)
+@given(mixed_texts)
+def test_both_segmenters_say_of_the_same_words_that_they_are_names(text: str) -> None:
+    names = [
+        [(word, tag) for word, tag in tagged_words(text, name) if len(word) > 1 and tag[:2] in ("nr", "ns", "nt", "nz")]
+        for name in ("jieba", "rjieba")
+    ]
+    assert names[0] == names[1]
 
 
 @given(st.text(st.sampled_from("的一是不了在人有我他暴雨魑魅囧靐"), min_size=1, max_size=12))

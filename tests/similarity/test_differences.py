@@ -50,6 +50,23 @@ def test_the_verdict_does_not_depend_on_which_text_comes_first(a: str, b: str) -
     assert [(b, a) for a, b in forth.contradictions] == list(back.contradictions)
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "names"),
+    [
+        ("北京市文明行为促进条例", "郑州市文明行为促进条例", [("北京市", "郑州市")]),
+        ("任命王建国同志为局长", "任命李卫东同志为局长", [("王建国", "卫东")]),
+        ("狮子山隧道今晨恢复通车，请慢行", "北京隧道今晨恢复通车，请慢行", [("狮子山", "北京")]),
+        ("北京今天晴，北风三级", "北京市今天晴，北风三级", []),  # a part of the other
+        ("上海今天晴，北风三级", "上诲今天晴，北风三级", []),  # a typing error is no name
+        ("市水务部门昨晚通报", "上海水务部门昨晚通报", []),  # in the place of no name
+    ],
+)
+def test_another_name_contradicts_in_a_short_text(a: str, b: str, names: list[tuple[str, str]]) -> None:
+    assert list(made(a, b).contradictions) == names
+    assert made(a, b).contradict == bool(names)
+    assert not made(f"{a}。{LONG}", f"{b}。{LONG}").contradictions
+
+
 @given(texts, st.sampled_from(["渡口码头", " one two three ", "。", "，"]), texts)
 def test_no_token_reaches_across_a_border(a: str, border: str, b: str) -> None:
     text = normalise(f"{a}{border}{b}")
