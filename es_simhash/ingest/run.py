@@ -230,12 +230,9 @@ class _Stages:
 
         When the caller asks for more outcomes, the checkpoint says that this batch is done.
         """
-        try:
+        with looked.ticket:
             self._check()
-        except BaseException:
-            looked.ticket.close()
-            raise
-        taken = {outcome.id: outcome for outcome in self._run.take(looked)}
+            taken = {outcome.id: outcome for outcome in self._run.take(looked)}
         if batch.emptied:
             self._run.empty(batch.emptied)
         _log.info("written: a batch of %s", len(batch.items))
