@@ -6,6 +6,7 @@ import sys
 from collections import Counter, defaultdict
 from dataclasses import asdict
 from datetime import datetime, timezone
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,7 +28,7 @@ from es_simhash.cli.options import (
 from es_simhash.cli.output import count_of, echo, print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from datetime import timedelta
 
     from tqdm import tqdm
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     from es_simhash.bloom import Item
     from es_simhash.cli.options import StoreOptions
 
-BATCH_ITEMS = 10_000
-"""A batch of lines ends when it has this many items."""
+BATCH_LINES = 5_000
+"""Lines whose items are added together."""
 
 _MESSAGES = {
     "created": "created; next run `es-simhash seen add`",
@@ -248,10 +249,11 @@ def _add_lines(seen: SeenItems, source: Input) -> None:
     try:
         with source.progress() as progress, Interruptible() as interruptible:
             lines = interruptible.until_interrupted(source.lines(progress, user_and_items))
-            for batch in _batches(lines, progress, counts):
-                report = seen.add_many(batch)
+            while batch := list(islice(lines, BATCH_LINES)):
+                items = _items_by_user(batch, progress, counts)
+                report = seen.add_many(items)
                 changed, failed = sum(report.results.values()), len(report.failed)
-                counts.update(items=sum(map(len, batch.values())), changed=changed, failed=failed)
+                counts.update(items=sum(map(len, items.values())), changed=changed, failed=failed)
                 _print_failed(report)
     finally:
         if counts["items"] or counts["rejected"]:
@@ -266,10 +268,9 @@ def _add_lines(seen: SeenItems, source: Input) -> None:
         sys.exit(SOME_NOT_DONE)
 
 
-def _batches(lines: Iterable[Line], progress: tqdm[Any], counts: Counter[str]) -> Iterator[dict[str, list[Item]]]:
-    """Yield the items of some lines by their users. Bad lines are reported."""
-    batch: defaultdict[str, list[Item]] = defaultdict(list)
-    size = 0
+def _items_by_user(lines: Iterable[Line], progress: tqdm[Any], counts: Counter[str]) -> dict[str, list[Item]]:
+    """Return the items of some lines by their users. Bad lines are reported."""
+    by_user: defaultdict[str, list[Item]] = defaultdict(list)
     for line in lines:
         counts["lines"] += 1
         try:
@@ -278,14 +279,9 @@ def _batches(lines: Iterable[Line], progress: tqdm[Any], counts: Counter[str]) -
             progress.clear()
             echo(f"rejected: {line.place}: {error}", err=True)
             counts["rejected"] += 1
-            continue
-        batch[user] += items
-        size += max(1, len(items))
-        if size >= BATCH_ITEMS:
-            yield batch
-            batch, size = defaultdict(list), 0
-    if batch:
-        yield batch
+        else:
+            by_user[user] += items
+    return by_user
 
 
 def user_and_items(line: Line) -> tuple[str, list[Item]]:
