@@ -250,7 +250,8 @@ def _add_lines(seen: SeenItems, source: Input) -> None:
         with source.progress() as progress, Interruptible() as interruptible:
             lines = interruptible.until_interrupted(source.lines(progress, user_and_items))
             while batch := list(islice(lines, BATCH_LINES)):
-                items = _items_by_user(batch, progress, counts)
+                if not (items := _items_by_user(batch, progress, counts)):
+                    continue  # for bad lines alone no store is made
                 report = seen.add_many(items)
                 changed, failed = sum(report.results.values()), len(report.failed)
                 counts.update(items=sum(map(len, items.values())), changed=changed, failed=failed)
