@@ -135,7 +135,8 @@ class Confirm:
 def _shingles(texts: Sequence[TextFeatures]) -> list[NDArray[np.uint64]]:
     """Return the shingles of each text. Those that are not known are computed together, which takes less time."""
     missing = [text for text in texts if text.shingles is None]
-    numbers, counts = shingles_of_texts([text.words for text in missing])
-    for text, own in zip(missing, np.split(numbers, np.cumsum(counts)[:-1]), strict=False):
-        text.shingles = distinct(own)
+    if missing:
+        numbers, counts = shingles_of_texts([text.words for text in missing])
+        for text, own in zip(missing, np.split(numbers, np.cumsum(counts)[:-1]), strict=True):
+            text.shingles = distinct(own)
     return [text.shingles for text in texts if text.shingles is not None]
