@@ -34,7 +34,7 @@ MAX_ID = 512
 
 _ROUNDED = re.compile(r"\d\.\d+E\+\d\d")
 
-_SORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+_sorted_json = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 _to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
@@ -43,34 +43,34 @@ class _Checked:
     """A document that can be used, and is not fingerprinted yet.
 
     :param source: the document as JSON; None if it is stored: only our fields are written then.
+    :param content: of the document (:func:`content_of`); None if it is stored.
     :param normalised: its text.
     """
 
     line: Line
     id: str
     source: str | None
+    content: int | None
     normalised: str
     time: int | None
 
 
 def _document(checked: _Checked, fingerprint: Fingerprint, keys: TextKeys | None) -> Document:
-    line, source = checked.line, checked.source
-    content = None if source is None else content_of(source)
+    line, text = checked.line, checked.normalised
     return Document(
-        checked.id, fingerprint, checked.normalised, source, line.place, keys, checked.time, content, line.stored
+        checked.id, fingerprint, text, checked.source, line.place, keys, checked.time, checked.content, line.stored
     )
 
 
-def content_of(source: str) -> int:
-    """Return the content of a document: all its fields, as a signed integer of 64 bits. Their order does not count.
+def content_of(document: str) -> int:
+    """Return the content of a document: all its fields, as a signed integer of 64 bits.
 
     It tells whether a document with the same text has changed. It is that of the document as it was given, so it does
     not depend on what a pipeline of the server adds, or on which fields the server leaves out of a ``_source``.
 
-    :param source: the document as JSON.
+    :param document: as JSON with sorted fields, so their order does not count.
     """
-    sorted_fields = _SORTED.encode(json.loads(source))
-    return int.from_bytes(blake2b(sorted_fields.encode(), digest_size=8).digest(), "big", signed=True)
+    return int.from_bytes(blake2b(document.encode(), digest_size=8).digest(), "big", signed=True)
 
 
 @value
@@ -137,8 +137,8 @@ class Reader:
         text = text_of(document, self._text_fields)
         normalised = self._fingerprinter.scheme.normalise(text)
         time = None if self._time_field is None else time_of(document, self._time_field)
-        source = self._source(document, field) if line.stored is None else None
-        return _Checked(line, id, source, normalised, time)
+        source, content = self._source(document, field) if line.stored is None else (None, None)
+        return _Checked(line, id, source, content, normalised, time)
 
     def _id_if_any(self, line: Line) -> str | None:
         try:
@@ -166,7 +166,8 @@ class Reader:
             raise InputError(f"the id in {field!r} has {len(id.encode())} bytes: use from 1 to {MAX_ID}")
         return id
 
-    def _source(self, document: Mapping[str, Any], id_field: str) -> str:
+    def _source(self, document: Mapping[str, Any], id_field: str) -> tuple[str, int]:
+        """Return a document as JSON, without what is not stored, and its content."""
         # A document that was stored and read back has our own field, or null. Any other `simhash` belongs to the user.
         if "simhash" in document:
             ours = document["simhash"]
@@ -178,7 +179,7 @@ class Reader:
         if dotted := [key for key in document if str(key).startswith("simhash.")]:
             raise InputError(f"the field {dotted[0]!r} is used for the fingerprint: rename yours")
         try:
-            source = _to_json(document)
+            source, in_order = _to_json(document), _sorted_json(document)
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"the document cannot be written as JSON: {error}") from error
         check_surrogates(source, "the document, as JSON,")
@@ -187,4 +188,4 @@ class Reader:
                 f"the document has {len(source):,} characters as JSON, the limit is {MAX_SOURCE:,}: split it, or "
                 "leave large fields out"
             )
-        return source
+        return source, content_of(in_order)

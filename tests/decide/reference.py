@@ -41,7 +41,11 @@ def documents(sources: Sequence[Mapping[str, Any]], rule: ResolvedRule) -> list[
         line = json.dumps(source, ensure_ascii=False)
         [fingerprint] = rule.fingerprinter.fingerprints_normalised([text])
         time = None if rule.window is None else time_of(source, rule.window.field)
-        made.append(Document(source["id"], fingerprint, text, line, "here", key, time, content_of(line)))
+        made.append(
+            Document(
+                source["id"], fingerprint, text, line, "here", key, time, content_of(json.dumps(source, sort_keys=True))
+            )
+        )
     return made
 
 
