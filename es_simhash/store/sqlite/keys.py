@@ -107,67 +107,56 @@ def from_bytes(keys: bytes) -> tuple[int, ...]:
 # --- search --------------------------------------------------------------------------------------------------------
 
 
-class KeySearch:
-    """A search in one state of the file. It remembers what it read, because many texts of a batch share keys.
+def near(queries: Iterable[KeyQuery], connection: Connection, *, heads: bool) -> tuple[dict[int, float], bool]:
+    """Return the documents that may fulfil one of some queries, and whether there may be others.
 
     :param heads: look for heads alone.
+    :returns: the largest score of each document, by its position: the sum of the rarities of the shared keys.
     """
+    scores: dict[int, float] = {}
+    is_cut = False
+    for query in queries:
+        positions, scored, is_part = _near(query, connection, heads=heads)
+        is_cut |= is_part
+        for position, score in zip(positions.tolist(), scored.tolist(), strict=True):
+            scores[position] = max(score, scores.get(position, 0))
+    return scores, is_cut
 
-    def __init__(self, connection: Connection, *, heads: bool) -> None:
-        self._connection = connection
-        self._parts = (0,) if heads else (0, _COPY)
-        self._read: dict[Range, tuple[int, list[int]]] = {}
-        [self._total] = connection.execute("SELECT ifnull(max(position), 0) FROM documents").fetchone()
 
-    def near(self, queries: Iterable[KeyQuery]) -> tuple[dict[int, float], bool]:
-        """Return the documents that may fulfil one of some queries, and whether there may be others.
+def _near(query: KeyQuery, connection: Connection, *, heads: bool) -> tuple[Integers, NDArray[np.float64], bool]:
+    """Return the documents that may fulfil a query, their scores, and whether there may be others.
 
-        :returns: the largest score of each document, by its position: the sum of the rarities of the shared keys.
-        """
-        scores: dict[int, float] = {}
-        is_cut = False
-        for query in queries:
-            positions, scored, is_part = self._near(query)
-            is_cut |= is_part
-            for position, score in zip(positions.tolist(), scored.tolist(), strict=True):
-                scores[position] = max(score, scores.get(position, 0))
-        return scores, is_cut
+    A document that has T of n keys has T - c of those that are left without the c most common ones. So these need
+    not be read whole, if T - c is large enough (the prefix filter, :meth:`KeyQuery.rarest`). If nearly all keys are
+    common, very many texts share them. Then those are returned that share the most of what was read.
+    """
+    minimum = max(1, query.minimum)
+    ranges = list(_ranges(query))
+    for most in (FEW_ENTRIES, ENTRIES_OF_KEY, max(ENTRIES_OF_KEY, ENTRIES_OF_QUERY // max(1, len(ranges)))):
+        lists = [_documents(entries, most, connection, heads=heads) for entries in ranges]
+        whole = [documents for documents in lists if len(documents) <= most]
+        needed = minimum - (len(lists) - len(whole))
+        if needed >= min(minimum, ENOUGH):
+            break
+    read = whole if needed > 0 else lists
+    counts = [len(documents) for documents in read]
+    every = np.fromiter(chain.from_iterable(read), np.int64, sum(counts))
+    [total] = connection.execute("SELECT ifnull(max(position), 0) FROM documents").fetchone()
+    rarities = np.repeat(np.array([rarity(count, total) for count in counts], dtype=np.float64), counts)
+    positions, of_entry, shared = np.unique(every, return_inverse=True, return_counts=True)
+    scores = np.bincount(of_entry, rarities, len(positions)).astype(np.float64).round(ROUNDED_TO)
+    fulfils = shared >= max(1, needed)
+    return positions[fulfils], scores[fulfils], needed <= 0 and len(whole) < len(lists)
 
-    def _near(self, query: KeyQuery) -> tuple[Integers, NDArray[np.float64], bool]:
-        """Return the documents that may fulfil a query, their scores, and whether there may be others.
 
-        A document that has T of n keys has T - c of those that are left without the c most common ones. So these need
-        not be read whole, if T - c is large enough (the prefix filter, :meth:`KeyQuery.rarest`). If nearly all keys are
-        common, very many texts share them. Then those are returned that share the most of what was read.
-        """
-        minimum = max(1, query.minimum)
-        ranges = list(_ranges(query))
-        for most in (FEW_ENTRIES, ENTRIES_OF_KEY, max(ENTRIES_OF_KEY, ENTRIES_OF_QUERY // max(1, len(ranges)))):
-            lists = [self._documents(entry_range, most) for entry_range in ranges]
-            whole = [documents for documents in lists if len(documents) <= most]
-            needed = minimum - (len(lists) - len(whole))
-            if needed >= min(minimum, ENOUGH):
-                break
-        read = whole if needed > 0 else lists
-        counts = [len(documents) for documents in read]
-        every = np.fromiter(chain.from_iterable(read), np.int64, sum(counts))
-        rarities = np.repeat(np.array([rarity(count, self._total) for count in counts], dtype=np.float64), counts)
-        positions, of_entry, shared = np.unique(every, return_inverse=True, return_counts=True)
-        scores = np.bincount(of_entry, rarities, len(positions)).astype(np.float64).round(ROUNDED_TO)
-        fulfils = shared >= max(1, needed)
-        return positions[fulfils], scores[fulfils], needed <= 0 and len(whole) < len(lists)
-
-    def _documents(self, entry_range: Range, most: int) -> list[int]:
-        """Return the documents of a key, heads first: one more than ``most`` if it has more."""
-        read, documents = self._read.get(entry_range, (-1, []))
-        if read < most and len(documents) > read:
-            lowest, highest = entry_range
-            documents = []
-            for part in self._parts:
-                parameters = [lowest + part, highest + part, most + 1 - len(documents)]
-                documents += [document for (document,) in self._connection.execute(_DOCUMENTS, parameters)]
-            self._read[entry_range] = most, documents
-        return documents[: most + 1]
+def _documents(entries: Range, most: int, connection: Connection, *, heads: bool) -> list[int]:
+    """Return the documents of a key, heads first: one more than ``most`` if it has more."""
+    lowest, highest = entries
+    documents: list[int] = []
+    for part in (0,) if heads else (0, _COPY):
+        parameters = [lowest + part, highest + part, most + 1 - len(documents)]
+        documents += [document for (document,) in connection.execute(_DOCUMENTS, parameters)]
+    return documents
 
 
 def _ranges(query: KeyQuery) -> Iterable[Range]:

@@ -27,10 +27,9 @@ def search(
     connection: Connection, probes: Sequence[Probe], filter: Mapping[str, Any] | None, *, heads: bool
 ) -> list[Hits]:
     """Return what may be near each Probe."""
-    by_keys = keys.KeySearch(connection, heads=heads)
     results = []
     for probe in probes:
-        ranks, is_cut = _ranks(connection, by_keys, probe, heads=heads)
+        ranks, is_cut = _ranks(connection, probe, heads=heads)
         rows = _rows(connection, ranks, condition(filter, times=probe.times, heads=heads), probe.most)
         same = _same(connection, probe, condition(filter, times=probe.times), SAME if heads else probe.most)
         results.append(Hits(same, rows[: probe.most], max(int(is_cut), len(rows) - probe.most)))
@@ -45,16 +44,14 @@ def _same(connection: Connection, probe: Probe, where: tuple[str, list[Any]], mo
     return [to_row(values) for values in connection.execute(sql, [probe.digest, *where[1], most])]
 
 
-def _ranks(
-    connection: Connection, by_keys: keys.KeySearch, probe: Probe, *, heads: bool
-) -> tuple[dict[int, float], bool]:
+def _ranks(connection: Connection, probe: Probe, *, heads: bool) -> tuple[dict[int, float], bool]:
     """Return the documents that may be near a Probe, by their positions, and whether there may be others.
 
     The document with the smallest rank is to be compared first.
     """
     if probe.fingerprint is not None:
         return _near(connection, probe.fingerprint, probe.distance, heads=heads), False
-    scores, is_cut = by_keys.near(probe.queries)
+    scores, is_cut = keys.near(probe.queries, connection, heads=heads)
     return {position: -score for position, score in scores.items()}, is_cut
 
 
