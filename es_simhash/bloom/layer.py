@@ -44,8 +44,6 @@ Hashes: TypeAlias = "NDArray[np.uint64]"
 """The two 64-bit words of the hash of each item, shape (n, 2): x, the low one, and y, the high one."""
 Mask: TypeAlias = "NDArray[np.bool_]"
 
-_PIECE = 4096
-"""Items of a batch that are hashed at once: their digests stay in the processor's cache, and take little memory."""
 _BITS = np.array([1 << bit for bit in range(8)], dtype=np.uint8)
 _TOP = np.uint64(61)  # the shift that leaves the three highest bits of a word
 
@@ -65,15 +63,11 @@ def hash_items(items: Iterable[Item]) -> Hashes:
     if isinstance(items, (str, bytes)):
         raise InputError(f"{reprlib.repr(items)} is one item, and a batch is a list of items: put it in a list")
     batch: list[Any] = items.ravel().tolist() if isinstance(items, np.ndarray) else list(items)
-    hashes = np.empty((len(batch), 2), dtype=np.uint64)
-    for start in range(0, len(batch), _PIECE):
-        piece = batch[start : start + _PIECE]
-        try:
-            "".join(piece).encode()  # a TypeError tells that not all are str
-        except (TypeError, UnicodeEncodeError):
-            piece = list(map(_text, piece))
-        hashes[start : start + _PIECE] = np.frombuffer(b"".join(map(hash_bytes, piece)), "<u8").reshape(-1, 2)
-    return hashes
+    try:
+        "".join(batch).encode()  # a TypeError tells that not all are str
+    except (TypeError, UnicodeEncodeError):
+        batch = list(map(_text, batch))
+    return np.frombuffer(b"".join(map(hash_bytes, batch)), "<u8").reshape(-1, 2)
 
 
 def _text(item: object) -> str | bytes:
