@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from es_simhash.fingerprinting.encoding import split, to_signed
@@ -61,23 +60,16 @@ def _near(connection: Connection, fingerprint: int, distance: int, *, heads: boo
     Of two fingerprints within 3 bits one of the four segments is equal, and within 7 bits one differs in at most one
     bit, by the pigeonhole principle.
     """
-    signed, masks = to_signed(fingerprint), ball(distance // 4).tolist()
-    within = [[segment ^ mask for mask in masks] for segment in split(fingerprint, 64)]
+    masks = ball(distance // 4).tolist()
     values = f"({', '.join('?' * len(masks))})"
-    orders: dict[int, float] = {}
-    for number in range(len(within)):
-        # What an earlier segment has found is left out: near-equal fingerprints have several segments in common.
-        earlier = [f"{segment} NOT IN {values}" for segment in SEGMENTS[:number]]
-        where = [f"{SEGMENTS[number]} IN {values}", f"{IS_COPY} IN ({'0' if heads else '0, 1'})", *earlier]
-        found = connection.execute(
-            f"SELECT position, [order], fingerprint FROM documents INDEXED BY segments{number} "
-            f"WHERE fingerprint IS NOT NULL AND {' AND '.join(where)}",
-            [*within[number], *chain.from_iterable(within[:number])],
-        )
-        orders |= {
-            position: order for position, order, other in found if ((other ^ signed) & _BITS).bit_count() <= distance
-        }
-    return orders
+    near = " OR ".join(f"{segment} IN {values}" for segment in SEGMENTS)  # SQLite uses the index of each segment
+    sql = (
+        "SELECT position, [order], fingerprint FROM documents WHERE fingerprint IS NOT NULL "
+        f"AND {IS_COPY} IN ({'0' if heads else '0, 1'}) AND ({near})"
+    )
+    found = connection.execute(sql, [segment ^ mask for segment in split(fingerprint, 64) for mask in masks])
+    signed = to_signed(fingerprint)
+    return {position: order for position, order, other in found if ((other ^ signed) & _BITS).bit_count() <= distance}
 
 
 def _rows(connection: Connection, ranks: Mapping[int, float], where: tuple[str, list[Any]], most: int) -> list[Row]:

@@ -204,6 +204,22 @@ def test_a_restored_backup_is_another_store_to_every_process(store: SqliteStore,
     other.close()
 
 
+@pytest.mark.parametrize("heads", [True, False])
+@pytest.mark.parametrize("distance", [3, 7])
+def test_a_search_by_fingerprint_reads_the_index_of_each_segment(
+    store: SqliteStore, path: Path, distance: int, heads: bool
+) -> None:
+    put(store, entry("a", 1))
+    statements: list[str] = []
+    with store._database.transaction(write=False) as connection:
+        connection.set_trace_callback(statements.append)
+    store.search([Probe(1, distance=distance)], None, heads=heads)
+    [statement] = [sql for sql in statements if "fingerprint IS NOT NULL" in sql]
+    plan = str(execute(path, f"EXPLAIN QUERY PLAN {statement}"))
+    assert all(f"INDEX segments{number} " in plan for number in range(4))
+    assert "SCAN" not in plan
+
+
 def test_a_search_says_that_it_did_not_read_all_entries_of_a_common_key(store: SqliteStore) -> None:
     put(store, *(entry(f"{n}", None, "p1", source=f'{{"n": {n}}}') for n in range(20_100)))
     [hits] = store.search([Probe(queries=(KeyQuery(keys("p1"), 1),))], {"term": {"n": 20_099}}, heads=True)
