@@ -105,43 +105,43 @@ def _places(a: str, b: str, length: int) -> Iterator[tuple[_Pair, list[_Pair]]]:
     """
     is_replaced = False
     for part, counterpart in _parts(a, b):
-        for one, other in _differing(tokens(part, length), tokens(counterpart, length)):
+        ours, theirs = tokens(part, length), tokens(counterpart, length)
+        for here, there in _differing([token.value for token in ours], [token.value for token in theirs]):
+            one, other = ours[here], theirs[there]
             is_replaced = is_replaced or bool(one and other)
             yield (one, other), _contradictions(one, other)
     if is_replaced and length <= SHORT:
-        for place in _differing(_words(a), _words(b)):
-            for names in _other_names(*place):
-                yield names, [names]
+        for names in _other_names(tagged_words(a), tagged_words(b)):
+            yield names, [names]
 
 
-def _differing(a: Sequence[Token], b: Sequence[Token]) -> Iterator[_Pair]:
-    """Yield what stands at each place where two series of tokens differ."""
+def _differing(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[slice, slice]]:
+    """Yield the places where two series differ."""
     from rapidfuzz.distance import Levenshtein  # imported late: most commands compare no texts and start faster
 
-    aligned = Levenshtein.editops([token.value for token in a], [token.value for token in b])
     at = other_at = 0
-    for start, other_start, size in aligned.as_matching_blocks():
+    for start, other_start, size in Levenshtein.editops(a, b).as_matching_blocks():
         if (at, other_at) != (start, other_start):
-            yield a[at:start], b[other_at:other_start]
+            yield slice(at, start), slice(other_at, other_start)
         at, other_at = start + size, other_start + size
 
 
-@lru_cache(1_000)
-def _words(text: str) -> list[Token]:
-    """Return the words of a text. The kind of each is its part of speech."""
-    return [Token(tag[:2], word, word) for word, tag in tagged_words(text)]
+def _other_names(a: Sequence[tuple[str, str]], b: Sequence[tuple[str, str]]) -> Iterator[_Pair]:
+    """Yield the names in the place of other names of their kind. One that is a part of the other may mean the same.
+
+    :param a: the words of a text, each with its part of speech.
+    """
+    for here, there in _differing([word for word, _ in a], [word for word, _ in b]):
+        for one, other in zip(_names(a[here]), _names(b[there]), strict=False):
+            if one.kind == other.kind and one.value not in other.value and other.value not in one.value:
+                yield [one], [other]
 
 
-def _other_names(a: Sequence[Token], b: Sequence[Token]) -> list[_Pair]:
-    """Return the names of one kind at one place that are others. One that is a part of the other may mean the same."""
-    if max(len(a), len(b)) > _WORDS:
+def _names(words: Sequence[tuple[str, str]]) -> list[Token]:
+    """Return the names among a few words."""
+    if len(words) > _WORDS:
         return []
-    names = ([word for word in side if word.kind in _NAMES and len(word.value) > 1] for side in (a, b))
-    return [
-        ([one], [other])
-        for one, other in zip(*names, strict=False)
-        if one.kind == other.kind and one.value not in other.value and other.value not in one.value
-    ]
+    return [Token(tag[:2], word, word) for word, tag in words if tag[:2] in _NAMES and len(word) > 1]
 
 
 def _parts(a: str, b: str) -> Iterator[tuple[str, str]]:
