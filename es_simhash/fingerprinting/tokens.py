@@ -125,7 +125,11 @@ def _installed() -> str:
 @cache
 def _segmenter(name: str) -> Segmenter:
     cut = partial(_jieba().lcut, HMM=False) if name == "jieba" else partial(_rjieba().cut, hmm=False)
-    find_new_words = _new_word_finder()
+    model = import_module(f"{_private_jieba().__name__}.finalseg")
+
+    @lru_cache(maxsize=1 << 17)  # the same few characters often stand between words
+    def find_new_words(singles: str) -> tuple[str, ...]:
+        return tuple(model.cut(singles))
 
     def segment(lines: str) -> list[str]:
         words: list[str] = []
@@ -173,49 +177,6 @@ def _tagger(name: str) -> Callable[[str], list[tuple[str, str]]]:
         return partial(_rjieba().tag, hmm=False)
     tagger = import_module(f"{_private_jieba().__name__}.posseg").POSTokenizer(_jieba())
     return lambda text: [(pair.word, pair.flag) for pair in tagger.cut(text, HMM=False)]
-
-
-def _new_word_finder() -> Callable[[str], tuple[str, ...]]:
-    """Return a function from Han characters to words, the same as ``jieba.finalseg.cut``.
-
-    It is the Viterbi algorithm for four states: a character begins a word (B), is inside it (M), ends it (E), or is a
-    word by itself (S). jieba's function is written for any states, and takes six times as long. The sums are added in
-    the same order as there, and of two equal ones the same wins, so the words are the same.
-    """
-    model = import_module(f"{_private_jieba().__name__}.finalseg")
-    least = model.MIN_FLOAT
-    start_b, start_m, start_e, start_s = (model.start_P[state] for state in "BMES")
-    emit_b, emit_m, emit_e, emit_s = (model.emit_P[state].get for state in "BMES")
-    names = ("BM", "BE", "MM", "ME", "EB", "ES", "SB", "SS")
-    b_m, b_e, m_m, m_e, e_b, e_s, s_b, s_s = (model.trans_P[name[0]].get(name[1], least) for name in names)
-
-    # The same few characters often stand between words.
-    @lru_cache(maxsize=1 << 17)
-    def find_new_words(singles: str) -> tuple[str, ...]:
-        first = singles[0]
-        b, m = start_b + emit_b(first, least), start_m + emit_m(first, least)
-        e, s = start_e + emit_e(first, least), start_s + emit_s(first, least)
-        to_b, to_m, to_e, to_s = "B", "M", "E", "S"  # the states so far, of the best path to each state
-        for character in singles[1:]:
-            here = emit_b(character, least)
-            of_e, of_s = e + e_b + here, s + s_b + here
-            new_b, new_to_b = (of_s, to_s) if of_s >= of_e else (of_e, to_e)
-            here = emit_m(character, least)
-            of_b, of_m = b + b_m + here, m + m_m + here
-            new_m, new_to_m = (of_m, to_m) if of_m >= of_b else (of_b, to_b)
-            here = emit_s(character, least)
-            of_e, of_s = e + e_s + here, s + s_s + here
-            s, new_to_s = (of_s, to_s) if of_s >= of_e else (of_e, to_e)
-            here = emit_e(character, least)
-            of_b, of_m = b + b_e + here, m + m_e + here
-            e, new_to_e = (of_m, to_m) if of_m >= of_b else (of_b, to_b)
-            b, m = new_b, new_m
-            to_b, to_m, to_e, to_s = new_to_b + "B", new_to_m + "M", new_to_e + "E", new_to_s + "S"
-        states = to_s if s >= e else to_e
-        ends = [index + 1 for index, state in enumerate(states) if state in "ES"]
-        return tuple([singles[begin:end] for begin, end in zip([0, *ends], ends, strict=False)])
-
-    return find_new_words
 
 
 @cache

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import warnings
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
@@ -21,7 +20,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_simhash.fingerprinting import tokens as module
 from es_simhash.fingerprinting.normalisation import normalise
 from es_simhash.fingerprinting.tokens import _PUNCTUATION, segmenter, tagged_words, tokenize, words_in_order
 
@@ -229,12 +227,6 @@ def test_both_segmenters_say_of_the_same_words_that_they_are_names(text: str) ->
         for name in ("jieba", "rjieba")
     ]
     assert names[0] == names[1]
-
-
-@given(st.text(st.sampled_from("的一是不了在人有我他暴雨魑魅囧靐"), min_size=1, max_size=12))
-def test_single_characters_become_the_words_of_the_hidden_markov_model_of_jieba(singles: str) -> None:
-    reference = import_module(f"{module._private_jieba().__name__}.finalseg")
-    assert module._new_word_finder()(singles) == tuple(reference.cut(singles))
 
 
 def test_both_segmenters_split_repeated_characters_in_the_same_way() -> None:
