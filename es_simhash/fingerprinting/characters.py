@@ -44,10 +44,8 @@ SCRIPTS = ("simplified", "as_written")
 
 _CODE_POINTS = 0x110000
 _LAST_WITH_A_KIND = 0x20000  # beyond are Han characters, and then none with a kind but variation selectors
-# Whole blocks, which need no look-up: Han and its extensions, Hangul syllables, private use and surrogates.
+# Whole blocks: Han and its extensions.
 _HAN = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFD))
-_HANGUL = ((0xAC00, 0xD7A3),)
-_WITHOUT_A_KIND = ((0xD800, 0xF8FF),)
 # 々〆〇, numerals and marks of repetition; hiragana and katakana; bopomofo; phonetic extensions of katakana; old kana.
 UNSPACED_RANGES = (
     *_HAN,
@@ -70,14 +68,10 @@ def text_of(codes: NDArray[np.uint32]) -> str:
 def kinds() -> NDArray[np.uint8]:
     """Return the kinds of every code point, as a sum of the constants of this module; 0 for one that has none."""
     table = np.zeros(_CODE_POINTS, dtype=np.uint8)
-    blocks = (*_HAN, *_HANGUL, *_WITHOUT_A_KIND)
-    singly = np.ones(_LAST_WITH_A_KIND, dtype=np.bool_)
-    for first, last in blocks:
-        singly[first : last + 1] = False
-    for code in np.flatnonzero(singly).tolist():
+    for code in range(_LAST_WITH_A_KIND):
         category = unicodedata.category(chr(code))
         table[code] = WORD if category[0] in "LN" else MARK if category in ("Mn", "Mc") else 0
-    for first, last in (*_HAN, *_HANGUL):
+    for first, last in _HAN:
         table[first : last + 1] = WORD
     for first, last in UNSPACED_RANGES:
         table[first : last + 1] |= UNSPACED

@@ -99,7 +99,8 @@ def shared_at_least(words: str, similarity: float) -> Mapping[int, int]:
     :param words: the word characters of the text, one at least.
     :param similarity: the least Levenshtein similarity: above 0, up to 1. It is 1 - edits / length of the longer text.
     """
-    return _shared_at_least(_widths(words), similarity)
+    is_han = kinds().take(codes_of(words)) & HAN != 0
+    return _shared_at_least(tuple(np.where(is_han, 2, 3).tolist()), similarity)
 
 
 @lru_cache(maxsize=1024)  # texts of Han characters alone have the same widths if they have the same length
@@ -119,12 +120,6 @@ def _shared_at_least(widths: tuple[int, ...], similarity: float) -> Mapping[int,
         lost = gaps[min(inserted, length + 1)] + positions[min(edits - inserted, length)]
         least[other] = max(0, length + 1 - lost)
     return MappingProxyType(least)
-
-
-def _widths(words: str) -> tuple[int, ...]:
-    """Return the length of the q-gram that starts at each word character."""
-    is_han = kinds().take(codes_of(words)) & HAN != 0
-    return tuple(np.where(is_han, 2, 3).tolist())
 
 
 def _sums_of_largest(counts: Iterable[int]) -> list[int]:
