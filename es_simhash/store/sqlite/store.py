@@ -41,9 +41,7 @@ _OF_USERS = "user IN (SELECT value FROM json_each(?))"
 
 _LARGE = 100
 """The keys of a batch of so many documents wait: more of them will probably come before a search."""
-_WRITE = f"INSERT INTO documents VALUES ({', '.join('?' * 13)}) ON CONFLICT (position) DO UPDATE SET " + ", ".join(
-    f"{name} = excluded.{name}" for name in (*COLUMNS.split(", "), "keys", "source")
-)
+_WRITE = f"INSERT OR REPLACE INTO documents VALUES ({', '.join('?' * 13)})"
 
 
 class SqliteStore:
