@@ -136,7 +136,15 @@ class Database:
         try:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as error:  # a message of SQLite may quote damaged bytes
-            raise self._store_error(one_line(error)) from error
+            reason = one_line(error)
+            if "locked" in reason or "busy" in reason:
+                raise self._unavailable("another process has") from error
+            if "no such table" in reason:
+                raise not_set_up(self.name, "the file is empty") from error
+            raise StoreError(
+                f"{self.name} can't be read or written ({reason}): check the path, its permissions and the disk; if "
+                "the file is damaged, restore it from a copy"
+            ) from error
         except SimhashError:
             raise
         except (ValueError, TypeError, AttributeError, KeyError, OverflowError) as error:
@@ -148,16 +156,6 @@ class Database:
         return StoreUnavailable(
             f"{self.name}: {who} been writing to it (deadline {self._busy:g} s): try again later, or wait longer "
             "(deadline)"
-        )
-
-    def _store_error(self, reason: str) -> StoreError:
-        if "locked" in reason or "busy" in reason:
-            return self._unavailable("another process has")
-        if "no such table" in reason:
-            return not_set_up(self.name, "the file is empty")
-        return StoreError(
-            f"{self.name} can't be read or written ({reason}): check the path, its permissions and the disk; if the "
-            "file is damaged, restore it from a copy"
         )
 
 

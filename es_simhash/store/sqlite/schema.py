@@ -68,8 +68,6 @@ TABLES = (
 COLUMNS = "id, fingerprint, digest, length, duplicate_of, [order], written, time, content, version"
 """The columns of a Row, in its order. In a damaged file without the column, SQLite takes ``"order"`` for a text."""
 
-NO_KEYS = "x''"
-"""In place of the column with the keys, where they are not needed."""
 OF_IDS = "id IN (SELECT value FROM json_each(?))"
 """The condition on documents whose ids are the parameter, a :func:`json_list`."""
 

@@ -15,7 +15,6 @@ from es_simhash.store.sqlite.database import Database, identity
 from es_simhash.store.sqlite.schema import (
     COLUMNS,
     IS_COPY,
-    NO_KEYS,
     OF_IDS,
     TABLES,
     condition,
@@ -136,7 +135,7 @@ class SqliteStore:
             order = f"sort_value(source, ?) IS NULL, sort_value(source, ?), {order}"
             parameters += [scan.by_field, scan.by_field]
         source = "source" if scan.fields is None or scan.fields else "NULL"
-        columns = f"{COLUMNS}, {'keys' if scan.keys else NO_KEYS}, {source}"
+        columns = f"{COLUMNS}, {'keys' if scan.keys else 'zeroblob(0)'}, {source}"
         with self._database.snapshot() as connection:
             found = connection.execute(f"SELECT {columns} FROM documents WHERE {where} ORDER BY {order}", parameters)
             while page := found.fetchmany(_PAGE):
