@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import time
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -23,15 +24,20 @@ class Cancelled(BaseException):
     """Nobody takes the result of this call any more. It is raised in the thread that runs the call, to end it."""
 
 
+@dataclass(frozen=True)
 class Call:
-    """A call that a thread runs, and that another thread may cancel."""
+    """What a thread does for somebody who may lose the interest in it, or the time for it.
 
-    def __init__(self) -> None:
-        self._cancelled = threading.Event()
+    :param cancelled: nobody takes the result.
+    :param end: when all requests of the call must have ended, by ``time.monotonic``.
+    """
+
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    end: float = math.inf
 
     def cancel(self) -> None:
         """End the waits of the call. Its thread sends no further request."""
-        self._cancelled.set()
+        self.cancelled.set()
 
     def do(self, work: Callable[[], T]) -> T:
         """Do some work as a part of this call. It ends with Cancelled at the next request or wait after a cancel."""
@@ -42,7 +48,7 @@ class Call:
             _running.reset(token)
 
 
-_running: ContextVar[Call | None] = ContextVar("es_simhash_call", default=None)
+_running: ContextVar[Call] = ContextVar("es_simhash_call", default=Call())  # noqa: B039  # nobody cancels it
 
 
 def pause(seconds: float) -> None:
@@ -50,23 +56,19 @@ def pause(seconds: float) -> None:
 
     :raises Cancelled: at once when the running call is cancelled.
     """
-    if (call := _running.get()) is None:
-        time.sleep(seconds)
-    elif call._cancelled.wait(seconds):
+    if _running.get().cancelled.wait(seconds):
         raise Cancelled
-
-
-_end: ContextVar[float | None] = ContextVar("es_simhash_end", default=None)
 
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
     """Let all requests in this block end within some seconds. 0: no limit."""
-    token = _end.set(time.monotonic() + seconds if seconds else None)
+    end = time.monotonic() + seconds if seconds else math.inf
+    token = _running.set(replace(_running.get(), end=end))
     try:
         yield
     finally:
-        _end.reset(token)
+        _running.reset(token)
 
 
 def end_after(seconds: float) -> float:
@@ -76,10 +78,10 @@ def end_after(seconds: float) -> float:
 
     :raises Cancelled: if the running call was cancelled.
     """
-    if (call := _running.get()) is not None and call._cancelled.is_set():
+    call = _running.get()
+    if call.cancelled.is_set():
         raise Cancelled
-    end, own = _end.get(), time.monotonic() + seconds
-    return own if end is None else min(own, end)
+    return min(call.end, time.monotonic() + seconds)
 
 
 @dataclass

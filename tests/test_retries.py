@@ -21,9 +21,10 @@ class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1_000.0
         self.waits: list[float] = []
-        monkeypatch.setattr(retries, "time", SimpleNamespace(monotonic=lambda: self.now, sleep=self._sleep))
+        monkeypatch.setattr(retries, "time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(retries, "pause", self._pause)
 
-    def _sleep(self, seconds: float) -> None:
+    def _pause(self, seconds: float) -> None:
         self.now += seconds
         self.waits.append(seconds)
 
