@@ -6,15 +6,6 @@ digits of the segments, joined in order, are the hex digits of the fingerprint.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
 SEGMENT_BITS = 16
 """Number of bits in a segment."""
 
@@ -42,23 +33,6 @@ def to_signed(value: int) -> int:
 def from_signed(value: int) -> int:
     """Return the 64 bits of a signed long as an unsigned integer."""
     return value & _WORD_MASK
-
-
-def to_array(values: Iterable[int]) -> NDArray[np.uint64]:
-    """Return n fingerprints of 64 bits as an array, shape (n,)."""
-    return np.fromiter(values, dtype=np.uint64)
-
-
-def near_pairs(
-    left: NDArray[np.uint64], right: NDArray[np.uint64], max_distance: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Compare each fingerprint of 64 bits with each, and return the pairs within ``max_distance`` bits.
-
-    :param left: shape (n,).
-    :param right: shape (m,). The comparison takes 9 bytes for each of n × m pairs.
-    :returns: indices in ``left`` and indices in ``right``, arrays of one length.
-    """
-    return np.nonzero(np.bitwise_count(left[:, None] ^ right) <= max_distance)  # type: ignore[return-value]
 
 
 def hamming_distance(left: int | None, right: int | None) -> int | None:

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from es_simhash.fingerprinting.encoding import (
     from_signed,
     hex_segments,
-    near_pairs,
     split,
-    to_array,
     to_signed,
 )
 
@@ -21,10 +19,6 @@ each_length = pytest.mark.parametrize("bits", [64, 128])
 
 def of_length(bits: int) -> st.SearchStrategy[int]:
     return st.integers(0, (1 << bits) - 1)
-
-
-def plain_distance(left: int, right: int) -> int:
-    return bin(left ^ right).count("1")
 
 
 @each_length
@@ -62,17 +56,3 @@ def test_a_signed_long_holds_the_same_bits(value: int) -> None:
 @example(1 << 63)
 def test_conversion_to_a_signed_long_and_back_gives_the_same_fingerprint(value: int) -> None:
     assert from_signed(to_signed(value)) == value
-
-
-@given(st.lists(fingerprints))
-def test_an_array_holds_the_same_numbers_in_their_order(values: list[int]) -> None:
-    array = to_array(iter(values))
-    assert array.shape == (len(values),)
-    assert array.tolist() == values
-
-
-@given(st.lists(fingerprints, max_size=8), st.lists(fingerprints, max_size=8), st.integers(0, 64))
-def test_near_pairs_are_those_counted_one_by_one(left: list[int], right: list[int], distance: int) -> None:
-    ones, others = near_pairs(to_array(left), to_array(right), distance)
-    expected = [(i, j) for i, a in enumerate(left) for j, b in enumerate(right) if plain_distance(a, b) <= distance]
-    assert list(zip(ones.tolist(), others.tolist(), strict=True)) == expected

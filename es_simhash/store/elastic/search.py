@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.fingerprinting.encoding import near_pairs, to_array
+import numpy as np
+
 from es_simhash.search.keys import encoded
 from es_simhash.search.query_plan import candidates_clause
 from es_simhash.store.elastic.pages import pages
@@ -126,15 +127,16 @@ def _near(
     distance = probes[0].distance
     values = [probe.fingerprint or 0 for probe in probes]
     clause = candidates_clause(sorted(set(values)), distance)
-    own = to_array(values)
+    own = np.array(values, dtype=np.uint64)
     near: list[list[Row]] = [[] for _ in probes]
     count = 0
     for hits in _all(connection, _query([clause], filter, probes[0].times, heads=heads)):
         if count >= MOST_READ:
             return near, 1
         read = [row for row in _rows(hits, connection) if row.fingerprint is not None]
-        others = to_array([row.fingerprint or 0 for row in read])
-        for one, position in zip(*near_pairs(own, others, distance), strict=True):
+        others = np.array([row.fingerprint for row in read], dtype=np.uint64)
+        near_pairs = np.nonzero(np.bitwise_count(own[:, None] ^ others) <= distance)
+        for one, position in zip(*near_pairs, strict=True):
             near[one].append(read[position])
         count += len(hits)
     return near, 0
