@@ -53,6 +53,7 @@ class StoreReader:
         self._is_given = fingerprinter is not None or scheme is not None
         self._known: Description | None = None
         self._until = 0.0
+        """When the store is asked again. What is known stays: another thread may be about to return it."""
         self._resolved: dict[tuple[DuplicateRule, bool], ResolvedRule] = {}
         self._lock = threading.RLock()
         self._warned = False
@@ -212,7 +213,7 @@ class StoreReader:
             id_field=id_field or default.id_field,
         )
         made = self._store.set_up(wanted)
-        self._known = None
+        self._until = 0.0
         if made != "unchanged":
             return made
         former = self.read()
@@ -227,7 +228,7 @@ class StoreReader:
         if fields != (former.rule.text_fields, former.rule.time_field) and self._store.count(None, missing=False):
             changed = replace(changed, stale=True)
         self._store.change(changed)
-        self._known = None
+        self._until = 0.0
         return "changed"
 
     def end_stale(self) -> None:
@@ -235,7 +236,7 @@ class StoreReader:
         described = self.read()
         if described.stale:
             self._store.change(replace(described, stale=False))
-            self._known = None
+            self._until = 0.0
 
 
 def _whole(rule: DuplicateRule, kept: DuplicateRule) -> DuplicateRule:
