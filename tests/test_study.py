@@ -86,7 +86,7 @@ def test_of_the_judged_pairs_hardly_more_are_wrong_than_the_pages_say() -> None:
     copies = [compare(pair["a"], pair["b"]).verdict != "different" for pair in pairs]
     rows = judged.wrong(pairs, copies)
     assert sum(count for count, _, _ in rows.values()) == len(pairs)
-    assert sum(missed for _, missed, _ in rows.values()) <= 27
+    assert sum(missed for _, missed, _ in rows.values()) <= 28
     assert sum(false for _, _, false in rows.values()) <= 7
 
 
