@@ -108,6 +108,7 @@ def segmenter(name: str | None = None) -> Segmenter:
         return _segmenter(name or _installed())
 
 
+@lru_cache(1_000)
 def tagged_words(text: str, name: str | None = None) -> list[tuple[str, str]]:
     """Return the words of the dictionary in a text, each with its part of speech as jieba has it, such as ``ns``.
 

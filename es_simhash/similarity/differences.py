@@ -131,6 +131,9 @@ def _other_names(a: Sequence[tuple[str, str]], b: Sequence[tuple[str, str]]) -> 
 
     :param a: the words of a text, each with its part of speech.
     """
+    names, others = ({word for word in words if word[1][:2] in _NAMES} for words in (a, b))
+    if names <= others or others <= names:
+        return
     for here, there in _differing([word for word, _ in a], [word for word, _ in b]):
         for one, other in zip(_names(a[here]), _names(b[there]), strict=False):
             if one.kind == other.kind and one.value not in other.value and other.value not in one.value:
