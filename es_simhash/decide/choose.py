@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from es_simhash.fingerprinting.encoding import hamming_distance
+from es_simhash.similarity.confirm import similar_among
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def choose(
     for start in range(0, len(near), COMPARED_AT_ONCE):
         compared = near[start : start + COMPARED_AT_ONCE]
         known = [(row, features) for row, features in zip(compared, texts(compared), strict=True) if features]
-        for index, similarity in rule.confirm.similar_among(asker.features, [features for _, features in known]):
+        for index, similarity in similar_among(asker.features, [features for _, features in known], rule.chosen):
             return _near_copy(asker, known[index][0], similarity)
     return None
 

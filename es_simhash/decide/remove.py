@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from es_simhash.errors import ConflictError, StoreError, count_of, saying_what_is_done
 from es_simhash.fingerprinting.encoding import hamming_distance
 from es_simhash.machine import LinesFile, writing
+from es_simhash.similarity.confirm import similar_among
 from es_simhash.similarity.text_fields import field_value
 from es_simhash.store.types import Scan
 
@@ -180,8 +181,8 @@ def checked_duplicates(decider: Decider, rows: Sequence[Row]) -> list[tuple[Stor
             if own is None or other is None or (exact and own.normalised != other.normalised):
                 continue
             if rule.confirm is not None:
-                similarity = rule.confirm.similarity(own, other)
-                if similarity < rule.confirm.least:
+                similarity = next((value for _, value in similar_among(own, [other], rule.chosen)), None)
+                if similarity is None:
                     continue
         if not exact and not rule.allows(row, head_row):
             continue

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.search.keys import TextKeys
     from es_simhash.search.times import Window
-    from es_simhash.similarity.confirm import Confirm
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.store.types import Row
 
@@ -36,15 +35,15 @@ class ResolvedRule:
     """How near documents are found, besides those with an equal digest."""
     distance: int = field(init=False)
     """Bits in which fingerprints of near documents differ at most. By keys only a rule with ``max_distance`` limits."""
-    confirm: Confirm | None = field(init=False)
-    """Compares texts; None if they do not decide."""
+    confirm: float | None = field(init=False)
+    """The least similarity of texts; None if they do not decide."""
     window: Window | None = field(init=False)
     """Only documents whose times differ by at most its length are duplicates; None if times do not count."""
     text_fields: tuple[str, ...] = field(init=False)
     """The names of the fields with the text."""
 
     def __post_init__(self) -> None:
-        confirm = self.chosen.comparison
+        confirm = self.chosen.confirm
         by = "digest" if self.chosen.rule == "exact" else "keys" if confirm and self.keys else "fingerprint"
         object.__setattr__(self, "by", by)
         object.__setattr__(self, "confirm", confirm)
@@ -69,7 +68,7 @@ class ResolvedRule:
             times = self.window.around(row.time)
         digest = None if row.digest in ("", self.fingerprinter.scheme.blank_digest) else row.digest
         if self.by == "keys" and keys is not None and self.confirm is not None:
-            queries = key_queries(keys, self.confirm.least)
+            queries = key_queries(keys, self.confirm)
             return Probe(None, digest, queries, self.distance, times, most_texts(keys.length))
         fingerprint = row.fingerprint if self.by == "fingerprint" else None
         return Probe(fingerprint, digest, (), self.distance, times, MOST_HITS)

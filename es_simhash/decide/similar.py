@@ -11,7 +11,7 @@ from es_simhash.decide.texts import Texts
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.encoding import hamming_distance
 from es_simhash.search.keys import TextKeys, keys_of_texts
-from es_simhash.similarity.confirm import TextFeatures
+from es_simhash.similarity.confirm import TextFeatures, similar_among
 from es_simhash.similarity.text_fields import text_of
 from es_simhash.store.types import MOST_HITS, Probe, Row
 
@@ -146,7 +146,7 @@ def matches_among(
         matches += [Match(other.id, hamming_distance(row.fingerprint, other.fingerprint), False) for other in near]
         return Matches(matches, hits.left_out)
     known = [(other, text) for other, text in zip(near, texts(near), strict=True) if text is not None]
-    for index, value in rule.confirm.similar_among(features, [text for _, text in known]):
+    for index, value in similar_among(features, [text for _, text in known], rule.chosen):
         other = known[index][0]
         matches.append(Match(other.id, hamming_distance(row.fingerprint, other.fingerprint), False, value))
     return Matches(matches, hits.left_out)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.search.keys import key_queries
-from es_simhash.similarity.confirm import TextFeatures
+from es_simhash.similarity.confirm import TextFeatures, similarities
 from es_simhash.similarity.differences import Difference, contradict, differences
 from es_simhash.similarity.rule import rule_of
 
@@ -78,12 +78,12 @@ def compare_by_rules(a: str, b: str, fingerprinter: Fingerprinter, rules: Iterab
     for rule in rules:
         near = distance is not None and distance <= rule.bits_allowed
         similarity = contradicting = share_keys = None
-        if (confirm := rule.comparison) is not None:
-            similarity = replace(confirm, least=0.0, numbers_agree=False).similarity(*texts)
+        if rule.confirm is not None:
+            similarity = float(similarities(one, [other], rule.measure or "containment", 0.0)[0])
             contradicting = contradict(*texts)
-            queries = key_queries(other.keys, confirm.least)
+            queries = key_queries(other.keys, rule.confirm)
             share_keys = any(query.is_fulfilled_by(one.keys.values, one.keys.length) for query in queries)
-            confirmed = similarity >= confirm.least and not (confirm.numbers_agree and contradicting)
+            confirmed = similarity >= rule.confirm and not (rule.numbers_agree and contradicting)
             near = share_keys and confirmed and (near or rule.max_distance is None)
         comparisons.append(
             Comparison(

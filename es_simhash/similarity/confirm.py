@@ -6,7 +6,6 @@ as TextFeatures.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.search.keys import TextKeys
     from es_simhash.similarity.measures import Measure
+    from es_simhash.similarity.rule import DuplicateRule
 
 MOST_TEXTS = 20
 """The number of texts that are compared with a long document: of the documents that share the most and rarest keys, or
@@ -86,50 +86,42 @@ class TextFeatures:
         return keys_of_texts([self.normalised])[0]
 
 
-@dataclass(frozen=True)
-class Confirm:
-    """Compares texts by one measure.
+def similar_among(
+    text: TextFeatures, others: Iterable[TextFeatures], rule: DuplicateRule
+) -> Iterator[tuple[int, float]]:
+    """Yield the index and the similarity of each text that is similar enough by a rule that compares texts, in order.
 
-    :param least: the smallest similarity of near-duplicates, from 0 to 1.
-    :param measure: one of ``MEASURES``; :mod:`es_simhash.similarity.measures` explains them.
-    :param numbers_agree: texts that contradict each other are not similar, such as the notices of two days
-        (``differences.py``).
+    The others of a short text are taken in steps, each sixteen times as large as the one before, because mostly the
+    first one is similar, or none is. Texts that contradict each other are not similar, such as the notices of two days
+    (``differences.py``), unless the rule has ``numbers_agree=False``.
     """
+    least = rule.confirm or 0.0
+    left, first, size = iter(others), 0, 1
+    while some := list(islice(left, size)):
+        values = similarities(text, some, rule.measure or "containment", least)
+        for index in np.flatnonzero(values >= least).tolist():
+            if not (rule.numbers_agree and contradict(text, some[index])):
+                yield first + index, float(values[index])
+        first, size = first + size, 16 * size if len(text.words) <= _AT_ONCE else 1
 
-    least: float
-    measure: Measure
-    numbers_agree: bool = False
 
-    def similarity(self, a: TextFeatures, b: TextFeatures) -> float:
-        """Return the similarity of two texts, from ``least`` to 1; 0 if they are not similar enough."""
-        return next((similarity for _, similarity in self.similar_among(a, [b])), 0.0)
+def similarities(
+    text: TextFeatures, others: Sequence[TextFeatures], measure: Measure, least: float
+) -> NDArray[np.float64]:
+    """Return the similarity of a text to each of n others by a measure, shape (n,); 0 for one that is below ``least``.
 
-    def similar_among(self, text: TextFeatures, others: Iterable[TextFeatures]) -> Iterator[tuple[int, float]]:
-        """Yield the index and the similarity of each text that is similar enough, in their order.
-
-        The others of a short text are taken in steps, each sixteen times as large as the one before, because mostly
-        the first one is similar, or none is.
-        """
-        left, first, size = iter(others), 0, 1
-        while some := list(islice(left, size)):
-            similarities = self._similarities(text, some)
-            for index in np.flatnonzero(similarities >= self.least).tolist():
-                if not (self.numbers_agree and contradict(text, some[index])):
-                    yield first + index, float(similarities[index])
-            first, size = first + size, 16 * size if len(text.words) <= _AT_ONCE else 1
-
-    def _similarities(self, text: TextFeatures, others: Sequence[TextFeatures]) -> NDArray[np.float64]:
-        """Return the similarity of a text to each of n others, shape (n,); 0 for one that is below ``least``."""
-        if not text.words:
-            return np.array([float(text.normalised == other.normalised) for other in others])
-        similarities = np.zeros(len(others))
-        if self.measure != "jaccard":
-            similarities = levenshtein(text.words, [other.words for other in others], self.least)
-        if self.measure != "levenshtein":
-            measure = containment if self.measure == "containment" else jaccard
-            shingles, *of_others = _shingles([text, *others])
-            similarities = np.maximum(similarities, measure(shingles, of_others))
-        return similarities
+    Contradictions have no part in it. It is 1 if the normalised texts are equal.
+    """
+    if not text.words:
+        return np.array([float(text.normalised == other.normalised) for other in others])
+    values = np.zeros(len(others))
+    if measure != "jaccard":
+        values = levenshtein(text.words, [other.words for other in others], least)
+    if measure != "levenshtein":
+        shingles, *of_others = _shingles([text, *others])
+        of_shingles = containment if measure == "containment" else jaccard
+        values = np.maximum(values, of_shingles(shingles, of_others))
+    return values
 
 
 def _shingles(texts: Sequence[TextFeatures]) -> list[NDArray[np.uint64]]:

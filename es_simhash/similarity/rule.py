@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from es_simhash.errors import InputError
 from es_simhash.search.times import LONGEST, Window, length_of, milliseconds
-from es_simhash.similarity.confirm import Confirm
 from es_simhash.similarity.measures import MEASURES
 from es_simhash.similarity.text_fields import check_field_name, field_names
 
@@ -162,13 +161,6 @@ class DuplicateRule:
         if self.rule == "exact":
             return DIGESTS_ALONE
         return MOST_BITS if self.max_distance is None else self.max_distance
-
-    @property
-    def comparison(self) -> Confirm | None:
-        """What compares the texts; None if texts do not decide."""
-        if self.confirm is None:
-            return None
-        return Confirm(self.confirm, self.measure or "containment", bool(self.numbers_agree))
 
 
 def _check_similarity(confirm: object) -> None:

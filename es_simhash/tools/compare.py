@@ -150,10 +150,10 @@ def _verdict_lines(comparison: Comparison) -> Iterator[str]:
     if rule.max_distance is not None:
         bits = "unknown: a text is too short" if comparison.distance is None else count_of(comparison.distance, "bit")
         yield f"distance: {bits} of {comparison.a.bits}; at most {rule.max_distance} for duplicates"
-    if comparison.similarity is not None and (confirm := rule.comparison) is not None:
+    if comparison.similarity is not None and rule.confirm is not None:
         similarity = decimals(comparison.similarity)
-        yield f"similarity: {similarity} ({confirm.measure}); at least {confirm.least:g} for duplicates"
-        if comparison.similarity >= confirm.least and not comparison.share_keys:
+        yield f"similarity: {similarity} ({rule.measure or 'containment'}); at least {rule.confirm:g} for duplicates"
+        if comparison.similarity >= rule.confirm and not comparison.share_keys:
             yield "keys: too few in common; a store does not find one by the other"
     if comparison.contradictions:
         allowed = "too many for a duplicate" if comparison.contradict else "as many as a duplicate may have"

@@ -32,7 +32,7 @@ from es_simhash.cli.options import (
 from es_simhash.cli.output import echo
 from es_simhash.fingerprinting.encoding import hamming_distance
 from es_simhash.search.keys import key_queries, keys_of_texts
-from es_simhash.similarity.confirm import TextFeatures
+from es_simhash.similarity.confirm import TextFeatures, similar_among
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
     from pyspark.sql import DataFrame, Row, SparkSession
 
-    from es_simhash.similarity.confirm import Confirm
     from es_simhash.similarity.rule import Rule
 
 MOST_SHARED = 1_000
@@ -72,11 +71,6 @@ class Grouping:
         if self.rule.within is not None:
             raise InputError("Spark does not count times: use a rule without within, or es-simhash group")
 
-    @property
-    def confirm(self) -> Confirm | None:
-        """What compares texts; None if they do not decide."""
-        return self.rule.comparison
-
     def fingerprints(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Yield ``_MADE`` of the documents of frames with position and text; an empty text has an empty digest."""
         for frame in frames:
@@ -95,7 +89,7 @@ class Grouping:
 
     def _keys(self, frames: Iterable[pd.DataFrame]) -> Iterator[tuple[int, Sequence[int], list[Any]]]:
         """Yield the position, the keys and the queries (number, minimum, keys) of each document."""
-        confirm = self.confirm
+        confirm = self.rule.confirm
         for frame in frames:
             positions = frame["position"].tolist()
             if confirm is None:
@@ -105,13 +99,12 @@ class Grouping:
                 continue
             normalised = [self.fingerprinter.scheme.normalise(text) for text in frame["text"]]
             for position, keys in zip(positions, keys_of_texts(normalised), strict=True):
-                asked = key_queries(keys, confirm.least)
+                asked = key_queries(keys, confirm)
                 queries = [(number, max(1, each.minimum), each.keys) for number, each in enumerate(asked)]
                 yield position, keys.values, queries
 
     def copies(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Yield ``_PAIRS`` that are copies, of pairs with their texts and fingerprints."""
-        confirm = self.confirm
         features = lru_cache(_HELD)(partial(TextFeatures, fingerprinter=self.fingerprinter))
         for frame in frames:
             values = (None if each is None else int(each, 16) for each in frame["later_fingerprint"])
@@ -120,7 +113,7 @@ class Grouping:
             texts = zip(frame["later_text"], frame["earlier_text"], distances, strict=True)
             kept = [
                 self._is_near(distance)
-                and (confirm is None or _are_copies(features(later), features(earlier), confirm))
+                and (self.rule.confirm is None or _are_copies(features(later), features(earlier), self.rule))
                 for later, earlier, distance in texts
             ]
             frame["distance"] = [_BITS + 1 if each is None else each for each in distances]
@@ -131,11 +124,11 @@ class Grouping:
         return limit is None or (distance is not None and distance <= limit)
 
 
-def _are_copies(later: TextFeatures, earlier: TextFeatures, confirm: Confirm) -> bool:
-    queries = key_queries(later.keys, confirm.least)
+def _are_copies(later: TextFeatures, earlier: TextFeatures, rule: DuplicateRule) -> bool:
+    queries = key_queries(later.keys, rule.confirm or 0.0)
     if not any(query.is_fulfilled_by(earlier.keys.values, earlier.keys.length) for query in queries):
         return False
-    return confirm.similarity(later, earlier) >= confirm.least
+    return any(similar_among(later, [earlier], rule))
 
 
 def _blocks(fingerprint: int, max_distance: int) -> list[int]:

@@ -10,7 +10,7 @@ from es_simhash.decide.rule import ResolvedRule
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.ingest.reader import content_of
 from es_simhash.search.keys import keys_of_texts
-from es_simhash.similarity.confirm import TextFeatures
+from es_simhash.similarity.confirm import TextFeatures, similar_among
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.similarity.text_fields import text_of
 from es_simhash.store.types import Row
@@ -137,7 +137,7 @@ class Plain:
         if rule.confirm is None:
             return True
         one, two = (TextFeatures(each.text, rule.fingerprinter, is_normalised=True) for each in (document, other))
-        return rule.confirm.similarity(one, two) >= rule.confirm.least
+        return any(similar_among(one, [two], rule.chosen))
 
     @staticmethod
     def _row(document: Document) -> Row:
