@@ -193,38 +193,26 @@ class BloomFilter:
                 f"this Bloom filter of {len(data):,} bytes is cut or damaged: its checksum is wrong"
             )
         _, _, number, capacity, error_rate, generation = _HEADER.unpack_from(body)
+        start = _HEADER.size + number * _LAYER.size
+        table = list(_LAYER.iter_unpack(body[_HEADER.size : start])) if len(body) >= start else []
+        size = start + sum(-(-m // 8) for _, m, _, _ in table)
+        if not 1 <= len(table) <= MAX_LAYERS or table[0][2] != capacity or generation < 0 or len(body) != size:
+            raise FilterFormatError(
+                f"this Bloom filter of {len(data):,} bytes does not fit its header: {number} layers, {MAX_LAYERS} at "
+                f"most, generation {generation}"
+            )
         new = cls.__new__(cls)
         try:
-            new.config = _config_of(capacity, error_rate)
-            new.generation = whole_number("generation", generation, 0, _LAST_SECOND)
+            new.config, new.generation, new.layers = _config_of(capacity, error_rate), generation, []
         except InputError as error:
             raise FilterFormatError(f"this Bloom filter has an impossible header: {error}") from error
-        new.layers = _layers(body, number, capacity)
+        for k, m, capacity, count in table:
+            # No error rate allows a capacity of more than two items a bit. The size of the next layer follows from the
+            # capacity, so it stays in proportion to the bytes that were read.
+            if not (1 <= k <= MAX_HASHES and m % 8 == 0 and 1 <= capacity <= 2 * m and count <= m):
+                found = f"k={k}, m={m}, capacity={capacity}, count={count}"
+                raise FilterFormatError(f"this Bloom filter has an impossible layer: {found}")
+            bits = np.frombuffer(body, dtype=np.uint8, count=m // 8, offset=start).copy()
+            new.layers.append(Layer(Size(capacity, m, k), count, bits))
+            start += m // 8
         return new
-
-
-def _layers(body: bytes, number: int, capacity: int) -> list[Layer]:
-    """Return the layers of a filter.
-
-    A layer with a capacity of more than two items a bit raises, because no error rate allows it. The next layer has a
-    size that follows from the capacity, so it stays in proportion to the bytes that were read.
-
-    :param body: all bytes but the checksum.
-    :param capacity: of the filter.
-    """
-    start = _HEADER.size + number * _LAYER.size
-    table = list(_LAYER.iter_unpack(body[_HEADER.size : start])) if len(body) >= start else []
-    size = start + sum(-(-m // 8) for _, m, _, _ in table)
-    if not 1 <= len(table) <= MAX_LAYERS or table[0][2] != capacity or len(body) != size:
-        raise FilterFormatError(
-            f"this Bloom filter of {len(body):,} bytes does not fit its header: {number} layers, {MAX_LAYERS} at most"
-        )
-    layers = []
-    for k, m, capacity, count in table:
-        if not (1 <= k <= MAX_HASHES and m % 8 == 0 and 1 <= capacity <= 2 * m and count <= m):
-            found = f"k={k}, m={m}, capacity={capacity}, count={count}"
-            raise FilterFormatError(f"this Bloom filter has an impossible layer: {found}")
-        bits = np.frombuffer(body, dtype=np.uint8, count=m // 8, offset=start).copy()
-        layers.append(Layer(Size(capacity, m, k), count, bits))
-        start += m // 8
-    return layers
