@@ -6,7 +6,7 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from math import floor
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from urllib3 import Timeout
@@ -16,15 +16,21 @@ from es_simhash.retries import Waits, end_after, pause
 from es_simhash.store.elastic.errors import PointLost, check_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _log = logging.getLogger("es_simhash")
+
+T = TypeVar("T")
 
 REQUEST_SECONDS = 10.0
 """Seconds for one answer, if the deadline leaves so much, and the caller gives no ``request_timeout``."""
 _CONNECTING = 0.2
 """The share of ``request_timeout`` in which a connection must be made. A server without TLS may never answer a client
 that asks for TLS, so nobody should wait long for it."""
+
+
+def _whole(answer: Any) -> Any:
+    return answer
 
 
 class PointInTime(NamedTuple):
@@ -111,8 +117,9 @@ class Connection(ABC):
         parameters: Mapping[str, str] | None = None,
         *,
         index: bool = True,
-    ) -> Any:
-        """Send a request, and return the body of the response.
+        read: Callable[[Any], T] = _whole,
+    ) -> T:
+        """Send a request, and return what is read of the body of the response.
 
         A host that does not answer is replaced by another one at once. Until the store has answered once, it is an
         error if none does: the address may be mistyped.
@@ -120,6 +127,8 @@ class Connection(ABC):
         :param path: behind the name of the index; else from the root of the server. A point in time is read from there:
             if it is lost, the request is not repeated.
         :param body: a JSON object; or a list of JSON objects or texts, one for each line.
+        :param read: reads the body of the response; by default the whole. It may raise what a body of another form
+            makes Python raise, such as a KeyError.
         """
         whole = f"{self._root}/{path}".rstrip("/") if index else f"/{path}"
         end = end_after(self.deadline)
@@ -136,6 +145,7 @@ class Connection(ABC):
             try:
                 answer = self._perform(method, whole, parameters or {}, body, timeout)
                 check_answer(answer, self.name)
+                result = read(answer)
             except SimhashError as error:
                 self._answered |= not isinstance(error, StoreUnreachable)
                 is_lost = isinstance(error, PointLost) and not index
@@ -156,17 +166,20 @@ class Connection(ABC):
                 self._answered = True
                 if is_repeated:
                     _log.warning("the store answers again")
-                return answer
+                return result
 
-    def search(self, body: Mapping[str, Any], *, index: bool = True) -> Any:
+    def search(self, body: Mapping[str, Any], *, index: bool = True) -> dict[str, Any]:
         """Search, and return the body of the response, in which every shard has answered."""
-        return self.send("POST", "_search", body, index=index)
+        return self.send("POST", "_search", body, index=index, read=_with_hits)
 
     def search_many(self, bodies: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
         """Search several times in one request, and return the hits of each."""
         lines = [line for body in bodies for line in ({}, body)]
-        answer = self.send("POST", "_msearch", lines, {"max_concurrent_searches": "8"})
-        return [response["hits"]["hits"] for response in answer["responses"]]
+
+        def read(answer: Any) -> list[list[dict[str, Any]]]:
+            return [response["hits"]["hits"] for response in answer["responses"]]
+
+        return self.send("POST", "_msearch", lines, {"max_concurrent_searches": "8"}, read=read)
 
     def wrong(self, what: object) -> StoreError:
         """Return the error for a response that has another form than the server promises."""
@@ -211,3 +224,8 @@ class Connection(ABC):
         """Close the client, if it is the store's own."""
         if self._owned:
             self.client.close()
+
+
+def _with_hits(answer: dict[str, Any]) -> dict[str, Any]:
+    answer["hits"]["hits"]
+    return answer

@@ -25,9 +25,13 @@ META = "es_simhash"
 
 def read_mappings(connection: Connection) -> dict[str, dict[str, Any]]:
     """Return the mapping of the index, or of each index behind an alias, by name; empty if there is none."""
+
+    def read(answer: Any) -> dict[str, dict[str, Any]]:
+        return {name: dict(index["mappings"]) for name, index in answer.items()}
+
     mappings: dict[str, dict[str, Any]] = {}
     with suppress(NotSetUp):
-        mappings = {name: dict(index["mappings"]) for name, index in connection.send("GET", "_mapping").items()}
+        mappings = connection.send("GET", "_mapping", read=read)
     connection.is_several = len(mappings) > 1
     return mappings
 

@@ -7,6 +7,7 @@ by ``_id`` there.
 from __future__ import annotations
 
 from inspect import signature
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from opensearchpy import OpenSearch, Transport, Urllib3HttpConnection
@@ -68,7 +69,7 @@ class OpenSearchConnection(Connection):
 
         :raises StoreError: if the server is another product. The client does not check which one answers.
         """
-        version = self.send("GET", "", index=False)["version"]
+        version: dict[str, Any] = self.send("GET", "", index=False, read=itemgetter("version"))
         if version.get("distribution") != "opensearch":
             raise StoreError(
                 f"the server at {self.name} is not an OpenSearch: check the address; Elasticsearch has http:// alone"

@@ -6,6 +6,7 @@ If a point in time is lost with its node, another one is opened. The documents t
 from __future__ import annotations
 
 from contextlib import suppress
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import StoreError
@@ -52,7 +53,7 @@ def _pages_of_point(connection: Connection, search: Mapping[str, Any]) -> Iterat
     """Yield the hits of a search in pages, from a new point in time."""
     kind = connection.point_in_time
     parameters = {"keep_alive": KEEP_ALIVE, **kind.parameters}
-    point = connection.send("POST", kind.path, None, parameters)[kind.key]
+    point = connection.send("POST", kind.path, None, parameters, read=itemgetter(kind.key))
     body = dict(search)
     try:
         while True:

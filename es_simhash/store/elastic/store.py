@@ -89,7 +89,8 @@ class ElasticStore:
 
     def count(self, filter: Filter | None, *, missing: bool | None = None) -> int:
         """Return how many documents match a filter."""
-        return int(self.connection.send("POST", "_count", {"query": query_of(filter, missing)})["count"])
+        query = query_of(filter, missing)
+        return self.connection.send("POST", "_count", {"query": query}, read=lambda answer: int(answer["count"]))
 
     def refresh(self) -> None:
         """Make everything that was written visible to searches."""
@@ -140,8 +141,11 @@ class ElasticStore:
             return hits
 
         selection = {} if fields is None else {"_source_includes": ",".join(fields)}
-        answer = self.connection.send("POST", "_mget", {"ids": list(ids)}, selection)
-        return [document for document in answer["docs"] if document["found"]]
+
+        def read(answer: Any) -> list[dict[str, Any]]:
+            return [document for document in answer["docs"] if document["found"]]
+
+        return self.connection.send("POST", "_mget", {"ids": list(ids)}, selection, read=read)
 
     def _bulk(
         self,
@@ -190,17 +194,21 @@ class ElasticStore:
     def _results(self, operations: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         """Send operations, in several requests if one is too large for the server. Return the result of each."""
         ids, lines = list(operations), [line for lines in operations.values() for line in lines]
+
+        def read(answer: Any) -> list[dict[str, Any]]:
+            return [result for item in answer["items"] for result in item.values() if "status" in result]
+
         try:
-            items = self.connection.send("POST", "_bulk", lines).get("items", [])
+            results = self.connection.send("POST", "_bulk", lines, read=read)
         except TooLarge as error:
             if len(ids) == 1:
                 return {ids[0]: {"status": 413, "error": str(error)}}
             halves = ids[: len(ids) // 2], ids[len(ids) // 2 :]
             first, second = (self._results({id: operations[id] for id in half}) for half in halves)
             return first | second
-        if len(items) != len(ids):
-            raise self.connection.wrong(f"{len(items)} results of {len(ids)} operations")
-        return {id: result for id, item in zip(ids, items, strict=True) for result in item.values()}
+        if len(results) != len(ids):
+            raise self.connection.wrong(f"{len(results)} results of {len(ids)} operations")
+        return dict(zip(ids, results, strict=True))
 
     # --- the items that users have seen -----------------------------------------------------------------------------
 

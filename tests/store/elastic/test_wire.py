@@ -127,6 +127,21 @@ def test_an_error_says_what_to_do(wire: Wire, status: int, kind: str, expected: 
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize("body", [{}, [], {"hits": 1}, {"docs": [1]}, {"responses": [{}]}, {"items": [{"index": 1}]}])
+def test_a_response_of_another_form_is_an_error_with_advice(wire: Wire, body: Any) -> None:
+    for kind, call in (
+        ("POST _mget", lambda store: store.read(["a"])),
+        ("POST _msearch", lambda store: store.search([Probe(digest="d")], None, heads=True)),
+        ("POST _search", lambda store: store.members(["a"])),
+        ("POST _count", lambda store: store.count(None)),
+        ("GET _mapping", lambda store: store.describe()),
+        ("POST _bulk", lambda store: store.write([entry("a")])),
+    ):
+        wire.answer(kind, itertools.repeat(Answer(200, body)))
+        with pytest.raises(StoreError, match=r"cannot be read|not set up"):
+            call(wire.opened(deadline=0))
+
+
 def test_a_document_that_a_pipeline_drops_is_refused(wire: Wire) -> None:
     wire.answer("POST _bulk", [Answer(200, {"items": [{"create": {"_id": "a", "status": 200, "result": "noop"}}]})])
     assert wire.opened().write([entry("a")]).refused == {"a": "an ingest pipeline of the server dropped it"}
