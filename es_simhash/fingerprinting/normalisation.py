@@ -43,13 +43,10 @@ from es_simhash.fingerprinting.characters import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 
-DIGESTS: dict[str, Callable[[bytes], str]] = {
-    "md5": lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest(),
-    "sha256": lambda data: hashlib.sha256(data).hexdigest(),
-}
+DIGESTS = {"md5": hashlib.md5, "sha256": hashlib.sha256}
 
 MAX_TEXT = 10_000_000
 """Characters of a text: some ten novels. A longer one is a collection, and a server would refuse it."""
@@ -254,4 +251,4 @@ def check_surrogates(text: str, name: str) -> None:
 
 def digest(normalised: str, name: str) -> str:
     """Hex digest of a normalised text: equal for exact copies."""
-    return DIGESTS[name](normalised.encode())
+    return DIGESTS[name](normalised.encode(), usedforsecurity=False).hexdigest()

@@ -24,7 +24,6 @@ Two similar texts may stand on two sides of a boundary. So the longer one has th
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from math import inf, log
@@ -36,6 +35,7 @@ from es_simhash.fingerprinting.normalisation import compared_characters_of_texts
 from es_simhash.fingerprinting.shingles import Widths, shingles_of_texts
 from es_simhash.search.minhash import BANDS, hashes_of_bands
 from es_simhash.search.qgrams import hashes_of_grams, shared_at_least
+from es_simhash.values import value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -74,7 +74,7 @@ COMMON = 14
 """How many of the rarest keys of a query must be common (:meth:`KeyQuery.rarest`)."""
 
 
-@dataclass(frozen=True)
+@value
 class TextKeys:
     """The keys of one text.
 
@@ -88,7 +88,7 @@ class TextKeys:
     words: str = ""
 
 
-@dataclass(frozen=True)
+@value
 class KeyQuery:
     """A condition on the keys of a document: at least ``minimum`` of these keys, and a length in a range.
 

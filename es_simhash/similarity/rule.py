@@ -45,8 +45,6 @@ _OWN: dict[str, dict[str, Any]] = {
 """
 _STORED = ("rule", *_REFINEMENTS, "within", "time_field")
 
-DIGESTS_ALONE = -1
-"""The distance at which fingerprints are not compared."""
 MOST_BITS = 7
 """The largest distance for which a store finds every match: just under two bits a segment."""
 
@@ -157,9 +155,9 @@ class DuplicateRule:
 
     @property
     def bits_allowed(self) -> int:
-        """The distance within which fingerprints are near, in bits; ``DIGESTS_ALONE`` if they are not compared."""
+        """The distance within which fingerprints are near, in bits; -1 if they are not compared."""
         if self.rule == "exact":
-            return DIGESTS_ALONE
+            return -1
         return MOST_BITS if self.max_distance is None else self.max_distance
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from es_simhash import DuplicateRule
 from es_simhash.errors import InputError
-from es_simhash.similarity.rule import DIGESTS_ALONE, RULES, Rule, rule_of, rule_without_text
+from es_simhash.similarity.rule import RULES, Rule, rule_of, rule_without_text
 
 
 def test_rules_with_the_same_fields_are_equal_and_have_one_hash() -> None:
@@ -84,7 +84,7 @@ def test_a_value_that_is_not_allowed_raises(fields: dict[str, Any], message: str
         (DuplicateRule(rule="fingerprint"), 3),
         (DuplicateRule(confirm=0.8, max_distance=2), 2),
         (DuplicateRule(rule="fingerprint", max_distance=0), 0),
-        (DuplicateRule(rule="exact"), DIGESTS_ALONE),
+        (DuplicateRule(rule="exact"), -1),
     ],
 )
 def test_its_distance_in_bits_is(rule: DuplicateRule, allowed: int) -> None:
