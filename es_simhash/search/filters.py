@@ -19,8 +19,7 @@ Predicate = Callable[[Mapping[str, Any], str], bool]
 
 TYPES = "bool, exists, ids, match_all, range, term, terms"
 """The filter types that :func:`parse_filter` knows, for messages."""
-MAX_DEPTH = 100
-"""The most objects and lists inside each other in a filter. Elasticsearch takes 30 bool filters inside each other."""
+_TOO_DEEP = "the filter is nested too deeply: flatten it"
 _LIMITS = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
 _OCCURRENCES = ("must", "filter", "should", "must_not")
 _DATE_MATH = re.compile(r"now($|[-+/])|.*\|\|", re.DOTALL)
@@ -32,19 +31,11 @@ def check_json(filter: Any) -> None:
     :raises InputError: if it is nested too deeply, or cannot be written as JSON.
     """
     try:
-        is_deep = _depth(filter) > MAX_DEPTH
         json.dumps(filter, allow_nan=False, ensure_ascii=False).encode()
-    except RecursionError:
-        is_deep = True
+    except RecursionError as error:
+        raise InputError(_TOO_DEEP) from error
     except (TypeError, ValueError) as error:
         raise InputError(f"the filter cannot be written as JSON ({one_line(error)}): correct this value") from error
-    if is_deep:
-        raise InputError(f"the filter is nested more than {MAX_DEPTH} deep: flatten it")
-
-
-def _depth(value: Any) -> int:
-    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else None
-    return 0 if inner is None else 1 + max(map(_depth, inner), default=0)
 
 
 def matches(document: Mapping[str, Any], id: str, filter: Mapping[str, Any]) -> bool:
@@ -70,6 +61,8 @@ def parse_filter(filter: Any) -> Predicate:
         return _parse(type, body)
     except InputError:
         raise
+    except RecursionError as error:
+        raise InputError(_TOO_DEEP) from error
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"the filter {filter!r} is malformed: write it as for Elasticsearch") from error
 
