@@ -24,7 +24,7 @@ from es_simhash.fingerprinting.votes import aggregate, aggregate_all
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from es_simhash.fingerprinting.features import Features
     from es_simhash.fingerprinting.tables import IdfTable, StopWords
@@ -140,13 +140,17 @@ class Fingerprinter:
 
     def fingerprints_normalised(self, normalised: Iterable[str]) -> list[Fingerprint]:
         """:meth:`fingerprints` of texts that ``scheme.normalise`` has returned."""
+        scheme = self.scheme
         made: list[Fingerprint] = []
-        segment = segmenter()
         for part in _parts(normalised):
-            tokens = [tokenize(text, segment, self.scheme.tokens) for text in part]
+            segment = segmenter()
+            tokens = [tokenize(text, segment, scheme.tokens) for text in part]
             weights = list(map(self.weigh, tokens))
-            values = aggregate_all(weights, self.scheme.hash, self.scheme.bits)
-            made += map(self._made, values, weights, part)
+            values = aggregate_all(weights, scheme.hash, scheme.bits)
+            made += [
+                Fingerprint(value, digest(text, scheme.digest), len(features), scheme.bits, blank=not text)
+                for value, features, text in zip(values, weights, part, strict=True)
+            ]
         return made
 
     def fingerprint_features(self, features: Features) -> Fingerprint:
@@ -161,7 +165,7 @@ class Fingerprinter:
         """
         weights = parse_features(features)
         value = aggregate(weights, self.scheme.hash, self.scheme.bits)
-        return self._made(value, weights, canonical_form(weights))
+        return Fingerprint(value, digest(canonical_form(weights), self.scheme.digest), len(weights), self.scheme.bits)
 
     def weigh(self, tokens: Iterable[str]) -> dict[str, int]:
         """Return the features of a text under the Scheme, each with its weight in units of 1/1024.
@@ -172,14 +176,6 @@ class Fingerprinter:
         scheme = self.scheme
         idf = (self._idf or jieba_idf()) if scheme.weights == "tf_idf" else None
         return weigh(tokens, scheme.weights, self._stop_words, idf, keep_all=scheme.tokens == "han_characters")
-
-    def _made(self, value: int | None, weights: Mapping[str, int], digested: str) -> Fingerprint:
-        """Return the Fingerprint of weighed features.
-
-        :param digested: the string that the digest is of.
-        """
-        scheme = self.scheme
-        return Fingerprint(value, digest(digested, scheme.digest), len(weights), scheme.bits, not digested)
 
 
 def _parts(texts: Iterable[str]) -> Iterator[list[str]]:
