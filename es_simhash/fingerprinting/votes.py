@@ -104,32 +104,20 @@ def _rotate_left(value: int, by: int) -> int:
     return value << by | value >> (32 - by)
 
 
+# Intermediate values may exceed 32 bits or be negative. Their lowest 32 bits are correct at every step. Each step
+# changes one of the three numbers, and the next step the next one: so they change places.
+
+
 def _mix(a: int, b: int, c: int) -> tuple[int, int, int]:
-    # Intermediate values may exceed 32 bits or be negative. Their lowest 32 bits are correct at every step.
-    a = (a - c) ^ _rotate_left(c, 4)
-    c += b
-    b = (b - a) ^ _rotate_left(a, 6)
-    a += c
-    c = (c - b) ^ _rotate_left(b, 8)
-    b += a
-    a = (a - c) ^ _rotate_left(c, 16)
-    c += b
-    b = (b - a) ^ _rotate_left(a, 19)
-    a += c
-    c = (c - b) ^ _rotate_left(b, 4)
-    b += a
+    for by in (4, 6, 8, 16, 19, 4):
+        a, b, c = b, c + b, (a - c) ^ _rotate_left(c, by)
     return a & _MASK_32, b & _MASK_32, c & _MASK_32
 
 
 def _final(a: int, b: int, c: int) -> tuple[int, int]:
-    c = (c ^ b) - _rotate_left(b, 14)
-    a = (a ^ c) - _rotate_left(c, 11)
-    b = (b ^ a) - _rotate_left(a, 25)
-    c = (c ^ b) - _rotate_left(b, 16)
-    a = (a ^ c) - _rotate_left(c, 4)
-    b = (b ^ a) - _rotate_left(a, 14)
-    c = (c ^ b) - _rotate_left(b, 24)
-    return c & _MASK_32, b & _MASK_32
+    for by in (14, 11, 25, 16, 4, 14, 24):
+        a, b, c = b, (c ^ b) - _rotate_left(b, by), a
+    return b & _MASK_32, a & _MASK_32
 
 
 def aggregate_all(

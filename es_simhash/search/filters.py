@@ -79,26 +79,27 @@ def _parse(type: str, body: Any) -> Predicate:
             return lambda document, id: any(map(_holds_something, field_values(document, field)))
         case "term":
             ((field, value),) = body.items()
-            return _has_one(field, [value["value"] if isinstance(value, dict) else value])
+            return _has_one(
+                field, frozenset([_value(value["value"] if isinstance(value, dict) else value)]).__contains__
+            )
         case "terms":
             ((field, values),) = body.items()
-            return _has_one(field, _list(field, values))
+            return _has_one(field, frozenset(map(_value, _list(field, values))).__contains__)
         case "range":
             ((field, given),) = body.items()
-            return _has_one_within(field, {name: _limit(name, limit) for name, limit in given.items()})
+            limits = {name: _limit(name, limit) for name, limit in given.items()}
+            return _has_one(field, lambda value: _within(value, limits))
         case "bool":
             return _parse_bool(body)
     raise InputError(f"filter type {type!r} needs Elasticsearch: in an ingest and in SQLite use {TYPES}")
 
 
-def _has_one(field: str, values: list[Any]) -> Predicate:
-    name, wanted = _name(field), frozenset(map(_value, values))
-    return lambda document, id: any(value in wanted for value in _scalars(document, name))
-
-
-def _has_one_within(field: str, limits: Mapping[str, Any]) -> Predicate:
+def _has_one(field: str, fits: Callable[[Any], bool]) -> Predicate:
+    """Return what says whether a field holds a value that fits."""
     name = _name(field)
-    return lambda document, id: any(_within(value, limits) for value in _scalars(document, name))
+    return lambda document, id: any(
+        fits(value) for value in field_values(document, name) if not isinstance(value, dict)
+    )
 
 
 def _parse_bool(body: Any) -> Predicate:
@@ -174,10 +175,6 @@ def _flat(value: Any) -> list[Any]:
     if isinstance(value, list):
         return [found for each in value for found in _flat(each)]
     return [] if value is None else [value]
-
-
-def _scalars(document: Any, field: str) -> list[Any]:
-    return [value for value in field_values(document, field) if not isinstance(value, dict)]
 
 
 def _holds_something(value: Any) -> bool:
