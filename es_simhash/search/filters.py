@@ -79,9 +79,8 @@ def _parse(type: str, body: Any) -> Predicate:
             return lambda document, id: any(map(_holds_something, field_values(document, field)))
         case "term":
             ((field, value),) = body.items()
-            return _has_one(
-                field, frozenset([_value(value["value"] if isinstance(value, dict) else value)]).__contains__
-            )
+            wanted = _value(value["value"] if isinstance(value, dict) else value)
+            return _has_one(field, lambda held: held == wanted)
         case "terms":
             ((field, values),) = body.items()
             return _has_one(field, frozenset(map(_value, _list(field, values))).__contains__)
