@@ -109,10 +109,11 @@ def normalise(text: str, script: str = "simplified") -> str:
     visible = _KEYCAP.sub(lambda keycap: _CIRCLED[int(keycap[0][0])], visible)
     for variant, plain in _VARIANTS:
         visible = visible.replace(variant, plain)
-    folded = _folded(_without_surplus_marks(visible)).replace("m\u00b2", "m2").replace("m\u00b3", "m3")
+    surplus = _surplus_marks()
+    folded = _folded(surplus.sub("", visible)).replace("m\u00b2", "m2").replace("m\u00b3", "m3")
     # A letter with an accent may become a letter with another mark, and the accent a mark of its own. Then there is one
     # mark more.
-    folded = fold_script(_without_surplus_marks(folded), script)
+    folded = fold_script(surplus.sub("", folded), script)
     return _without_accidental_space(" ".join(folded.split()))
 
 
@@ -139,21 +140,17 @@ def _folded(text: str) -> str:
     return folded if visible == folded else _folded(visible)
 
 
-def _without_surplus_marks(text: str) -> str:
-    """Return the text with the first ``MARKS_IN_A_ROW`` of the marks that follow each other.
-
-    Only marks that canonical ordering sorts are dropped. If the text is in NFKC, so is the result.
-    """
-    return _surplus_marks().sub(lambda marks: marks[0][:MARKS_IN_A_ROW], text)
-
-
 @cache
 def _surplus_marks() -> re.Pattern[str]:
-    """Return what finds too many marks in a row: what decomposes into marks that canonical ordering may move."""
+    """Return what finds all but the first ``MARKS_IN_A_ROW`` of the marks that follow each other.
+
+    Only marks that canonical ordering sorts are dropped: what decomposes into nothing but characters whose combining
+    class is not 0. If a text is in NFKC, so is the text without them.
+    """
     marks = map(chr, np.flatnonzero(kinds() & MARK).tolist())
     movable = "".join([mark for mark in marks if all(map(unicodedata.combining, unicodedata.normalize("NFKD", mark)))])
     # To look first for what is neither a letter nor common is ten times as fast.
-    return re.compile(rf"[^\w\0-~\u3000-\u3020](?<=[{movable}])[{movable}]{{{MARKS_IN_A_ROW},}}")
+    return re.compile(rf"[^\w\0-~\u3000-\u3020](?<=[{movable}]{{{MARKS_IN_A_ROW + 1}}})[{movable}]*")
 
 
 def _without_accidental_space(text: str) -> str:
