@@ -67,9 +67,6 @@ RefreshOption = Literal[False, True, "wait_for"]
 POLL = 0.1
 """Seconds between two questions whether search finds a document."""
 
-_MEMBERS = 500
-"""Copies that are compared with their heads at once."""
-
 
 def never() -> bool:
     """Return False: nothing stops the run."""
@@ -503,9 +500,8 @@ class Documents:
         decider.forget(now=True)
         self._store.refresh()
         for rows in copies(self._store, filter):
-            for start in range(0, len(rows), _MEMBERS):
-                for _, duplicate in checked_duplicates(decider, rows[start : start + _MEMBERS]):
-                    yield duplicate
+            for _, duplicate in checked_duplicates(decider, rows):
+                yield duplicate
 
     # --- read documents ----------------------------------------------------------------------------------------------
 

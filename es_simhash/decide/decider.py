@@ -6,8 +6,9 @@ import json
 import logging
 import threading
 import time
+from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from es_simhash.decide.choose import Asker, Original, choose, distance_or_more
 from es_simhash.decide.pending import Pending
@@ -20,10 +21,11 @@ from es_simhash.store.types import Hits, Row, Scan, Written
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 
     from es_simhash.decide.pending import State
     from es_simhash.decide.rule import ResolvedRule
+    from es_simhash.search.keys import TextKeys
     from es_simhash.similarity.confirm import TextFeatures
     from es_simhash.store.protocol import Filter, Store
     from es_simhash.store.types import Stored
@@ -252,10 +254,9 @@ class Decider:
         documents = [stored for stored in documents if not self.pending.is_removed(stored.row.id)]
         former = {stored.row.id: stored.row.duplicate_of for stored in documents}
         askers = self.askers_of_stored(documents)
-        states: dict[str, State] = {}
-        settled: set[str] = set()
         choices: list[Choice] = []
-        try:
+        settled: set[str] = set()
+        with self.entering() as states:
             with self.pending.look_up():
                 hits = self.search(askers, filter)
                 with self.lock:
@@ -271,9 +272,6 @@ class Decider:
                 for id in rows.keys() - written.conflicts - written.refused.keys():
                     settled.add(id)
                     self.pending.write(id, written.versions.get(id, rows[id].version))
-        finally:
-            self.drop_unwritten(states)
-        self.read_again(states.keys() - settled)
         for id, reason in written.refused.items():
             raise StoreError(f"{self.store.name} did not take the link of {id}: {reason}")
         self.forget()
@@ -282,20 +280,33 @@ class Decider:
 
     def askers_of_stored(self, documents: Sequence[Stored]) -> list[Asker]:
         """Return stored documents as Askers. One without a text that is needed is left out, with a warning."""
-        if self.rule.confirm is None:
-            rows = [stored.row._replace(duplicate_of=None) for stored in documents]
-            return [Asker(row, None, self.rule.probe(row, None), None, keeps_order=True) for row in rows]
-        read = [
-            (stored.row, features) for stored in documents if (features := self.texts.of_stored(stored)) is not None
-        ]
-        keys: list[Any] = [None] * len(read)
-        if self.rule.keys:
-            keys = keys_of_texts([features.normalised for _, features in read])
+        needs_texts = self.rule.confirm is not None
+        read = [(stored.row, self.texts.of_stored(stored) if needs_texts else None) for stored in documents]
+        read = [(row, features) for row, features in read if features is not None or not needs_texts]
+        keys: Sequence[TextKeys | None] = [None] * len(read)
+        if self.rule.keys and needs_texts:
+            keys = keys_of_texts([features.normalised for _, features in read if features is not None])
         askers = []
         for (stored_row, features), key in zip(read, keys, strict=True):
             row = stored_row._replace(duplicate_of=None)
             askers.append(Asker(row, key, self.rule.probe(row, key), features, keeps_order=True))
         return askers
+
+    @contextmanager
+    def entering(self) -> Iterator[dict[str, State]]:
+        """Let a call enter what it decides into the dict that is yielded, by id. What it does not write is forgotten.
+
+        After an error nobody knows what is written.
+        """
+        states: dict[str, State] = {}
+        try:
+            yield states
+        finally:
+            with self.lock:
+                for id, state in states.items():
+                    if self.pending.unwritten(id) is state:
+                        self.pending.drop(id)
+        self.read_again(states)
 
     def wait_for(self, states: Collection[State]) -> None:
         """Wait until other calls have written their documents, or failed to."""
@@ -317,13 +328,6 @@ class Decider:
                     self.pending.drop(id)
         self.read_again(lost)
         return lost
-
-    def drop_unwritten(self, states: Mapping[str, State]) -> None:
-        """Forget documents of this call that were not written, or of which nobody knows it."""
-        with self.lock:
-            for id, state in states.items():
-                if self.pending.unwritten(id) is state:
-                    self.pending.drop(id)
 
     # --- what is visible --------------------------------------------------------------------------------------------
 

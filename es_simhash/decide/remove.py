@@ -151,10 +151,10 @@ def _remove(
     return removed
 
 
-def copies(store: Store, filter: Filter | None) -> Iterator[list[Row]]:
-    """Yield the copies in the store."""
+def copies(store: Store, filter: Filter | None) -> Iterator[Sequence[Row]]:
+    """Yield the copies in the store, some hundred together."""
     for page in store.scan(Scan(filter=filter)):
-        yield [stored.row for stored in page if stored.row.duplicate_of is not None]
+        yield from _parts([stored.row for stored in page if stored.row.duplicate_of is not None])
 
 
 def checked_duplicates(decider: Decider, rows: Sequence[Row]) -> list[tuple[Stored, Duplicate]]:

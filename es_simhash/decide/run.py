@@ -245,23 +245,18 @@ class Run:
 
         :param attempts: by id, how often a document was decided in vain.
         """
-        entered: dict[str, State] = {}
         heads: list[str] = []
-        with self._decider.turns.together():
-            try:
-                with self._decider.lock:
-                    busy = {d.id: state for d in part if (state := self._pending.unwritten(d.id)) is not None}
-                    decisions, late = self._decide([d for d in part if d.id not in busy], looked, entered)
-                outcomes |= {decision.document.id: decision.outcome for decision in decisions}
-                waits = self._unwritten_heads(decisions)
-                in_vain = self._write([d for d in decisions if d.document.id not in waits], looked, outcomes, heads)
-                self._decider.wait_for(waits.values())
-                waiting = [decision for decision in decisions if decision.document.id in waits]
-                in_vain += self._write(waiting, looked, outcomes, heads) if waiting else []
-            finally:  # after an error nobody knows which are written
-                self._decider.drop_unwritten(entered)
+        with self._decider.turns.together(), self._decider.entering() as entered:
+            with self._decider.lock:
+                busy = {d.id: state for d in part if (state := self._pending.unwritten(d.id)) is not None}
+                decisions, late = self._decide([d for d in part if d.id not in busy], looked, entered)
+            outcomes |= {decision.document.id: decision.outcome for decision in decisions}
+            waits = self._unwritten_heads(decisions)
+            in_vain = self._write([d for d in decisions if d.document.id not in waits], looked, outcomes, heads)
+            self._decider.wait_for(waits.values())
+            waiting = [decision for decision in decisions if decision.document.id in waits]
+            in_vain += self._write(waiting, looked, outcomes, heads) if waiting else []
         attempts.update(document.id for document in in_vain)
-        self._decider.read_again(entered)
         if heads:
             with self._decider.turns.alone():
                 self._decide_linked(heads, outcomes)

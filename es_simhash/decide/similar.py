@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from es_simhash.fingerprinting.encoding import hamming_distance
 from es_simhash.search.keys import TextKeys, keys_of_texts
 from es_simhash.similarity.confirm import TextFeatures, similar_among
 from es_simhash.similarity.text_fields import text_of
-from es_simhash.store.types import MOST_HITS, Probe, Row
+from es_simhash.store.types import Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -76,7 +76,7 @@ def similar(
         Row("", fingerprint.value, fingerprint.copy_digest or "", time=None if times is None else times[number])
         for number, fingerprint in enumerate(fingerprints)
     ]
-    probes = [_wide(rule.probe(row, key), rule) for row, key in zip(rows, keys, strict=True)]
+    probes = [rule.probe(row, key) for row, key in zip(rows, keys, strict=True)]
     hits = store.search(probes, filter, heads=False)
     reader = Texts(store, rule)
     _read_ahead(reader, rows, hits, rule)
@@ -88,7 +88,7 @@ def similar_to_fingerprint(store: Store, row: Row, rule: ResolvedRule, filter: F
 
     :param rule: one that compares no texts.
     """
-    [hits] = store.search([_wide(rule.probe(row, None), rule)], filter, heads=False)
+    [hits] = store.search([rule.probe(row, None)], filter, heads=False)
     return matches_among(row, None, hits, rule, Texts(store, rule).of_rows)
 
 
@@ -109,11 +109,6 @@ def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Filter 
         times = None if stored.row.time is None else [stored.row.time]
         [matches] = similar(store, [text], rule, filter, times)
     return Matches((match for match in matches if match.id != id), matches.left_out)
-
-
-def _wide(probe: Probe, rule: ResolvedRule) -> Probe:
-    """Return the Probe for all near documents, where no texts limit how many can be compared."""
-    return probe if rule.by == "keys" else replace(probe, most=MOST_HITS)
 
 
 def _read_ahead(reader: Texts, rows: Sequence[Row], hits: Sequence[Hits], rule: ResolvedRule) -> None:
