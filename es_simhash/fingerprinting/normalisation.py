@@ -162,8 +162,6 @@ def _without_accidental_space(text: str) -> str:
 
     :param text: with single spaces.
     """
-    if " " not in text:
-        return text
     text = _DIRECTLY_BESIDE.sub("", text)  # a shortcut for most of them
     if " " not in text:
         return text
