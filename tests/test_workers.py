@@ -23,7 +23,7 @@ from es_simhash.lines import Line
 from tests.ingest import STORM, contents, worker_processes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.slow
 
@@ -49,6 +49,16 @@ def workers() -> Iterator[Workers]:
     rule = ResolvedRule(DuplicateRule("fingerprint", text_field="text"), Fingerprinter(), keys=False)
     with closing(Workers(Reader(rule, IdField("id", is_stored=True)), 1)) as workers:
         yield workers
+
+
+def test_documents_that_are_stored_as_they_are_cost_no_write(new_address: Callable[[], str]) -> None:
+    """With workers, also a batch that was looked up before all documents of the store are held in memory."""
+    address = new_address()
+    sources = [{"id": number, "text": f"第{number}号公告，{STORM}"} for number in range(1_600)]
+    for outcome in ("new", "unchanged"):
+        with Documents(address) as documents:
+            documents.setup("exact")
+            assert {made.outcome for made in documents.ingest(sources, workers=1)} == {outcome}
 
 
 def played(workers: int, *, kill: bool = False) -> tuple[list[Outcome], list[Any]]:

@@ -187,6 +187,8 @@ class Run:
         outcomes: dict[str, Outcome] = {}
         attempts: Counter[str] = Counter()
         documents = looked.documents
+        if self._may_hold_all and self._taken:  # of a few documents there is no second batch
+            self._hold_all_if_it_pays()
         while True:
             late: list[Document] = []
             with looked.ticket:
@@ -198,8 +200,6 @@ class Run:
             self._store.refresh()
             looked = self.look_up([document for document in late if attempts[document.id] < ATTEMPTS])
         self._taken += len(documents)
-        if self._may_hold_all:
-            self._hold_all_if_it_pays()
         self._decider.forget()
         return [outcomes[document.id] for document in documents]
 
@@ -310,8 +310,10 @@ class Run:
 
     def _former(self, id: str, looked: LookedUp) -> Row | None:
         """Return what is stored under an id: as it was read, or as it was decided since."""
-        row = self._pending.row(id)
-        return looked.former.get(id) if row is None or row is looked.settled.get(id) else row
+        row, stored = self._pending.row(id), looked.former.get(id)
+        if row is None or row is looked.settled.get(id):
+            return stored
+        return stored if stored is not None and stored.version == row.version else row
 
     def _same_text(self, document: Document, former: Row) -> _Decision:
         """Return the decision for a document whose text is stored under its id."""
