@@ -179,7 +179,11 @@ class Reader:
         if dotted := [key for key in document if str(key).startswith("simhash.")]:
             raise InputError(f"the field {dotted[0]!r} is used for the fingerprint: rename yours")
         try:
-            source, in_order = _to_json(document), _sorted_json(document)
+            source = _to_json(document)
+            try:
+                in_order = _sorted_json(document)
+            except TypeError:  # names of two types, such as text and 0 in a data frame: in JSON they are strings
+                in_order = _sorted_json(json.loads(source))
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"the document cannot be written as JSON: {error}") from error
         check_surrogates(source, "the document, as JSON,")

@@ -95,6 +95,13 @@ def test_numbers_of_a_document_keep_their_values_and_another_form_of_one_is_no_c
     assert stored.content == again.content
 
 
+def test_names_of_fields_may_be_numbers_as_in_a_data_frame() -> None:
+    """JSON has strings as names alone, so a document that was read from a file has the same content."""
+    document = read({"id": 1, "text": "x", 0: {7: "y", "z": None}})
+    assert json.loads(document.source) == {"id": 1, "text": "x", "0": {"7": "y", "z": None}}
+    assert document.content == read({"text": "x", "id": 1, "0": {"z": None, "7": "y"}}).content
+
+
 @pytest.mark.parametrize("ours", [None, {}, {"fp": 1, "digest": "d", "group": "1"}], ids=repr)
 def test_our_own_field_is_left_out_of_the_source_and_the_document_is_not_changed(ours: Any) -> None:
     document = {"id": 1, "text": "x", "simhash": ours}
