@@ -97,6 +97,6 @@ def _read(path: str) -> dict[str, Any] | None:
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"the checkpoint {path!r} cannot be read ({one_line(error)}): name another file") from error
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
+    if not isinstance(about, dict) or about.get("format") != FORMAT or not about.keys() >= {"run", "lines", "mark"}:
         raise InputError(f"{path!r} is not the checkpoint of an ingest by this release: name another file")
     return about

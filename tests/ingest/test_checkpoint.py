@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash.errors import InputError, StoreError
+from es_simhash.ingest.checkpoint import FORMAT
 from tests.ingest import STORM, contents, failing, ingested, new
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ def test_a_store_that_was_made_again_is_an_error(path: Path) -> None:
 def test_a_file_that_is_no_checkpoint_stays_as_it_is(path: Path) -> None:
     documents = new()
     ingest(documents, path)
-    for damage in ("", "{}", "[]", '{"format": 1}', '{"lines": 3', "\0"):
+    format = json.dumps({"format": FORMAT})
+    for damage in ("", "{}", "[]", '{"format": 1}', format, '{"lines": 3', "\0"):
         path.write_text(damage)
         with pytest.raises(InputError, match="name another file"):
             ingest(documents, path)
