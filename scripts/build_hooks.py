@@ -17,7 +17,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:|#)([^)]+)\)")
-NOTICE = "es_simhash/fingerprinting/script_1.NOTICE.txt"
+NOTICE = "es_simhash/text/script_1.NOTICE.txt"
 
 
 class Addresses(MetadataHookInterface):

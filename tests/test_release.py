@@ -60,7 +60,7 @@ def copied(tmp_path: Path) -> Path:
     """A folder with the files that name the version, and those that the metadata is made of; without an address."""
     for name in ["pyproject.toml", "README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"]:
         shutil.copy(TOP / name, tmp_path)
-    for name in ["es_simhash/__init__.py", "es_simhash/fingerprinting/script_1.NOTICE.txt", "scripts/build_hooks.py"]:
+    for name in ["es_simhash/__init__.py", "es_simhash/text/script_1.NOTICE.txt", "scripts/build_hooks.py"]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(TOP / name, tmp_path / name)
     change(tmp_path, "pyproject.toml", '^repository = ".*"', 'repository = ""')

@@ -22,12 +22,12 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_simhash import BloomFilter, Documents, Fingerprinter, Scheme
-from es_simhash.fingerprinting.features import weigh
-from es_simhash.fingerprinting.normalisation import compared_characters
-from es_simhash.fingerprinting.tables import STOP_WORDS, jieba_idf
-from es_simhash.fingerprinting.tokens import segmenter, tokenize
-from es_simhash.search.keys import HASH_BITS, LONGER, PAIRS, encoded, keys_of_texts
-from tests.search.test_minhash import ALL, plain_bands, plain_mixed
+from es_simhash.text.features import weigh
+from es_simhash.text.keys import HASH_BITS, LONGER, PAIRS, encoded, keys_of_texts
+from es_simhash.text.normalisation import compared_characters
+from es_simhash.text.tables import STOP_WORDS, jieba_idf
+from es_simhash.text.tokens import segmenter, tokenize
+from tests.text.test_minhash import ALL, plain_bands, plain_mixed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,15 +15,15 @@ import click
 from es_simhash import Documents, DuplicateRule, Fingerprinter, IdfTable, InputError, Scheme, SeenItems, StopWords
 from es_simhash.cli.input import open_input, read_text
 from es_simhash.cli.output import display
-from es_simhash.fingerprinting.scheme import DEFAULT
-from es_simhash.fingerprinting.tables import LISTS
 from es_simhash.input import FORMATS, checked_encoding
 from es_simhash.retries import DEADLINE
-from es_simhash.search.times import LONGEST
 from es_simhash.seen import SEEN_DEADLINE
 from es_simhash.similarity.rule import RULES
 from es_simhash.similarity.text_fields import field_names
+from es_simhash.similarity.times import LONGEST
 from es_simhash.store.address import default_address
+from es_simhash.text.scheme import DEFAULT
+from es_simhash.text.tables import LISTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

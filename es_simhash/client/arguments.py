@@ -9,15 +9,15 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.normalisation import check_surrogates
-from es_simhash.search.filters import check_json, matches
-from es_simhash.search.times import checked_time
+from es_simhash.filters import check_json, matches
+from es_simhash.similarity.times import checked_time
+from es_simhash.text.normalisation import check_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import TypeAlias
 
-    from es_simhash.search.times import Window
+    from es_simhash.similarity.times import Window
 
     Time: TypeAlias = "str | int | datetime"
 

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.client.documents import Documents
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.fingerprinter import Fingerprinter
-from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.input import rows_of
 from es_simhash.lines import Line
 from es_simhash.similarity.rule import rule_of
 from es_simhash.similarity.text_fields import field_names, field_value, kind_of, text_of
+from es_simhash.text.fingerprinter import Fingerprinter
+from es_simhash.text.scheme import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from es_simhash.decide.outcome import Outcome
-    from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.text.scheme import Scheme
 
     Text = str | Sequence[str] | Callable[[Any], str]
 

@@ -56,12 +56,12 @@ if TYPE_CHECKING:
     from es_simhash.decide.remove import Duplicate
     from es_simhash.decide.run import OnDuplicate, OnUpdate
     from es_simhash.decide.similar import Matches
-    from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
-    from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.lines import Line
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.store.protocol import Store
     from es_simhash.store.types import Description
+    from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter
+    from es_simhash.text.scheme import Scheme
 
 RefreshOption = Literal[False, True, "wait_for"]
 POLL = 0.1

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.decide.rule import ResolvedRule
 from es_simhash.decide.similar import matches_among
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
-from es_simhash.fingerprinting.normalisation import check_surrogates
-from es_simhash.search.query_plan import candidates_clause
+from es_simhash.near.query_plan import candidates_clause
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.rule import rule_of, rule_without_text
 from es_simhash.similarity.text_fields import text_of
 from es_simhash.store.elastic.rows import FIELDS, row_of
 from es_simhash.store.elastic.search import clause_of
 from es_simhash.store.types import Hits, Row
+from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter
+from es_simhash.text.normalisation import check_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

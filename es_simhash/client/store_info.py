@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 from es_simhash.decide.rule import ResolvedRule
 from es_simhash.errors import InputError, NotSetUp, SchemeMismatch, StoreError
-from es_simhash.fingerprinting.fingerprinter import Fingerprinter
-from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.ingest.reader import IdField
 from es_simhash.similarity.rule import DuplicateRule, rule_of, rule_without_text
 from es_simhash.store.types import Description
+from es_simhash.text.fingerprinter import Fingerprinter
+from es_simhash.text.scheme import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.store.protocol import Store
+    from es_simhash.text.scheme import Scheme
 
 _log = logging.getLogger("es_simhash")
 

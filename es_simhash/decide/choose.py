@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.fingerprinting.encoding import hamming_distance
 from es_simhash.similarity.confirm import similar_among
+from es_simhash.text.encoding import hamming_distance
 from es_simhash.values import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from es_simhash.decide.rule import ResolvedRule
-    from es_simhash.search.keys import TextKeys
     from es_simhash.similarity.confirm import TextFeatures
     from es_simhash.store.types import Probe, Row
+    from es_simhash.text.keys import TextKeys
 
 COMPARED_AT_ONCE = 20
 """Candidates whose texts are read together: mostly the first one is a copy, or none is."""

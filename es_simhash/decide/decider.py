@@ -15,9 +15,9 @@ from es_simhash.decide.pending import Pending
 from es_simhash.decide.texts import Texts
 from es_simhash.decide.turns import Turns, wait_for
 from es_simhash.errors import StoreError, count_of
-from es_simhash.search.filters import matches
-from es_simhash.search.keys import keys_of_texts
+from es_simhash.filters import matches
 from es_simhash.store.types import Hits, Row, Scan, Written
+from es_simhash.text.keys import keys_of_texts
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from es_simhash.decide.pending import State
     from es_simhash.decide.rule import ResolvedRule
-    from es_simhash.search.keys import TextKeys
     from es_simhash.similarity.confirm import TextFeatures
     from es_simhash.store.protocol import Filter, Store
     from es_simhash.store.types import Stored
+    from es_simhash.text.keys import TextKeys
 
 _log = logging.getLogger("es_simhash")
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from es_simhash.fingerprinting.fingerprinter import Fingerprint
-    from es_simhash.search.keys import TextKeys
     from es_simhash.store.types import Row
+    from es_simhash.text.fingerprinter import Fingerprint
+    from es_simhash.text.keys import TextKeys
 
 OutcomeName = Literal["new", "updated", "unchanged", "kept", "exact_duplicate", "near_duplicate", "rejected", "failed"]
 OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)

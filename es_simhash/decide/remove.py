@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.errors import ConflictError, StoreError, count_of, saying_what_is_done
-from es_simhash.fingerprinting.encoding import hamming_distance
 from es_simhash.machine import LinesFile, writing
 from es_simhash.similarity.confirm import similar_among
 from es_simhash.similarity.text_fields import field_value
 from es_simhash.store.types import Scan
+from es_simhash.text.encoding import hamming_distance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence

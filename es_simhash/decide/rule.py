@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from es_simhash.fingerprinting.encoding import hamming_distance
-from es_simhash.search.keys import key_queries
 from es_simhash.similarity.confirm import most_texts
 from es_simhash.store.types import MOST_HITS, Probe
+from es_simhash.text.encoding import hamming_distance
+from es_simhash.text.keys import key_queries
 
 if TYPE_CHECKING:
-    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
-    from es_simhash.search.keys import TextKeys
-    from es_simhash.search.times import Window
     from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.similarity.times import Window
     from es_simhash.store.types import Row
+    from es_simhash.text.fingerprinter import Fingerprinter
+    from es_simhash.text.keys import TextKeys
 
 _NEVER = Probe()
 

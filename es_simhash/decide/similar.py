@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from es_simhash.decide.choose import distance_or_more
 from es_simhash.decide.texts import Texts
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.encoding import hamming_distance
-from es_simhash.search.keys import TextKeys, keys_of_texts
 from es_simhash.similarity.confirm import TextFeatures, similar_among
 from es_simhash.similarity.text_fields import text_of
 from es_simhash.store.types import Row
+from es_simhash.text.encoding import hamming_distance
+from es_simhash.text.keys import TextKeys, keys_of_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

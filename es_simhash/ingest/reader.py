@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.normalisation import check_surrogates
 from es_simhash.ingest.dead_letters import carried_line
 from es_simhash.lines import parsed
-from es_simhash.search.keys import keys_of_texts
-from es_simhash.search.times import time_of
 from es_simhash.similarity.text_fields import field_value, id_field_of, kind_of, text_of
+from es_simhash.similarity.times import time_of
 from es_simhash.store.elastic.rows import OWN_FIELDS
+from es_simhash.text.keys import keys_of_texts
+from es_simhash.text.normalisation import check_surrogates
 from es_simhash.values import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from es_simhash.decide.rule import ResolvedRule
-    from es_simhash.fingerprinting.fingerprinter import Fingerprint
     from es_simhash.lines import Line
-    from es_simhash.search.keys import TextKeys
+    from es_simhash.text.fingerprinter import Fingerprint
+    from es_simhash.text.keys import TextKeys
 
 MAX_SOURCE = 30_000_000
 """Characters of a whole document as JSON. Together with the rest of its batch it stays within a server's 100 MB."""

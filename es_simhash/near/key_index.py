@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from es_simhash.search.keys import GRAM, HASH_BITS
+from es_simhash.text.keys import GRAM, HASH_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from es_simhash.search.keys import KeyQuery
+    from es_simhash.text.keys import KeyQuery
 
     Integers = NDArray[np.int64]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
-from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
-from es_simhash.search.keys import key_queries
 from es_simhash.similarity.confirm import TextFeatures, similarities
 from es_simhash.similarity.differences import Difference, contradict, differences
 from es_simhash.similarity.rule import rule_of
+from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter
+from es_simhash.text.keys import key_queries
+from es_simhash.text.scheme import DEFAULT, Scheme
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

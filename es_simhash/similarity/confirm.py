@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.fingerprinting.normalisation import compared_characters, digest
-from es_simhash.fingerprinting.shingles import distinct, shingles_of_texts
-from es_simhash.search.keys import SHORT, keys_of_texts
 from es_simhash.similarity.differences import contradict
 from es_simhash.similarity.measures import containment, jaccard, levenshtein
+from es_simhash.text.keys import SHORT, keys_of_texts
+from es_simhash.text.normalisation import compared_characters, digest
+from es_simhash.text.shingles import distinct, shingles_of_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
-    from es_simhash.search.keys import TextKeys
     from es_simhash.similarity.measures import Measure
     from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.text.fingerprinter import Fingerprinter
+    from es_simhash.text.keys import TextKeys
 
 MOST_TEXTS = 20
 """The number of texts that are compared with a long document: of the documents that share the most and rarest keys, or

@@ -23,10 +23,10 @@ from functools import cache, lru_cache
 from itertools import permutations, product
 from typing import TYPE_CHECKING, NamedTuple
 
-from es_simhash.fingerprinting.normalisation import without_links
-from es_simhash.fingerprinting.tokens import tagged_words
 from es_simhash.similarity.measures import pieces
 from es_simhash.similarity.tokens import BORDER, OPPOSITES, SHORT, Token, count_of_numbers, tokens
+from es_simhash.text.normalisation import without_links
+from es_simhash.text.tokens import tagged_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from es_simhash.fingerprinting.shingles import in_common, shingles_of_texts
+from es_simhash.text.shingles import in_common, shingles_of_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,9 +16,9 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from es_simhash.errors import InputError
-from es_simhash.search.times import LONGEST, Window, length_of, milliseconds
 from es_simhash.similarity.measures import MEASURES
 from es_simhash.similarity.text_fields import check_field_name, field_names
+from es_simhash.similarity.times import LONGEST, Window, length_of, milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

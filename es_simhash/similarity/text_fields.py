@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.normalisation import check_surrogates
+from es_simhash.text.normalisation import check_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.normalisation import check_surrogates
 from es_simhash.retries import DEADLINE
 from es_simhash.store.elastic.store import ElasticStore
 from es_simhash.store.memory_store import MemoryStore
 from es_simhash.store.sqlite import SqliteStore
+from es_simhash.text.normalisation import check_surrogates
 
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch

@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.filters import parse_filter
 from es_simhash.near.memory import Memory
-from es_simhash.search.filters import parse_filter
 from es_simhash.similarity.text_fields import field_value
 from es_simhash.store.description import extended, not_set_up
 from es_simhash.store.types import Description, Hits, Row, Scan, Stored, UserState, Written

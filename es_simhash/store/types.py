@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from es_simhash.bloom.seen import SeenConfig
-    from es_simhash.fingerprinting.scheme import Scheme
-    from es_simhash.search.keys import KeyQuery
+    from es_simhash.text.keys import KeyQuery
+    from es_simhash.text.scheme import Scheme
 
 MOST_HITS = 1_000
 """The most documents that a search returns for one Probe."""

@@ -20,8 +20,8 @@ from es_simhash.cli.options import (
     store_options,
 )
 from es_simhash.cli.output import count_of, decimals, echo, print_json
-from es_simhash.fingerprinting.features import MIN_FEATURES
 from es_simhash.similarity.text_fields import text_of
+from es_simhash.text.features import MIN_FEATURES
 from es_simhash.tools.differences import differences, shortened
 
 if TYPE_CHECKING:

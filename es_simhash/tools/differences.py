@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import Indel
 
-from es_simhash.fingerprinting.markup import text_of_html
-from es_simhash.fingerprinting.normalisation import normalise
-from es_simhash.fingerprinting.tokens import segmenter, words_in_order
+from es_simhash.text.markup import text_of_html
+from es_simhash.text.normalisation import normalise
+from es_simhash.text.tokens import segmenter, words_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.similarity.differences import Difference
+    from es_simhash.text.scheme import Scheme
 
 LONGEST = 20_000
 """Characters of each text that are compared."""

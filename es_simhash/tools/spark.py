@@ -30,9 +30,9 @@ from es_simhash.cli.options import (
     text_field_option,
 )
 from es_simhash.cli.output import echo
-from es_simhash.fingerprinting.encoding import hamming_distance
-from es_simhash.search.keys import key_queries, keys_of_texts
 from es_simhash.similarity.confirm import TextFeatures, similar_among
+from es_simhash.text.encoding import hamming_distance
+from es_simhash.text.keys import key_queries, keys_of_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

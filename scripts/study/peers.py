@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from es_simhash.fingerprinting.shingles import SHINGLE, in_common
+from es_simhash.text.shingles import SHINGLE, in_common
 from truth import shingles_of
 
 THRESHOLD = 0.8

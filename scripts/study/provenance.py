@@ -20,7 +20,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 import corpora
-from es_simhash.fingerprinting.normalisation import compared_characters, normalise
+from es_simhash.text.normalisation import compared_characters, normalise
 from truth import join, shingle_sets
 
 HALVES = ("choice", "proof")

@@ -11,11 +11,11 @@ from rapidfuzz.process import cdist
 from tqdm import tqdm
 
 from es_simhash import Fingerprinter
-from es_simhash.fingerprinting.normalisation import compared_characters, normalise
-from es_simhash.fingerprinting.shingles import distinct as distinct_numbers
-from es_simhash.fingerprinting.shingles import shingles_of_texts
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.differences import contradict
+from es_simhash.text.normalisation import compared_characters, normalise
+from es_simhash.text.shingles import distinct as distinct_numbers
+from es_simhash.text.shingles import shingles_of_texts
 
 
 def shingles_of(words):

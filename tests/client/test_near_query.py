@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from es_simhash import AsyncDocuments, Documents, DuplicateRule, Fingerprinter, Scheme, fingerprint, near_query
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.encoding import to_signed
+from es_simhash.text.encoding import to_signed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

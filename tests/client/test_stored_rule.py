@@ -11,9 +11,9 @@ import pytest
 
 from es_simhash import Documents, DuplicateRule
 from es_simhash.client.store_info import StoreReader
-from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.store.description import Description
 from es_simhash.store.memory_store import MemoryStore
+from es_simhash.text.scheme import DEFAULT
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from es_simhash.decide.outcome import Document
 from es_simhash.decide.rule import ResolvedRule
-from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.ingest.reader import content_of
-from es_simhash.search.keys import keys_of_texts
 from es_simhash.similarity.confirm import TextFeatures, similar_among
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.similarity.text_fields import text_of
 from es_simhash.store.types import Row
+from es_simhash.text.fingerprinter import Fingerprinter
+from es_simhash.text.keys import keys_of_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ def documents(sources: Sequence[Mapping[str, Any]], rule: ResolvedRule) -> list[
     """Return documents as an ingest reads them."""
     import json
 
-    from es_simhash.search.times import time_of
+    from es_simhash.similarity.times import time_of
 
     texts = [rule.fingerprinter.scheme.normalise(text_of(source, rule.text_fields)) for source in sources]
     keys = keys_of_texts(texts) if rule.keys else [None] * len(texts)

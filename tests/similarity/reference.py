@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import Levenshtein
 
-from es_simhash.fingerprinting.fingerprinter import Fingerprinter
-from es_simhash.fingerprinting.normalisation import compared_characters, normalise
-from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.similarity.measures import SHORTEST
+from es_simhash.text.fingerprinter import Fingerprinter
+from es_simhash.text.normalisation import compared_characters, normalise
+from es_simhash.text.scheme import DEFAULT, Scheme
 
 if TYPE_CHECKING:
     from es_simhash.similarity.measures import Measure

@@ -9,9 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from es_simhash import Documents, DuplicateRule, Fingerprinter, IdfTable, InputError, Scheme, StopWords
-from es_simhash.fingerprinting.normalisation import normalise
 from es_simhash.similarity.compare import compare
-from tests.fingerprinting.test_tokens import SENTENCES, mixed_texts
+from es_simhash.text.normalisation import normalise
+from tests.text.test_tokens import SENTENCES, mixed_texts
 
 texts = mixed_texts | st.sampled_from(SENTENCES)
 

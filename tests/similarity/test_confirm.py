@@ -11,12 +11,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from es_simhash.fingerprinting.fingerprinter import Fingerprinter
-from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.similarity.confirm import TextFeatures, similar_among
 from es_simhash.similarity.differences import contradict
 from es_simhash.similarity.measures import Measure
 from es_simhash.similarity.rule import DuplicateRule
+from es_simhash.text.fingerprinter import Fingerprinter
+from es_simhash.text.scheme import Scheme
 from tests.similarity.reference import similarity
 
 FINGERPRINTER = Fingerprinter()

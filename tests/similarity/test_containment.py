@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.fingerprinting.normalisation import compared_characters
-from es_simhash.fingerprinting.shingles import distinct, shingles_of_texts
 from es_simhash.similarity import measures
 from es_simhash.similarity.measures import SHORTEST
+from es_simhash.text.normalisation import compared_characters
+from es_simhash.text.shingles import distinct, shingles_of_texts
 from tests.similarity import reference
 
 long = "".join(chr(0x4E00 + 7 * number) for number in range(400))

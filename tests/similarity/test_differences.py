@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash import compare
-from es_simhash.fingerprinting.fingerprinter import Fingerprinter
-from es_simhash.fingerprinting.normalisation import normalise
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.differences import Difference, contradict, differences
 from es_simhash.similarity.tokens import BORDER, tokens
+from es_simhash.text.fingerprinter import Fingerprinter
+from es_simhash.text.normalisation import normalise
 
 PIECES = [
     *("停水", "通知", "，", " ", "三", "3", "-3", "5月", "1,200", "上调", "下调", "不", "可以", "C++", "C#", "周日"),

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from es_simhash.fingerprinting.scheme import DEFAULT
-from es_simhash.search.keys import GRAM, HASH_BITS, LONGER, PAIRS
 from es_simhash.store.types import Description, Entry, Row, Scan
+from es_simhash.text.keys import GRAM, HASH_BITS, LONGER, PAIRS
+from es_simhash.text.scheme import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from es_simhash.search.filters import matches
-from es_simhash.search.keys import KeyQuery, key_queries, keys_of_texts
+from es_simhash.filters import matches
 from es_simhash.store.types import SAME, Entry, Hits, Probe, Row
+from es_simhash.text.keys import KeyQuery, key_queries, keys_of_texts
 from tests.store.documents import document, entry, ids, keys, link, put
 
 if TYPE_CHECKING:

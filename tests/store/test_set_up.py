@@ -10,9 +10,9 @@ import pytest
 
 from es_simhash.bloom.seen import SeenConfig
 from es_simhash.errors import NotSetUp, SchemeMismatch
-from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.store.types import Description
+from es_simhash.text.scheme import DEFAULT, Scheme
 from tests.store.documents import DOCUMENTS, entry, put
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash import Scheme, compare
-from es_simhash.fingerprinting.normalisation import normalise
-from es_simhash.fingerprinting.tokens import segmenter, words_in_order
+from es_simhash.text.normalisation import normalise
+from es_simhash.text.tokens import segmenter, words_in_order
 from es_simhash.tools.differences import LONGEST, Part, differences, shortened
 
 WORDS = st.lists(st.sampled_from(["storm", "Storm", "rain", "暴雨", "3", "３", "，", ". ", "\n", " "]), max_size=12)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.fingerprinting.encoding import hex_segments, to_signed
-from es_simhash.search.keys import encoded
 from es_simhash.store.types import Row
+from es_simhash.text.encoding import hex_segments, to_signed
+from es_simhash.text.keys import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

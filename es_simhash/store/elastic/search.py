@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_simhash.search.keys import encoded
-from es_simhash.search.query_plan import candidates_clause
+from es_simhash.near.query_plan import candidates_clause
 from es_simhash.store.elastic.pages import pages
 from es_simhash.store.elastic.rows import HIT_OPTIONS, row_of
 from es_simhash.store.types import Hits, Row
+from es_simhash.text.keys import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from es_simhash.search.keys import KeyQuery
     from es_simhash.store.elastic.connection import Connection
     from es_simhash.store.protocol import Filter
     from es_simhash.store.types import Probe
+    from es_simhash.text.keys import KeyQuery
 
 TOGETHER = 100
 """Fingerprints in one query."""

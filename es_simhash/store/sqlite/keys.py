@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from es_simhash.near.key_index import ENTRIES_OF_KEY, ENTRIES_OF_QUERY, with_length
-from es_simhash.search.keys import KEY_BITS, ROUNDED_TO, rarity
 from es_simhash.store.sqlite.schema import IS_COPY
+from es_simhash.text.keys import KEY_BITS, ROUNDED_TO, rarity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_simhash.search.keys import KeyQuery
+    from es_simhash.text.keys import KeyQuery
 
     Integers = NDArray[np.int64]
     Range = tuple[int, int]

@@ -10,17 +10,17 @@ import secrets
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.fingerprinting.encoding import from_signed, to_signed
-from es_simhash.search.filters import parse_filter
-from es_simhash.search.times import parse_time
+from es_simhash.filters import parse_filter
 from es_simhash.similarity.text_fields import field_value
+from es_simhash.similarity.times import parse_time
 from es_simhash.store.types import Row
+from es_simhash.text.encoding import from_signed, to_signed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from sqlite3 import Connection
 
-    from es_simhash.search.filters import Predicate
+    from es_simhash.filters import Predicate
 
 APPLICATION = 0x53696D68
 """The application id in the file, "Simh". By this id, SQLite files of different programs are told apart."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.fingerprinting.encoding import split, to_signed
-from es_simhash.search.query_plan import ball
+from es_simhash.near.query_plan import ball
 from es_simhash.store.sqlite import keys
 from es_simhash.store.sqlite.schema import COLUMNS, IS_COPY, SEGMENTS, condition, json_list, to_row
 from es_simhash.store.types import SAME, Hits
+from es_simhash.text.encoding import split, to_signed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from es_simhash import InputError
 from es_simhash.machine import open_for_owner, writing
-from es_simhash.search.times import length_of
+from es_simhash.similarity.times import length_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

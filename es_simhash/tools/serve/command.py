@@ -14,7 +14,7 @@ import click
 from es_simhash import InputError, fingerprint
 from es_simhash.cli.options import address_options, filter_option, open_documents, open_seen
 from es_simhash.cli.output import echo
-from es_simhash.search.filters import parse_filter
+from es_simhash.filters import parse_filter
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -12,7 +12,7 @@ from fastapi.security import HTTPBearer
 
 from es_simhash import Documents, DuplicateRule, InputError, SeenItems, SimhashError, StoreUnavailable, __version__
 from es_simhash.cli.options import chosen_rule
-from es_simhash.search.filters import matches, parse_filter
+from es_simhash.filters import matches, parse_filter
 from es_simhash.similarity.text_fields import field_value, id_field_of
 from es_simhash.tools.serve import models
 from es_simhash.tools.serve.app import HANDLERS, Gate, Work, problem

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash.errors import NotSetUp, StoreError, StoreUnavailable
-from es_simhash.search.keys import KeyQuery
 from es_simhash.store.sqlite import SqliteStore
 from es_simhash.store.sqlite.keys import KeysOf, add
 from es_simhash.store.types import Probe, Scan, UserState
+from es_simhash.text.keys import KeyQuery
 from tests.store.documents import DOCUMENTS, entry, ids, keys, put, row_of, scanned
 
 if TYPE_CHECKING:

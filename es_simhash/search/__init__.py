@@ -1,1 +1,0 @@
-"""Which stored documents can be near a fingerprint?"""

@@ -1,0 +1,249 @@
+"""Normalised text, and the digest that marks exact copies.
+
+Normalisation takes away what a reader does not see, and what changes by accident on the way from one site to another:
+
+- width and compatibility forms (NFKC: ＡＢＣ１ becomes abc1) and case;
+- invisible characters, which crawled pages often have, and the kind of quotation marks;
+- vowel signs of Arabic and points of Hebrew, which a text may have or not; lines that strike a character through;
+- the amount of white space; and all white space beside Han characters (line breaks, spaces round Latin words);
+- CJK radicals, which PDF files have in the place of the characters that look like them;
+- the script: traditional and variant Han characters become simplified ones (``characters.py``), if the Scheme says so;
+- combining marks beyond 30 in a row.
+
+Some characters stay as they are written, because NFKC would make them something else: superscripts and subscripts
+(10⁵ is not 105; but m² is m2), fractions and circled numbers, and emoji that would become Han characters (🈶). A digit
+with a keycap (1️⃣) becomes a circled number.
+
+Punctuation, symbols and emoji stay: a digest tells texts apart that differ in them. The tokens and the shingles of a
+text have none of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections import Counter
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from es_simhash.errors import InputError
+from es_simhash.text.characters import (
+    MARK,
+    UNSPACED,
+    UNSPACED_RANGES,
+    WORD,
+    codes_of,
+    fold_script,
+    kinds,
+    text_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+DIGESTS = {"md5": hashlib.md5, "sha256": hashlib.sha256}
+
+MAX_TEXT = 10_000_000
+"""Characters of a text: some ten novels. A longer one is a collection, and a server would refuse it."""
+LONGEST_FOLDED = 18
+"""How many characters one character becomes at most by NFKC and case folding."""
+
+MARKS_IN_A_ROW = 30
+"""How many combining marks in a row are kept; the others are dropped.
+
+Canonical ordering, a part of NFKC, takes a time that is quadratic in the marks that follow each other: 400,000 of them
+take minutes. 30 is the bound of Unicode's Stream-Safe Text Format (UAX #15, D4), which says that it is well beyond
+what any language or technical notation is known to need. Pointed Hebrew, vocalised Arabic, Vietnamese, Thai, the Indic
+scripts and Tibetan have a handful.
+"""
+
+# Control characters that are no white space; soft hyphen, zero-width characters and joiners, direction marks, the
+# byte-order mark; variation selectors; fillers of Hangul; lines through a character; tatweel, and the vowel signs of
+# Arabic; the points of Hebrew.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u180b-\u180e\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0100-\U000e01ef"
+    "\u115f\u1160\u3164\uffa0\u0334-\u0336\u0640\u064b-\u0652\u0670\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]"
+)
+_AS_WRITTEN = re.compile(
+    "([\u00b2\u00b3\u00b9\u00bc-\u00be\u2070\u2074-\u2079\u2080-\u2089\u2150-\u215f\u2189\u2460-\u2473\u24ea"
+    "\u3251-\u325f\u3280-\u32bf\U0001f200-\U0001f2ff])"
+)
+_KEYCAP, _CIRCLED = re.compile("[0-9]\u20e3"), "\u24ea①②③④⑤⑥⑦⑧⑨"
+# What editors and input methods write for one and the same quotation mark, apostrophe or hyphen. And full-width
+# punctuation, which alone would send every Chinese text down the slow path of NFKC: to put in its decompositions
+# beforehand does not change what NFKC gives.
+_VARIANTS = (
+    *zip("\u2018\u2019\u201c\u201d\u2010\u2011", "''\"\"--", strict=True),
+    *zip("，．：；！？（）％\u3000\uff9e\uff9f", ",.:;!?()% \u3099\u309a", strict=True),
+)
+# An address ends where other writing begins; also at ASCII punctuation, if nothing but a number stands between it and
+# that: normalised text has no full-width punctuation.
+_LINK = re.compile(
+    r"(?:https?://|(?<![a-z0-9.-])www\.|(?<![a-z0-9@.-])(?:[a-z0-9-]+\.)+(?:cn|com|net|org|cc|me|io|co)/)"
+    r"(?:(?![,;:!()|\[\]][0-9.,:/~-]*[^ -~])[!-~])*"
+    r"|(?<![a-z0-9._%+-])[a-z0-9][a-z0-9._%+-]*@(?:[a-z0-9-]+\.)+[a-z]{2,}"
+)
+_BESIDE = "".join(f"{chr(first)}-{chr(last)}" for first, last in UNSPACED_RANGES)
+_DIRECTLY_BESIDE = re.compile(f" (?:(?=[{_BESIDE}])|(?<=[{_BESIDE}] )(?=[\\w!-~]))")
+
+
+def normalise(text: str, script: str = "simplified") -> str:
+    """Return the text as it is compared. A normalised text stays as it is.
+
+    >>> normalise("臺灣  鐵路\\n時刻表 Ｖ２ ！"), normalise("Hello,  World")
+    ('台湾铁路时刻表v2 !', 'hello, world')
+
+    :param script: one of ``SCRIPTS``: whether Han characters are folded to their simplified forms.
+    :raises InputError: if it is not a string, or has a lone surrogate; if it is too long.
+    """
+    check_text(text)
+    visible = _INVISIBLE.sub("", text)
+    if visible.isascii():
+        return " ".join(visible.lower().split())
+    visible = _KEYCAP.sub(lambda keycap: _CIRCLED[int(keycap[0][0])], visible)
+    for variant, plain in _VARIANTS:
+        visible = visible.replace(variant, plain)
+    surplus = _surplus_marks()
+    folded = _folded(surplus.sub("", visible)).replace("m\u00b2", "m2").replace("m\u00b3", "m3")
+    # A letter with an accent may become a letter with another mark, and the accent a mark of its own. Then there is one
+    # mark more.
+    folded = fold_script(surplus.sub("", folded), script)
+    return _without_accidental_space(" ".join(folded.split()))
+
+
+def folded_length(text: str) -> int:
+    """Return how many characters NFKC and case folding make of a text, each character by itself.
+
+    The folded text is not made: U+FDFA alone becomes 18 characters. It may have fewer, as a letter and its accent
+    become one; and a few more, where the order of accents changes.
+
+    >>> folded_length("ﬃ①"), folded_length("\ufdfa" * 1_000_000)
+    (4, 18000000)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(count * len(_folded(character)) for character, count in Counter(text).items())
+
+
+def _folded(text: str) -> str:
+    parts = _AS_WRITTEN.split(text)  # in turn with what stays as it is written
+    # Folding can bring forth what NFKC would change again (Unicode, section 3.13, D147).
+    parts[::2] = [unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", part).casefold()) for part in parts[::2]]
+    folded = "".join(parts)
+    visible = _INVISIBLE.sub("", folded)  # compatibility forms of Arabic and Hebrew have signs of their own
+    return folded if visible == folded else _folded(visible)
+
+
+@cache
+def _surplus_marks() -> re.Pattern[str]:
+    """Return what finds all but the first ``MARKS_IN_A_ROW`` of the marks that follow each other.
+
+    Only marks that canonical ordering sorts are dropped: what decomposes into nothing but characters whose combining
+    class is not 0. If a text is in NFKC, so is the text without them.
+    """
+    marks = map(chr, np.flatnonzero(kinds() & MARK).tolist())
+    movable = "".join([mark for mark in marks if all(map(unicodedata.combining, unicodedata.normalize("NFKD", mark)))])
+    # To look first for what is neither a letter nor common is ten times as fast.
+    return re.compile(rf"[^\w\0-~\u3000-\u3020](?<=[{movable}]{{{MARKS_IN_A_ROW + 1}}})[{movable}]*")
+
+
+def _without_accidental_space(text: str) -> str:
+    """Return the text without the spaces beside Han characters.
+
+    A space stays if the nearest word character on its left and the nearest one on its right are both of a script that
+    is written with spaces. Punctuation does not count, since commas of Latin text come with a space and those of
+    Chinese text do not. A space before a combining mark stays: it carries the mark.
+
+    :param text: with single spaces.
+    """
+    text = _DIRECTLY_BESIDE.sub("", text)  # a shortcut for most of them
+    if " " not in text:
+        return text
+    codes = codes_of(text)
+    kind = kinds().take(codes)
+    words = np.flatnonzero(kind & WORD)
+    unspaced = kind[words] & UNSPACED != 0
+    if not unspaced.any():
+        return text
+    spaces = np.flatnonzero(codes == ord(" "))
+    # False stands for the missing neighbour at either end of the text.
+    bounded = np.zeros(len(words) + 2, dtype=np.bool_)
+    bounded[1:-1] = unspaced
+    after = np.searchsorted(words, spaces)
+    beside = bounded[after] | bounded[after + 1]
+    carries = kind[np.minimum(spaces + 1, len(codes) - 1)] & MARK != 0
+    keep = np.ones(len(codes), dtype=np.bool_)
+    keep[spaces[beside & ~carries]] = False
+    return text_of(codes[keep])
+
+
+def compared_characters(normalised: str) -> str:
+    """Return the word characters of a normalised text: its letters, digits and combining marks, without its links.
+
+    Texts and keys are compared by them. Punctuation, white space, symbols and emoji are left out. A text that has
+    nothing else has no word characters: the result is empty. A copy often comes with a link to its source, and one page
+    has several addresses.
+
+    >>> compared_characters("《新桥通车!》 f-35 🎉 见https://example.cn/2024/a1.html?id=17")
+    '新桥通车f35见'
+    """
+    codes = codes_of(without_links(normalised))
+    return text_of(codes[kinds().take(codes) & (WORD | MARK) != 0])
+
+
+def compared_characters_of_texts(normalised: Sequence[str]) -> list[str]:
+    """Return :func:`compared_characters` of each text. For many short texts together this takes half of the time."""
+    texts = [without_links(text) for text in normalised]
+    codes = codes_of("".join(texts))
+    kept = kinds().take(codes) & (WORD | MARK) != 0
+    words = text_of(codes[kept])
+    before = np.concatenate([[0], np.cumsum(kept)])
+    ends = before[np.cumsum([0, *map(len, texts)])].tolist()
+    return [words[start:end] for start, end in pairwise(ends)]
+
+
+def without_links(normalised: str) -> str:
+    """Return a normalised text with a space in place of each link: an address that starts with http:// or https://,
+    with www. or with the name of a host and a slash (t.cn/a1), and an e-mail address.
+    """
+    # Every address has one of these. To look for them takes a hundredth of the time.
+    if "." in normalised or "://" in normalised:
+        return _LINK.sub(" ", normalised)
+    return normalised
+
+
+def check_text(text: str) -> None:
+    """Raise InputError if the text is no string, has a lone surrogate, or is too long, also when it is normalised."""
+    if not isinstance(text, str):
+        raise InputError(f"the text is of type {type(text).__name__}: give a string")
+    check_surrogates(text, "the text")
+    length, when = len(text), ""
+    if length <= MAX_TEXT < length * LONGEST_FOLDED:
+        length, when = folded_length(text), " when it is normalised"  # the long text is not made
+    if length > MAX_TEXT:
+        raise InputError(f"the text has {length:,} characters{when}, the limit is {MAX_TEXT:,}: split the document")
+
+
+def check_surrogates(text: str, name: str) -> None:
+    """Refuse half a character: such a string has no UTF-8 form.
+
+    :raises InputError: naming the place.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{name} has a lone surrogate (\\u{ord(text[error.start]):04x}) at character {error.start + 1}: "
+            "it was cut inside a character; mend it where it was cut"
+        ) from error
+
+
+def digest(normalised: str, name: str) -> str:
+    """Hex digest of a normalised text: equal for exact copies."""
+    return DIGESTS[name](normalised.encode(), usedforsecurity=False).hexdigest()

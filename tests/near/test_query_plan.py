@@ -1,0 +1,106 @@
+"""Laws of the query plan: everything within max_distance satisfies it, and almost no other fingerprint does."""
+
+from __future__ import annotations
+
+import json
+import re
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from es_simhash.near.query_plan import SEGMENTS, ball, candidates_clause, plain_clause, query_plan, sphere
+from es_simhash.text.encoding import hex_segments
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from es_simhash.near.query_plan import QueryPlan
+
+
+def satisfied(plan: QueryPlan, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which rows satisfy the plan, by its definition.
+
+    :param counts: differing bits, one row a fingerprint, one column a segment.
+    """
+    found: NDArray[np.bool_] = (counts <= plan.radius).sum(axis=1) >= plan.minimum
+    for clause in plan.clauses:
+        partner = np.zeros(len(counts), dtype=np.bool_)
+        for segment, radius in clause.partners:
+            assert segment != clause.segment
+            partner |= counts[:, segment] <= radius
+        found |= partner & (counts[:, clause.segment] == clause.distance)
+    return found
+
+
+def every_spread(bits: int) -> NDArray[np.int64]:
+    """Return every way to spread at most ``bits`` bits over the segments, one row each."""
+    counts = np.zeros((1, 0), dtype=np.int64)
+    for _ in range(SEGMENTS):
+        left = bits - counts.sum(axis=1)
+        rows = np.repeat(np.arange(len(counts)), left + 1)
+        counts = np.column_stack([counts[rows], np.concatenate([np.arange(most + 1) for most in left])])
+    assert len(counts) == comb(bits + SEGMENTS, SEGMENTS)
+    return counts
+
+
+@pytest.mark.parametrize("max_distance", range(8))
+def test_however_the_bits_are_spread_the_plan_is_satisfied(max_distance: int) -> None:
+    assert satisfied(query_plan(max_distance), every_spread(max_distance)).all()
+
+
+def test_a_query_has_few_terms_and_almost_no_random_fingerprint_satisfies_it() -> None:
+    # The exact share: the sum over every spread. d bits of a segment differ with a chance of comb(16, d) / 65,536.
+    counts = np.array(np.meshgrid(*[np.arange(17)] * 4)).reshape(4, -1).T
+    chances = np.array([comb(16, d) / 65_536 for d in range(17)])[counts].prod(axis=1)
+    shares = [float(chances[satisfied(query_plan(k), counts)].sum()) for k in range(8)]
+    assert shares[3] == pytest.approx(1 / 61_000_000, rel=0.01)
+    assert max(shares) == shares[7] < 1 / 400_000
+    terms = [len(re.findall('"[0-9a-f]{4}"', json.dumps(candidates_clause([5], k)))) for k in range(8)]
+    assert terms == [4, 4, 4, 40, 68, 68, 312, 500]
+
+
+def test_a_sphere_has_the_masks_of_exactly_its_radius_and_a_ball_those_up_to_it() -> None:
+    for radius in range(4):
+        assert {int(mask).bit_count() for mask in sphere(radius)} == {radius}
+        assert len(set(sphere(radius).tolist())) == comb(16, radius)
+        assert set(ball(radius).tolist()) == {m for r in range(radius + 1) for m in sphere(r).tolist()}
+
+
+def matches(clause: dict[str, Any], fields: dict[str, str | int]) -> bool:
+    """Return what a server says of a document with these fields."""
+    ((kind, body),) = clause.items()
+    if kind == "bool":
+        count = sum(matches(each, fields) for each in body.get("should", ()))
+        return count >= body.get("minimum_should_match", 0) and all(
+            matches(each, fields) for each in body.get("filter", ())
+        )
+    ((field, values),) = body.items()
+    return fields[field] in values if kind == "terms" else fields[field] == values
+
+
+def found(clause: dict[str, Any], value: int, bits: int = 64) -> bool:
+    """Return whether a clause finds the document with a fingerprint."""
+    return matches(clause, {f"simhash.s{number}": each for number, each in enumerate(hex_segments(value, bits))})
+
+
+@pytest.mark.parametrize("bits", [64, 128])
+@given(data=st.data())
+def test_what_is_within_the_distance_is_found(bits: int, data: st.DataObject) -> None:
+    value = data.draw(st.integers(0, (1 << bits) - 1))
+    distance = data.draw(st.integers(0, bits // 8 - 1))
+    flipped = data.draw(st.lists(st.integers(0, bits - 1), max_size=distance, unique=True))
+    near = value
+    for bit in flipped:
+        near ^= 1 << bit
+    assert bits == 128 or found(candidates_clause([value, 7], distance), near)
+    assert found(plain_clause(value, bits=bits), near, bits) or len(flipped) >= bits // 16
+
+
+def test_what_differs_in_half_of_the_bits_is_not_found() -> None:
+    far = int("0f" * 8, 16)
+    assert not found(candidates_clause([0], 7), far)
+    assert not found(plain_clause(0), far)

@@ -1,0 +1,442 @@
+"""Laws of the fingerprint: votes are added and signed, and the same text gives the same bits everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+from dataclasses import replace
+from fractions import Fraction
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from es_simhash.errors import InputError
+from es_simhash.text.characters import SCRIPTS
+from es_simhash.text.features import WEIGHTS
+from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter, fingerprint
+from es_simhash.text.normalisation import normalise
+from es_simhash.text.scheme import Scheme
+from es_simhash.text.tables import STOP_WORDS, IdfTable, StopWords
+from es_simhash.text.tokens import TOKENS, segmenter, tokenize
+from es_simhash.text.votes import HASHES, aggregate, aggregate_all
+from tests.text.test_markup import plain_text_of_html
+from tests.text.test_normalisation import plain_normalise
+from tests.text.test_tokens import SENTENCES, in_another_process, mixed_texts, plain_tokenize
+from tests.text.test_weights import plain_weigh
+
+features = st.text(st.characters(codec="utf-8"), max_size=6)
+huge = st.integers(0, 1 << 55) | st.sampled_from([1 << 52, (1 << 53) - 1, 1 << 53, (1 << 53) + 1])
+weighed = st.dictionaries(features, st.integers(0, 1 << 20) | huge, max_size=12)
+
+TOO_FEW = [
+    "",
+    " \t\n",
+    "\u200b\ufeff",
+    "，。！？……",
+    "😀😀😀",
+    "好",
+    "好的好的好的",
+    "一、二、三",
+    "a b c a b c",
+    "暴雨 暴雨 预警",
+]
+ENOUGH = ["一、二、三、四", "a b c d", "暴雨 橙色 预警 发布", *SENTENCES[:10]]
+
+
+def plain_hash(feature: str, bits: int = 64, name: str = "murmur3") -> int:
+    return int.from_bytes(HASHES[name](feature.encode("utf-8"))[: bits // 8], "big")
+
+
+def plain_aggregate(weighed: dict[str, int], bits: int = 64, name: str = "murmur3") -> int:
+    """Reference implementation: one bit after another, one feature after another, in Python integers."""
+    hashes = {feature: plain_hash(feature, bits, name) for feature in weighed}
+    value = 0
+    for bit in range(bits):
+        votes = 0
+        for feature, weight in weighed.items():
+            votes += weight if hashes[feature] >> bit & 1 else -weight
+        value |= (votes > 0) << bit
+    return value
+
+
+def feature_that_hashes_to(bits: str) -> str:
+    """Return the first decimal number whose hash starts with these bits."""
+    return next(word for word in map(str, count()) if f"{plain_hash(word):064b}".startswith(bits))
+
+
+# --- aggregate -----------------------------------------------------------------------------------------------
+
+
+def test_sums_of_9_minus_9_1_minus_1_1_9_give_101011() -> None:
+    heavy, light = feature_that_hashes_to("101011"), feature_that_hashes_to("100101")
+    # Heavy's 5 and light's 4 add up to 9 where both have a 1, to -9 where neither has, to 1 or -1 where they differ.
+    assert f"{aggregate({heavy: 5, light: 4}, 'murmur3', 64):064b}"[:6] == "101011"
+
+
+@given(features, features, st.integers(1, 1 << 60))
+def test_a_tie_gives_0(one: str, other: str, weight: int) -> None:
+    both = aggregate({one: weight, other: weight}, "murmur3", 64)
+    assert both == plain_hash(one) & plain_hash(other)
+
+
+@pytest.mark.parametrize(
+    ("name", "bits"), [("murmur3", 64), ("murmur3", 128), ("jenkins", 64), ("jenkins", 128), ("fnv1a_64", 64)]
+)
+@given(weighed=weighed)
+def test_aggregate_equals_its_reference(name: str, bits: int, weighed: dict[str, int]) -> None:
+    assert aggregate(weighed, name, bits) == plain_aggregate(weighed, bits, name)
+
+
+@pytest.mark.parametrize("bits", [64, 128])
+@given(texts=st.lists(weighed, max_size=8), few=st.integers(0, 12), together=st.integers(1, 30))
+def test_votes_that_are_added_together_give_what_each_text_gives_alone(
+    bits: int, texts: list[dict[str, int]], few: int, together: int
+) -> None:
+    alone = [plain_aggregate(text, bits) if text else None for text in texts]
+    assert aggregate_all(texts, "murmur3", bits, few=few, together=together) == alone
+
+
+@given(st.lists(features, min_size=2, max_size=2, unique=True))
+def test_a_majority_of_1_decides_even_where_doubles_do_not_tell_it(pair: list[str]) -> None:
+    light, heavy = pair
+    assert float(1 << 53) == float((1 << 53) + 1)
+    assert aggregate({light: 1 << 53, heavy: (1 << 53) + 1}, "murmur3", 64) == plain_hash(heavy)
+
+
+@given(st.dictionaries(features, st.integers(1 << 60, 1 << 70), min_size=1, max_size=8))
+def test_aggregate_equals_its_reference_for_weights_beyond_64_bits(weighed: dict[str, int]) -> None:
+    assert aggregate(weighed, "murmur3", 64) == plain_aggregate(weighed)
+
+
+# --- the same bits everywhere --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@given(text=mixed_texts)
+def test_a_fingerprint_is_the_sign_of_the_votes_of_the_weighed_words(weights: str, text: str) -> None:
+    made = Fingerprinter(Scheme(weights=weights)).fingerprint(text)
+    weighed = plain_weigh(tokenize(normalise(text), segmenter()), weights)
+    assert made.value == (plain_aggregate(weighed) if weighed else None)
+    assert made.features == len(weighed)
+
+
+@given(st.lists(mixed_texts, max_size=5))
+def test_a_text_in_a_batch_has_the_fingerprint_that_it_has_alone(texts: list[str]) -> None:
+    assert Fingerprinter().fingerprints(iter(texts)) == [fingerprint(text) for text in texts]
+
+
+@pytest.mark.slow
+def test_another_process_gives_the_same_fingerprints() -> None:
+    code = """
+import json, sys
+from es_simhash.text.fingerprinter import Fingerprinter
+made = Fingerprinter().fingerprints(sys.argv[1:])
+print(json.dumps([hash("暴雨"), [one.hex for one in made], [one.digest for one in made]]))
+"""
+    here = [fingerprint(sentence) for sentence in SENTENCES]
+    (hash_there, *there), _ = in_another_process(code, *SENTENCES, options=["-W", "ignore"], hash_seed=4_000_000_000)
+    assert hash_there != hash("暴雨"), "a process of other hashes"
+    assert there == [[one.hex for one in here], [one.digest for one in here]]
+
+
+def test_the_same_words_in_another_order_have_the_same_fingerprint_and_another_digest() -> None:
+    one, other = fingerprint("暴雨 橙色 预警 积水"), fingerprint("积水 预警 橙色 暴雨")
+    assert one.distance(other) == 0
+    assert one.digest != other.digest
+
+
+# --- too few features ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", TOO_FEW, ids=ascii)
+def test_a_text_with_too_few_features_has_a_digest_and_no_fingerprint(text: str) -> None:
+    made = fingerprint(text)
+    assert (made.value, made.hex, made.segments, made.features) == (None, None, (), 0)
+    assert made.digest == hashlib.md5(normalise(text).encode("utf-8")).hexdigest()
+
+
+@given(mixed_texts, st.sampled_from(TOKENS))
+def test_a_text_has_a_value_if_and_only_if_it_has_at_least_four_features(text: str, tokens: str) -> None:
+    made = Fingerprinter(Scheme(tokens=tokens)).fingerprint(text)
+    assert (made.value is not None) == (made.features >= 4)
+    assert made.features == 0 or made.features >= 4
+
+
+@pytest.mark.parametrize("text", [*TOO_FEW, *ENOUGH], ids=ascii)
+def test_a_text_is_blank_if_it_is_empty_after_normalisation(text: str) -> None:
+    assert fingerprint(text).blank is (normalise(text) == "")
+
+
+def test_a_digest_is_made_as_the_scheme_says() -> None:
+    made = fingerprint("好的", Scheme(digest="sha256"))
+    assert made.digest == hashlib.sha256("好的".encode()).hexdigest()
+
+
+@pytest.mark.parametrize("text", [None, b"text", 7, "大桥\ud83d"], ids=repr)
+def test_a_text_that_is_not_a_string_or_has_a_lone_surrogate_is_refused(text: object) -> None:
+    with pytest.raises(InputError, match="the text"):
+        fingerprint(text)  # type: ignore[arg-type]
+
+
+# --- other choices, and custom tables -----------------------------------------------------------------------
+
+TABLE = IdfTable.of({"暴雨": 7.5, "积水": 3, "f-35": 0.25})
+LIST = StopWords.of(["暴雨", "the", "小学"])
+
+
+def plain_normalised(text: str, scheme: Scheme) -> str:
+    """Reference implementation of the text as it is compared under a Scheme."""
+    return plain_normalise(plain_text_of_html(text) if scheme.markup == "html" else text, scheme.script)
+
+
+def plain_weighed(text: str, scheme: Scheme, table: dict[str, int] | None, stop_words: set[str]) -> dict[str, int]:
+    """Reference implementation of the weighed features of a text; ``table`` is in units of 1/1024."""
+    normalised = plain_normalised(text, scheme)
+    if scheme.tokens == "han_characters":
+        words = tokenize(normalised, segmenter("jieba"), scheme.tokens)
+        return plain_weigh(words, scheme.weights, set(), table, keep_all=True)
+    return plain_weigh(plain_tokenize(normalised), scheme.weights, stop_words, table)
+
+
+def plain_fingerprint(text: str, scheme: Scheme, table: dict[str, int] | None, stop_words: set[str]) -> int | None:
+    """Reference implementation: the reference implementation of each step, one after another."""
+    weighed = plain_weighed(text, scheme, table, stop_words)
+    return plain_aggregate(weighed, scheme.bits, scheme.hash) if weighed else None
+
+
+@given(
+    text=mixed_texts | st.sampled_from(SENTENCES),
+    bits=st.sampled_from([64, 128]),
+    weights=st.sampled_from(WEIGHTS),
+    hash=st.sampled_from(["murmur3", "jenkins"]),
+    tokens=st.sampled_from(TOKENS),
+    own_idf=st.booleans(),
+    own_stop_words=st.booleans(),
+    script=st.sampled_from(SCRIPTS),
+)
+def test_a_fingerprint_under_any_scheme_equals_the_reference(
+    text: str, tokens: str, own_idf: bool, own_stop_words: bool, **choices: Any
+) -> None:
+    scheme = Scheme(tokens=tokens, **choices)
+    idf = TABLE if own_idf and scheme.weights == "tf_idf" else None
+    stop_words = LIST if own_stop_words and tokens != "han_characters" else None
+    fingerprinter = Fingerprinter(scheme, idf=idf, stop_words=stop_words)
+    made = fingerprinter.fingerprint(text)
+    plain = plain_fingerprint(
+        text, scheme, dict(TABLE.units) if idf else None, set(LIST.words if stop_words else STOP_WORDS)
+    )
+    assert (made.value, made.bits) == (plain, scheme.bits)
+    assert made.hex is None or len(made.hex) == scheme.bits // 4
+
+
+def test_custom_tables_hold_for_the_script_of_the_scheme() -> None:
+    table = IdfTable.of({"臺灣": 9.0, "台湾": 5.0, "铁路": 2.0})
+    words = StopWords.of(["時刻表"])
+    text = "臺灣 铁路 時刻表"
+    for script, weights in (
+        ("simplified", {"台湾": 5 * 1024, "铁路": 2 * 1024}),
+        ("as_written", {"臺灣": 9 * 1024, "铁路": 2 * 1024}),
+    ):
+        scheme = Scheme(weights="tf_idf", script=script)
+        fingerprinter = Fingerprinter(scheme, idf=table, stop_words=words)
+        tokens = ["臺灣", "铁路", "時刻表"] if script == "as_written" else ["台湾", "铁路", "时刻表"]
+        made = fingerprinter.weigh([*tokens, "aa", "bb", "cc"])
+        assert {word: weight for word, weight in made.items() if not word.isascii()} == weights
+        assert fingerprinter.fingerprint(text).digest == Fingerprinter(Scheme(script=script)).fingerprint(text).digest
+
+
+def test_a_traditional_copy_is_an_exact_copy_unless_the_scheme_compares_as_written() -> None:
+    simplified, traditional = "台湾铁路管理局宣布了最新时刻表", "臺灣鐵路管理局宣佈了最新時刻表"
+    assert fingerprint(simplified).is_copy(fingerprint(traditional))
+    as_written = Fingerprinter(Scheme(script="as_written"))
+    assert not as_written.fingerprint(simplified).is_copy(as_written.fingerprint(traditional))
+
+
+def test_html_is_an_exact_copy_of_its_text_if_the_scheme_says_that_texts_are_html() -> None:
+    html = Fingerprinter(Scheme(markup="html"))
+    page = "<p>市气象台今晨发布<b>暴雨</b>橙色预警&hellip;</p><script>track()</script>"
+    assert html.fingerprint(page).is_copy(html.fingerprint("市气象台今晨发布暴雨橙色预警…"))
+    assert html.fingerprint("<p>&nbsp;</p><br>").blank
+    with pytest.raises(InputError, match="of type bytes"):
+        html.fingerprint(b"<p>")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="at character 4"):
+        html.fingerprint("<p>\ud83d</p>")
+
+
+def test_its_scheme_names_the_custom_tables() -> None:
+    base = Scheme(weights="tf_idf", bits=128)
+    made = Fingerprinter(base, idf=TABLE, stop_words=LIST)
+    assert made.scheme == replace(base, idf=TABLE.identity, stop_words=LIST.identity)
+    again = Fingerprinter(made.scheme, idf=TABLE, stop_words=LIST)
+    assert again.fingerprints(SENTENCES) == made.fingerprints(SENTENCES)
+    assert Fingerprinter(base).scheme == base
+
+
+@pytest.mark.parametrize(
+    ("choices", "tables", "problem"),
+    [
+        (
+            {"idf": TABLE.identity},
+            {},
+            f"Scheme.idf names the custom IDF table {TABLE.identity}, which is not loaded: "
+            "pass it to the Fingerprinter (idf=…)",
+        ),
+        (
+            {"stop_words": LIST.identity},
+            {},
+            f"Scheme.stop_words names the custom list of stop words {LIST.identity}, which is not loaded: "
+            "pass it to the Fingerprinter (stop_words=…)",
+        ),
+        (
+            {"idf": "sha256:0123456789abcdef"},
+            {"idf": TABLE},
+            f"Scheme.idf is sha256:0123456789abcdef, but the IDF table that was passed is {TABLE.identity}: "
+            "pass the one that the Scheme names",
+        ),
+        (
+            {"stop_words": "sha256:0123456789abcdef"},
+            {"stop_words": LIST},
+            f"Scheme.stop_words is sha256:0123456789abcdef, but the list of stop words that was passed is "
+            f"{LIST.identity}: pass the one that the Scheme names",
+        ),
+    ],
+)
+def test_a_table_that_is_not_the_one_the_scheme_names_is_refused_with_both_named(
+    choices: dict[str, str], tables: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(InputError) as refused:
+        Fingerprinter(Scheme(weights="tf_idf", **choices), **tables)  # type: ignore[arg-type]
+    assert str(refused.value) == problem
+
+
+def test_a_table_that_the_scheme_does_not_use_is_refused() -> None:
+    with pytest.raises(InputError, match="'sqrt_tf' use no IDF"):
+        Fingerprinter(idf=TABLE)
+    with pytest.raises(InputError, match="'han_characters' use no stop words"):
+        Fingerprinter(Scheme(tokens="han_characters"), stop_words=LIST)
+
+
+def test_a_fingerprinter_with_tables_can_be_pickled() -> None:
+    made = Fingerprinter(Scheme(weights="tf_idf"), idf=TABLE, stop_words=LIST)
+    there = pickle.loads(pickle.dumps(made))
+    assert there.scheme == made.scheme
+    assert there.fingerprints(SENTENCES) == made.fingerprints(SENTENCES)
+
+
+# --- features of the caller ---------------------------------------------------------------------------------
+
+levels = st.integers(1, 5) | st.floats(min_value=1e-3, max_value=1e300) | st.integers(1, 1 << 80)
+own_features = st.lists(st.tuples(features.filter(bool), levels), min_size=1, max_size=8)
+
+
+@given(own_features, st.sampled_from([Scheme(), Scheme(bits=128, hash="jenkins", digest="sha256")]))
+def test_the_fingerprint_of_features_is_the_sign_of_their_votes(pairs: list[tuple[str, float]], scheme: Scheme) -> None:
+    weighed: dict[str, int] = {}
+    for feature, level in pairs:
+        weighed[feature] = weighed.get(feature, 0) + max(1, round(Fraction(level) * 1024))
+    made = fingerprint(scheme=scheme, features=pairs)
+    assert made.value == plain_aggregate(weighed, scheme.bits, scheme.hash)
+    assert (made.features, made.blank, made.bits) == (len(weighed), False, scheme.bits)
+    canonical = json.dumps(sorted(map(list, weighed.items())), ensure_ascii=False, separators=(",", ":"))
+    assert made.digest == hashlib.new(scheme.digest, canonical.encode()).hexdigest()
+
+
+@given(own_features, st.data())
+def test_the_order_and_the_form_of_features_do_not_matter(pairs: list[tuple[str, float]], data: st.DataObject) -> None:
+    made = fingerprint(features=pairs)
+    assert fingerprint(features=iter(data.draw(st.permutations(pairs)))) == made
+    once = dict(pairs)
+    assert fingerprint(features=once) == fingerprint(features=list(once.items()))
+    assert Fingerprinter().fingerprint_features(pairs) == made
+
+
+def test_features_are_not_normalised_and_may_be_few() -> None:
+    two = fingerprint(features=[("美国", 4), ("51区", 5)])
+    assert (two.value, two.features) == (plain_hash("51区"), 2)
+    assert fingerprint(features={"AB": 1}).value != fingerprint(features={"ab": 1}).value
+
+
+@pytest.mark.parametrize("weight", [-1, -0.5, 0, 0.0, float("inf"), -float("inf"), float("nan"), "4", None, True, 2j])
+def test_a_weight_that_is_not_a_positive_finite_number_is_refused_and_the_feature_is_named(weight: Any) -> None:
+    with pytest.raises(InputError) as refused:
+        fingerprint(features=[("美国", 4), ("51区", weight)])
+    said = f"feature 2, '51区', has the weight {weight!r}: pass a positive finite number"
+    assert str(refused.value) == said
+
+
+@pytest.mark.parametrize(
+    ("features", "problem"),
+    [
+        ([], "there are no features: pass at least one"),
+        ({}, "there are no features: pass at least one"),
+        ([("", 1)], "feature 1 is '': pass a non-empty string"),
+        ([("美国", 4), (51, 5)], "feature 2 is 51: pass a non-empty string"),
+        (["美国"], "feature 1 is '美国': pass a pair of a feature and a weight, such as ('暴雨', 3)"),
+        ([("美国", 4, 1)], "feature 1 is ('美国', 4, 1): pass a pair of a feature and a weight, such as ('暴雨', 3)"),
+        ("美国", "features is a single string: pass pairs of a feature and a weight, such as [('暴雨', 3)]"),
+        (7, "features is of type int: pass pairs of a feature and a weight, or a dict"),
+        ([("\ud83d", 1)], "feature 1 has a lone surrogate (\\ud83d) at character 1: "),
+    ],
+    ids=repr,
+)
+def test_invalid_features_are_refused(features: Any, problem: str) -> None:
+    with pytest.raises(InputError) as refused:
+        Fingerprinter().fingerprint_features(features)
+    assert str(refused.value).startswith(problem)
+
+
+def test_exactly_one_of_text_and_features_is_required() -> None:
+    with pytest.raises(InputError, match="both a text and features are passed: pass one of them"):
+        fingerprint("暴雨", features=[("暴雨", 1)])
+    with pytest.raises(InputError, match="the text is of type NoneType"):
+        fingerprint()
+
+
+# --- Fingerprint ---------------------------------------------------------------------------------------------
+
+
+def of(value: int | None, bits: int = 64) -> Fingerprint:
+    return Fingerprint(value=value, digest="", features=0 if value is None else 9, bits=bits)
+
+
+@pytest.mark.parametrize("bits", [64, 128])
+@given(data=st.data())
+def test_hex_is_the_segments_joined(bits: int, data: st.DataObject) -> None:
+    value = data.draw(st.integers(0, (1 << bits) - 1))
+    made = of(value, bits)
+    assert made.hex == "".join(made.segments)
+    assert int(made.hex, 16) == value
+    assert len(made.segments) == bits // 16
+
+
+@pytest.mark.parametrize("bits", [64, 128])
+@given(data=st.data())
+def test_distance_is_the_number_of_differing_bits(bits: int, data: st.DataObject) -> None:
+    one, other = data.draw(st.integers(0, (1 << bits) - 1)), data.draw(st.integers(0, (1 << bits) - 1))
+    assert of(one, bits).distance(of(other, bits)) == bin(one ^ other).count("1")
+
+
+@pytest.mark.parametrize(("one", "other"), [(None, 0), (0, None), (None, None)])
+def test_there_is_no_distance_to_a_text_without_a_fingerprint(one: int | None, other: int | None) -> None:
+    assert of(one).distance(of(other)) is None
+
+
+def test_fingerprints_of_different_widths_cannot_be_compared() -> None:
+    with pytest.raises(
+        InputError, match="cannot compare a fingerprint of 64 bits with one of 128 bits: make both under one Scheme"
+    ):
+        of(1).distance(of(1, bits=128))
+
+
+@pytest.mark.parametrize("tokens", TOKENS)
+@pytest.mark.parametrize("bits", [64, 128])
+def test_a_text_that_is_hashed_in_parts_has_the_same_fingerprint(tokens: str, bits: int) -> None:
+    fingerprinter = Fingerprinter(Scheme(tokens=tokens, bits=bits))
+    text = normalise("。".join(SENTENCES * 3))
+    weights = fingerprinter.weigh(tokenize(text, segmenter(), tokens))
+    assert len(weights) > 3 * 7
+    assert aggregate(weights, "murmur3", bits, part=7) == fingerprinter.fingerprint(text).value

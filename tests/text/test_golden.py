@@ -1,0 +1,78 @@
+"""Laws of Scheme rules 1: fingerprints, digests and Schemes are the same in every release. See ``golden.py``."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from es_simhash.text.features import WEIGHTS
+from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter
+from es_simhash.text.normalisation import DIGESTS
+from es_simhash.text.scheme import Scheme
+from es_simhash.text.tables import IdfTable, StopWords
+from es_simhash.text.tokens import TOKENS, segmenter
+from es_simhash.text.votes import HASHES
+from tests.text.golden import read, text_of, with_reference_output
+
+LINES = read()
+
+each_line = pytest.mark.parametrize("line", LINES, ids=[f"line {number}" for number, _ in enumerate(LINES, 1)])
+
+
+def made_of(line: dict[str, Any]) -> Fingerprint:
+    fingerprinter = Fingerprinter(
+        Scheme.from_dict(line["scheme"]),
+        idf=IdfTable.of(line["idf_table"]) if "idf_table" in line else None,
+        stop_words=StopWords.of(line["stop_word_list"]) if "stop_word_list" in line else None,
+    )
+    if "features" in line:
+        return fingerprinter.fingerprint_features(line["features"])
+    return fingerprinter.fingerprint(text_of(line))
+
+
+@each_line
+def test_fingerprints_and_digests_are_those_of_the_file(line: dict[str, Any]) -> None:
+    for name in ("jieba", "rjieba"):
+        with patch("es_simhash.text.fingerprinter.segmenter", partial(segmenter, name)):
+            made = made_of(line)
+        assert made.hex == line["fingerprint"]
+        assert made.features == line["distinct_features"]
+        assert made.digest == line["digest"]
+
+
+@each_line
+def test_schemes_and_versions_are_those_of_the_file(line: dict[str, Any]) -> None:
+    scheme = Scheme.from_dict(line["scheme"])
+    assert scheme.version == line["version"]
+    assert list(scheme.to_dict().items()) == list(line["scheme"].items())
+
+
+@each_line
+def test_the_file_has_the_output_of_the_reference_implementations(line: dict[str, Any]) -> None:
+    assert with_reference_output(line) == line
+
+
+def test_the_file_has_every_choice() -> None:
+    schemes = [Scheme.from_dict(line["scheme"]) for line in LINES]
+    assert {scheme.bits for scheme in schemes} == {64, 128}
+    assert {scheme.weights for scheme in schemes} == set(WEIGHTS)
+    assert {scheme.hash for scheme in schemes} == set(HASHES)
+    assert {scheme.digest for scheme in schemes} == set(DIGESTS)
+    assert {scheme.tokens for scheme in schemes} == set(TOKENS)
+    assert {scheme.stop_words for scheme in schemes} > {"1", "none"}
+    assert {scheme.idf for scheme in schemes} > {"jieba"}
+    assert Scheme(bits=128, weights="equal", tokens="han_characters") in schemes
+    assert any("features" in line for line in LINES)
+
+
+def test_the_file_has_a_text_whose_fingerprint_differs_between_the_kinds_of_weights() -> None:
+    fingerprints: dict[str, dict[str, str]] = {}
+    for line in LINES:
+        scheme = Scheme.from_dict(line["scheme"])
+        if "text" in line and line["fingerprint"] and scheme == Scheme(weights=scheme.weights):
+            fingerprints.setdefault(text_of(line), {})[scheme.weights] = line["fingerprint"]
+    by_tf = [[found[name] for name in ("sqrt_tf", "tf", "tf_idf")] for found in fingerprints.values() if "tf" in found]
+    assert any(len(set(found)) == 3 for found in by_tf)

@@ -1,0 +1,81 @@
+"""Laws of the hashes: each gives the first bytes of a published hash of the word's UTF-8 form."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from es_simhash.text.votes import HASH_BITS, HASHES, hasher, hashlittle2
+
+words = st.text(max_size=40)
+
+
+@pytest.mark.parametrize(
+    ("word", "published"),
+    [
+        ("", "00000000000000000000000000000000"),
+        ("The quick brown fox jumps over the lazy dog", "e34bbc7bbc071b6c7a433ca9c49a9347"),
+    ],
+)
+def test_murmur3_gives_the_published_values(word: str, published: str) -> None:
+    # The source publishes each half as a number, highest digit first.
+    halves = bytes.fromhex(published)
+    assert hasher("murmur3", 16)(word) == halves[7::-1] + halves[:7:-1]
+
+
+def test_hashlittle2_of_each_length_is_that_of_a_literal_copy_of_lookup3_c() -> None:
+    made = [hashlittle2(bytes(range(length)), 1, 2) for length in range(61)]
+    assert hashlib.sha256(repr(made).encode()).hexdigest()[:16] == "4f5750a0b28ec46a"
+
+
+FOUR_SCORE = "Four score and seven years ago"
+
+
+@pytest.mark.parametrize(
+    ("word", "seeds", "published"),
+    [
+        ("", (0, 0), (0xDEADBEEF, 0xDEADBEEF)),
+        ("", (0, 0xDEADBEEF), (0xBD5B7DDE, 0xDEADBEEF)),
+        ("", (0xDEADBEEF, 0xDEADBEEF), (0x9C093CCD, 0xBD5B7DDE)),
+        (FOUR_SCORE, (0, 0), (0x17770551, 0xCE7226E6)),
+        (FOUR_SCORE, (0, 1), (0xE3607CAE, 0xBD371DE4)),
+        (FOUR_SCORE, (1, 0), (0xCD628161, 0x6CBEA4B3)),
+    ],
+)
+def test_hashlittle2_gives_the_values_published_in_lookup3(
+    word: str, seeds: tuple[int, int], published: tuple[int, int]
+) -> None:
+    assert hashlittle2(word.encode(), *seeds) == published  # its self-test, driver5
+
+
+def test_jenkins_is_the_secondary_number_before_the_primary_one_of_two_seeds() -> None:
+    assert hasher("jenkins", 16)(FOUR_SCORE).hex() == "ce7226e617770551" + "6cbea4b3cd628161"
+
+
+@pytest.mark.parametrize(
+    ("word", "published"),
+    [
+        ("", "cbf29ce484222325"),
+        ("a", "af63dc4c8601ec8c"),
+        ("b", "af63df4c8601f1a5"),
+        ("fo", "08985907b541d342"),
+        ("foobar", "85944171f73967e8"),
+    ],
+)
+def test_fnv1a_64_gives_the_published_values(word: str, published: str) -> None:
+    assert hasher("fnv1a_64", 8)(word).hex() == published  # RFC 9923
+
+
+@pytest.mark.parametrize("name", [name for name, bits in HASH_BITS.items() if bits >= 128])
+@given(word=words)
+def test_a_shorter_hash_is_the_beginning_of_the_longer_one(name: str, word: str) -> None:
+    shorter, longer = hasher(name, 8)(word), hasher(name, 16)(word)
+    assert (len(shorter), len(longer)) == (8, 16)
+    assert longer.startswith(shorter)
+
+
+def test_every_hash_has_as_many_bits_as_it_says() -> None:
+    assert {name: 8 * len(function(b"word")) for name, function in HASHES.items()} == HASH_BITS
