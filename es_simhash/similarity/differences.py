@@ -7,7 +7,7 @@ counts what contradicts:
 - a sign, a single letter or a letter's sign in the place of another one: ``<`` and ``>``, M and L, C++ and C#;
 - a negation that one of them has;
 - terms that exclude each other (``OPPOSITES``): 上 and 下, on and off, Monday and Tuesday;
-- in a short text a name in the place of another name of the same kind: 北京 and 上海. Names are the words that are
+- in short texts a name in the place of another name of the same kind: 北京 and 上海. Names are the words that are
   persons, places, organisations or other proper nouns in jieba's dictionary.
 
 What only one of the texts has is no contradiction: a date line, a caption, numbers of a list. What changes by itself,
@@ -110,7 +110,7 @@ def _places(a: str, b: str, length: int) -> Iterator[tuple[_Pair, list[_Pair]]]:
             one, other = ours[here], theirs[there]
             is_replaced = is_replaced or bool(one and other)
             yield (one, other), _contradictions(one, other)
-    if is_replaced and length <= SHORT:
+    if is_replaced and length <= SHORT and max(len(a), len(b)) <= 2 * SHORT:
         for names in _other_names(tagged_words(a), tagged_words(b)):
             yield names, [names]
 

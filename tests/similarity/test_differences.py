@@ -67,6 +67,11 @@ def test_another_name_contradicts_in_a_short_text(a: str, b: str, names: list[tu
     assert not made(f"{a}。{LONG}", f"{b}。{LONG}").contradictions
 
 
+def test_names_of_a_long_text_around_a_short_one_are_not_looked_for() -> None:
+    """The words of both are held, and a text may have a million characters."""
+    assert not made("北京今天晴，北风三级", f"上海今天晴，北风三级。{LONG}").contradictions
+
+
 @given(texts, st.sampled_from(["渡口码头", " one two three ", "。", "，"]), texts)
 def test_no_token_reaches_across_a_border(a: str, border: str, b: str) -> None:
     text = normalise(f"{a}{border}{b}")
