@@ -21,11 +21,12 @@ OWNER_ONLY = 0o600
 def create_for_owner(path: str) -> None:
     """Create an empty file that only its owner can read, unless the file exists.
 
-    Errors are left to the program that opens the file. SQLite gives the files that it puts beside a database (``-wal``,
-    ``-shm``) the permissions of the database.
+    SQLite gives the files that it puts beside a database (``-wal``, ``-shm``) the permissions of the database.
+
+    :raises InputError: if it cannot be created.
     """
     if not os.path.exists(path):
-        with suppress(OSError):
+        with writing(path, InputError):
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, OWNER_ONLY))
 
 

@@ -89,10 +89,10 @@ class Database:
     def create(self) -> None:
         """Make an empty file that only its owner can read, if there is none.
 
-        :raises InputError: if there is no folder for it.
+        :raises InputError: if there is no folder for it, or it cannot be made.
         """
         folder = Path(self.path).parent
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             raise InputError(f"there is no folder {str(folder)!r} for the store {self.name}: make it first")
         create_for_owner(self.path)
 
@@ -135,7 +135,7 @@ class Database:
         """Raise a StoreError in place of an error of SQLite."""
         try:
             yield
-        except (sqlite3.Error, UnicodeDecodeError) as error:  # a message of SQLite may quote damaged bytes
+        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # a message of SQLite may quote damaged bytes
             reason = one_line(error)
             if "locked" in reason or "busy" in reason:
                 raise self._unavailable("another process has") from error

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash.errors import NotSetUp, StoreError, StoreUnavailable
+from es_simhash.errors import InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.store.sqlite import SqliteStore
 from es_simhash.store.sqlite.keys import KeysOf, add
 from es_simhash.store.types import Probe, Scan, UserState
@@ -276,6 +276,14 @@ def test_a_file_of_another_program_is_left_alone(path: Path) -> None:
         with pytest.raises(StoreError, match="another program"):
             call()
     assert execute(path, "SELECT name FROM sqlite_master") == [("theirs",)]
+
+
+def test_a_file_that_cannot_be_made_or_opened_is_told(tmp_path: Path) -> None:
+    with closing(SqliteStore(str(tmp_path / f"{'x' * 300}.db"))) as store:
+        with pytest.raises(InputError, match=r"cannot write .* \(File name too long\): name another file"):
+            store.set_up(DOCUMENTS)
+        with pytest.raises(StoreError, match=r"File name too long.*: check the path, its permissions"):
+            store.describe()
 
 
 def test_an_empty_file_is_not_set_up(path: Path) -> None:
