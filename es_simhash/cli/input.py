@@ -48,9 +48,16 @@ def input_paths(files: tuple[str, ...], advice: str = "name a file of documents,
     if not files and sys.stdin.isatty():
         raise click.UsageError(f"no input: {advice}")
     for path in files:
-        if path != "-" and not Path(path).is_fifo():  # a pipe can be opened only once
+        if path != "-" and not _is_pipe(path):  # a pipe can be opened only once
             open_input(path).close()
     return files or ("-",)
+
+
+def _is_pipe(path: str) -> bool:
+    try:
+        return Path(path).is_fifo()
+    except OSError:  # of a folder that may not be searched; the error of opening it says that
+        return False
 
 
 def check_different_files(named: Mapping[str, str | None], inputs: Iterable[str]) -> None:

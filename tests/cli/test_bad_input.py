@@ -73,6 +73,7 @@ def test_a_bad_line_is_rejected_with_its_place_and_the_fix_and_good_ones_are_sto
     ("words", "says"),
     [
         ("ingest news.jsonl none.jsonl", "cannot read none.jsonl: No such file or directory"),
+        (f"ingest {'x' * 300}", f"cannot read {'x' * 300}: File name too long"),
         ("ingest .", "cannot read .: Is a directory"),
         ("similar --file .", "cannot read .: Is a directory"),
         ("compare --file gbk.txt", "gbk.txt is not UTF-8 at byte 1: convert it to UTF-8"),
