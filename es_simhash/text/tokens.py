@@ -176,8 +176,9 @@ def _rjieba() -> Any:
 def _tagger(name: str) -> Callable[[str], list[tuple[str, str]]]:
     if name == "rjieba":
         return partial(_rjieba().tag, hmm=False)
-    tagger = import_module(f"{_private_jieba().__name__}.posseg").POSTokenizer(_jieba())
-    return lambda text: [(pair.word, pair.flag) for pair in tagger.cut(text, HMM=False)]
+    lines = Path(str(_private_jieba().__file__)).with_name("dict.txt").read_text(encoding="utf-8").splitlines()
+    tags = {word: tag for word, _, tag in map(str.split, lines)}
+    return lambda text: [(word, tags.get(word, "x")) for word in _jieba().cut(text, HMM=False)]
 
 
 @cache
