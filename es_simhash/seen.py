@@ -72,9 +72,8 @@ def change(store: Store, config: SeenConfig, users: Sequence[str], change: Chang
     """
     report = SeenReport({}, {})
     for start in range(0, len(users), USERS):
-        waits = Waits(
-            end_after(deadline), maximum=0.01, longest=0.5
-        )  # short, because the other writer has already finished
+        # The waits are short, because the other writer has already finished.
+        waits = Waits(end_after(deadline), maximum=0.01, longest=0.5)
         left = users[start : start + USERS]
         while (left := _attempt(store, config, left, change, report)) and waits.wait():
             pass

@@ -8,7 +8,7 @@ import threading
 import time
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from es_simhash.decide.choose import Asker, Original, choose, distance_or_more
 from es_simhash.decide.pending import Pending
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("es_simhash")
 
+T = TypeVar("T")
+
 MOST_PENDING = 20_000
 """Documents that are pending, after which the store is refreshed and they are forgotten."""
 OLDEST_PENDING = 10.0
@@ -42,8 +44,8 @@ CLOCKS_DIFFER = 60_000_000
 """Microseconds by which the clock of another program may be behind, when its documents are read."""
 ATTEMPTS = 5
 """How often a document is decided if other programs write it meanwhile."""
-DECIDED_AT_ONCE = 500
-"""Stored documents that are decided again together."""
+AT_ONCE = 500
+"""Stored documents that are decided again, or removed, together."""
 _NOTHING = Hits([], [])
 
 
@@ -78,6 +80,11 @@ class Decided:
     changed: frozenset[str]
     former_heads: frozenset[str]
     conflicts: frozenset[str]
+
+
+def in_parts(items: Sequence[T]) -> Generator[Sequence[T], None, None]:
+    """Yield the items in parts: what is decided again, or removed, together."""
+    return (items[start : start + AT_ONCE] for start in range(0, len(items), AT_ONCE))
 
 
 class Decider:
@@ -164,8 +171,8 @@ class Decider:
             for rows in (own.same, own.rows)
         )
         heads = [row for row in heads if row.duplicate_of is None][: asker.probe.most]
-        same += [row for row in stored.same if self.pending.counts(row) and self._is_before(row, asker)]
-        heads += [row for row in stored.rows if self.pending.counts(row) and self._is_before(row, asker)]
+        same += [row for row in stored.same if row.id not in self.pending and self._is_before(row, asker)]
+        heads += [row for row in stored.rows if row.id not in self.pending and self._is_before(row, asker)]
         same.sort(key=lambda row: row.order)
         exact = next((row for row in same if self._has_head(row, asker)), None)
         return choose(asker, exact, heads, self.rule, self.features)
@@ -214,7 +221,7 @@ class Decider:
             stored = {row.id: row for row in self.store.members(heads)}
             with self.lock:
                 own = self.pending.members(heads)
-                linked = {id for id, row in stored.items() if self.pending.counts(row)} | {row.id for row in own}
+                linked = {id for id in stored if id not in self.pending} | {row.id for row in own}
         changed: dict[str, Choice] = {}
         former_heads: set[str] = set()
         for attempt in range(ATTEMPTS):
@@ -223,8 +230,8 @@ class Decider:
             read = self._read_texts(sorted(linked))
             read.sort(key=lambda stored: stored.row.order)
             linked = set()
-            for start in range(0, len(read), DECIDED_AT_ONCE):
-                decided = self.decide_stored(read[start : start + DECIDED_AT_ONCE], filter)
+            for part in in_parts(read):
+                decided = self.decide_stored(part, filter)
                 choices = {choice.row.id: choice for choice in decided.choices}
                 changed |= {id: choices[id] for id in decided.changed}
                 linked |= decided.conflicts
@@ -239,8 +246,8 @@ class Decider:
     def _read_texts(self, ids: Sequence[str]) -> list[Stored]:
         fields = self.rule.text_fields if self.rule.confirm is not None else ()
         read: list[Stored] = []
-        for start in range(0, len(ids), DECIDED_AT_ONCE):
-            read += self.store.read(ids[start : start + DECIDED_AT_ONCE], fields).values()
+        for part in in_parts(ids):
+            read += self.store.read(part, fields).values()
         return [stored for stored in read if stored.row.digest]
 
     def decide_stored(self, documents: Sequence[Stored], filter: Filter | None) -> Decided:

@@ -9,17 +9,16 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from es_simhash.decide.decider import DECIDED_AT_ONCE, Decider
+from es_simhash.decide.decider import Decider, in_parts
 from es_simhash.errors import count_of, saying_what_is_done
 from es_simhash.machine import free_memory
 from es_simhash.store.types import Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.store.protocol import Filter, Store
-    from es_simhash.store.types import Stored
 
     Progress = Callable[[int, int], None]
     """Takes the documents that were decided so far, and all of them."""
@@ -78,7 +77,7 @@ def group(
 
     with saying_what_is_done(report):
         scan = Scan(filter=filter, fields=fields, missing=False, since=since, by_order=True)
-        for batch in _batches(store.scan(scan)):
+        for batch in (part for page in store.scan(scan) for part in in_parts(page)):
             decided = decider.decide_stored(batch, filter)
             documents += len(batch)
             changed += len(decided.changed)
@@ -94,10 +93,3 @@ def group(
     groups = {head: size for head, size in sizes.items() if size > 1}
     largest = tuple(sorted(groups.items(), key=lambda group: (-group[1], group[0]))[:LARGEST])
     return GroupReport(documents, len(groups), sum(groups.values()), changed, conflicts, largest, left_out)
-
-
-def _batches(pages: Iterator[list[Stored]]) -> Iterator[list[Stored]]:
-    """Yield the documents of a scan in smaller lists."""
-    for page in pages:
-        for start in range(0, len(page), DECIDED_AT_ONCE):
-            yield page[start : start + DECIDED_AT_ONCE]

@@ -73,6 +73,7 @@ class Pending:
         return len(self._memory)
 
     def __contains__(self, id: str) -> bool:
+        """Return whether a hit of the store with this id does not count: here it is decided or removed."""
         return id in self._states or id in self._removed
 
     def row(self, id: str) -> Row | None:
@@ -168,10 +169,6 @@ class Pending:
     def members(self, heads: Iterable[str]) -> list[Row]:
         """Return the rows that are copies of one of these heads."""
         return self._memory.members(heads)
-
-    def counts(self, row: Row) -> bool:
-        """Return whether a hit of the store counts: nothing here says otherwise."""
-        return row.id not in self._states and row.id not in self._removed
 
     # --- refresh ----------------------------------------------------------------------------------------------------
 

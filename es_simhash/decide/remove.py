@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from es_simhash.decide.decider import in_parts
 from es_simhash.errors import ConflictError, StoreError, count_of, saying_what_is_done
 from es_simhash.machine import LinesFile, writing
 from es_simhash.similarity.confirm import similar_among
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     """Takes whole documents before they are removed."""
 
 T = TypeVar("T")
-
-AT_ONCE = 500
-"""Documents that are removed together."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ def remove(decider: Decider, ids: Sequence[str], save: Save | None = None, filte
         stored = decider.store.read(part, None if save is not None else ())
         return {id: stored.get(id) for id in part}
 
-    return _remove_parts(decider, _parts(ids), read, save, filter, "remove all of them again")
+    return _remove_parts(decider, in_parts(ids), read, save, filter, "remove all of them again")
 
 
 def remove_matching(
@@ -79,7 +77,7 @@ def remove_matching(
         return documents
 
     scan = Scan(filter=matching, fields=None if save is not None else (), missing=None)
-    parts = (part for page in decider.store.scan(scan) for part in _parts(page))
+    parts = (part for page in decider.store.scan(scan) for part in in_parts(page))
     removed = _remove_parts(decider, parts, read, save, filter, "remove the others again")
     if stayed := len(matched - removed):
         raise ConflictError(
@@ -87,11 +85,6 @@ def remove_matching(
             "meanwhile: remove these again"
         )
     return removed
-
-
-def _parts(items: Sequence[T]) -> Generator[Sequence[T], None, None]:
-    """Yield what is removed together."""
-    return (items[start : start + AT_ONCE] for start in range(0, len(items), AT_ONCE))
 
 
 def _remove_parts(
@@ -154,7 +147,7 @@ def _remove(
 def copies(store: Store, filter: Filter | None) -> Iterator[Sequence[Row]]:
     """Yield the copies in the store, some hundred together."""
     for page in store.scan(Scan(filter=filter)):
-        yield from _parts([stored.row for stored in page if stored.row.duplicate_of is not None])
+        yield from in_parts([stored.row for stored in page if stored.row.duplicate_of is not None])
 
 
 def checked_duplicates(decider: Decider, rows: Sequence[Row]) -> list[tuple[Stored, Duplicate]]:
@@ -204,7 +197,7 @@ def remove_duplicates(
         rows = [stored.row for stored in decider.store.read(part).values()]
         return {document.row.id: document for document, _ in checked_duplicates(decider, rows)}
 
-    return len(_remove_parts(decider, _parts(ids), read, save, filter, "remove the other duplicates again"))
+    return len(_remove_parts(decider, in_parts(ids), read, save, filter, "remove the other duplicates again"))
 
 
 # --- what is removed, in a file that an ingest takes back -------------------------------------------------------

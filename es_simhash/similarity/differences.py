@@ -131,19 +131,19 @@ def _other_names(a: Sequence[tuple[str, str]], b: Sequence[tuple[str, str]]) -> 
 
     :param a: the words of a text, each with its part of speech.
     """
-    names, others = ({word for word in words if word[1][:2] in _NAMES} for words in (a, b))
+    names, others = (set(_names(words)) for words in (a, b))
     if names <= others or others <= names:
         return
     for here, there in _differing([word for word, _ in a], [word for word, _ in b]):
+        if max(here.stop - here.start, there.stop - there.start) > _WORDS:
+            continue
         for one, other in zip(_names(a[here]), _names(b[there]), strict=False):
             if one.kind == other.kind and one.value not in other.value and other.value not in one.value:
                 yield [one], [other]
 
 
 def _names(words: Sequence[tuple[str, str]]) -> list[Token]:
-    """Return the names among a few words."""
-    if len(words) > _WORDS:
-        return []
+    """Return the names among words. The kind of each is its part of speech."""
     return [Token(tag[:2], word, word) for word, tag in words if tag[:2] in _NAMES and len(word) > 1]
 
 

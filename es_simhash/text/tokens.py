@@ -155,13 +155,16 @@ def _segmenter(name: str) -> Segmenter:
 @cache
 def _jieba() -> Any:
     """Return a tokenizer of jieba."""
-    jieba = _private_jieba()
-    tokenizer = jieba.Tokenizer()
+    tokenizer = _private_jieba().Tokenizer()
     # jieba's own initialize() would log, and read and write a cache file in the shared temporary directory.
-    with Path(str(jieba.__file__)).with_name("dict.txt").open("rb") as dictionary:
+    with _dictionary().open("rb") as dictionary:
         tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(dictionary)
     tokenizer.initialized = True
     return tokenizer
+
+
+def _dictionary() -> Path:
+    return Path(str(_private_jieba().__file__)).with_name("dict.txt")
 
 
 @cache
@@ -176,8 +179,7 @@ def _rjieba() -> Any:
 def _tagger(name: str) -> Callable[[str], list[tuple[str, str]]]:
     if name == "rjieba":
         return partial(_rjieba().tag, hmm=False)
-    lines = Path(str(_private_jieba().__file__)).with_name("dict.txt").read_text(encoding="utf-8").splitlines()
-    tags = {word: tag for word, _, tag in map(str.split, lines)}
+    tags = {word: tag for word, _, tag in map(str.split, _dictionary().read_text(encoding="utf-8").splitlines())}
     return lambda text: [(word, tags.get(word, "x")) for word in _jieba().cut(text, HMM=False)]
 
 
