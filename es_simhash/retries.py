@@ -26,7 +26,7 @@ class Cancelled(BaseException):
 
 @dataclass(frozen=True)
 class Call:
-    """What a thread does for somebody who may lose the interest in it, or the time for it.
+    """A call that a thread runs. Another thread may cancel it, and its requests have a common end.
 
     :param cancelled: nobody takes the result.
     :param end: when all requests of the call must have ended, by ``time.monotonic``.

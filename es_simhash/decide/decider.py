@@ -301,9 +301,9 @@ class Decider:
 
     @contextmanager
     def entering(self) -> Iterator[dict[str, State]]:
-        """Let a call enter what it decides into the dict that is yielded, by id. What it does not write is forgotten.
+        """Yield a dict for the states, by id, of the documents that a call decides.
 
-        After an error nobody knows what is written.
+        At the end those that the call has not written are forgotten. After an error nobody knows which are written.
         """
         states: dict[str, State] = {}
         try:

@@ -30,7 +30,7 @@ ENTRIES_OF_KEY = 500
 
 
 class Near(NamedTuple):
-    """The texts that may be near some askers: pairs of an asker and a text, in their order.
+    """The texts that may be near some askers: pairs of an asker and a text, sorted by the asker, then by the text.
 
     :param askers: their numbers, from 0.
     :param positions: of the texts.
