@@ -79,7 +79,7 @@ class SeenItems:
         SeenConfig(**chosen)
         self._chosen = chosen
         self.deadline = checked_deadline(deadline)
-        self._stored: SeenConfig | None = None
+        self._config: SeenConfig | None = None
         self._store = open_store(store, index, deadline=self.deadline, default_index=USERS_INDEX, **client_options)
         self.name = self._store.name
         """The store's address, without credentials."""
@@ -134,7 +134,7 @@ class SeenItems:
                 seen.clear()
             return seen.add(checked[user], now)
 
-        return change(self._store, self._config(sets_up=True), list(checked), add, self.deadline)
+        return change(self._store, self._config or self._read_config(sets_up=True), list(checked), add, self.deadline)
 
     def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:
         """Return the items that a user has certainly not seen, in their order. Call it with a page of candidates."""
@@ -144,7 +144,7 @@ class SeenItems:
 
     def unseen_many(self, items: ByUser) -> dict[str, list[Item]]:
         """:meth:`unseen` for many users, by one read."""
-        checked, config = _by_user(items), self._config(sets_up=True)
+        checked, config = _by_user(items), self._config or self._read_config(sets_up=True)
         users, unseen = list(checked), dict[str, list[Item]]()
         for start in range(0, len(users), USERS):
             states = self._store.read_users(users[start : start + USERS])
@@ -164,7 +164,8 @@ class SeenItems:
         """
         [(checked, listed)] = _by_user({user: items}).items()
         with limited(self.deadline):
-            report = change(self._store, self._config(), [checked], lambda seen, _: seen.forget(listed), self.deadline)
+            config = self._config or self._read_config()
+            report = change(self._store, config, [checked], lambda seen, _: seen.forget(listed), self.deadline)
         return _single(report)
 
     def rotate(
@@ -183,13 +184,13 @@ class SeenItems:
         checked = None if users is None else list(map(user_id, users))
         now, moment = int(time.time()), checked_moment(before, "before")
         limit = now if moment is None else min(now, moment // 1_000_000)
-        return rotate(self._store, self._config(), checked, now, limit, self.deadline)
+        return rotate(self._store, self._config or self._read_config(), checked, now, limit, self.deadline)
 
     def stats(self, user: str | int) -> SeenStats:
         """Return figures of a user's Bloom filters."""
         name = user_id(user)
         with limited(self.deadline):
-            config = self._config()
+            config = self._config or self._read_config()
             seen = Seen.from_json(config, self._store.read_users([name]).get(name, NOTHING).seen, name)
         return SeenStats(name, seen.generations(), len(seen.forgotten))
 
@@ -199,23 +200,22 @@ class SeenItems:
         :returns: whether there were any.
         """
         with limited(self.deadline):
-            self._config()  # a field `seen` of another program stays
+            self._read_config()  # a field `seen` of another program stays
             return bool(self._store.remove_users([user_id(user)]))
 
-    def _config(self, *, sets_up: bool = False) -> SeenConfig:
+    def _read_config(self, *, sets_up: bool = False) -> SeenConfig:
         """Return the store's configuration.
 
         :param sets_up: make a file that does not exist.
         """
-        if self._stored is None:
-            stored, reason = self._described()
-            if stored is None and (self._store.lags or not sets_up):
-                raise not_set_up(self.name, reason, "seen init")
-            config = replace(stored or SeenConfig(), **self._chosen)
-            if config != stored:
-                self._store.set_up(Description(seen=config))
-            self._stored = config
-        return self._stored
+        stored, reason = self._described()
+        if stored is None and (self._store.lags or not sets_up):
+            raise not_set_up(self.name, reason, "seen init")
+        config = replace(stored or SeenConfig(), **self._chosen)
+        if config != stored:
+            self._store.set_up(Description(seen=config))
+        self._config = config
+        return config
 
     def _described(self) -> tuple[SeenConfig | None, str]:
         """Return the configuration that the store keeps, or None and what is there in its place."""

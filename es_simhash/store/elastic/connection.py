@@ -29,10 +29,6 @@ _CONNECTING = 0.2
 that asks for TLS, so nobody should wait long for it."""
 
 
-def _whole(answer: Any) -> Any:
-    return answer
-
-
 class PointInTime(NamedTuple):
     """How a product keeps one state of an index for several searches.
 
@@ -117,7 +113,7 @@ class Connection(ABC):
         parameters: Mapping[str, str] | None = None,
         *,
         index: bool = True,
-        read: Callable[[Any], T] = _whole,
+        read: Callable[[Any], T] = lambda answer: answer,
     ) -> T:
         """Send a request, and return what is read of the body of the response.
 
@@ -161,33 +157,15 @@ class Connection(ABC):
                 if not waits.wait():
                     raise
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-                raise self.wrong(error) from error
+                raise StoreError(
+                    f"{self.name} sent a response that cannot be read ({one_line(error)[:100]}): check the address, "
+                    "and the proxies between this program and the server"
+                ) from error
             else:
                 self._answered = True
                 if is_repeated:
                     _log.warning("the store answers again")
                 return result
-
-    def search(self, body: Mapping[str, Any], *, index: bool = True) -> dict[str, Any]:
-        """Search, and return the body of the response, in which every shard has answered."""
-        return self.send("POST", "_search", body, index=index, read=_with_hits)
-
-    def search_many(self, bodies: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
-        """Search several times in one request, and return the hits of each."""
-        lines = [line for body in bodies for line in ({}, body)]
-
-        def read(answer: Any) -> list[list[dict[str, Any]]]:
-            return [response["hits"]["hits"] for response in answer["responses"]]
-
-        return self.send("POST", "_msearch", lines, {"max_concurrent_searches": "8"}, read=read)
-
-    def wrong(self, what: object) -> StoreError:
-        """Return the error for a response that has another form than the server promises."""
-        text = one_line(what)[:100] if isinstance(what, Exception) else str(what)
-        return StoreError(
-            f"{self.name} sent a response that cannot be read ({text}): check the address, and the proxies between "
-            "this program and the server"
-        )
 
     def _untrusted(self, why: str) -> SimhashError:
         """Return the error for a TLS connection that failed.
@@ -224,8 +202,3 @@ class Connection(ABC):
         """Close the client, if it is the store's own."""
         if self._owned:
             self.client.close()
-
-
-def _with_hits(answer: dict[str, Any]) -> dict[str, Any]:
-    answer["hits"]["hits"]
-    return answer

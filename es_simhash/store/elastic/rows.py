@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.store.types import Row
@@ -29,6 +30,9 @@ HIT_OPTIONS: Mapping[str, Any] = {
     "_source": False,
 }
 """The options of a search whose hits become Rows."""
+
+version_of = itemgetter("_seq_no", "_primary_term")
+"""Returns the version of a document: its sequence number and its primary term."""
 
 
 def row_of(hit: Mapping[str, Any], warn: Warn) -> Row:
@@ -63,11 +67,6 @@ def source_of(document: Mapping[str, Any], fields: Sequence[str] | None) -> dict
     if fields is not None and not fields:
         return None
     return {name: value for name, value in document.get("_source", {}).items() if name != "simhash"}
-
-
-def version_of(hit: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the version of a document: its sequence number and its primary term."""
-    return hit.get("_seq_no", 0), hit.get("_primary_term", 0)
 
 
 def operation(kind: str, id: str, version: Any, *body: Any) -> tuple[Any, ...]:

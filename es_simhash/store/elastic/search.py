@@ -18,7 +18,7 @@ from es_simhash.store.types import Hits, Row
 from es_simhash.text.keys import encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from es_simhash.store.elastic.connection import Connection
     from es_simhash.store.protocol import Filter
@@ -76,33 +76,35 @@ def _by_digest_and_keys(
         if probe.digest and heads and probe.times is None:
             by_digest.setdefault(probe.digest, []).append(number)
         elif probe.digest and (heads or probe.fingerprint is None):
-            equal = _query([{"term": {"simhash.digest": probe.digest}}], filter, probe.times)
-            searches.append((_body(equal, 1 if heads else probe.most), same[number]))
+            equal: Any = {"term": {"simhash.digest": probe.digest}}
+            size = 1 if heads else probe.most
+            searches.append((_search([equal], filter, probe.times, size=size), same[number]))
         if probe.queries:
             sharing = {"dis_max": {"queries": [clause_of(query) for query in probe.queries]}}
-            query = _query([], filter, probe.times, heads=heads, must=sharing)
             # One hit too many tells that documents were left out. How rare a key is, each shard says for itself: only
             # which of very many documents come first depends on it, so that is not asked before.
-            searches.append(({**_body(query, probe.most + 1), "sort": ["_score", _FIRST]}, rows[number]))
+            ranked = _search([], filter, probe.times, size=probe.most + 1, heads=heads, must=sharing)
+            searches.append(({**ranked, "sort": ["_score", _FIRST]}, rows[number]))
     if by_digest:
-        equal = _query([{"terms": {"simhash.digest": sorted(by_digest)}}], filter)
-        first_of_each = {**_body(equal, len(by_digest)), "collapse": {"field": "simhash.digest"}}
+        equal = {"terms": {"simhash.digest": sorted(by_digest)}}
+        first_of_each = _search([equal], filter, size=len(by_digest)) | {"collapse": {"field": "simhash.digest"}}
         searches.append((first_of_each, first_of_digests))
     shared: dict[str, Row] = {}  # each Probe finds the same documents of a crowd
     for start in range(0, len(searches), SEARCHES):
         together = searches[start : start + SEARCHES]
-        answers = connection.search_many([body for body, _ in together])
-        for (_, found), hits in zip(together, answers, strict=True):
-            found += [shared.setdefault(row.id, row) for row in _rows(hits, connection)]
+        answers = connection.send(
+            "POST",
+            "_msearch",
+            [line for body, _ in together for line in ({}, body)],
+            {"max_concurrent_searches": "8"},
+            read=lambda answer: [_rows(part, connection) for part in answer["responses"]],
+        )
+        for (_, found), found_rows in zip(together, answers, strict=True):
+            found += [shared.setdefault(row.id, row) for row in found_rows if row.digest]
     for row in first_of_digests:
         for number in by_digest.get(row.digest, ()):
             same[number] = [row]
     return same, rows
-
-
-def _body(query: Mapping[str, Any], size: int) -> dict[str, Any]:
-    """Return the search for the Rows of the first documents that a query finds."""
-    return {"query": query, "sort": [_FIRST], "size": size, **HIT_OPTIONS}
 
 
 def clause_of(query: KeyQuery) -> dict[str, Any]:
@@ -130,49 +132,53 @@ def _near(
     own = np.array(values, dtype=np.uint64)
     near: list[list[Row]] = [[] for _ in probes]
     count = 0
-    for hits in _all(connection, _query([clause], filter, probes[0].times, heads=heads)):
+    for rows in _all(connection, _search([clause], filter, probes[0].times, size=PAGE, heads=heads)):
         if count >= MOST_READ:
             return near, 1
-        read = [row for row in _rows(hits, connection) if row.fingerprint is not None]
+        read = [row for row in rows if row.fingerprint is not None]
         others = np.array([row.fingerprint for row in read], dtype=np.uint64)
         near_pairs = np.nonzero(np.bitwise_count(own[:, None] ^ others) <= distance)
         for one, position in zip(*near_pairs, strict=True):
             near[one].append(read[position])
-        count += len(hits)
+        count += len(rows)
     return near, 0
 
 
 def members(connection: Connection, heads: Sequence[str]) -> list[Row]:
     """Return the documents that are copies of one of these heads."""
-    query = _query([{"terms": {"simhash.duplicate_of": list(heads)}}], None)
-    return [row for hits in _all(connection, query) for row in _rows(hits, connection)]
+    search = _search([{"terms": {"simhash.duplicate_of": list(heads)}}], None, size=PAGE)
+    return [row for rows in _all(connection, search) for row in rows if row.digest]
 
 
-def _all(connection: Connection, query: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:
-    """Yield all hits of a query, the smallest order first, in pages.
+def _all(connection: Connection, search: Mapping[str, Any]) -> Iterator[list[Row]]:
+    """Yield the Rows of all hits of a search, the smallest order first, in pages.
 
     Almost always one search has them all. Else they are read from a point in time, which puts documents with equal
     orders into an order, too: none is lost between two pages.
     """
-    hits = connection.search(_body(query, PAGE))["hits"]["hits"]
-    if len(hits) < PAGE:
-        yield hits
+    rows = connection.send("POST", "_search", search, read=lambda answer: _rows(answer, connection))
+    if len(rows) < PAGE:
+        yield rows
     else:
-        yield from pages(connection, query, [_FIRST], HIT_OPTIONS)
+        yield from pages(connection, search, lambda hit: row_of(hit, connection.warn_once))
 
 
-def _query(
-    filters: list[Any], filter: Filter | None, times: Any = None, *, heads: bool = False, must: Any = ()
+def _search(
+    filters: list[Any], filter: Filter | None, times: Any = None, *, size: int, heads: bool = False, must: Any = ()
 ) -> dict[str, Any]:
-    """Return a query by filters, by the filter of the caller, by ``Probe.times``, and by what ranks the documents."""
+    """Return the search for the Rows of the first documents, the smallest order first.
+
+    :param filters: with the filter of the caller, and ``Probe.times``.
+    :param must: what ranks the documents.
+    """
     if filter is not None:
         filters = [*filters, filter]
     if times is not None:
         filters = [*filters, {"range": {"simhash.time": {"gte": times[0], "lte": times[1]}}}]
-    return {"bool": {"filter": filters, "must": must, "must_not": [_IS_COPY] if heads else []}}
+    query = {"bool": {"filter": filters, "must": must, "must_not": [_IS_COPY] if heads else []}}
+    return {"query": query, "sort": [_FIRST], "size": size, **HIT_OPTIONS}
 
 
-def _rows(hits: Iterable[Mapping[str, Any]], connection: Connection) -> list[Row]:
-    """Return the Rows of hits. Those that another program wrote are left out."""
-    rows = (row_of(hit, connection.warn_once) for hit in hits)
-    return [row for row in rows if row.digest]
+def _rows(answer: Any, connection: Connection) -> list[Row]:
+    """Return the Rows of the hits in a response. One that another program wrote has no digest."""
+    return [row_of(hit, connection.warn_once) for hit in answer["hits"]["hits"]]

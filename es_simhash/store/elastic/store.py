@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
+from operator import itemgetter
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.errors import ConflictError, SimhashError, StoreError, TooLarge
 from es_simhash.retries import Waits, end_after
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from es_simhash.store.elastic.connection import Connection
     from es_simhash.store.protocol import Filter
     from es_simhash.store.types import Description, Entry, Hits, Probe, Row, Scan
+
+
+T = TypeVar("T")
 
 
 class ElasticStore:
@@ -57,10 +61,8 @@ class ElasticStore:
     def read(self, ids: Sequence[str], fields: Sequence[str] | None = ()) -> dict[str, Stored]:
         """Return documents by id."""
         names = None if fields is None else ["simhash", *fields]
-        return {
-            document["_id"]: Stored(row_of(document, self.connection.warn_once), (), source_of(document, fields))
-            for document in self._get(ids, names)
-        }
+        warn = self.connection.warn_once
+        return self._get(ids, names, lambda one: Stored(row_of(one, warn), (), source_of(one, fields)))
 
     def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
         """Return what may be near each Probe."""
@@ -72,6 +74,7 @@ class ElasticStore:
 
     def scan(self, scan: Scan) -> Iterator[list[Stored]]:
         """Yield documents in pages, from one point in time."""
+        query = _query(scan.filter, scan.missing, scan.since)
         source = True if scan.fields is None else list(scan.fields) or False
         options: dict[str, Any] = {**HIT_OPTIONS, "_source": source}
         if scan.keys:
@@ -79,17 +82,17 @@ class ElasticStore:
         field = "simhash.order" if scan.by_order else scan.by_field
         kind = "long" if scan.by_order else "date"
         sort = [] if field is None else [{field: {"order": "asc", "missing": "_last", "unmapped_type": kind}}]
-        for hits in pages(self.connection, query_of(scan.filter, scan.missing, scan.since), sort, options):
-            rows = ((row_of(hit, self.connection.warn_once), hit) for hit in hits)
-            yield [
-                Stored(row, decoded(hit.get("fields", {}).get("simhash.keys", ())), source_of(hit, scan.fields))
-                for row, hit in rows
-                if row.digest or scan.missing is not False
-            ]
+
+        def stored(hit: Any) -> Stored:
+            keys = decoded(hit.get("fields", {}).get("simhash.keys", ()))
+            return Stored(row_of(hit, self.connection.warn_once), keys, source_of(hit, scan.fields))
+
+        for page in pages(self.connection, {"query": query, "sort": sort, **options}, stored):
+            yield [one for one in page if one.row.digest or scan.missing is not False]
 
     def count(self, filter: Filter | None, *, missing: bool | None = None) -> int:
         """Return how many documents match a filter."""
-        query = query_of(filter, missing)
+        query = _query(filter, missing)
         return self.connection.send("POST", "_count", {"query": query}, read=lambda answer: int(answer["count"]))
 
     def refresh(self) -> None:
@@ -101,56 +104,49 @@ class ElasticStore:
     def write(self, entries: Sequence[Entry]) -> Written:
         """Write documents, each on the version that it replaces."""
         rows = {entry.row.id: entry.row for entry in entries}
-        return self._write(rows, {entry.row.id: writing(entry) for entry in entries})
-
-    def _write(self, rows: Mapping[str, Row], operations: Mapping[str, Any]) -> Written:
-        """Write documents. One that conflicts is written already if it is as its Row says, with its time of writing."""
-
-        def is_done(document: Mapping[str, Any]) -> bool:
-            row, stored = rows[document["_id"]], row_of(document, self.connection.warn_once)
-            return stored == row._replace(content=row.content or stored.content, version=stored.version)
-
-        return self._bulk(operations, is_done)
+        return self._bulk({entry.row.id: writing(entry) for entry in entries}, partial(self._is_written, rows))
 
     def write_links(self, rows: Mapping[str, Row]) -> Written:
         """Change what documents are copies of, each on its version."""
         links = {id: {"simhash": {"group": row.group, "duplicate_of": row.duplicate_of}} for id, row in rows.items()}
-        return self._write(
-            rows, {id: operation("update", id, row.version, {"doc": links[id]}) for id, row in rows.items()}
-        )
+        operations = {id: operation("update", id, row.version, {"doc": links[id]}) for id, row in rows.items()}
+        return self._bulk(operations, partial(self._is_written, rows))
+
+    def _is_written(self, rows: Mapping[str, Row], document: Any) -> bool:
+        """Return whether a document that conflicts is as its Row says, with its time of writing."""
+        row, stored = rows[document["_id"]], row_of(document, self.connection.warn_once)
+        return stored == row._replace(content=row.content or stored.content, version=stored.version)
 
     def remove(self, versions: Mapping[str, Any]) -> Written:
         """Remove documents, each only on its version."""
-        written = self._bulk({id: operation("delete", id, version) for id, version in versions.items()})
-        left = self._get(sorted(written.conflicts), ["simhash.digest"])
-        return replace(written, conflicts=written.conflicts & {document["_id"] for document in left})
+        return self._bulk({id: operation("delete", id, version) for id, version in versions.items()})
 
     # --- requests ---------------------------------------------------------------------------------------------------
 
-    def _get(self, ids: Sequence[str], fields: Sequence[str] | None) -> list[dict[str, Any]]:
-        """Return documents as last written. Ids that do not exist are left out.
+    def _get(self, ids: Sequence[str], fields: Sequence[str] | None, read: Callable[[Any], T]) -> dict[str, T]:
+        """Return what is read of documents as last written, by id. Ids that do not exist are left out.
 
         :param fields: to return; None for all.
         """
         if not ids:
-            return []
+            return {}
         if self.connection.is_several:  # the server reads no documents by the name of several indices
             query = {"ids": {"values": list(ids)}}
-            body = {"query": query, "_source": fields is None or list(fields), "seq_no_primary_term": True}
-            hits: list[dict[str, Any]] = self.connection.search({**body, "size": len(ids)})["hits"]["hits"]
-            return hits
-
-        selection = {} if fields is None else {"_source_includes": ",".join(fields)}
-
-        def read(answer: Any) -> list[dict[str, Any]]:
-            return [document for document in answer["docs"] if document["found"]]
-
-        return self.connection.send("POST", "_mget", {"ids": list(ids)}, selection, read=read)
+            source = fields is None or list(fields)
+            body = {"query": query, "_source": source, "seq_no_primary_term": True, "size": len(ids)}
+            return self.connection.send(
+                "POST", "_search", body, read=lambda answer: {hit["_id"]: read(hit) for hit in answer["hits"]["hits"]}
+            )
+        return self.connection.send(
+            "POST",
+            "_mget",
+            {"ids": list(ids)},
+            {} if fields is None else {"_source_includes": ",".join(fields)},
+            read=lambda answer: {one["_id"]: read(one) for one in answer["docs"] if one["found"]},
+        )
 
     def _bulk(
-        self,
-        operations: Mapping[str, Sequence[Any]],
-        is_done: Callable[[Mapping[str, Any]], bool] = lambda document: False,
+        self, operations: Mapping[str, Sequence[Any]], is_done: Callable[[Any], bool] = lambda document: False
     ) -> Written:
         """Send operations, and say what each did. Those that the server is too busy for are sent again.
 
@@ -187,35 +183,35 @@ class ElasticStore:
             if busy and not waits.wait():
                 raise next(iter(busy.values()))
             left = {id: operations[id] for id in busy}
-        stored = self._get(sorted(conflicts), ["simhash", "seen"])
-        versions |= {document["_id"]: version_of(document) for document in stored if is_done(document)}
-        return Written(refused, frozenset(conflicts - versions.keys()), versions)
+        stored = self._get(
+            sorted(conflicts), ["simhash", "seen"], lambda document: version_of(document) if is_done(document) else None
+        )
+        versions |= {id: version for id, version in stored.items() if version is not None}
+        removed = {id for id in conflicts - stored.keys() if "delete" in operations[id][0]}
+        return Written(refused, frozenset(conflicts - versions.keys() - removed), versions)
 
     def _results(self, operations: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         """Send operations, in several requests if one is too large for the server. Return the result of each."""
         ids, lines = list(operations), [line for lines in operations.values() for line in lines]
 
-        def read(answer: Any) -> list[dict[str, Any]]:
-            return [result for item in answer["items"] for result in item.values() if "status" in result]
+        def read(answer: Any) -> dict[str, Any]:
+            results = [result for item in answer["items"] for result in item.values() if "status" in result]
+            return dict(zip(ids, results, strict=True))
 
         try:
-            results = self.connection.send("POST", "_bulk", lines, read=read)
+            return self.connection.send("POST", "_bulk", lines, read=read)
         except TooLarge as error:
             if len(ids) == 1:
                 return {ids[0]: {"status": 413, "error": str(error)}}
             halves = ids[: len(ids) // 2], ids[len(ids) // 2 :]
             first, second = (self._results({id: operations[id] for id in half}) for half in halves)
             return first | second
-        if len(results) != len(ids):
-            raise self.connection.wrong(f"{len(results)} results of {len(ids)} operations")
-        return dict(zip(ids, results, strict=True))
 
     # --- the items that users have seen -----------------------------------------------------------------------------
 
     def read_users(self, names: Sequence[str]) -> dict[str, UserState]:
         """Return the states of users."""
-        documents = self._get(names, ["seen"])
-        return {one["_id"]: UserState(one["_source"].get("seen"), version_of(one)) for one in documents}
+        return self._get(names, ["seen"], lambda one: UserState(one["_source"].get("seen"), version_of(one)))
 
     def write_users(self, states: Mapping[str, UserState]) -> Written:
         """Write the state of each user, on its version, by a partial update: other fields of the document stay.
@@ -229,7 +225,7 @@ class ElasticStore:
             kind, body = ("create", fields) if state.version is None else ("update", {"doc": fields})
             operations[user] = operation(kind, user, state.version, body)
 
-        def is_done(document: Mapping[str, Any]) -> bool:
+        def is_done(document: Any) -> bool:
             seen = document["_source"].get("seen")
             return isinstance(seen, dict) and seen.get("mark") == mark
 
@@ -241,11 +237,11 @@ class ElasticStore:
         left, waits = list(names), Waits(end_after(self.connection.deadline))
         while left:
             operations: dict[str, Any] = {}
-            for one in self._get(left, None):
-                id, version, has_more = one["_id"], version_of(one), one["_source"].keys() > {"seen"}
-                if one["_source"].get("seen"):
+            stored = self._get(left, None, lambda document: (document["_source"], version_of(document)))
+            for id, (source, version) in stored.items():
+                if source.get("seen"):
                     update = operation("update", id, version, {"doc": {"seen": None}})
-                    operations[id] = update if has_more else operation("delete", id, version)
+                    operations[id] = update if source.keys() > {"seen"} else operation("delete", id, version)
             written = self._bulk(operations)
             had_some |= operations.keys()
             for user, reason in written.refused.items():
@@ -260,18 +256,17 @@ class ElasticStore:
 
     def list_users(self, before: int) -> Iterator[list[str]]:
         """Yield the users whose newest generation started before a time."""
-        query = {"bool": {"filter": [{"range": {"seen.newest": {"gt": 0, "lt": before}}}]}}
-        for hits in pages(self.connection, query, [], {"_source": False, "track_total_hits": False}):
-            yield [hit["_id"] for hit in hits]
+        query = {"range": {"seen.newest": {"gt": 0, "lt": before}}}
+        search = {"query": query, "_source": False, "track_total_hits": False}
+        yield from pages(self.connection, search, itemgetter("_id"))
 
 
-def query_of(filter: Filter | None, missing: bool | None, since: int | None = None) -> dict[str, Any]:
+def _query(filter: Filter | None, missing: bool | None, since: int | None = None) -> dict[str, Any]:
     """Return the query for the documents of a scan."""
-    fingerprinted = {"exists": {"field": "simhash.digest"}}
-    filters: list[Mapping[str, Any]] = [] if filter is None else [filter]
-    excluded: Sequence[Mapping[str, Any]] = [fingerprinted] if missing else []
-    if missing is False:
-        filters.append(fingerprinted)
+    filters: list[Any] = [] if filter is None else [filter]
+    if missing is not None:
+        has_digest = {"exists": {"field": "simhash.digest"}}
+        filters.append({"bool": {"must_not": has_digest}} if missing else has_digest)
     if since is not None:
         filters.append({"range": {"simhash.written": {"gte": since}}})
-    return {"bool": {"filter": filters, "must_not": excluded}}
+    return {"bool": {"filter": filters}}

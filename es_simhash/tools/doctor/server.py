@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import AccessDenied, NotSetUp, SimhashError, StoreError
@@ -42,11 +43,9 @@ def look_at_server(documents: Documents, is_set_up: bool) -> list[Check]:
 
 
 def _server(connection: Any) -> list[Check]:
-    body = connection.send("GET", "", index=False)
-    if "version" not in body:
-        raise connection.wrong("it has no version")
-    product = f"{body['version'].get('distribution', 'elasticsearch')} {body['version']['number']}"
-    return [Check("server", "ok", f"{product}, cluster {body['cluster_name']}")]
+    version, cluster = connection.send("GET", "", index=False, read=itemgetter("version", "cluster_name"))
+    product = f"{version.get('distribution', 'elasticsearch')} {version['number']}"
+    return [Check("server", "ok", f"{product}, cluster {cluster}")]
 
 
 def _index(connection: Any) -> list[Check]:
@@ -89,7 +88,7 @@ def _documents(connection: Any) -> list[Check]:
         "no_group": {"missing": {"field": "simhash.group"}},
         "copies": {"filter": copies, "aggs": groups},
     }
-    found = connection.search({"size": 0, "track_total_hits": True, "aggs": aggregations})
+    found = connection.send("POST", "_search", {"size": 0, "track_total_hits": True, "aggs": aggregations})
     counted = found["aggregations"]
     largest = [(each["key"], each["doc_count"] + 1) for each in counted["copies"]["largest"]["buckets"]]
     number, copied = found["hits"]["total"]["value"], counted["copies"]["doc_count"]

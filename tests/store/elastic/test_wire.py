@@ -127,12 +127,29 @@ def test_an_error_says_what_to_do(wire: Wire, status: int, kind: str, expected: 
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("body", [{}, [], {"hits": 1}, {"docs": [1]}, {"responses": [{}]}, {"items": [{"index": 1}]}])
+HIT = {"hits": {"hits": [{}]}}
+OTHER_BODIES: list[Any] = [
+    {},
+    [],
+    {"hits": 1},
+    HIT,
+    {"docs": [1]},
+    {"docs": [{"found": True}]},
+    {"responses": [{}]},
+    {"responses": [HIT]},
+    {"items": [{"index": 1}]},
+]
+
+
+@pytest.mark.parametrize("body", OTHER_BODIES)
 def test_a_response_of_another_form_is_an_error_with_advice(wire: Wire, body: Any) -> None:
     for kind, call in (
         ("POST _mget", lambda store: store.read(["a"])),
         ("POST _msearch", lambda store: store.search([Probe(digest="d")], None, heads=True)),
         ("POST _search", lambda store: store.members(["a"])),
+        ("POST _search", lambda store: list(store.scan(Scan()))),
+        ("POST _search", lambda store: list(store.list_users(1))),
+        ("POST _mget", lambda store: store.read_users(["a"])),
         ("POST _count", lambda store: store.count(None)),
         ("GET _mapping", lambda store: store.describe()),
         ("POST _bulk", lambda store: store.write([entry("a")])),
