@@ -1,8 +1,7 @@
 """How does a command end? Its errors are one line on standard error, and it has an exit code.
 
-Click exits with 2 if the command line is wrong. An interruption has the code 130 (Ctrl-C) or 143 (SIGTERM). The first
-signal ends the input of a command that reads documents: it finishes the batch that it has begun, prints the counts and
-exits. The second one stops it at once. Another command, and one that waits for its input, stops at the first signal.
+Click exits with 2 if the command line is wrong. A signal, Ctrl-C or SIGTERM, stops every command at once. That is
+harmless at any point, as a kill is: what was acknowledged is stored, and the same command does the rest.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,12 +20,7 @@ from es_simhash.cli.output import echo, printable, show_log_lines
 from es_simhash.errors import SimhashError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from types import FrameType
-
-    from typing_extensions import Self
-
-    T = TypeVar("T")
 
 STOPPED_BY_ERROR = 1
 """An error stopped the command, or everything in the input was rejected or failed."""
@@ -64,13 +58,14 @@ def _run(command: click.Command, name: str) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # the terminal may not have all characters of an id
     show_log_lines()
-    stop_at_signals()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
     try:
         code = command.main(prog_name=name, standalone_mode=False)
     except (click.Abort, KeyboardInterrupt) as error:
         cause = error.__cause__ or error  # click raises Abort from KeyboardInterrupt
-        done = "".join(f"; {report}" for report in cause.args if isinstance(cause, KeyboardInterrupt))
-        echo(f"{name}: interrupted{done}", err=True)
+        reports = cause.args if isinstance(cause, Stopped) else ()
+        echo(f"{name}: interrupted; {''.join(reports) or 'run the same command again'}", err=True)
         return cause.exit_code if isinstance(cause, Stopped) else INTERRUPTED
     except click.ClickException as error:
         if not isinstance(error, click.exceptions.NoArgsIsHelpError):  # whose message is the help
@@ -95,11 +90,8 @@ def _output_error(error: OSError) -> int:
     return STOPPED_BY_ERROR
 
 
-# --- Ctrl-C and SIGTERM ----------------------------------------------------------------------------------------------
-
-
 class Stopped(KeyboardInterrupt):
-    """Raised by a signal that stops the program, at any point of it. Its argument is what was done before.
+    """Raised by a signal, at any point of the program. Its argument is what was done before.
 
     :param number: number of the signal.
     """
@@ -110,69 +102,5 @@ class Stopped(KeyboardInterrupt):
         """As in shells: 130 for Ctrl-C, 143 for SIGTERM."""
 
 
-def stop(number: int, frame: FrameType | None) -> None:
-    """Handle a signal: raise :class:`Stopped`."""
+def _stop(number: int, frame: FrameType | None) -> None:
     raise Stopped(number)
-
-
-class _EndOfInput(BaseException):
-    """Raised by the first signal while the program waits for input."""
-
-
-class Interruptible:
-    """Context manager in which the first signal ends the iterator :meth:`until_interrupted`."""
-
-    def __init__(self) -> None:
-        self.signal: int | None = None
-        """Number of the first signal; None if there was none."""
-        self._waiting = False
-
-    def until_interrupted(self, items: Iterator[T]) -> Iterator[T]:
-        """Yield the items until a signal arrives."""
-        while True:
-            try:
-                # Set this before the check below: a signal that arrives between the two lines also ends the input.
-                self._waiting = True
-                if self.signal is not None:
-                    return
-                item = next(items, None)
-            except _EndOfInput:
-                return
-            finally:
-                self._waiting = False
-            if item is None:
-                return
-            yield item
-
-    def exit_if_interrupted(self) -> None:
-        """Say that there was a signal, and exit with its code, if there was one."""
-        if self.signal is not None:
-            echo("es-simhash: interrupted", err=True)
-            sys.exit(Stopped(self.signal).exit_code)
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self.signal is not None:
-            raise Stopped(number)
-        self.signal = number
-        # os.write instead of print: the signal may interrupt a print, and a print inside a print raises.
-        with suppress(OSError):  # standard error may be full or closed
-            os.write(2, b"es-simhash: finishing the batch that is already read; a second signal stops at once\n")
-        if self._waiting:
-            raise _EndOfInput
-
-    def __enter__(self) -> Self:
-        self._former_handlers = [(number, signal.signal(number, self._handle)) for number in _SIGNALS]
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        for number, handler in self._former_handlers:
-            signal.signal(number, handler)
-
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
-def stop_at_signals() -> None:
-    """Let SIGINT and SIGTERM raise :class:`Stopped`, from now on."""
-    for number in _SIGNALS:
-        signal.signal(number, stop)

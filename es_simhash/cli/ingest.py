@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash import InputError
-from es_simhash.cli.exits import Interruptible, exit_unless_all_done
+from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.input import Input, check_different_files, check_fields, input_paths, is_store
 from es_simhash.cli.options import (
     dead_letter_option,
@@ -99,7 +99,6 @@ def ingest(
         documents = stack.enter_context(open_documents(**store))  # before any file is created
         letters = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter)))
         progress = stack.enter_context(source.progress(quiet=quiet))
-        interruptible = stack.enter_context(Interruptible())
         info = documents.info()
         if info.scheme is None and documents.store.lags:
             documents.store.describe()  # it says what is missing: init and backfill alone set up an index
@@ -108,7 +107,7 @@ def ingest(
         check = partial(check_fields, id_field=field or info.id_field, text_fields=text_fields)
         lines = stack.enter_context(closing(source.lines(progress, check, text_fields)))
         outcomes = documents.ingest(
-            interruptible.until_interrupted(lines),
+            lines,
             id_field=field,
             on_duplicate=on_duplicate,
             on_update=on_update,
@@ -118,13 +117,7 @@ def ingest(
         )
         keep_fields(documents, text_field, id_field)
         printer = OutcomePrinter(documents.name, as_json, progress, quiet=quiet)
-        try:
-            print_outcomes(outcomes, printer, None if letters is None else letters.put)
-        except InputError:
-            # After a signal the input may end before the line that an earlier run had reached. That is no error.
-            if not interruptible.signal:
-                raise
-    interruptible.exit_if_interrupted()
+        print_outcomes(outcomes, printer, None if letters is None else letters.put)
     if not printer.counts.total and resume is None:
         raise InputError(f"no documents in {source.names}: give one JSON object per line")
     exit_unless_all_done(printer.counts.not_taken, printer.counts.total)
@@ -159,16 +152,13 @@ def backfill(
     es-simhash backfill --store http://localhost:9200/news --text-field title,body
     es-simhash backfill --text-field body --filter '{"term": {"lang": "zh"}}'
     """
-    with open_documents(**store) as documents, Interruptible() as interruptible:
+    with open_documents(**store) as documents:
         documents.store.count(None)  # a store that does not exist is not made here
         keep_fields(documents, text_field)
-        outcomes = documents.backfill(
-            filter=filter, again=again, stop=lambda: interruptible.signal is not None, workers=workers
-        )
+        outcomes = documents.backfill(filter=filter, again=again, workers=workers)
         with progress_bar(quiet=quiet) as progress:
             if not progress.disable:
                 progress.total = documents.store.count(filter, missing=None if again else True)
             printer = OutcomePrinter(documents.name, as_json, progress, quiet=quiet)
             print_outcomes(outcomes, printer, lambda _: progress.update())
-    interruptible.exit_if_interrupted()
     exit_unless_all_done(printer.counts.not_taken, printer.counts.total)

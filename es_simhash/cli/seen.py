@@ -14,7 +14,7 @@ import click
 from es_simhash import InputError
 from es_simhash.bloom.layer import hash_items
 from es_simhash.bloom.seen import SeenConfig, user_id
-from es_simhash.cli.exits import SOME_NOT_DONE, Interruptible, exit_unless_all_done
+from es_simhash.cli.exits import SOME_NOT_DONE, exit_unless_all_done
 from es_simhash.cli.input import Input, input_paths, object_of
 from es_simhash.cli.options import (
     duration,
@@ -247,8 +247,8 @@ def _add_lines(seen: SeenItems, source: Input) -> None:
     """Add the items of files, print the counts, and exit with the code that they call for."""
     counts = Counter[str]()
     try:
-        with source.progress() as progress, Interruptible() as interruptible:
-            lines = interruptible.until_interrupted(source.lines(progress, user_and_items))
+        with source.progress() as progress:
+            lines = source.lines(progress, user_and_items)
             while batch := list(islice(lines, BATCH_LINES)):
                 if not (items := _items_by_user(batch, progress, counts)):
                     continue  # for bad lines alone no store is made
@@ -261,7 +261,6 @@ def _add_lines(seen: SeenItems, source: Input) -> None:
             done = f"{count_of(counts['items'], 'item')}, {counts['changed']:,} not seen before"
             left_out = f"{count_of(counts['rejected'], 'line')} rejected, {count_of(counts['failed'], 'user')} failed"
             echo(f"{count_of(counts['lines'], 'line')}, {done}, {left_out}")
-    interruptible.exit_if_interrupted()
     if not counts["lines"]:
         raise InputError('no lines in the input: give JSON lines {"user", "items"}')
     exit_unless_all_done(counts["rejected"], counts["lines"])

@@ -68,11 +68,6 @@ POLL = 0.1
 """Seconds between two questions whether search finds a document."""
 
 
-def never() -> bool:
-    """Return False: nothing stops the run."""
-    return False
-
-
 class Documents:
     """Documents and their fingerprints in a store.
 
@@ -268,8 +263,8 @@ class Documents:
             reason. A document that the store refuses has ``failed``. Both carry the document, and stop nothing.
         :raises NotSetUp: if the index has no fingerprint fields.
         :raises SchemeMismatch: if the store was set up with another Scheme.
-        :raises StoreError: if the store fails for longer than the deadline. The message says how many documents were
-            read and have no outcome. With a ``checkpoint`` the next call decides them.
+        :raises StoreError: if the store fails for longer than the deadline. Repeat the call then, with the documents
+            that have no outcome; with a ``checkpoint``, with all of them.
         """
         options = Options(on_duplicate, on_update, filter)
         check_ingest_filter(filter)
@@ -302,7 +297,6 @@ class Documents:
         filter: Mapping[str, Any] | None = None,
         again: bool = False,
         workers: int = 0,
-        stop: Callable[[], bool] = never,
     ) -> Generator[Outcome, None, None]:
         """Give fingerprints to the documents of an index that was set up, and return for each what it duplicates.
 
@@ -313,25 +307,22 @@ class Documents:
         :param filter: only documents that match this filter get a fingerprint, and can be originals.
         :param again: read documents with a fingerprint too. A document whose text has changed gets a new one.
         :param workers: as for :meth:`ingest`.
-        :param stop: is called before each page. Once it returns true, no more is read, and what was read is finished.
         :returns: an Outcome for each document. A document without a text is ``rejected``.
         :raises NotSetUp: if the index has no fingerprint fields.
         """
         check_filter(filter)
         check_workers(workers)
-        return self._backfill(filter, again, workers, stop)
+        return self._backfill(filter, again, workers)
 
-    def _backfill(
-        self, filter: Mapping[str, Any] | None, again: bool, workers: int, stop: Callable[[], bool]
-    ) -> Generator[Outcome, None, None]:
+    def _backfill(self, filter: Mapping[str, Any] | None, again: bool, workers: int) -> Generator[Outcome, None, None]:
         decider = self._decider_for_writing(stale=True)
         check = self._reader.run_check()
         decider.forget(now=True)
         is_whole = again and filter is None
-        for outcomes in backfill(decider, filter, workers, check, again=again, stop=stop):
+        for outcomes in backfill(decider, filter, workers, check, again=again):
             yield from outcomes
             is_whole = is_whole and all(outcome.outcome != "failed" for outcome in outcomes)
-        if is_whole and not stop():
+        if is_whole:
             self._reader.end_stale()
 
     def remove(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.decide.run import Options, Run
-from es_simhash.errors import count_of, saying_what_is_done
+from es_simhash.errors import saying_what_is_done
 from es_simhash.ingest.batches import Source, checked_start, mark, parts_by_id
 from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.ingest.reader import IdField, Reader
@@ -35,6 +35,12 @@ if TYPE_CHECKING:
     from es_simhash.store.types import Row
 
 _log = logging.getLogger("es_simhash")
+
+UNFINISHED = (
+    "repeat it: what is done stays as it is. If it replaces texts of stored documents, run `es-simhash group --since "
+    "1d` then, because their copies may still be linked to them"
+)
+"""What to do after an error of the store or an interruption. A checkpoint knows what is done."""
 
 B = TypeVar("B")
 R = TypeVar("R")
@@ -80,7 +86,7 @@ def ingest(
     if checkpoint is not None:
         stages.checkpoint = _checkpoint(checkpoint, decider, id_field.name, options)
         stages.checkpoint.skip_done(source, decider.store)
-    yield from _all_outcomes(stages, decider, source, stages.left)
+    yield from _all_outcomes(stages, decider, source)
 
 
 def backfill(
@@ -90,7 +96,6 @@ def backfill(
     check: Callable[[], object],
     *,
     again: bool,
-    stop: Callable[[], bool],
 ) -> Iterator[Sequence[Outcome]]:
     """Backfill stored documents, and yield the outcomes of each batch.
 
@@ -98,7 +103,6 @@ def backfill(
     head.
 
     :param again: include documents that have a fingerprint.
-    :param stop: is asked before each page: once it is true, no more is read.
     :raises InputError: if none of the first 100 documents can be used, or has one of the text fields.
     """
     store, chosen = decider.store, decider.rule.chosen
@@ -111,21 +115,16 @@ def backfill(
     text_fields = () if store.count(None, missing=False) else chosen.text_fields
     advice = ". If others can, take them first by a filter"
     run = Run(decider, Options(filter=filter), is_load=not again)
-    with closing(_stored_lines(store, scan, stop)) as lines:
+    with closing(_stored_lines(store, scan)) as lines:
         source = Source(checked_start(lines, reader.checked, store.name, text_fields, advice))
         stages = _Stages(run, source, reader, workers, check)
-        yield from _all_outcomes(stages, decider, source, lambda: "backfill again, for the documents that are left")
+        yield from _all_outcomes(stages, decider, source)
 
 
-def _all_outcomes(
-    stages: _Stages, decider: Decider, source: Source, left: Callable[[], str]
-) -> Iterator[Sequence[Outcome]]:
-    """Yield the outcomes of each batch, and end the run: search finds what was written.
-
-    :param left: says what is left to do after an error.
-    """
+def _all_outcomes(stages: _Stages, decider: Decider, source: Source) -> Iterator[Sequence[Outcome]]:
+    """Yield the outcomes of each batch, and end the run: search finds what was written."""
     try:
-        with saying_what_is_done(left):
+        with saying_what_is_done(lambda: UNFINISHED):
             yield from stages.outcomes()
             decider.forget(now=True)
             decider.store.refresh()
@@ -135,11 +134,9 @@ def _all_outcomes(
         raise source.error
 
 
-def _stored_lines(store: Store, scan: Scan, stop: Callable[[], bool]) -> Generator[Line, None, None]:
-    """Yield all documents of a Scan, until ``stop()`` is true. It is asked before each page."""
+def _stored_lines(store: Store, scan: Scan) -> Generator[Line, None, None]:
+    """Yield all documents of a Scan."""
     for page in store.scan(scan):
-        if stop():
-            return
         for stored in page:
             document = {**(stored.source or {}), "_id": stored.row.id}
             yield Line(f"document {stored.row.id!r}", document, stored=stored.row)
@@ -172,8 +169,6 @@ class _Stages:
         self._reader = reader
         self._workers = workers
         self._check = check
-        self._done = 0
-        """Documents whose outcomes were yielded."""
 
     def outcomes(self) -> Iterator[Sequence[Outcome]]:
         """Yield the outcomes of each batch, in the order of the input.
@@ -204,13 +199,6 @@ class _Stages:
                     if future.exception() is None:
                         future.result().ticket.close()
 
-    def left(self) -> str:
-        """Return what is left to do after an error of the store, or an interruption."""
-        if self.checkpoint is not None:
-            return "the same call continues from its checkpoint"
-        left = count_of(self._source.count - self._done, "document")
-        return f"{left} read, but without an outcome: ingest them again, with what follows"
-
     def _batches(self, workers: Workers) -> Iterator[_Batch]:
         """Yield the batches of the input. One ends before an id that it already has."""
         for lines, read in _ahead(iter(self._source.take, []), workers.submit, self._workers):
@@ -236,7 +224,6 @@ class _Stages:
         if batch.emptied:
             self._run.empty(batch.emptied)
         _log.info("written: a batch of %s", len(batch.items))
-        self._done += len(batch.items)
         yield [item if isinstance(item, Outcome) else taken[item.id] for item in batch.items]
         if self.checkpoint is not None:
             self.checkpoint.done(len(batch.items), batch.mark)

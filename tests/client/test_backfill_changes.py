@@ -1,4 +1,4 @@
-"""Backfill: of documents that other programs change meanwhile, in the order of their times, and stopped early."""
+"""Backfill: of documents that other programs change meanwhile and in the order of their times."""
 
 from __future__ import annotations
 
@@ -59,17 +59,6 @@ def test_a_copy_of_what_another_program_changes_meanwhile_has_another_head(docum
     rest = [(outcome.id, outcome.outcome, outcome.duplicate_of) for outcome in documents.backfill()]
     assert rest == ([] if race == "removed" else [("X", "exact_duplicate", "W")])
     assert [outcome.outcome for outcome in documents.backfill()] == []
-
-
-def test_told_to_stop_it_finishes_what_it_has_read(documents: Documents) -> None:
-    assert list(documents.backfill(stop=lambda: True)) == []
-    put(documents.store, {f"{number:04}": f"{number**9:x}" for number in range(1, 1_501)})
-    calls = iter([False, True])
-    done = [outcome.id for outcome in documents.backfill(stop=lambda: next(calls, True))]
-    assert 0 < len(done) < 1_504
-    assert links(documents).keys() == set(done)
-    list(documents.backfill())
-    assert len(links(documents)) == 1_504
 
 
 def test_a_file_that_does_not_exist_is_not_made(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_what_a_store_that_failed_did_not_do_is_done_by_the_next_call(
 ) -> None:
     documents = new(failing("write", number, StoreError("it died")))
     outcomes: list[Outcome] = []
-    with pytest.raises(StoreError, match="it died; the same call continues from its checkpoint"):
+    with pytest.raises(StoreError, match="it died; repeat it: what is done stays as it is"):
         outcomes.extend(ingested(documents, INPUT, size=3, checkpoint=str(path)))
     outcomes += ingest(documents, path)
     assert names(outcomes) == OUTCOMES

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from es_simhash import DuplicateRule, Fingerprinter, InputError
-from es_simhash.cli.exits import Interruptible, exit_unless_all_done
+from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.input import Input, check_different_files, check_fields, input_paths, is_store
 from es_simhash.cli.options import (
     api_key_option,
@@ -32,6 +32,7 @@ from es_simhash.cli.options import (
     workers_option,
 )
 from es_simhash.cli.output import echo, echo_counts, not_compared
+from es_simhash.errors import saying_what_is_done
 from es_simhash.machine import open_for_owner, writing
 from es_simhash.tools.dedupe.copies import Decisions, item_of, json_line
 from es_simhash.tools.dedupe.report import CopiesReport
@@ -116,18 +117,20 @@ def dedupe(
         copies = None if duplicates is None else stack.enter_context(_opened(duplicates))
         if report is not None:
             _opened(report).close()  # it is written at the end
-        interruptible = stack.enter_context(Interruptible())
 
         def items(files: Input, *, against: bool) -> Iterator[Item]:
             check = partial(check_fields, id_field=None, text_fields=chosen.text_fields)
-            for line in interruptible.until_interrupted(files.lines(progress, check, chosen.text_fields)):
+            for line in files.lines(progress, check, chosen.text_fields):
                 yield item_of(line, chosen.text_fields, id_field or "id", against=against)
 
         shown = None if report is None else CopiesReport()
         output = _Output(progress, copies, shown, pairs=pairs)
         try:
             every = chain(items(before, against=True), items(source, against=False))
-            with closing(decisions.of(every)) as decided:
+            with (
+                saying_what_is_done(lambda: "the output is not whole: run it again"),
+                closing(decisions.of(every)) as decided,
+            ):
                 for item, copy in decided:
                     output.take(item, copy)
             sys.stdout.flush()
@@ -139,7 +142,6 @@ def dedupe(
                 output.show_counts(decisions.not_compared)
     if shown is not None and report is not None:
         shown.write(report, source.names, chosen, fingerprinter, lang)
-    interruptible.exit_if_interrupted()
     if not output.counts.total():
         raise InputError(f"no documents in {source.names}: give one JSON object per line")
     exit_unless_all_done(output.rejected, output.counts.total())
