@@ -203,7 +203,7 @@ def scheme_of(line: dict[str, Any]) -> Scheme:
 @pytest.mark.parametrize("line", IN_A_STORE, ids=lambda line: line["text"].strip()[:8])
 def test_an_sqlite_file_holds_these_values(line: dict[str, Any], tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path}/d.db", scheme=scheme_of(line)) as documents:
-        documents.setup(keys=True)
+        documents.setup()
         [outcome] = documents.ingest([{"id": "a", "text": line["text"]}])
         assert outcome.outcome == "new"
     with closing(sqlite3.connect(tmp_path / "d.db")) as connection:
@@ -226,7 +226,7 @@ def test_an_index_holds_these_values(
 ) -> None:
     name = make_index()
     with Documents(f"{elasticsearch_url}/{name}", scheme=scheme_of(line)) as documents:
-        documents.setup(keys=True)
+        documents.setup()
         [_] = documents.ingest([{"id": "a", "text": line["text"]}])
     with Elasticsearch(elasticsearch_url) as client:
         simhash = client.get(index=name, id="a")["_source"]["simhash"]

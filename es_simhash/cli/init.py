@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from es_simhash import InputError
 from es_simhash.cli.options import (
     chosen_rule,
     confirm_option,
@@ -21,7 +20,6 @@ from es_simhash.cli.options import (
     text_field_option,
 )
 from es_simhash.cli.output import echo
-from es_simhash.similarity.measures import MEASURES
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE, MOST_BITS
 
 if TYPE_CHECKING:
@@ -37,7 +35,8 @@ _MESSAGES = {
     "created": "created; next run `es-simhash ingest --store {store}`",
     "added": "added the fields for fingerprints to the existing index; next run "
     "`es-simhash backfill{text_field} --store {store}`",
-    "stale": "changed the fields; next run `es-simhash backfill --again --store {store}`, then `es-simhash group`",
+    "stale": "changed what is stored of a text; next run `es-simhash backfill --again --store {store}`, then "
+    "`es-simhash group`",
     "rule": "changed the rule to {rule}; if it has documents, next run `es-simhash group --store {store}`",
     "id": "from now on the id is in {id_field}; nothing else is to do",
     "unchanged": "already set up; nothing to do",
@@ -48,16 +47,10 @@ _MESSAGES = {
 @rule_option
 @confirm_option
 @click.option(
-    "--measure",
-    metavar="NAME",
-    type=click.Choice(MEASURES),
-    help=f"How --rule copy measures: {', '.join(MEASURES)}.  [default: either]",
-)
-@click.option(
     "--max-distance",
     metavar="K",
     type=click.IntRange(0, MOST_BITS),
-    help=f"The fingerprints differ in at most K bits.  [default: {DEFAULT_MAX_DISTANCE} for fingerprint]",
+    help=f"For --rule fingerprint: they differ in at most K bits.  [default: {DEFAULT_MAX_DISTANCE}]",
 )
 @click.option("--any-numbers", is_flag=True, help="Texts with other numbers may be duplicates.")
 @click.option(
@@ -69,20 +62,17 @@ _MESSAGES = {
 @click.option("--time-field", metavar="FIELD", help="For --within: field with the time.")
 @text_field_option
 @id_field_option
-@click.option("--no-keys", is_flag=True, help="Store no keys: --rule fingerprint needs none.")
 @scheme_options
 @store_options
 def init(
     rule: Rule | None,
     confirm: float | None,
-    measure: str | None,
     max_distance: int | None,
     any_numbers: bool,
     within: timedelta | None,
     time_field: str | None,
     text_field: tuple[str, ...] | None,
     id_field: str | None,
-    no_keys: bool,
     scheme: str | None,
     html: bool,
     **store: Unpack[StoreOptions],
@@ -104,19 +94,13 @@ def init(
             before.rule,
             rule,
             confirm=confirm,
-            measure=measure,
             max_distance=max_distance,
             numbers_agree=False if any_numbers else None,
             within=within,
             time_field=time_field,
             text_field=text_field,
         )
-        if no_keys and before.scheme is not None and before.keys:
-            raise InputError(
-                f"{documents.name} has keys, and init does not remove them: make a new store with --no-keys, then "
-                "ingest this store into it"
-            )
-        result = documents.setup(rule=chosen, keys=False if no_keys else None, id_field=id_field)
+        result = documents.setup(rule=chosen, id_field=id_field)
         if result == "changed":
             result = _what_changed(before, documents.info())
         message = _MESSAGES[result].format(

@@ -19,6 +19,7 @@ from es_simhash.cli.options import (
     store_options,
 )
 from es_simhash.cli.output import count_of, echo, nearness, print_json
+from es_simhash.similarity.rule import rule_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -71,7 +72,8 @@ def similar(
         else:
             query = read_text(file) if file is not None else text or ""
             matches = documents.similar(query, time=time, filter=filter, rule=chosen)
-            if not info.keys and fingerprint(query, info.scheme or Scheme()).value is None:
+            by_fingerprint = rule_of(chosen or info.rule).rule == "fingerprint"
+            if by_fingerprint and fingerprint(query, info.scheme or Scheme()).value is None:
                 echo("the text is too short for a fingerprint: only exact duplicates of it can be found", err=True)
     if as_json:
         for match in matches:

@@ -135,24 +135,19 @@ class Documents:
 
     # --- the store ---------------------------------------------------------------------------------------------------
 
-    def setup(
-        self, rule: str | DuplicateRule | None = None, *, keys: bool | None = None, id_field: str | None = None
-    ) -> str:
+    def setup(self, rule: str | DuplicateRule | None = None, *, id_field: str | None = None) -> str:
         """Make what is missing: the index or the file, or the fields in an index that exists.
 
         The store keeps the rule and the names of the fields, and every call that writes uses them. A second call
         changes what it names. After a change of the rule, :meth:`group` computes the links again.
 
         :param rule: a name or a DuplicateRule, and its ``text_field``, for the store to keep. By default ``copy`` and
-            ``text``.
-        :param keys: each document gets keyword keys. With them, the rules ``copy`` and ``contained`` find their
-            duplicates, whatever the distance of the fingerprints. None gives keys to a store that is set up now, unless
-            its rule compares no texts. A store that was set up stays as it is.
+            ``text``. By a rule that compares texts each document gets keyword keys.
         :param id_field: name of the field with the id, for the store to keep. By default ``id``.
         :returns: ``created``, ``added`` (the fields), ``changed`` (the rule, or names of fields) or ``unchanged``.
         :raises SchemeMismatch: if the store was set up with another Scheme.
         """
-        return self._reader.set_up(rule, keys, id_field)
+        return self._reader.set_up(rule, id_field)
 
     def info(self) -> Description:
         """Return how the store was set up: its Scheme, its rule, its keys; if it was not, how it would be.
@@ -468,13 +463,13 @@ class Documents:
     def near_query(self, near: str | Fingerprint | int, *, rule: str | DuplicateRule | None = None) -> NearQuery:
         """Return the clause for a search of your own in Elasticsearch, and what reads the hits.
 
-        It is :func:`es_simhash.near_query` with the Scheme and the keys of this store. Nothing is searched.
+        It is :func:`es_simhash.near_query` with the Scheme and the rule of this store. Nothing is searched.
 
         :param near: a text, or its Fingerprint or unsigned fingerprint.
         :param rule: as for :meth:`similar`, without ``within``.
         """
         resolved = self._reader.rule(rule, text=isinstance(near, str))
-        return near_query(near, fingerprinter=resolved.fingerprinter, keys=resolved.keys, rule=resolved.chosen)
+        return near_query(near, fingerprinter=resolved.fingerprinter, rule=resolved.chosen)
 
     def duplicates(self, *, filter: Mapping[str, Any] | None = None) -> Generator[Duplicate, None, None]:
         """Return the copies in the store that are copies of the head of their group as both are stored now.

@@ -86,26 +86,25 @@ def near_query(
     near: str | Fingerprint | int,
     *,
     fingerprinter: Fingerprinter | None = None,
-    keys: bool = False,
     rule: str | DuplicateRule | None = None,
 ) -> NearQuery:
     """Return the clause for a search of your own for the duplicates of a text, and what reads the hits.
 
-    Without keys, a text that is too short for a fingerprint finds its exact duplicates alone. An empty text finds
-    nothing. :meth:`Documents.near_query` takes the Scheme and the keys from the store.
+    By the rule ``fingerprint`` a text that is too short for a fingerprint finds its exact duplicates alone. An empty
+    text finds nothing. :meth:`Documents.near_query` takes the Scheme and the rule from the store.
 
     :param near: a text; a Fingerprint; or an unsigned fingerprint, which finds no exact duplicates that lack one.
     :param fingerprinter: of the Scheme of the index, if that is not the default one.
-    :param keys: the index has complete keys (``init``), so they find the candidates where texts decide.
     :param rule: the rule by which a document is a duplicate: a name or a DuplicateRule. For a text it is ``copy``
-        by default: the hits must come with the text in their ``_source``. For a fingerprint it is ``fingerprint``.
+        by default: the index must have keys, and the hits their text in ``_source``. For a fingerprint it is
+        ``fingerprint``.
     :raises InputError: if the text or the fingerprint cannot be used; for a fingerprint and a rule that compares texts;
         for ``within``.
     """
     chosen = rule_of(rule) if isinstance(near, str) else rule_without_text(rule)
     check_near(near, chosen)
     fingerprinter = fingerprinter or Fingerprinter()
-    resolved = ResolvedRule(chosen, fingerprinter, keys)
+    resolved = ResolvedRule(chosen, fingerprinter, keys=True)
     own = TextFeatures(near, fingerprinter) if isinstance(near, str) else None
     if isinstance(near, str):
         near = fingerprinter.fingerprint(near)

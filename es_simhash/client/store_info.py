@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from dataclasses import replace
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
     from es_simhash.store.protocol import Store
     from es_simhash.text.scheme import Scheme
-
-_log = logging.getLogger("es_simhash")
 
 KNOWN = 10.0
 """Seconds for which what the store said is known."""
@@ -56,7 +53,6 @@ class StoreReader:
         """When the store is asked again. What is known stays: another thread may be about to return it."""
         self._resolved: dict[tuple[DuplicateRule, bool], ResolvedRule] = {}
         self._lock = threading.RLock()
-        self._warned = False
 
     def given_scheme(self) -> Scheme | None:
         """Return the Scheme that the caller chose."""
@@ -109,7 +105,7 @@ class StoreReader:
         """Return the rule of a call that reads: the one it gives, with the store's text field; else that of the store.
 
         :param text: the call has a text. Without one the rule is ``fingerprint``, or one that compares no texts.
-        :raises InputError: for an invalid rule, before the store is asked.
+        :raises InputError: for an invalid rule, before the store is asked; for a rule that needs keys without them.
         :raises NotSetUp: if the store was not set up; if its documents were written with other fields.
         """
         chosen = None if rule is None else rule_of(rule) if text else rule_without_text(rule)
@@ -128,24 +124,24 @@ class StoreReader:
     def _check_not_stale(self, described: Description) -> None:
         if described.stale:
             raise NotSetUp(
-                f"documents of {self._store.name} were written before its text or time fields changed: "
+                f"documents of {self._store.name} were written before its rule, text or time fields changed: "
                 f"run `es-simhash backfill --again --store {self._store.name}`"
             )
 
     def _under(self, rule: DuplicateRule, described: Description) -> ResolvedRule:
-        """Return a whole rule under the Scheme and the keys of the store."""
+        """Return a whole rule under the Scheme and the keys of the store.
+
+        :raises InputError: if it needs keys, and the store has none.
+        """
+        if rule.confirm is not None and not described.keys:
+            raise InputError(
+                f"{self._store.name} has no keys, which the rule {rule.rule!r} needs: use the rule 'fingerprint'; or "
+                f"run `es-simhash init --rule {rule.rule} --store {self._store.name}`, then `backfill --again`"
+            )
         with self._lock:
             known = self._resolved.get((rule, described.keys))
             if known is None or known.fingerprinter is not self._fingerprinter:
                 known = self._resolved[rule, described.keys] = ResolvedRule(rule, self._fingerprinter, described.keys)
-        if rule.confirm is not None and not described.keys and not self._warned:
-            self._warned = True
-            _log.warning(
-                "%s has no keys, so the rule %r finds only texts whose fingerprints are near: ingest it into a new "
-                "store, or use the rule 'fingerprint'",
-                self._store.name,
-                rule.rule,
-            )
         return known
 
     # --- a call that writes -------------------------------------------------------------------------------------------
@@ -197,10 +193,11 @@ class StoreReader:
         taken = described.fields is None or field.partition(".")[0] in described.fields
         return IdField(field, is_stored=taken and field != "_id")
 
-    def set_up(self, rule: str | DuplicateRule | None, keys: bool | None, id_field: str | None) -> str:
+    def set_up(self, rule: str | DuplicateRule | None, id_field: str | None) -> str:
         """Make what is missing in the store, or let it keep another rule, or another id field.
 
-        If the text fields or the time field change and documents have fingerprints, these are stale from now on.
+        Documents that have fingerprints are stale from now on if the text fields or the time field change, or if the
+        rule needs keys, and they have none.
 
         :returns: ``created``, ``added``, ``changed`` or ``unchanged``.
         """
@@ -208,7 +205,7 @@ class StoreReader:
         self.info()  # from now on the Scheme is that of the store, if it has one
         wanted = Description(
             scheme=self._fingerprinter.scheme,
-            keys=chosen.confirm is not None if keys is None else keys,
+            keys=chosen.confirm is not None,
             rule=_whole(chosen, default.rule),
             id_field=id_field or default.id_field,
         )
@@ -217,15 +214,18 @@ class StoreReader:
         if made != "unchanged":
             return made
         former = self.read()
+        kept = former.rule if rule is None else _whole(chosen, former.rule)
         changed = replace(
             former,
-            rule=former.rule if rule is None else _whole(chosen, former.rule),
+            rule=kept,
+            keys=former.keys or kept.confirm is not None,
             id_field=id_field or former.id_field,
         )
         if changed == former:
             return made
-        fields = (changed.rule.text_fields, changed.rule.time_field or former.rule.time_field)
-        if fields != (former.rule.text_fields, former.rule.time_field) and self._store.count(None, missing=False):
+        made_from = (changed.keys, kept.text_fields, kept.time_field or former.rule.time_field)
+        is_stale = made_from != (former.keys, former.rule.text_fields, former.rule.time_field)
+        if is_stale and self._store.count(None, missing=False):
             changed = replace(changed, stale=True)
         self._store.change(changed)
         self._until = 0.0

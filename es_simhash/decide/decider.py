@@ -291,7 +291,7 @@ class Decider:
         read = [(stored.row, self.texts.of_stored(stored) if needs_texts else None) for stored in documents]
         read = [(row, features) for row, features in read if features is not None or not needs_texts]
         keys: Sequence[TextKeys | None] = [None] * len(read)
-        if self.rule.keys and needs_texts:
+        if needs_texts:
             keys = keys_of_texts([features.normalised for _, features in read if features is not None])
         askers = []
         for (stored_row, features), key in zip(read, keys, strict=True):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from es_simhash.similarity.confirm import most_texts
+from es_simhash.similarity.rule import MOST_BITS
 from es_simhash.store.types import MOST_HITS, Probe
 from es_simhash.text.encoding import hamming_distance
 from es_simhash.text.keys import key_queries
@@ -25,7 +26,7 @@ class ResolvedRule:
     """A DuplicateRule under the Scheme and the keys of a store.
 
     :param chosen: the rule. It names the text fields.
-    :param keys: the store has keys.
+    :param keys: the store has keys. A rule that compares texts needs them.
     """
 
     chosen: DuplicateRule
@@ -34,7 +35,7 @@ class ResolvedRule:
     by: Literal["digest", "fingerprint", "keys"] = field(init=False)
     """How near documents are found, besides those with an equal digest."""
     distance: int = field(init=False)
-    """Bits in which fingerprints of near documents differ at most. By keys only a rule with ``max_distance`` limits."""
+    """Bits in which fingerprints of near documents differ at most. By keys it does not count."""
     confirm: float | None = field(init=False)
     """The least similarity of texts; None if they do not decide."""
     window: Window | None = field(init=False)
@@ -44,12 +45,13 @@ class ResolvedRule:
 
     def __post_init__(self) -> None:
         confirm = self.chosen.confirm
-        by = "digest" if self.chosen.rule == "exact" else "keys" if confirm and self.keys else "fingerprint"
+        by = "digest" if self.chosen.rule == "exact" else "fingerprint" if confirm is None else "keys"
         object.__setattr__(self, "by", by)
         object.__setattr__(self, "confirm", confirm)
         object.__setattr__(self, "window", self.chosen.window)
         object.__setattr__(self, "text_fields", self.chosen.text_fields)
-        object.__setattr__(self, "distance", max(0, self.chosen.bits_allowed))
+        distance = self.chosen.max_distance
+        object.__setattr__(self, "distance", MOST_BITS if distance is None else distance)
 
     @property
     def bytes_of_row(self) -> int:
@@ -77,9 +79,7 @@ class ResolvedRule:
         """Return whether two documents may be near-duplicates by their times and fingerprints."""
         if self.window is not None and not self.window.holds(row.time, other.time):
             return False
-        if self.by == "keys" and self.chosen.max_distance is None:
-            return True
-        return self.by != "digest" and self.is_near(row, other)
+        return self.by == "keys" or (self.by == "fingerprint" and self.is_near(row, other))
 
     def is_near(self, row: Row, other: Row) -> bool:
         """Return whether the fingerprints of two documents differ in at most ``distance`` bits."""

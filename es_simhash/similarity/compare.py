@@ -26,7 +26,7 @@ class Comparison:
 
     :param verdict: what b is to a in a store with keys. A store also limits how many texts it compares with one
         document; two texts do not show that limit.
-    :param similarity: of the texts, by the measure of the rule, from 0 to 1; contradictions have no part in it. None if
+    :param similarity: of the texts, by what the rule measures, from 0 to 1; contradictions have no part in it. None if
         texts do not decide, as by the rules ``fingerprint`` and ``exact``. Then the next two are None, too.
     :param contradict: the texts contradict each other too much for duplicates by a rule with ``numbers_agree``.
     :param share_keys: the texts have enough keys in common: in a store, a look-up of b finds a.
@@ -76,15 +76,15 @@ def compare_by_rules(a: str, b: str, fingerprinter: Fingerprinter, rules: Iterab
     contradictions, others = differences(*texts)
     comparisons = []
     for rule in rules:
-        near = distance is not None and distance <= rule.bits_allowed
+        near = distance is not None and rule.max_distance is not None and distance <= rule.max_distance
         similarity = contradicting = share_keys = None
         if rule.confirm is not None:
-            similarity = float(similarities(one, [other], rule.measure or "containment", 0.0)[0])
+            similarity = float(similarities(one, [other], 0.0, is_part=rule.rule == "contained")[0])
             contradicting = contradict(*texts)
             queries = key_queries(other.keys, rule.confirm)
             share_keys = any(query.is_fulfilled_by(one.keys.values, one.keys.length) for query in queries)
             confirmed = similarity >= rule.confirm and not (rule.numbers_agree and contradicting)
-            near = share_keys and confirmed and (near or rule.max_distance is None)
+            near = share_keys and confirmed
         comparisons.append(
             Comparison(
                 rule=rule,

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_simhash.similarity.measures import Measure
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.text.fingerprinter import Fingerprinter
     from es_simhash.text.keys import TextKeys
@@ -98,7 +97,7 @@ def similar_among(
     least = rule.confirm or 0.0
     left, first, size = iter(others), 0, 1
     while some := list(islice(left, size)):
-        values = similarities(text, some, rule.measure or "containment", least)
+        values = similarities(text, some, least, is_part=rule.rule == "contained")
         for index in np.flatnonzero(values >= least).tolist():
             if not (rule.numbers_agree and contradict(text, some[index])):
                 yield first + index, float(values[index])
@@ -106,22 +105,19 @@ def similar_among(
 
 
 def similarities(
-    text: TextFeatures, others: Sequence[TextFeatures], measure: Measure, least: float
+    text: TextFeatures, others: Sequence[TextFeatures], least: float, *, is_part: bool = False
 ) -> NDArray[np.float64]:
-    """Return the similarity of a text to each of n others by a measure, shape (n,); 0 for one that is below ``least``.
+    """Return the similarity of a text to each of n others, shape (n,); 0 for one that is below ``least``.
 
     Contradictions have no part in it. It is 1 if the normalised texts are equal.
+
+    :param is_part: measure how much of the shorter text stands in the longer one.
     """
     if not text.words:
         return np.array([float(text.normalised == other.normalised) for other in others])
-    values = np.zeros(len(others))
-    if measure != "jaccard":
-        values = levenshtein(text.words, [other.words for other in others], least)
-    if measure != "levenshtein":
-        shingles, *of_others = _shingles([text, *others])
-        of_shingles = containment if measure == "containment" else jaccard
-        values = np.maximum(values, of_shingles(shingles, of_others))
-    return values
+    shingles, *of_others = _shingles([text, *others])
+    of_shingles = (containment if is_part else jaccard)(shingles, of_others)
+    return np.maximum(levenshtein(text.words, [other.words for other in others], least), of_shingles)
 
 
 def _shingles(texts: Sequence[TextFeatures]) -> list[NDArray[np.uint64]]:

@@ -3,9 +3,10 @@
 All of them compare normalised texts and return a number from 0 to 1. None needs a fingerprint. Texts that are equal
 after normalisation have similarity 1. Punctuation, white space, emoji and links have no effect.
 
-- ``either``: the Jaccard or the Levenshtein similarity, whichever is larger. It is the default. One edit changes five
-  shingles, so edits all over a text lower its Jaccard similarity far more than its Levenshtein similarity. Sentences in
-  another order do the opposite.
+The rule ``copy`` takes the Jaccard or the Levenshtein similarity, whichever is larger. One edit changes five shingles,
+so edits all over a text lower its Jaccard similarity far more than its Levenshtein similarity. Sentences in another
+order do the opposite. The rule ``contained`` takes the containment or the Levenshtein similarity.
+
 - Jaccard similarity of character shingles (Broder, "On the resemblance and containment of documents", 1997): the number
   of shingles that both texts have, divided by the number that at least one has. It depends on the order of the words.
 - Containment (the same source): the share of the shingles of the shorter text that the longer one has. It finds a copy
@@ -24,7 +25,7 @@ counterpart make one text into the other. So a text never counts as more similar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
-
-Measure = Literal["either", "jaccard", "levenshtein", "containment"]
-MEASURES: tuple[Measure, ...] = ("either", "jaccard", "levenshtein")
-"""Those of the rule ``copy``. The rule ``contained`` has the containment."""
 
 SHORTEST = 50
 """Distinct shingles that the shorter text has at least for containment. A shorter one is a phrase that stands in many

@@ -16,14 +16,11 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from es_simhash.errors import InputError
-from es_simhash.similarity.measures import MEASURES
 from es_simhash.similarity.text_fields import check_field_name, field_names
 from es_simhash.similarity.times import LONGEST, Window, length_of, milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from es_simhash.similarity.measures import Measure
 
 Rule = Literal["copy", "contained", "fingerprint", "exact"]
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -33,16 +30,14 @@ DEFAULT_MAX_DISTANCE = 3
 """Bits, by the rule ``fingerprint``."""
 
 
-_REFINEMENTS = ("max_distance", "confirm", "measure", "numbers_agree")
+_REFINEMENTS = ("max_distance", "confirm", "numbers_agree")
 _OWN: dict[str, dict[str, Any]] = {
-    "copy": {"max_distance": None, "confirm": 0.8, "measure": "either", "numbers_agree": True},
+    "copy": {"confirm": 0.8, "numbers_agree": True},
     "contained": {"confirm": 0.9, "numbers_agree": True},
     "fingerprint": {"max_distance": DEFAULT_MAX_DISTANCE},
     "exact": {},
 }
-"""The refinements that each rule uses, with its own values. Without ``confirm`` no text is compared; without
-``max_distance``, or with None, any distance will do.
-"""
+"""The refinements that each rule uses, with its own values. Without ``confirm`` no text is compared."""
 _STORED = ("rule", *_REFINEMENTS, "within", "time_field")
 
 MOST_BITS = 7
@@ -56,18 +51,15 @@ class DuplicateRule:
     Documents with equal normalised texts are exact duplicates by every rule. With ``copy`` and ``contained`` the texts
     decide which others are near-duplicates; texts of stored documents come from the store.
 
-    >>> DuplicateRule().confirm, DuplicateRule().measure, DuplicateRule("contained").confirm
-    (0.8, 'either', 0.9)
+    >>> DuplicateRule().confirm, DuplicateRule("contained").confirm, DuplicateRule("fingerprint").max_distance
+    (0.8, 0.9, 3)
     >>> rule = DuplicateRule("fingerprint", within=timedelta(days=7), time_field="date")
 
     :param rule: ``copy``, ``contained``, ``fingerprint`` or ``exact``. The other parameters refine it. None stands for
         the rule's own value.
-    :param max_distance: how many bits of two fingerprints may differ, 0 to 7. For ``fingerprint``, 3 by default. For
-        ``copy``, any by default (in a store without keys, 7).
-    :param confirm: the least similarity of the texts, above 0, up to 1. For ``copy`` 0.8 by default, for ``contained``
-        0.9.
-    :param measure: the similarity, for ``copy``: ``either`` (the default), ``jaccard`` or ``levenshtein``
-        (``es_simhash.similarity.measures``).
+    :param max_distance: for ``fingerprint``: how many bits of two fingerprints may differ, 0 to 7, by default 3.
+    :param confirm: for ``copy`` and ``contained``: the least similarity of the texts, above 0, up to 1. By default 0.8
+        and 0.9.
     :param numbers_agree: for ``copy`` and ``contained``: the texts do not contradict each other, such as by another
         number (``es_simhash.similarity.differences``). It is so by default; with False contradictions do not count.
     :param within: only documents whose times differ by at most this can be duplicates, exact duplicates too, such as
@@ -83,7 +75,6 @@ class DuplicateRule:
     _: KW_ONLY
     max_distance: int | None = None
     confirm: float | None = None
-    measure: Measure | None = None
     numbers_agree: bool | None = None
     within: timedelta | None = None
     time_field: str | None = None
@@ -109,8 +100,6 @@ class DuplicateRule:
             )
         if self.confirm is not None:
             _check_similarity(self.confirm)
-        if self.measure is not None and self.measure not in MEASURES:
-            raise InputError(f"the measure is {self.measure!r}: use one of {', '.join(MEASURES)}")
         _check_window(self.within, self.time_field)
         if self.text_field is not None:
             object.__setattr__(self, "text_field", field_names(self.text_field))
@@ -152,13 +141,6 @@ class DuplicateRule:
         if self.within is None or self.time_field is None:
             return None
         return Window(self.time_field, milliseconds(self.within))
-
-    @property
-    def bits_allowed(self) -> int:
-        """The distance within which fingerprints are near, in bits; -1 if they are not compared."""
-        if self.rule == "exact":
-            return -1
-        return MOST_BITS if self.max_distance is None else self.max_distance
 
 
 def _check_similarity(confirm: object) -> None:

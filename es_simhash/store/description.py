@@ -84,6 +84,17 @@ def extended(stored: Description | None, wanted: Description, name: str) -> Desc
     return replace(documents, instance=stored.instance, seen=stored.seen or wanted.seen)
 
 
+def changed(stored: Description, description: Description) -> Description:
+    """Return what a store keeps after a change of its keys, its rule, its id field, or ``stale``."""
+    return replace(
+        stored,
+        keys=description.keys,
+        rule=description.rule,
+        id_field=description.id_field,
+        stale=description.stale,
+    )
+
+
 def not_set_up(name: str, reason: str, command: str = "init") -> NotSetUp:
     """Return the error for a store that was not set up.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.filters import parse_filter
 from es_simhash.near.memory import Memory
 from es_simhash.similarity.text_fields import field_value
-from es_simhash.store.description import extended, not_set_up
+from es_simhash.store.description import changed, extended, not_set_up
 from es_simhash.store.types import Description, Hits, Row, Scan, Stored, UserState, Written
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._description: Description | None = None
-        self._memory = Memory(keys=False, fingerprints=False)
+        self._memory = Memory(keys=True, fingerprints=True)
         self._keys: dict[str, array[int]] = {}
         self._sources: dict[str, str] = {}
         self._users: dict[str, UserState] = {}
@@ -50,15 +50,11 @@ class MemoryStore:
         """Make what is missing."""
         former = self._description
         self._description = extended(former, wanted, self.name)
-        if former is None or former.scheme is None:
-            self._memory = Memory(keys=self._description.keys, fingerprints=True)
         return "created" if former is None else "unchanged" if former == self._description else "added"
 
     def change(self, description: Description) -> None:
-        """Keep another rule, id field and ``stale``."""
-        self._description = replace(
-            self.describe(), rule=description.rule, id_field=description.id_field, stale=description.stale
-        )
+        """Keep other keys, another rule, id field and ``stale``."""
+        self._description = changed(self.describe(), description)
 
     def close(self) -> None:
         """Do nothing: the documents go with the object."""

@@ -52,7 +52,7 @@ class Store(Protocol):
         """
 
     def change(self, description: Description) -> None:
-        """Keep another rule, id field and ``stale``. The rest of the Description stays as it is."""
+        """Keep other keys, another rule, id field and ``stale``. The rest of the Description stays as it is."""
 
     def close(self) -> None:
         """Close files and connections. A second call does nothing."""

@@ -152,7 +152,7 @@ def _verdict_lines(comparison: Comparison) -> Iterator[str]:
         yield f"distance: {bits} of {comparison.a.bits}; at most {rule.max_distance} for duplicates"
     if comparison.similarity is not None and rule.confirm is not None:
         similarity = decimals(comparison.similarity)
-        yield f"similarity: {similarity} ({rule.measure or 'containment'}); at least {rule.confirm:g} for duplicates"
+        yield f"similarity: {similarity}; at least {rule.confirm:g} for duplicates"
         if comparison.similarity >= rule.confirm and not comparison.share_keys:
             yield "keys: too few in common; a store does not find one by the other"
     if comparison.contradictions:

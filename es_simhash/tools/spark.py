@@ -113,15 +113,15 @@ class Grouping:
             texts = zip(frame["later_text"], frame["earlier_text"], distances, strict=True)
             kept = [
                 self._is_near(distance)
-                and (self.rule.confirm is None or _are_copies(features(later), features(earlier), self.rule))
+                if self.rule.confirm is None
+                else _are_copies(features(later), features(earlier), self.rule)
                 for later, earlier, distance in texts
             ]
             frame["distance"] = [_BITS + 1 if each is None else each for each in distances]
             yield frame[kept][["later", "earlier", "distance"]]
 
     def _is_near(self, distance: int | None) -> bool:
-        limit = self.rule.max_distance
-        return limit is None or (distance is not None and distance <= limit)
+        return distance is not None and distance <= (self.rule.max_distance or 0)
 
 
 def _are_copies(later: TextFeatures, earlier: TextFeatures, rule: DuplicateRule) -> bool:

@@ -55,7 +55,7 @@ def run(bench: Bench, lines: Path, facts: dict[str, dict[str, Any]]) -> float:
     times = [0.0]
     every = max(1, bench.count // POINTS)
     with server.index("ingest") as index, Documents(f"{server.store}/{index}", deadline=600) as documents:
-        documents.setup(rule="fingerprint", keys=False)
+        documents.setup(rule="fingerprint")
         server.change(index, SETTINGS)
         gc.freeze()
         gc.set_threshold(50_000, 20, 20)  # as the command es-simhash does
@@ -97,7 +97,7 @@ def bulk(bench: Bench, prepared: Path) -> float:
 
     with server.index("bulk") as index:
         with Documents(f"{server.store}/{index}") as documents:
-            documents.setup(keys=False)
+            documents.setup("fingerprint")
         server.change(index, SETTINGS)
         began = time.perf_counter()
         server.parallel_bulk(index, operations())

@@ -41,7 +41,7 @@ def search(bench: Bench) -> None:
     pool = pool_of(bench)
     with server.index("search") as index:
         with Documents(f"{server.store}/{index}") as documents:
-            documents.setup(rule="fingerprint", keys=False)
+            documents.setup(rule="fingerprint")
         lines = (with_our_fields(number, value, number + 1, bench.rng) for number, value in enumerate(pool.values))
         server.parallel_bulk(index, lines)
         server.client.indices.forcemerge(index=index, max_num_segments=1)

@@ -32,32 +32,18 @@ def test_init_creates_a_file_in_the_working_directory_by_default_and_can_be_repe
     assert (second.code, second.out) == (0, "sqlite:///es-simhash.db: already set up; nothing to do\n")
 
 
-def test_the_keys_of_a_store_stay_and_init_says_so(tmp_path: Path) -> None:
-    assert es_simhash("init --rule fingerprint --no-keys --store sqlite:///without.db", cwd=tmp_path).code == 0
-    assert "nothing to do" in es_simhash("init --no-keys --store sqlite:///without.db", cwd=tmp_path).out
-    assert es_simhash("init", cwd=tmp_path).code == 0
-    says = (
-        "sqlite:///es-simhash.db has keys, and init does not remove them: make a new store with --no-keys, then ingest "
-        "this store into it"
-    )
-    refused = es_simhash("init --no-keys", cwd=tmp_path)
-    assert (refused.code, refused.err) == (1, f"es-simhash: {says}\n")
-
-
 def rule_of(folder: Path, store: str) -> DuplicateRule:
     with Documents(f"sqlite:///{folder}/{store}") as documents:
         return documents.info().rule
 
 
 def test_the_store_keeps_the_rule_and_a_later_init_changes_what_it_names(tmp_path: Path) -> None:
-    words = "--rule copy --confirm 0.7 --measure jaccard --max-distance 5 --any-numbers --within 7d --time-field day"
+    words = "--rule copy --confirm 0.7 --any-numbers --within 7d --time-field day"
     done = es_simhash(f"init {words} --text-field title,body --id-field url", cwd=tmp_path)
     assert done.code == 0
     rule = DuplicateRule(
         rule="copy",
         confirm=0.7,
-        measure="jaccard",
-        max_distance=5,
         numbers_agree=False,
         within=timedelta(days=7),
         time_field="day",
@@ -75,7 +61,7 @@ def test_a_change_says_what_to_run_next(tmp_path: Path) -> None:
     for words, says in [
         ("--id-field url", "from now on the id is in url; nothing else is to do\n"),
         ("--rule contained", "changed the rule to contained; if it has documents, next run `es-simhash group --store "),
-        ("--text-field title", "changed the fields; next run `es-simhash backfill --again --store "),
+        ("--text-field title", "changed what is stored of a text; next run `es-simhash backfill --again --store "),
     ]:
         assert es_simhash(f"init {words}", cwd=tmp_path).out.startswith(f"sqlite:///es-simhash.db: {says}"), words
 

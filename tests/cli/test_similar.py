@@ -38,12 +38,12 @@ def near(text: str, but: str | None = None) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a store whose rule is fingerprints within seven bits."""
+    """A folder with a store that has keys, and whose rule is fingerprints within seven bits."""
     folder = tmp_path_factory.mktemp("similar")
     documents = [{"id": id, "text": text, "lang": LANGUAGES.get(id)} for id, text in TEXTS.items()]
     with Documents(f"sqlite:///{folder / 'es-simhash.db'}") as store:
-        store.setup(rule=DuplicateRule(rule="fingerprint", max_distance=7))
         assert all(outcome.stored for outcome in store.ingest(documents))
+        store.setup(rule=DuplicateRule(rule="fingerprint", max_distance=7))
     (folder / "article.txt").write_text(STORM, encoding="utf-8")
     return folder
 

@@ -240,4 +240,4 @@ def test_a_backfill_with_confirm_of_an_index_without_our_fields_gives_it_keys(in
         )
         assert match.id == "doc-00000"
     with Documents(index.address) as stored:
-        assert stored.setup(keys=True) == "unchanged"
+        assert stored.setup() == "unchanged"

@@ -57,7 +57,6 @@ def hit_of(row: Any, source: dict[str, Any], *, as_source: bool) -> dict[str, An
             DuplicateRule("fingerprint", max_distance=7),
             DuplicateRule("exact"),
             DuplicateRule(confirm=0.6),
-            DuplicateRule(confirm=0.6, max_distance=5),
         ]
     ),
     as_source=st.booleans(),
@@ -69,7 +68,7 @@ def test_the_matches_of_all_hits_are_those_of_similar(
 ) -> None:
     fingerprinter = Fingerprinter()
     with Documents("memory://", fingerprinter=fingerprinter) as documents:
-        documents.setup(keys=False)
+        documents.setup()
         documents.add_many([{"id": str(n), "text": each} for n, each in enumerate(stored)])
         rows = [(row, {"text": stored[int(row.id)]}) for row in documents.export()]
         right = list(documents.similar(asked, rule=rule))
@@ -90,7 +89,9 @@ def test_the_matches_of_all_hits_are_those_of_similar(
 
 
 def test_a_short_text_finds_its_copies_and_an_empty_one_nothing() -> None:
-    assert near_query("短").clause["bool"]["should"] == [{"term": {"simhash.digest": fingerprint("短").digest}}]
+    assert near_query("短", rule="fingerprint").clause["bool"]["should"] == [
+        {"term": {"simhash.digest": fingerprint("短").digest}}
+    ]
     assert near_query("  ").clause == {"match_none": {}}
     assert near_query("  ").matches([]) == []
 
@@ -109,7 +110,7 @@ def test_what_is_no_fingerprint_of_the_store_is_an_error(near: Any, rule: str | 
     with pytest.raises(InputError, match=message):
         near_query(near, rule=rule)
     with Documents("memory://") as documents:
-        documents.setup(keys=False)
+        documents.setup("fingerprint")
         with pytest.raises(InputError, match=message):
             documents.similar(near, rule=rule)
 
@@ -145,14 +146,13 @@ def test_a_search_of_ones_own_finds_what_similar_finds(elasticsearch_url: str, i
             return await documents.near_query(asked, rule="fingerprint")
 
     with Documents(address) as documents, Elasticsearch(elasticsearch_url) as client:
-        documents.setup(keys=True)
+        documents.setup()
         documents.add_many([{"id": str(n), "text": each} for n, each in enumerate(stored)], refresh=True)
         for asked in (stored[0], stored[1], "图集", text(*range(20, 36))):
             for rule in (
                 DuplicateRule("fingerprint"),
                 DuplicateRule("fingerprint", max_distance=7),
                 DuplicateRule(confirm=0.9),
-                DuplicateRule(max_distance=7),
                 DuplicateRule(),
             ):
                 right = documents.similar(asked, rule=rule)

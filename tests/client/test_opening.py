@@ -27,7 +27,7 @@ def in_memory(scheme: Scheme | None = None) -> MemoryStore:
     """A store in memory, set up with a Scheme or not at all."""
     store = MemoryStore()
     if scheme is not None:
-        store.set_up(Description(scheme=scheme, keys=False))
+        store.set_up(Description(scheme=scheme, keys=True))
     return store
 
 
@@ -37,11 +37,11 @@ def in_memory(scheme: Scheme | None = None) -> MemoryStore:
 def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
     rule = DuplicateRule("fingerprint", max_distance=7)
     with Documents(address, scheme=LONG) as documents:
-        documents.setup(rule, keys=False)
+        documents.setup(rule)
     expected = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
     for verb, right in (
         (lambda d: [outcome.outcome for outcome in d.ingest(DOCUMENTS[:1])], ["new"]),
-        (lambda d: d.setup(keys=False), "unchanged"),
+        (lambda d: d.setup(), "unchanged"),
         (lambda d: [outcome.fingerprinted for outcome in d.ingest(DOCUMENTS[1:])], [True, True]),
         (lambda d: [match.id for match in d.similar(STORM, rule=rule)], ["storm", "farther"]),
         (lambda d: [match.id for match in d.similar_to("storm", rule=rule)], ["farther"]),
@@ -58,7 +58,7 @@ def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
 
 def test_a_new_store_gets_the_default() -> None:
     for verb in (
-        lambda documents: documents.setup(keys=False),
+        lambda documents: documents.setup("fingerprint"),
         lambda documents: list(documents.ingest(DOCUMENTS)),
     ):
         store = in_memory()
@@ -72,7 +72,7 @@ def test_a_store_that_is_set_up_later_is_followed_then() -> None:
     assert documents.info().scheme is None
     with pytest.raises(NotSetUp):
         documents.similar(STORM, rule="fingerprint")
-    store.set_up(Description(scheme=LONG, keys=False))
+    store.set_up(Description(scheme=LONG, keys=True))
     assert documents.similar(STORM, rule=DuplicateRule("fingerprint", max_distance=7)) == []
     assert documents.info().scheme == LONG
 
@@ -80,7 +80,7 @@ def test_a_store_that_is_set_up_later_is_followed_then() -> None:
 def test_a_scheme_that_is_set_up_between_the_call_and_the_first_outcome_is_used() -> None:
     store = in_memory()
     outcomes = Documents(store).ingest(DOCUMENTS)
-    store.set_up(Description(scheme=LONG, keys=False))
+    store.set_up(Description(scheme=LONG, keys=True))
     assert all(outcome.stored for outcome in outcomes)
     expected = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
     assert {row.id: row.fingerprint for row in Documents(store).export()} == expected
@@ -89,7 +89,7 @@ def test_a_scheme_that_is_set_up_between_the_call_and_the_first_outcome_is_used(
 def test_a_scheme_that_is_chosen_is_not_written_to_a_store_that_was_set_up_with_another_after_the_call() -> None:
     store = in_memory()
     outcomes = Documents(store, scheme=Scheme()).ingest(DOCUMENTS)
-    store.set_up(Description(scheme=LONG, keys=False))
+    store.set_up(Description(scheme=LONG, keys=True))
     with pytest.raises(SchemeMismatch):
         next(outcomes)
     assert list(Documents(store).export()) == []
@@ -101,14 +101,14 @@ def test_a_scheme_that_is_chosen_is_not_written_to_a_store_that_was_set_up_with_
 def raced() -> MemoryStore:
     """Another program sets the store up at the same moment, and is faster."""
     store = MemoryStore()
-    before(store, "set_up", lambda: store.set_up(Description(scheme=LONG, keys=False)))
+    before(store, "set_up", lambda: store.set_up(Description(scheme=LONG, keys=True)))
     return store
 
 
 def test_of_two_programs_that_set_up_a_store_with_two_schemes_the_second_gets_an_error() -> None:
     store = raced()
     with pytest.raises(SchemeMismatch):
-        Documents(store).setup(keys=False)
+        Documents(store).setup("fingerprint")
     assert list(Documents(store).export()) == []
     store = raced()
     with pytest.raises(SchemeMismatch):
@@ -118,7 +118,7 @@ def test_of_two_programs_that_set_up_a_store_with_two_schemes_the_second_gets_an
 
 def test_a_scheme_that_is_given_and_differs_is_refused_by_both_classes(address: str) -> None:
     with Documents(address, scheme=LONG) as documents:
-        documents.setup(keys=False)
+        documents.setup("fingerprint")
         assert documents.similar(STORM, rule="fingerprint") == []
     with Documents(address, scheme=Scheme()) as other, pytest.raises(SchemeMismatch, match=LONG.version):
         other.similar(STORM, rule="fingerprint")
@@ -140,7 +140,7 @@ def test_a_fingerprinter_is_given_alone(documents: Any) -> None:
 def test_a_table_that_the_scheme_of_the_store_names_must_be_given(address: str) -> None:
     ours = Fingerprinter(LONG, stop_words=TABLE)
     with Documents(address, fingerprinter=ours) as documents:
-        documents.setup(keys=False)
+        documents.setup("fingerprint")
     fix = r"pass it to the Fingerprinter \(stop_words=…\)"
     expected = f"{TABLE.identity}, which is not loaded: {fix}"
     with Documents(address) as documents, pytest.raises(InputError, match=expected):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, DuplicateRule
+from es_simhash import Documents, DuplicateRule, InputError, NotSetUp
 from es_simhash.client.store_info import StoreReader
 from es_simhash.store.description import Description
 from es_simhash.store.memory_store import MemoryStore
@@ -83,7 +83,7 @@ def test_a_refinement_that_is_the_value_of_the_rule_is_no_other_rule(documents: 
     assert documents.setup("fingerprint") == "created"
     assert documents.setup(DuplicateRule("fingerprint", max_distance=3)) == "unchanged"
     assert documents.setup(rule="copy") == "changed"
-    assert documents.setup(rule=DuplicateRule("copy", confirm=0.8, measure="either", numbers_agree=True)) == "unchanged"
+    assert documents.setup(rule=DuplicateRule("copy", confirm=0.8, numbers_agree=True)) == "unchanged"
 
 
 def test_duplicates_reads_the_rule_when_it_is_iterated(documents: Documents) -> None:
@@ -94,18 +94,22 @@ def test_duplicates_reads_the_rule_when_it_is_iterated(documents: Documents) -> 
     assert [each.id for each in found] == ["2"]
 
 
-def test_a_store_without_keys_says_what_the_rule_misses(documents: Documents, caplog: pytest.LogCaptureFixture) -> None:
-    documents.setup(keys=False)
-    for _ in range(2):
-        ingested(documents, {"id": 1, "text": TEXT})
+def test_documents_get_keys_when_the_rule_needs_them(documents: Documents) -> None:
+    documents.setup("fingerprint")
+    near = TEXT.replace("暴雨", "大暴雨")
+    ingested(documents, {"id": 1, "text": TEXT}, {"id": 2, "text": near})
+    with pytest.raises(InputError, match="has no keys, which the rule 'copy' needs: use the rule 'fingerprint'; or"):
+        documents.similar(TEXT, rule="copy")
+    assert documents.setup("copy") == "changed"
+    with pytest.raises(NotSetUp, match="backfill --again"):
         documents.similar(TEXT)
-    [said] = [record.getMessage() for record in caplog.records if "has no keys" in record.getMessage()]
-    assert "ingest it into a new store" in said
+    assert {outcome.outcome for outcome in documents.backfill(again=True)} == {"unchanged", "updated"}
+    assert {match.id for match in documents.similar(TEXT)} == {"1", "2"}
 
 
 def test_threads_may_use_the_rule_while_another_one_changes_it() -> None:
     store = MemoryStore()
-    store.set_up(Description(scheme=DEFAULT, keys=False))
+    store.set_up(Description(scheme=DEFAULT, keys=True))
     reader, done = StoreReader(store), threading.Event()
 
     def use() -> set[str]:
@@ -121,7 +125,7 @@ def test_threads_may_use_the_rule_while_another_one_changes_it() -> None:
             used = [threads.submit(use) for _ in range(2)]
             try:
                 for number in range(2_000):
-                    reader.set_up(None, None, "ab"[number % 2])
+                    reader.set_up(None, "ab"[number % 2])
             finally:
                 done.set()
             assert set.union(*(each.result() for each in used)) <= {"id", "a", "b"}

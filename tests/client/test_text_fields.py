@@ -45,7 +45,9 @@ def test_no_verb_decides_before_the_backfill(address: str) -> None:
         changed(documents)
     with Documents(address) as documents:
         for verb, call in DECIDE.items():
-            with pytest.raises(NotSetUp, match=r"before its text or time fields changed: run `es-simhash backfill"):
+            with pytest.raises(
+                NotSetUp, match=r"before its rule, text or time fields changed: run `es-simhash backfill"
+            ):
                 call(documents)
             assert documents.fetch(["a", "b"]).keys() == {"a", "b"}, verb
         list(documents.backfill())  # of documents without a fingerprint: it finds none
@@ -100,7 +102,7 @@ def test_documents_without_the_times_of_a_new_time_field_need_a_backfill(address
         documents.setup(DuplicateRule(text_field="body"), id_field="id")
         list(documents.ingest(days))
         assert documents.setup(rule) == "changed"
-        with pytest.raises(NotSetUp, match="before its text or time fields changed"):
+        with pytest.raises(NotSetUp, match="before its rule, text or time fields changed"):
             documents.group()
         list(documents.backfill(again=True))
         assert documents.group().groups == 0

@@ -115,7 +115,7 @@ def new_index(nodes: list[Node], documents: list[dict[str, Any]] | None = None) 
 def opened(address: str, documents: list[dict[str, Any]] | None = None) -> Documents:
     """Return Documents of an index that is set up, and perhaps ingest documents."""
     client = Documents(address, deadline=DEADLINE)
-    client.setup(rule=RULE, keys=False)
+    client.setup(rule=RULE)
     client.add_many(documents or [])
     return client
 
@@ -159,7 +159,7 @@ def group(nodes: list[Node], killer: NodeKiller) -> int:
         reference.add_many(documents)
         while not killer.done:
             for each in (client, reference):
-                each.setup(rule=RULE if runs % 2 else "exact", keys=False)
+                each.setup(rule=RULE if runs % 2 else "exact")
                 each.group()
             assert_equal(contents_of(client), contents_of(reference))
             runs += 1

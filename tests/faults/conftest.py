@@ -25,7 +25,7 @@ def direct(elasticsearch_url: str, index_name: str) -> str:
     """The address of an index that was set up, past the proxy."""
     address = f"{elasticsearch_url}/{index_name}"
     with Documents(address) as documents:
-        documents.setup(rule=RULE, keys=False)
+        documents.setup(rule=RULE)
     return address
 
 

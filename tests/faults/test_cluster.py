@@ -72,7 +72,7 @@ def test_a_slow_node_is_left_for_another_one(mortal_cluster: list[Node]) -> None
         index = address.rpartition("/")[2]
         hosts = ",".join(each.removeprefix("http://") for each in (slow.url, *(n.url for n in mortal_cluster[1:])))
         client = stack.enter_context(Documents(f"http://{hosts}/{index}", request_timeout=2, deadline=120))
-        client.setup(RULE, keys=False)
+        client.setup(RULE)
         outcomes = list(client.ingest(documents))
         assert slow.faults
         assert (outcomes, contents_of(client)) == unharmed(documents)
@@ -81,7 +81,7 @@ def test_a_slow_node_is_left_for_another_one(mortal_cluster: list[Node]) -> None
 @pytest.mark.elasticsearch
 def test_a_host_that_is_away_from_the_start_is_left_for_another_one(mortal_cluster: list[Node]) -> None:
     with new_index(mortal_cluster) as address, Documents(address.replace("http://", "http://127.0.0.1:1,")) as client:
-        client.setup(keys=False)
+        client.setup("fingerprint")
         assert client.similar("暴雨", rule="fingerprint") == []
 
 
@@ -95,7 +95,7 @@ def test_an_ingest_outlasts_a_full_disk(mortal_cluster: list[Node]) -> None:
         Elasticsearch(mortal_cluster[0].url, request_timeout=60) as server,
     ):
         index = address.rpartition("/")[2]
-        client.setup(RULE, keys=False)
+        client.setup(RULE)
         lift = threading.Timer(4, lambda: server.indices.put_settings(index=index, settings={block: None}))
 
         def given() -> Iterator[dict[str, Any]]:

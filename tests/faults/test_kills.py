@@ -31,7 +31,7 @@ GONE = [str(number) for number in range(0, 600, 3)]
 def direct(mortal_node: Node) -> str:
     address = f"{mortal_node.url}/test-{uuid.uuid4().hex[:16]}"
     with Documents(address, request_timeout=60) as documents:
-        documents.setup(rule=RULE, keys=False)
+        documents.setup(rule=RULE)
     return address
 
 
@@ -66,7 +66,7 @@ def test_backfill(mortal_node: Node) -> None:
         client.bulk(index=index, operations=operations, refresh=True)
     direct = f"{mortal_node.url}/{index}"
     with Documents(direct) as documents:
-        documents.setup(rule=RULE, keys=False)
+        documents.setup(rule=RULE)
     with killed(mortal_node, direct, nth=2) as address, Documents(address, deadline=120) as documents:
         outcomes = list(documents.backfill())
     assert sorted(outcome.id or "" for outcome in outcomes) == sorted(document["id"] for document in NEWS)
@@ -76,7 +76,7 @@ def test_backfill(mortal_node: Node) -> None:
 def test_group(mortal_node: Node, direct: str) -> None:
     with Documents("memory://") as reference, Documents(direct) as documents:
         for client in (reference, documents):
-            client.setup(rule="exact", keys=False)
+            client.setup(rule="exact")
             client.add_many(NEWS)
             client.setup(rule=RULE)
         reference.group()

@@ -114,7 +114,7 @@ def test_a_verb_that_broke_off_is_completed_when_a_call_comes_to_its_end(
     }
     with Documents("memory://") as reference, Documents(direct) as documents:
         for client in (reference, documents):
-            client.setup(rule="exact" if verb == "group" else RULE, keys=False)
+            client.setup(rule="exact" if verb == "group" else RULE)
             client.add_many(NEWS)
             client.setup(rule=RULE)
         work[verb](reference)

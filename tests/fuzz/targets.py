@@ -174,7 +174,7 @@ def _whole() -> bytes:
         path = Path(folder) / "whole.db"
         address = f"sqlite:///{path}"
         with Documents(address, scheme=SCHEME) as documents, SeenItems(address, capacity=20) as seen:
-            documents.setup(keys=True)
+            documents.setup()
             texts = [TEXT, TEXT + "今日。", OTHER, "short", TEXT]
             given = [{"id": f"d{n}", "text": text, "lang": "zh", "n": n} for n, text in enumerate(texts)]
             assert all(outcome.stored for outcome in documents.ingest(given))

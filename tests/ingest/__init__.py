@@ -53,7 +53,7 @@ def reader(id_field: str = "id", *text_fields: str) -> Reader:
 
 def new(store: Any = None) -> Documents:
     documents = Documents(MemoryStore() if store is None else store)
-    documents.setup(keys=False)
+    documents.setup("fingerprint")
     return documents
 
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rapidfuzz.distance import Levenshtein
 
 from es_simhash.similarity.measures import SHORTEST
 from es_simhash.text.fingerprinter import Fingerprinter
 from es_simhash.text.normalisation import compared_characters, normalise
 from es_simhash.text.scheme import DEFAULT, Scheme
-
-if TYPE_CHECKING:
-    from es_simhash.similarity.measures import Measure
 
 
 def shingles(words: str, width: int = 5) -> set[str]:
@@ -40,20 +35,12 @@ def containment(a: str, b: str) -> float:
     return len(fewer & more) / len(fewer)
 
 
-def similarity(a: str, b: str, measure: Measure = "either", scheme: Scheme | Fingerprinter = DEFAULT) -> float:
-    """Return the similarity of two texts by one of the measures."""
+def similarity(a: str, b: str, rule: str = "copy", scheme: Scheme | Fingerprinter = DEFAULT) -> float:
+    """Return the similarity of two texts by a rule that compares texts."""
     fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
     normalised = [fingerprinter.scheme.normalise(text) for text in (a, b)]
     if normalised[0] == normalised[1]:
         return 1.0
     one, other = map(compared_characters, normalised)
     edits = 1 - Levenshtein.distance(one, other) / max(len(one), len(other)) if one and other else 0.0
-    match measure:
-        case "either":
-            return max(_jaccard(one, other), edits)
-        case "jaccard":
-            return _jaccard(one, other)
-        case "containment":
-            return max(containment(one, other), edits)
-        case "levenshtein":
-            return edits
+    return max(edits, containment(one, other) if rule == "contained" else _jaccard(one, other))

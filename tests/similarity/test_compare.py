@@ -21,23 +21,22 @@ NOTICE = LONG + "三月五日停水，共涉及12个小区，请居民提前储�
 CHANGED = NOTICE.replace("三月五日", "3月6日")
 RULES = [
     DuplicateRule(),
-    DuplicateRule("copy", max_distance=3),
-    DuplicateRule("copy", measure="jaccard", numbers_agree=False),
+    DuplicateRule("copy", numbers_agree=False),
     DuplicateRule("contained"),
     DuplicateRule("fingerprint"),
     DuplicateRule("exact"),
 ]
 
 
-def jaccard(a: str, b: str) -> float | None:
-    return compare(a, b, rule=DuplicateRule(measure="jaccard")).similarity
+def similarity(a: str, b: str) -> float | None:
+    return compare(a, b).similarity
 
 
-def test_a_shingle_has_five_word_characters() -> None:
-    assert jaccard("abcdefg", "bcdefgh") == 2 / 4
-    assert jaccard("a, b-c d!e (f)😀", "bcdef") == 1 / 2
-    assert jaccard("abc", "a-b-c") == 1
-    assert jaccard("……!", "……") == jaccard("", "abc") == 0
+def test_the_similarity_is_that_of_word_characters() -> None:
+    assert similarity("abcdefg", "bcdefgh") == 1 - 2 / 7
+    assert similarity("a, b-c d!e (f)😀", "bcdef") == 5 / 6
+    assert similarity("abc", "a-b-c") == 1
+    assert similarity("……!", "……") == similarity("", "abc") == 0
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

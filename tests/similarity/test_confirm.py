@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import time
 import tracemalloc
-from typing import get_args
 
 import pytest
 from hypothesis import example, given, settings
@@ -13,8 +12,7 @@ from hypothesis import strategies as st
 
 from es_simhash.similarity.confirm import TextFeatures, similar_among
 from es_simhash.similarity.differences import contradict
-from es_simhash.similarity.measures import Measure
-from es_simhash.similarity.rule import DuplicateRule
+from es_simhash.similarity.rule import DuplicateRule, Rule
 from es_simhash.text.fingerprinter import Fingerprinter
 from es_simhash.text.scheme import Scheme
 from tests.similarity.reference import similarity
@@ -28,10 +26,11 @@ def features(text: str) -> TextFeatures:
     return TextFeatures(text, FINGERPRINTER)
 
 
-def rule_of(least: float, measure: Measure, numbers_agree: bool = False) -> DuplicateRule:
-    if measure == "containment":
-        return DuplicateRule("contained", confirm=least, numbers_agree=numbers_agree)
-    return DuplicateRule(confirm=least, measure=measure, numbers_agree=numbers_agree)
+RULES: tuple[Rule, ...] = ("copy", "contained")
+
+
+def rule_of(least: float, name: Rule, numbers_agree: bool = False) -> DuplicateRule:
+    return DuplicateRule(name, confirm=least, numbers_agree=numbers_agree)
 
 
 def similarity_by(rule: DuplicateRule, one: TextFeatures, other: TextFeatures) -> float:
@@ -47,7 +46,7 @@ def edited(draw: st.DrawFn) -> tuple[str, str]:
     return text, text[:start] + draw(letters) + text[start + draw(st.integers(0, 6)) :]
 
 
-@pytest.mark.parametrize("measure", get_args(Measure))
+@pytest.mark.parametrize("name", RULES)
 @settings(max_examples=200)
 @given(texts=edited() | st.tuples(anything, anything))
 @example(texts=("", ""))
@@ -56,16 +55,16 @@ def edited(draw: st.DrawFn) -> tuple[str, str]:
 @example(texts=("ab", "abab"))
 @example(texts=("ＡＢＣ　ｄｅｆｇ", "abc defg"))
 @example(texts=("\U0001f600" * 9, "\U0001f600" * 6 + "\U0001f601"))
-def test_the_similarity_equals_the_reference(measure: Measure, texts: tuple[str, str]) -> None:
-    rule = rule_of(0.5, measure)
+def test_the_similarity_equals_the_reference(name: Rule, texts: tuple[str, str]) -> None:
+    rule = rule_of(0.5, name)
     one, other = map(features, texts)
-    expected = similarity(*texts, measure, FINGERPRINTER)
+    expected = similarity(*texts, name, FINGERPRINTER)
     found = similarity_by(rule, one, other)
     assert found == (expected if expected >= 0.5 else 0.0)
 
 
 @pytest.mark.parametrize("numbers_agree", [False, True])
-@pytest.mark.parametrize("measure", get_args(Measure))
+@pytest.mark.parametrize("name", RULES)
 @given(
     text=letters,
     others=st.lists(letters | anything, max_size=9),
@@ -74,7 +73,7 @@ def test_the_similarity_equals_the_reference(measure: Measure, texts: tuple[str,
     order=st.randoms(use_true_random=False),
 )
 def test_the_similar_ones_among_texts_are_those_that_are_similar_when_each_is_compared_alone(
-    measure: Measure,
+    name: Rule,
     numbers_agree: bool,
     text: str,
     others: list[str],
@@ -82,7 +81,7 @@ def test_the_similar_ones_among_texts_are_those_that_are_similar_when_each_is_co
     least: float,
     order: random.Random,
 ) -> None:
-    rule = rule_of(least, measure, numbers_agree)
+    rule = rule_of(least, name, numbers_agree)
     others += [text[:start] + new + text[start + removed :] for start, new, removed in edits]
     order.shuffle(others)
     of_others = list(map(features, others))
@@ -91,15 +90,15 @@ def test_the_similar_ones_among_texts_are_those_that_are_similar_when_each_is_co
     assert found == [[(index, value) for index, each in enumerate(alone) for _, value in each]] * 2
 
 
-@pytest.mark.parametrize("measure", get_args(Measure))
-def test_texts_are_compared_under_the_choices_of_the_scheme(measure: Measure) -> None:
+@pytest.mark.parametrize("name", RULES)
+def test_texts_are_compared_under_the_choices_of_the_scheme(name: Rule) -> None:
     fingerprinter = Fingerprinter(Scheme(markup="html", script="simplified"))
-    rule = rule_of(0.8, measure)
+    rule = rule_of(0.8, name)
     one, other = "<p>臺北市<b>氣象</b>臺發佈暴雨橙色預警</p>", "台北市气象台发布暴雨橙色预警"
     assert similarity_by(rule, *(TextFeatures(text, fingerprinter) for text in (one, other))) == 1.0
-    assert similarity(one, other, measure, fingerprinter) == 1.0
+    assert similarity(one, other, name, fingerprinter) == 1.0
     plain = Scheme(script="as_written")
-    assert similarity("臺北市氣象臺發佈", "台北市气象台发布", measure, plain) < 1.0
+    assert similarity("臺北市氣象臺發佈", "台北市气象台发布", name, plain) < 1.0
 
 
 LONG = "".join(chr(0x4E00 + 7 * number) for number in range(400))
@@ -115,8 +114,8 @@ def test_sentences_in_another_order_and_edits_all_over_both_count_as_similar() -
 @given(text=letters.filter(str.strip))
 def test_a_link_makes_no_difference(text: str) -> None:
     link = "\nhttps://m.example.cn/a/20240517.html?from=feed&id=3"
-    for measure in get_args(Measure):
-        rule = rule_of(0.8, measure, numbers_agree=True)
+    for name in RULES:
+        rule = rule_of(0.8, name, numbers_agree=True)
         one, other = features(text), features(text + link)
         assert one.words == other.words
         assert one.keys == other.keys

@@ -21,8 +21,8 @@ def test_rules_with_the_same_fields_are_equal_and_have_one_hash() -> None:
 
 
 def test_its_repr_is_the_call_that_makes_it() -> None:
-    rule = DuplicateRule(max_distance=7, confirm=0.7, text_field="body")
-    values = "rule='copy', max_distance=7, confirm=0.7, measure='either', numbers_agree=True, "
+    rule = DuplicateRule(confirm=0.7, text_field="body")
+    values = "rule='copy', max_distance=None, confirm=0.7, numbers_agree=True, "
     values += "within=None, time_field=None, text_field=('body',)"
     assert repr(rule) == f"DuplicateRule({values})"
     assert eval(repr(rule)) == rule
@@ -40,20 +40,19 @@ def test_all_fields_but_the_rule_are_keywords() -> None:
     ("fields", "message"),
     [
         (
-            {"max_distance": 8},
+            {"rule": "fingerprint", "max_distance": 8},
             "max_distance is 8: use 0 to 7; for exact duplicates alone use the rule 'exact'",
         ),
-        ({"max_distance": -1}, "max_distance is -1: use 0 to 7"),
-        ({"max_distance": 3.0}, "max_distance is 3.0: use 0 to 7"),
-        ({"max_distance": False}, "max_distance is False: use 0 to 7"),
-        ({"max_distance": "text"}, "max_distance is 'text': use 0 to 7"),
+        ({"rule": "fingerprint", "max_distance": -1}, "max_distance is -1: use 0 to 7"),
+        ({"rule": "fingerprint", "max_distance": 3.0}, "max_distance is 3.0: use 0 to 7"),
+        ({"rule": "fingerprint", "max_distance": False}, "max_distance is False: use 0 to 7"),
+        ({"rule": "fingerprint", "max_distance": "text"}, "max_distance is 'text': use 0 to 7"),
         ({"confirm": -0.1}, "confirm is -0.1: use a similarity above 0, up to 1"),
         ({"confirm": 0}, "confirm is 0: use a similarity above 0, up to 1"),
         ({"confirm": 1.1}, "confirm is 1.1: use a similarity above 0, up to 1"),
         ({"confirm": float("nan")}, "confirm is nan: use a similarity above 0, up to 1"),
         ({"confirm": True}, "confirm is True: use a similarity above 0, up to 1"),
         ({"confirm": "0.8"}, "confirm is '0.8': use a similarity above 0, up to 1"),
-        ({"measure": "dice"}, "'dice': use one of either, jaccard, levenshtein"),
         ({"rule": "near"}, "the rule is 'near': use one of copy, contained, fingerprint, exact"),
         ({"rule": 3}, "the rule is 3: use one of copy"),
         ({"rule": {"max_distance": 3}}, "the rule is {'max_distance': 3}: use one of copy"),
@@ -76,24 +75,9 @@ def test_a_value_that_is_not_allowed_raises(fields: dict[str, Any], message: str
         DuplicateRule(**fields)
 
 
-@pytest.mark.parametrize(
-    ("rule", "allowed"),
-    [
-        (DuplicateRule(), 7),
-        (DuplicateRule(rule="contained"), 7),
-        (DuplicateRule(rule="fingerprint"), 3),
-        (DuplicateRule(confirm=0.8, max_distance=2), 2),
-        (DuplicateRule(rule="fingerprint", max_distance=0), 0),
-        (DuplicateRule(rule="exact"), -1),
-    ],
-)
-def test_its_distance_in_bits_is(rule: DuplicateRule, allowed: int) -> None:
-    assert rule.bits_allowed == allowed
-
-
-REFINEMENTS: dict[str, Any] = {"max_distance": 3, "confirm": 0.7, "measure": "jaccard", "numbers_agree": False}
+REFINEMENTS: dict[str, Any] = {"max_distance": 3, "confirm": 0.7, "numbers_agree": False}
 USED = {
-    "copy": {"max_distance", "confirm", "measure", "numbers_agree"},
+    "copy": {"confirm", "numbers_agree"},
     "contained": {"confirm", "numbers_agree"},
     "fingerprint": {"max_distance"},
     "exact": set(),
@@ -107,7 +91,8 @@ def test_a_refinement_that_the_rule_does_not_use_raises(rule: Rule, name: str) -
         made = DuplicateRule(rule=rule, **{name: REFINEMENTS[name]})
         assert getattr(made, name) == REFINEMENTS[name]
     else:
-        message = f"the rule '{rule}' does not use {name}: leave it out, or use the rule 'copy'"
+        other = "fingerprint" if name == "max_distance" else "copy"
+        message = f"the rule '{rule}' does not use {name}: leave it out, or use the rule '{other}'"
         with pytest.raises(InputError, match=message):
             DuplicateRule(rule=rule, **{name: REFINEMENTS[name]})
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError, NotSetUp, StoreError
-from es_simhash.store.description import extended, from_json, not_set_up, to_json
+from es_simhash.store.description import changed, extended, from_json, not_set_up, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,23 +106,23 @@ def set_up(connection: Connection, wanted: Description) -> str:
             return set_up(connection, wanted)  # another program was faster
         return "created"
     name, stored = _only_index(connection, mappings)
-    changed = extended(stored, wanted, connection.name)
-    if changed == stored:
+    made = extended(stored, wanted, connection.name)
+    if made == stored:
         return "unchanged"
-    for part in set(_parts(changed)) - set(_parts(stored) if stored is not None else ()):
+    for part in set(_parts(made)) - set(_parts(stored) if stored is not None else ()):
         if part in mappings[name].get("properties", {}):
             raise _foreign(part, name)
-    connection.send("PUT", "_mapping", _mapping(changed, connection, mappings[name].get("_meta")))
+    connection.send("PUT", "_mapping", _mapping(made, connection, mappings[name].get("_meta")))
     return "added"
 
 
 def change(connection: Connection, description: Description) -> None:
-    """Keep another rule, id field and ``stale``."""
+    """Keep other keys, another rule, id field and ``stale``."""
     mappings = read_mappings(connection)
     name, stored = _only_index(connection, mappings)
     if stored is None:
         raise not_set_up(connection.name, "the index has no fields of es_simhash")
-    kept = replace(stored, rule=description.rule, id_field=description.id_field, stale=description.stale)
+    kept = changed(stored, description)
     connection.send("PUT", "_mapping", {"_meta": {**(mappings[name].get("_meta") or {}), META: to_json(kept)}})
 
 

@@ -49,7 +49,7 @@ class ElasticStore:
         return mapping.set_up(self.connection, wanted)
 
     def change(self, description: Description) -> None:
-        """Keep another rule, id field and ``stale``."""
+        """Keep other keys, another rule, id field and ``stale``."""
         mapping.change(self.connection, description)
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import StoreError
 from es_simhash.retries import DEADLINE
-from es_simhash.store.description import extended, from_json, to_json
+from es_simhash.store.description import changed, extended, from_json, to_json
 from es_simhash.store.memory_store import chosen_fields
 from es_simhash.store.sqlite import keys
 from es_simhash.store.sqlite.database import Database, identity
@@ -87,11 +87,9 @@ class SqliteStore:
         return "created" if former is None else "unchanged" if former == description else "added"
 
     def change(self, description: Description) -> None:
-        """Keep another rule, id field and ``stale``."""
+        """Keep other keys, another rule, id field and ``stale``."""
         with self._database.transaction(write=True) as connection:
-            former = self._description(connection)
-            changed = replace(former, rule=description.rule, id_field=description.id_field, stale=description.stale)
-            _keep(changed, connection)
+            _keep(changed(self._description(connection), description), connection)
 
     def _description(self, connection: Connection) -> Description:
         """Return what the file keeps of its set-up."""

@@ -64,7 +64,6 @@ def by_spark(session: Any, texts: list[str], rule: DuplicateRule) -> Links:
         (DuplicateRule("contained", confirm=0.85), 20),
         (DuplicateRule("fingerprint"), 20),
         (DuplicateRule("fingerprint", max_distance=0), 20),
-        (DuplicateRule("copy", max_distance=5), 20),
         (DuplicateRule("exact"), 6),
     ],
     ids=str,
