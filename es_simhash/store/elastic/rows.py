@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.store.types import Row
@@ -31,8 +30,10 @@ HIT_OPTIONS: Mapping[str, Any] = {
 }
 """The options of a search whose hits become Rows."""
 
-version_of = itemgetter("_seq_no", "_primary_term")
-"""Returns the version of a document: its sequence number and its primary term."""
+
+def version_of(hit: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the version of a document: its sequence number and its primary term. A search of a user's own has none."""
+    return hit.get("_seq_no", 0), hit.get("_primary_term", 0)
 
 
 def row_of(hit: Mapping[str, Any], warn: Warn) -> Row:
