@@ -79,7 +79,7 @@ def compare_by_rules(a: str, b: str, fingerprinter: Fingerprinter, rules: Iterab
         near = distance is not None and rule.max_distance is not None and distance <= rule.max_distance
         similarity = contradicting = share_keys = None
         if rule.confirm is not None:
-            similarity = float(similarities(one, [other], 0.0, is_part=rule.rule == "contained")[0])
+            [similarity] = similarities(one, [other], rule, exactly=True)
             contradicting = contradict(*texts)
             queries = key_queries(other.keys, rule.confirm)
             share_keys = any(query.is_fulfilled_by(one.keys.values, one.keys.length) for query in queries)

@@ -15,7 +15,7 @@ import numpy as np
 from es_simhash.similarity.differences import contradict
 from es_simhash.similarity.measures import containment, jaccard, levenshtein
 from es_simhash.text.keys import SHORT, keys_of_texts
-from es_simhash.text.normalisation import compared_characters, digest
+from es_simhash.text.normalisation import digest, without_links, word_characters
 from es_simhash.text.shingles import distinct, shingles_of_texts
 
 if TYPE_CHECKING:
@@ -70,9 +70,14 @@ class TextFeatures:
         """The number of each distinct shingle of word characters, ascending; None as long as it is not needed."""
 
     @cached_property
+    def unlinked(self) -> str:
+        """The text without its links."""
+        return without_links(self.normalised)
+
+    @cached_property
     def words(self) -> str:
         """The word characters of the text, without its links."""
-        return compared_characters(self.normalised)
+        return word_characters(self.unlinked)
 
     @cached_property
     def digest(self) -> str:
@@ -94,37 +99,51 @@ def similar_among(
     first one is similar, or none is. Texts that contradict each other are not similar, such as the notices of two days
     (``differences.py``), unless the rule has ``numbers_agree=False``.
     """
-    least = rule.confirm or 0.0
     left, first, size = iter(others), 0, 1
     while some := list(islice(left, size)):
-        values = similarities(text, some, least, is_part=rule.rule == "contained")
-        for index in np.flatnonzero(values >= least).tolist():
-            if not (rule.numbers_agree and contradict(text, some[index])):
-                yield first + index, float(values[index])
+        for index, value in enumerate(similarities(text, some, rule)):
+            if value >= (rule.confirm or 0.0) and not (rule.numbers_agree and contradict(text, some[index])):
+                yield first + index, value
         first, size = first + size, 16 * size if len(text.words) <= _AT_ONCE else 1
 
 
 def similarities(
-    text: TextFeatures, others: Sequence[TextFeatures], least: float, *, is_part: bool = False
-) -> NDArray[np.float64]:
-    """Return the similarity of a text to each of n others, shape (n,); 0 for one that is below ``least``.
+    text: TextFeatures, others: Sequence[TextFeatures], rule: DuplicateRule, *, exactly: bool = False
+) -> list[float]:
+    """Return the similarity of a text to each of n others by a rule that compares texts; 1 if both are equal.
 
-    Contradictions have no part in it. It is 1 if the normalised texts are equal.
+    By ``copy`` it is the Levenshtein similarity, and where that is too small the Jaccard similarity, if it is larger.
+    By ``contained`` it is the containment, and where that is too small the Levenshtein similarity, if it is larger.
+    Contradictions have no part in it.
 
-    :param is_part: measure how much of the shorter text stands in the longer one.
+    :param exactly: also a similarity that is too small. Without it, that may be 0, which takes less time.
     """
     if not text.words:
-        return np.array([float(text.normalised == other.normalised) for other in others])
-    shingles, *of_others = _shingles([text, *others])
-    of_shingles = (containment if is_part else jaccard)(shingles, of_others)
-    return np.maximum(levenshtein(text.words, [other.words for other in others], least), of_shingles)
+        return [float(text.normalised == other.normalised) for other in others]
+    least, is_part = rule.confirm or 0.0, rule.rule == "contained"
+
+    def edits(some: Sequence[TextFeatures]) -> list[float]:
+        return levenshtein(text.words, [other.words for other in some], 0.0 if exactly else least)
+
+    def in_common(some: Sequence[TextFeatures]) -> list[float]:
+        return (containment if is_part else jaccard)(*_shingles(text, some))
+
+    first, second = (in_common, edits) if is_part else (edits, in_common)
+    values = first(others)
+    if too_small := [index for index, value in enumerate(values) if value < least]:
+        for index, value in zip(too_small, second([others[index] for index in too_small]), strict=True):
+            values[index] = max(values[index], value)
+    return values
 
 
-def _shingles(texts: Sequence[TextFeatures]) -> list[NDArray[np.uint64]]:
+def _shingles(
+    text: TextFeatures, others: Sequence[TextFeatures]
+) -> tuple[NDArray[np.uint64], list[NDArray[np.uint64]]]:
     """Return the shingles of each text. Those that are not known are computed together, which takes less time."""
-    missing = [text for text in texts if text.shingles is None]
-    if missing:
+    texts = [text, *others]
+    if missing := [text for text in texts if text.shingles is None]:
         numbers, counts = shingles_of_texts([text.words for text in missing])
         for text, own in zip(missing, np.split(numbers, np.cumsum(counts)[:-1]), strict=True):
             text.shingles = distinct(own)
-    return [text.shingles for text in texts if text.shingles is not None]
+    shingles, *of_others = [text.shingles for text in texts if text.shingles is not None]
+    return shingles, of_others

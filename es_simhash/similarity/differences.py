@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from es_simhash.similarity.measures import pieces
 from es_simhash.similarity.tokens import BORDER, OPPOSITES, SHORT, Token, count_of_numbers, tokens
-from es_simhash.text.normalisation import without_links
 from es_simhash.text.tokens import tagged_words
 
 if TYPE_CHECKING:
@@ -49,6 +48,7 @@ _WORDS = 3
 
 _NAMES = frozenset(["nr", "ns", "nt", "nz"])
 _NUMBERS = frozenset("nd")
+_HAN = re.compile("[\u3400-\u9fff]")
 _BORDER = re.compile(BORDER)
 _TO_LAST_BORDER = re.compile(rf".*(?={BORDER})", re.DOTALL)
 
@@ -68,7 +68,7 @@ def contradict(a: TextFeatures, b: TextFeatures) -> bool:
     numbers that are no dates also a fifth of its numbers. Which text comes first makes no difference.
     """
     length = min(len(a.words), len(b.words))
-    lesser, greater = sorted(without_links(text.normalised) for text in (a, b))
+    lesser, greater = sorted((a.unlinked, b.unlinked))
     count = numbers = 0
     only_these = True
     for place, contradictions in _places(lesser, greater, length):
@@ -80,17 +80,18 @@ def contradict(a: TextFeatures, b: TextFeatures) -> bool:
     if not count or only_these:
         return count > 0
     allowed = length // _CHARACTERS
-    of_numbers = int(_SHARE * min(count_of_numbers(lesser), count_of_numbers(greater))) if numbers else 0
-    return numbers > max(allowed, of_numbers) or count - numbers > allowed
+    if count - numbers > allowed or numbers <= allowed:
+        return count - numbers > allowed
+    return numbers > int(_SHARE * min(count_of_numbers(lesser), count_of_numbers(greater)))
 
 
 def differences(a: TextFeatures, b: TextFeatures) -> tuple[tuple[Difference, ...], tuple[Difference, ...]]:
     """Return what contradicts in two texts, and what was added, left out, or said in other words. Each is in order."""
-    ours, theirs = (without_links(text.normalised) for text in (a, b))
-    sides = 1 if ours <= theirs else -1
+    sides = 1 if a.unlinked <= b.unlinked else -1
     contradictions: list[Difference] = []
     others: list[Difference] = []
-    for place, found in _places(min(ours, theirs), max(ours, theirs), min(len(a.words), len(b.words))):
+    lesser, greater = sorted((a.unlinked, b.unlinked))
+    for place, found in _places(lesser, greater, min(len(a.words), len(b.words))):
         contradictions += [Difference(*map(_written, both[::sides])) for both in found]
         if max(map(len, place)) > len(found):
             others.append(Difference(*map(_written, place[::sides])))
@@ -110,7 +111,7 @@ def _places(a: str, b: str, length: int) -> Iterator[tuple[_Pair, list[_Pair]]]:
             one, other = ours[here], theirs[there]
             is_replaced = is_replaced or bool(one and other)
             yield (one, other), _contradictions(one, other)
-    if is_replaced and length <= SHORT and max(len(a), len(b)) <= 2 * SHORT:
+    if is_replaced and length <= SHORT and max(len(a), len(b)) <= 2 * SHORT and _HAN.search(a):
         for names in _other_names(tagged_words(a), tagged_words(b)):
             yield names, [names]
 
@@ -126,20 +127,22 @@ def _differing(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[slice, slic
         at, other_at = start + size, other_start + size
 
 
-def _other_names(a: Sequence[tuple[str, str]], b: Sequence[tuple[str, str]]) -> Iterator[_Pair]:
-    """Yield the names in the place of other names of their kind. One that is a part of the other may mean the same.
+def _other_names(a: Sequence[tuple[str, str]], b: Sequence[tuple[str, str]]) -> list[_Pair]:
+    """Return the names in the place of other names of their kind. One that is a part of the other may mean the same.
 
     :param a: the words of a text, each with its part of speech.
     """
-    names, others = (set(_names(words)) for words in (a, b))
-    if names <= others or others <= names:
-        return
+    found: list[_Pair] = []
     for here, there in _differing([word for word, _ in a], [word for word, _ in b]):
-        if max(here.stop - here.start, there.stop - there.start) > _WORDS:
-            continue
-        for one, other in zip(_names(a[here]), _names(b[there]), strict=False):
-            if one.kind == other.kind and one.value not in other.value and other.value not in one.value:
-                yield [one], [other]
+        if max(here.stop - here.start, there.stop - there.start) <= _WORDS:
+            for one, other in zip(_names(a[here]), _names(b[there]), strict=False):
+                if one.kind == other.kind and one.value not in other.value and other.value not in one.value:
+                    found.append(([one], [other]))
+    if found:
+        names, others = (set(_names(words)) for words in (a, b))
+        if names <= others or others <= names:
+            return []
+    return found
 
 
 def _names(words: Sequence[tuple[str, str]]) -> list[Token]:
@@ -168,21 +171,29 @@ def _parts(a: str, b: str) -> Iterator[tuple[str, str]]:
 
 def _contradictions(a: Sequence[Token], b: Sequence[Token]) -> list[_Pair]:
     """Return what contradicts at one place."""
-    narrow = max(len(a), len(b)) <= _NARROW
-    kinds = "".join([token.kind for token in (*a, *b)])
-    pairs: list[tuple[Token, Token]] = []
-    if "n" in kinds or "d" in kinds:
-        ours, theirs = ([token for token in side if token.kind in _NUMBERS or not narrow] for side in (a, b))
-        pairs = [both for both in zip(ours, theirs, strict=False) if both[0].kind in _NUMBERS and _exclude(*both)]
-    if not pairs and narrow:
+    longest = max(len(a), len(b))
+    pairs = _excluding(a, b, longest <= _NARROW) if a and b else []
+    if pairs:
+        # 3.5 and 3 . 5: a space or a line break in a number
+        is_spaced = len(a) != len(b) and _joined(a) == _joined(b)
+        return [] if is_spaced else [([one], [other]) for one, other in pairs]
+    if longest > _NEGATED or _negations(a) == _negations(b):
+        return []
+    # One character in the place of another one, such as 不 for 部, is a typing error.
+    return [] if len(_joined(a)) == len(_joined(b)) == 1 else [(a, b)]
+
+
+def _excluding(a: Sequence[Token], b: Sequence[Token], is_narrow: bool) -> list[tuple[Token, Token]]:
+    """Return the tokens at one place that exclude each other. At a wide place only numbers do."""
+    ours, theirs = ([token for token in side if token.kind in _NUMBERS or not is_narrow] for side in (a, b))
+    pairs = [both for both in zip(ours, theirs, strict=False) if both[0].kind in _NUMBERS and _exclude(*both)]
+    if not pairs and is_narrow:
         pairs = [both for both in zip(a, b, strict=False) if _exclude(*both)]
-    if pairs and len(a) != len(b) and _joined(a) == _joined(b):
-        return []  # 3.5 and 3 . 5: a space or a line break in a number
-    is_negated = kinds[: len(a)].count("x") != kinds[len(a) :].count("x")
-    if not pairs and is_negated and max(len(a), len(b)) <= _NEGATED:
-        # One character in the place of another one, such as 不 for 部, is a typing error.
-        return [] if len(_joined(a)) == len(_joined(b)) == 1 else [(a, b)]
-    return [([one], [other]) for one, other in pairs]
+    return pairs
+
+
+def _negations(tokens: Sequence[Token]) -> int:
+    return sum(token.kind == "x" for token in tokens)
 
 
 def _is_of_numbers(contradiction: _Pair) -> bool:

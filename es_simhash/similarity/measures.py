@@ -3,16 +3,16 @@
 All of them compare normalised texts and return a number from 0 to 1. None needs a fingerprint. Texts that are equal
 after normalisation have similarity 1. Punctuation, white space, emoji and links have no effect.
 
-The rule ``copy`` takes the Jaccard or the Levenshtein similarity, whichever is larger. One edit changes five shingles,
-so edits all over a text lower its Jaccard similarity far more than its Levenshtein similarity. Sentences in another
-order do the opposite. The rule ``contained`` takes the containment or the Levenshtein similarity.
+The rule ``copy`` takes the Levenshtein similarity, and where that is too small the Jaccard similarity, if it is larger.
+One edit changes five shingles, so edits all over a text lower its Jaccard similarity far more than its Levenshtein
+similarity. Sentences in another order do the opposite. The rule ``contained`` takes the containment first, then the
+Levenshtein similarity.
 
 - Jaccard similarity of character shingles (Broder, "On the resemblance and containment of documents", 1997): the number
   of shingles that both texts have, divided by the number that at least one has. It depends on the order of the words.
 - Containment (the same source): the share of the shingles of the shorter text that the longer one has. It finds a copy
   that was cut, or that stands inside other text, which the Jaccard similarity does not: that is at most the ratio of
-  their sizes. Texts that are too short for it, and copies with edits all over, count by their Levenshtein similarity,
-  if that is larger.
+  their sizes. Texts that are too short for it, and copies with edits all over, count by their Levenshtein similarity.
 - Levenshtein similarity: 1 minus the number of single-character edits divided by the length of the longer text
   (Levenshtein 1966).
 
@@ -49,36 +49,36 @@ _PIECE = 2_000
 """Characters of a piece at least, where anchors allow it. Every cut may add an edit."""
 
 
-def jaccard(a: NDArray[np.uint64], others: Sequence[NDArray[np.uint64]]) -> NDArray[np.float64]:
-    """Return the Jaccard similarities of the shingles of a text and of n others, shape (n,).
+def jaccard(a: NDArray[np.uint64], others: Sequence[NDArray[np.uint64]]) -> list[float]:
+    """Return the Jaccard similarities of the shingles of a text and of each of n others.
 
     :param a: distinct numbers of the shingles, ascending.
     :param others: the same of each other text.
     """
     both, sizes = in_common(a, others), np.array([other.size for other in others])
-    similarities: NDArray[np.float64] = both / np.maximum(1, a.size + sizes - both)
+    similarities: list[float] = (both / np.maximum(1, a.size + sizes - both)).tolist()
     return similarities
 
 
-def containment(a: NDArray[np.uint64], others: Sequence[NDArray[np.uint64]]) -> NDArray[np.float64]:
+def containment(a: NDArray[np.uint64], others: Sequence[NDArray[np.uint64]]) -> list[float]:
     """Return the share of the shingles of the text that has fewer that the other has, too; of a text and n others.
 
     :param a: distinct numbers of the shingles, ascending.
     :param others: the same of each other text.
-    :returns: shape (n,). 0 if the text with fewer has fewer than ``SHORTEST``, unless both are equal.
+    :returns: 0 if the text with fewer has fewer than ``SHORTEST``, unless both are equal.
     """
     both, sizes = in_common(a, others), np.array([other.size for other in others])
     fewer = np.minimum(a.size, sizes)
     is_enough = (fewer >= SHORTEST) | ((both == a.size) & (both == sizes))
-    shares: NDArray[np.float64] = is_enough * both / np.maximum(1, fewer)
+    shares: list[float] = (is_enough * both / np.maximum(1, fewer)).tolist()
     return shares
 
 
-def levenshtein(text: str, others: Sequence[str], least: float = 0.0) -> NDArray[np.float64]:
-    """Return the Levenshtein similarities of a normalised text and n others, shape (n,).
+def levenshtein(text: str, others: Sequence[str], least: float = 0.0) -> list[float]:
+    """Return the Levenshtein similarities of a normalised text and each of n others.
 
-    >>> levenshtein("暴雨橙色预警", ["暴雨红色预警", "暴雨预警"]).round(3).tolist()
-    [0.833, 0.667]
+    >>> levenshtein("暴雨预警", ["暴雨预报", "大雨预报"])
+    [0.75, 0.5]
 
     :param least: the similarity that the caller needs at least. One below it may be returned as 0, which is faster.
     :returns: of a text of more than ``EXACT`` characters at most the similarity, and hardly less.
@@ -89,10 +89,10 @@ def levenshtein(text: str, others: Sequence[str], least: float = 0.0) -> NDArray
     if max(map(len, [text, *others])) <= EXACT:
         scorer, cutoff = Levenshtein.normalized_similarity, max(0.0, least - _MARGIN)
         if len(others) == 1:  # mostly the first candidate is the copy: this takes a tenth of the time
-            return np.array([scorer(text, others[0], score_cutoff=cutoff)])
-        of_each: NDArray[np.float64] = cdist([text], others, scorer=scorer, score_cutoff=cutoff, dtype=np.float64)
-        return of_each.ravel()
-    similarities = np.zeros(len(others))
+            return [scorer(text, others[0], score_cutoff=cutoff)]
+        of_each: list[float] = cdist([text], others, scorer=scorer, score_cutoff=cutoff, dtype=np.float64)[0].tolist()
+        return of_each
+    similarities = [0.0] * len(others)
     for index, other in enumerate(others):
         longer = max(len(text), len(other))
         most = int(longer * min(1.0, 1.0 + _MARGIN - least))
@@ -114,12 +114,14 @@ def pieces(a: str, b: str) -> Iterator[tuple[str, str]]:
     The two are whole up to ``EXACT`` characters, and no piece is longer.
     """
     ends = (len(a), len(b))
-    cuts = in_one_order(*anchors(a, b)) if max(ends) > EXACT else []
+    if max(ends) <= EXACT:
+        yield a, b
+        return
     start = other_start = 0
-    for at, other_at in [*cuts, ends]:
+    for at, other_at in [*in_one_order(*anchors(a, b)), ends]:
         if (at, other_at) == ends or min(at - start, other_at - other_start) >= _PIECE:
             one, other = a[start:at], b[other_start:other_at]
-            for first in range(0, max(len(one), len(other), 1), EXACT):
+            for first in range(0, max(len(one), len(other)), EXACT):
                 yield one[first : first + EXACT], other[first : first + EXACT]
             start, other_start = at, other_at
 

@@ -80,7 +80,9 @@ _ASCII_DIGIT = re.compile("[0-9]")
 
 # All tokens in one expression.
 _NO_NEGATIONS = "不[仅但过断论管久少错同]|非常|非洲|无论|无锡|未来|未必"
-_FIRST = {term[0] for term in _LONG} | set(_CHINESE) | set("日天不非无未更新发布刷小时间期次数量钟") | set(_COUNTED)
+_STARTS = "".join(sorted({term[0] for term in _LONG} | set("不非无未")))
+"""Characters at which a term may begin. To look for them first takes less time than to try each term."""
+_FIRST = set(_STARTS) | set(_CHINESE) | set("日天更新发布刷小时间期次数量钟") | set(_COUNTED)
 """Characters at which something longer than a character may begin."""
 _ENDS = ["\u33ff", *sorted(first for first in _FIRST if "\u3400" <= first <= "\u9fff"), "\ua000"]
 _SINGLE = "".join(f"{chr(ord(a) + 1)}-{chr(ord(b) - 1)}" for a, b in pairwise(_ENDS) if ord(b) - ord(a) > 1)
@@ -92,7 +94,7 @@ _TOKEN = re.compile(
     rf"|(?P<letters>(?<![0-9{_LATIN}])[a-z]{{1,2}}(?=[\u3400-\u9fff]))"
     rf"|(?P<word>(?!\d)[{_LATIN}]+(?:'[{_LATIN}]+)*"
     rf"(?:\++|(?<![{_LATIN}]{{2}})#|-(?![\w \n]|$)|-(?=[\u3400-\u9fff]))?)"
-    rf"|(?P<term>{_NO_NEGATIONS}|{'|'.join(_LONG)})"
+    rf"|(?P<term>(?=[{_STARTS}])(?:{_NO_NEGATIONS}|{'|'.join(_LONG)}))"
     rf"|(?:(?P<sign>(?<![0-9{_LATIN})])[+\-\u2212\u2013]|零下)?(?=\d)"
     rf"(?P<after>{'|'.join(f'(?<={month} )' for month in _MONTHS)})?"
     r"(?P<digits>\d{1,3}(?:[ ,]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:[.,:/-]\d+)*)"

@@ -84,11 +84,13 @@ _VARIANTS = (
 )
 # An address ends where other writing begins; also at ASCII punctuation, if nothing but a number stands between it and
 # that: normalised text has no full-width punctuation.
+_END_OF_HOST = "(?:cn|com|net|org|cc|me|io|co)/"
 _LINK = re.compile(
-    r"(?:https?://|(?<![a-z0-9.-])www\.|(?<![a-z0-9@.-])(?:[a-z0-9-]+\.)+(?:cn|com|net|org|cc|me|io|co)/)"
+    rf"(?:https?://|(?<![a-z0-9.-])www\.|(?<![a-z0-9@.-])(?:[a-z0-9-]+\.)+{_END_OF_HOST})"
     r"(?:(?![,;:!()|\[\]][0-9.,:/~-]*[^ -~])[!-~])*"
     r"|(?<![a-z0-9._%+-])[a-z0-9][a-z0-9._%+-]*@(?:[a-z0-9-]+\.)+[a-z]{2,}"
 )
+_HOST = re.compile(rf"\.{_END_OF_HOST}")
 _BESIDE = "".join(f"{chr(first)}-{chr(last)}" for first, last in UNSPACED_RANGES)
 _DIRECTLY_BESIDE = re.compile(f" (?:(?=[{_BESIDE}])|(?<=[{_BESIDE}] )(?=[\\w!-~]))")
 
@@ -193,7 +195,12 @@ def compared_characters(normalised: str) -> str:
     >>> compared_characters("《新桥通车!》 f-35 🎉 见https://example.cn/2024/a1.html?id=17")
     '新桥通车f35见'
     """
-    codes = codes_of(without_links(normalised))
+    return word_characters(without_links(normalised))
+
+
+def word_characters(text: str) -> str:
+    """Return the letters, digits and combining marks of a text."""
+    codes = codes_of(text)
     return text_of(codes[kinds().take(codes) & (WORD | MARK) != 0])
 
 
@@ -212,8 +219,8 @@ def without_links(normalised: str) -> str:
     """Return a normalised text with a space in place of each link: an address that starts with http:// or https://,
     with www. or with the name of a host and a slash (t.cn/a1), and an e-mail address.
     """
-    # Every address has one of these. To look for them takes a hundredth of the time.
-    if "." in normalised or "://" in normalised:
+    # Every address has one of these. To look for them takes a tenth of the time.
+    if "://" in normalised or "www." in normalised or "@" in normalised or _HOST.search(normalised):
         return _LINK.sub(" ", normalised)
     return normalised
 

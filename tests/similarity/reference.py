@@ -35,12 +35,13 @@ def containment(a: str, b: str) -> float:
     return len(fewer & more) / len(fewer)
 
 
-def similarity(a: str, b: str, rule: str = "copy", scheme: Scheme | Fingerprinter = DEFAULT) -> float:
-    """Return the similarity of two texts by a rule that compares texts."""
+def similarity(a: str, b: str, rule: str, least: float, scheme: Scheme | Fingerprinter = DEFAULT) -> float:
+    """Return the similarity of two texts by a rule that compares texts, with its least similarity."""
     fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
     normalised = [fingerprinter.scheme.normalise(text) for text in (a, b)]
     if normalised[0] == normalised[1]:
         return 1.0
     one, other = map(compared_characters, normalised)
     edits = 1 - Levenshtein.distance(one, other) / max(len(one), len(other)) if one and other else 0.0
-    return max(edits, containment(one, other) if rule == "contained" else _jaccard(one, other))
+    first, second = (containment(one, other), edits) if rule == "contained" else (edits, _jaccard(one, other))
+    return first if first >= least else max(first, second)

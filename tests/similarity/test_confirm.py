@@ -58,7 +58,7 @@ def edited(draw: st.DrawFn) -> tuple[str, str]:
 def test_the_similarity_equals_the_reference(name: Rule, texts: tuple[str, str]) -> None:
     rule = rule_of(0.5, name)
     one, other = map(features, texts)
-    expected = similarity(*texts, name, FINGERPRINTER)
+    expected = similarity(*texts, name, 0.5, FINGERPRINTER)
     found = similarity_by(rule, one, other)
     assert found == (expected if expected >= 0.5 else 0.0)
 
@@ -96,9 +96,9 @@ def test_texts_are_compared_under_the_choices_of_the_scheme(name: Rule) -> None:
     rule = rule_of(0.8, name)
     one, other = "<p>臺北市<b>氣象</b>臺發佈暴雨橙色預警</p>", "台北市气象台发布暴雨橙色预警"
     assert similarity_by(rule, *(TextFeatures(text, fingerprinter) for text in (one, other))) == 1.0
-    assert similarity(one, other, name, fingerprinter) == 1.0
+    assert similarity(one, other, name, 0.8, fingerprinter) == 1.0
     plain = Scheme(script="as_written")
-    assert similarity("臺北市氣象臺發佈", "台北市气象台发布", name, plain) < 1.0
+    assert similarity("臺北市氣象臺發佈", "台北市气象台发布", name, 0.8, plain) < 1.0
 
 
 LONG = "".join(chr(0x4E00 + 7 * number) for number in range(400))
