@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack, closing
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from es_simhash import InputError
 from es_simhash.cli.exits import exit_unless_all_done
-from es_simhash.cli.input import Input, check_different_files, check_fields, input_paths, is_store
+from es_simhash.cli.input import Input, check_different_files, input_paths, is_store
 from es_simhash.cli.options import (
     dead_letter_option,
     encoding_option,
@@ -102,10 +102,9 @@ def ingest(
         info = documents.info()
         if info.scheme is None and documents.store.lags:
             documents.store.describe()  # it says what is missing: init and backfill alone set up an index
-        text_fields = text_field or info.rule.text_fields
         field = "_id" if source.documents is not None else id_field
-        check = partial(check_fields, id_field=field or info.id_field, text_fields=text_fields)
-        lines = stack.enter_context(closing(source.lines(progress, check, text_fields)))
+        lines = stack.enter_context(closing(source.lines(progress)))
+        is_start = resume is None or not os.path.exists(resume)
         outcomes = documents.ingest(
             lines,
             id_field=field,
@@ -117,7 +116,7 @@ def ingest(
         )
         keep_fields(documents, text_field, id_field)
         printer = OutcomePrinter(documents.name, as_json, progress, quiet=quiet)
-        print_outcomes(outcomes, printer, None if letters is None else letters.put)
+        print_outcomes(outcomes, printer, None if letters is None else letters.put, check=is_start)
     if not printer.counts.total and resume is None:
         raise InputError(f"no documents in {source.names}: give one JSON object per line")
     exit_unless_all_done(printer.counts.not_taken, printer.counts.total)
@@ -155,10 +154,11 @@ def backfill(
     with open_documents(**store) as documents:
         documents.store.count(None)  # a store that does not exist is not made here
         keep_fields(documents, text_field)
+        is_start = again or not documents.store.count(None, missing=False)
         outcomes = documents.backfill(filter=filter, again=again, workers=workers)
         with progress_bar(quiet=quiet) as progress:
             if not progress.disable:
                 progress.total = documents.store.count(filter, missing=None if again else True)
             printer = OutcomePrinter(documents.name, as_json, progress, quiet=quiet)
-            print_outcomes(outcomes, printer, lambda _: progress.update())
+            print_outcomes(outcomes, printer, lambda _: progress.update(), check=is_start)
     exit_unless_all_done(printer.counts.not_taken, printer.counts.total)

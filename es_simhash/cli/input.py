@@ -12,23 +12,18 @@ import click
 
 from es_simhash.cli.output import display, progress_bar
 from es_simhash.errors import InputError
-from es_simhash.ingest.batches import checked_start
-from es_simhash.ingest.batches import object_of as object_of
 from es_simhash.input import lines_of
 from es_simhash.lines import Line
 from es_simhash.machine import is_same_file
-from es_simhash.similarity.text_fields import field_value, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Mapping
     from io import BufferedReader
 
     from tqdm import tqdm
 
     from es_simhash import Documents
-    from es_simhash.ingest.batches import Check
 
-_SHOWN_FIELDS = 8
 _STORES = ("http://", "https://", "opensearch+http://", "opensearch+https://", "sqlite:///")
 _FETCHED = 100
 """Documents that are fetched from a store at once."""
@@ -124,22 +119,18 @@ class Input:
             return progress_bar(total=total, unit="B", quiet=quiet)
         return progress_bar(quiet=quiet)
 
-    def lines(self, progress: tqdm[Any], check: Check, fields: Sequence[str] = ()) -> Generator[Line, None, None]:
+    def lines(self, progress: tqdm[Any]) -> Generator[Line, None, None]:
         """Yield the documents of all files, not yet parsed. Only one file is open at a time.
 
         :param progress: is moved on by what is read.
-        :param check: raises InputError if a line cannot be used. It is called for the first lines of each file, until
-            one can be used.
-        :param fields: each of them must be in one of the first documents of each file.
-        :raises InputError: if a file cannot be read to its end, or if none of its first lines can be used.
+        :raises InputError: if a file cannot be read to its end.
         """
         if self.documents is not None:
-            yield from checked_start(_stored_lines(self.documents, progress), check, self.names, fields)
+            yield from _stored_lines(self.documents, progress)
             return
         for path in self.paths:
-            name = display(path)
             with open_input(path) as stream:
-                lines = checked_start(lines_of(stream, name, self.format, self.encoding), check, name, fields)
+                lines = lines_of(stream, display(path), self.format, self.encoding)
                 yield from lines if progress.disable else _moving(progress, stream, lines)
 
 
@@ -149,22 +140,6 @@ def _moving(progress: tqdm[Any], stream: IO[bytes], lines: Iterable[Line]) -> It
     for line in lines:
         progress.update(1 if progress.total is None else start + stream.tell() - progress.n)
         yield line
-
-
-def check_fields(line: Line, id_field: str | None, text_fields: tuple[str, ...]) -> None:
-    """Check that a document has an id and a text.
-
-    :param id_field: None if no id is needed.
-    :raises InputError: if one is missing. The message names the fields that there are.
-    """
-    document = object_of(line)
-    try:
-        if id_field is not None and field_value(document, id_field) is None and "_id" not in document:
-            raise InputError(f"no field {id_field!r}: name the field that holds the id (id_field)")
-        text_of(document, text_fields)
-    except InputError as error:
-        names = ", ".join(str(name) for name in list(document)[:_SHOWN_FIELDS])
-        raise InputError(f"{error}. It has the fields: {names}") from error
 
 
 def _stored_lines(documents: Documents, progress: tqdm[Any]) -> Iterator[Line]:

@@ -11,19 +11,21 @@ import logging
 import re
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from tqdm import tqdm
 
 from es_simhash.decide.outcome import OUTCOMES, Counts
-from es_simhash.errors import SimhashError
+from es_simhash.errors import InputError, SimhashError
 from es_simhash.errors import count_of as count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from es_simhash import Outcome
+
+    T = TypeVar("T")
 
 # Control characters (C0, DEL, C1), line and paragraph separators, and the characters that change the direction of the
 # text around them (Unicode, UAX #9; "Trojan Source", CVE-2021-42574).
@@ -94,6 +96,10 @@ def progress_bar(
     return tqdm(items, total=total, unit=unit, unit_scale=True, leave=False, disable=hidden)
 
 
+FIRST = 100
+"""Documents of which one must be usable."""
+_SHOWN_FIELDS = 8
+
 # --- outcomes of documents -------------------------------------------------------------------------------
 
 _COUNT_LABELS = {
@@ -158,17 +164,48 @@ class OutcomePrinter:
             )
 
 
+def checked_start(items: Iterable[T], problem: Callable[[T], str | None]) -> Iterator[T]:
+    """Yield items, unless the first ones are all bad: then it is a wrong file or field, and one error says so.
+
+    :param problem: returns why an item is bad; None if it is not.
+    :raises InputError: if all of the first 100 are bad.
+    """
+    items = iter(items)
+    held: list[T] = []
+    for item in items:
+        held.append(item)
+        if problem(item) is None:
+            break
+        if len(held) == FIRST:
+            raise InputError(f"stopped, because none of the first {FIRST} documents can be used. {problem(held[0])}")
+    yield from held
+    yield from items
+
+
+def _problem(outcome: Outcome) -> str | None:
+    """Return why a document was rejected or has failed, with the names of its fields."""
+    if outcome.reason is None or not isinstance(outcome.document, dict):
+        return outcome.reason
+    names = [str(name) for name in outcome.document if name != "_id"][:_SHOWN_FIELDS]
+    return f"{outcome.reason}. It has the fields: {', '.join(names)}" if names else outcome.reason
+
+
 def print_outcomes(
-    outcomes: Generator[Outcome, None, None], printer: OutcomePrinter, note: Callable[[Outcome], object] | None
+    outcomes: Generator[Outcome, None, None],
+    printer: OutcomePrinter,
+    note: Callable[[Outcome], object] | None,
+    *,
+    check: bool,
 ) -> None:
     """Print the outcomes of a run, then the counts. They are also printed before an error is raised.
 
     :param outcomes: is closed at the end.
     :param note: is called with each outcome, before it is printed.
+    :param check: the run begins at the start of its input, which may be a wrong file.
     """
     with closing(outcomes):
         try:
-            for outcome in outcomes:
+            for outcome in checked_start(outcomes, _problem) if check else outcomes:
                 if note is not None:
                     note(outcome)
                 printer.show(outcome)

@@ -15,7 +15,7 @@ from es_simhash import InputError
 from es_simhash.bloom.layer import hash_items
 from es_simhash.bloom.seen import SeenConfig, user_id
 from es_simhash.cli.exits import SOME_NOT_DONE, exit_unless_all_done
-from es_simhash.cli.input import Input, input_paths, object_of
+from es_simhash.cli.input import Input, input_paths
 from es_simhash.cli.options import (
     duration,
     encoding_option,
@@ -25,13 +25,12 @@ from es_simhash.cli.options import (
     parsed_by,
     store_options,
 )
-from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.cli.output import checked_start, count_of, echo, print_json
+from es_simhash.ingest.batches import object_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from datetime import timedelta
 
-    from tqdm import tqdm
     from typing_extensions import Unpack
 
     from es_simhash import Line, SeenItems, SeenReport
@@ -248,13 +247,22 @@ def _add_lines(seen: SeenItems, source: Input) -> None:
     counts = Counter[str]()
     try:
         with source.progress() as progress:
-            lines = source.lines(progress, user_and_items)
+            lines = checked_start(map(_read, source.lines(progress)), lambda line: line[2])
             while batch := list(islice(lines, BATCH_LINES)):
-                if not (items := _items_by_user(batch, progress, counts)):
+                by_user = defaultdict[str, list[Any]](list)
+                for user, items, problem in batch:
+                    if problem is None:
+                        by_user[user] += items
+                    else:
+                        progress.clear()
+                        echo(f"rejected: {problem}", err=True)
+                        counts["rejected"] += 1
+                counts["lines"] += len(batch)
+                if not by_user:
                     continue  # for bad lines alone no store is made
-                report = seen.add_many(items)
+                report = seen.add_many(by_user)
                 changed, failed = sum(report.results.values()), len(report.failed)
-                counts.update(items=sum(map(len, items.values())), changed=changed, failed=failed)
+                counts.update(items=sum(map(len, by_user.values())), changed=changed, failed=failed)
                 _print_failed(report)
     finally:
         if counts["items"] or counts["rejected"]:
@@ -268,35 +276,22 @@ def _add_lines(seen: SeenItems, source: Input) -> None:
         sys.exit(SOME_NOT_DONE)
 
 
-def _items_by_user(lines: Iterable[Line], progress: tqdm[Any], counts: Counter[str]) -> dict[str, list[Item]]:
-    """Return the items of some lines by their users. Bad lines are reported."""
-    by_user: defaultdict[str, list[Item]] = defaultdict(list)
-    for line in lines:
-        counts["lines"] += 1
-        try:
-            user, items = user_and_items(line)
-        except InputError as error:
-            progress.clear()
-            echo(f"rejected: {line.place}: {error}", err=True)
-            counts["rejected"] += 1
-        else:
-            by_user[user] += items
-    return by_user
+def _read(line: Line) -> tuple[str, list[Item], str | None]:
+    """Return the user and the items of a line, or why it cannot be used.
 
-
-def user_and_items(line: Line) -> tuple[str, list[Item]]:
-    """Return the user and the items of a line. A line may have ``item`` (one item) instead of ``items``.
-
-    :raises InputError: if the line cannot be used. The message says why.
+    A line may have ``item`` (one item) instead of ``items``.
     """
-    document = object_of(line)
-    if "user" not in document or not {"items", "item"} & document.keys():
-        raise InputError('not a user with items: use an object {"user": …, "items": […]}')
-    items = document["items"] if "items" in document else [document["item"]]
-    if not isinstance(items, list):
-        raise InputError('"items" is not a list: use ["news-1", …], or "item" for one item')
-    hash_items(items)  # raises for a value that cannot be an item
-    return user_id(document["user"]), items
+    try:
+        document = object_of(line)
+        if "user" not in document or not {"items", "item"} & document.keys():
+            raise InputError('not a user with items: use an object {"user": …, "items": […]}')
+        items = document["items"] if "items" in document else [document["item"]]
+        if not isinstance(items, list):
+            raise InputError('"items" is not a list: use ["news-1", …], or "item" for one item')
+        hash_items(items)  # raises for a value that cannot be an item
+        return user_id(document["user"]), items, None
+    except InputError as error:
+        return "", [], f"{line.place}: {error}"
 
 
 def _print_failed(report: SeenReport) -> None:

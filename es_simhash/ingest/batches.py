@@ -1,7 +1,4 @@
-"""The input in batches, bounded by count and by size; and the check of its first lines.
-
-If none of the first documents can be used, one error says why, in place of many.
-"""
+"""The input in batches, bounded by count and by size."""
 
 from __future__ import annotations
 
@@ -15,24 +12,19 @@ from es_simhash.decide.outcome import Document
 from es_simhash.errors import InputError
 from es_simhash.ingest.dead_letters import carried_line
 from es_simhash.input import rows_of
-from es_simhash.lines import MAX_LINE, Line, parsed
+from es_simhash.lines import Line, parsed
 from es_simhash.similarity.text_fields import field_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from es_simhash.decide.outcome import Outcome
-
-    Check = Callable[[Line], object]
-    """Raises InputError if a line cannot be used."""
 
 _log = logging.getLogger("es_simhash")
 
 BATCH = 500
 BATCH_SIZE = 4_000_000
 """Bytes of lines, or characters of strings in dicts, after which a batch ends."""
-FIRST = 100
-"""Lines that are looked at before any is used."""
 
 
 class Source:
@@ -123,47 +115,13 @@ def _as_bytes(document: Any) -> bytes:
         return type(document).__name__.encode()
 
 
-# --- a wrong file, or a wrong field ----------------------------------------------------------------------------------
-
-
-def checked_start(
-    lines: Iterator[Line], check: Check, name: str, fields: Sequence[str] = (), advice: str = ""
-) -> Iterator[Line]:
-    """Yield lines. The first ones are held back until one of them can be used, and has each field.
-
-    :param name: of the file or the store.
-    :param fields: each of them must be in one of the lines that can be used.
-    :param advice: what else to do if none can be used, or if none has one of the fields.
-    :raises InputError: if none of the first 100 can be used; or of fewer, if they are as large as the largest line.
-        Likewise if none of them has one of the fields; of fewer lines that is a warning.
-    """
-    held: list[Line] = []
-    problems: list[str] = []
-    missing, size, enough = list(fields), 0, False
-    for line in lines:
-        held.append(line)
-        size += line.size
-        try:
-            check(line)
-        except InputError as error:
-            problems.append(f"{line.place}: {error}")
-        else:
-            missing = [field for field in missing if field_value(object_of(line), field) is None]
-            if not missing:
-                break
-        if enough := len(held) == FIRST or size > MAX_LINE:
-            break
-    none = f"none of the first {len(held)} documents in {name}"
-    if enough and len(problems) == len(held):
-        raise InputError(f"stopped, because {none} can be used. {problems[0]}{advice}")
-    if missing and len(problems) < len(held):
-        fix = f"has the field {missing[0]!r}: name the fields with the text (text_field)"
-        if enough:
-            raise InputError(f"stopped, because {none} {fix}{advice}")
-        _log.warning("%s %s", none, fix)
-    yield from held
-    del held
-    yield from lines
+def warn_of_missing_fields(lines: Iterable[Line], fields: Sequence[str]) -> None:
+    """Say which of several text fields none of the first documents has. (Without any text a document is rejected.)"""
+    documents = [document for line in lines if isinstance(document := carried_line(parsed(line)).document, dict)]
+    for field in fields:
+        if documents and len(fields) > 1 and all(field_value(document, field) is None for document in documents):
+            first = f"none of the first {len(documents)} documents"
+            _log.warning("%s has the field %r: is it the name of a field with the text?", first, field)
 
 
 def object_of(line: Line) -> dict[str, Any]:

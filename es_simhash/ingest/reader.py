@@ -97,7 +97,7 @@ class Reader:
         self._fingerprinter = rule.fingerprinter
         self._id_field = id_field.name
         self._left_out = {"simhash"} if id_field.is_stored else {"simhash", id_field.name}
-        self._text_fields = rule.text_fields
+        self.text_fields = rule.text_fields
         self._keys = rule.keys
         self._time_field = rule.chosen.time_field
 
@@ -134,7 +134,7 @@ class Reader:
             raise InputError(f"a document must be a JSON object or a mapping, this is {kind_of(document)}")
         field = id_field_of(document, self._id_field)
         id = self._id(document, field, line.id)
-        text = text_of(document, self._text_fields)
+        text = text_of(document, self.text_fields)
         normalised = self._fingerprinter.scheme.normalise(text)
         time = None if self._time_field is None else time_of(document, self._time_field)
         source, content = self._source(document, field) if line.stored is None else (None, None)

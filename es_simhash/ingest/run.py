@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.decide.run import Options, Run
 from es_simhash.errors import saying_what_is_done
-from es_simhash.ingest.batches import Source, checked_start, mark, parts_by_id
+from es_simhash.ingest.batches import Source, mark, parts_by_id, warn_of_missing_fields
 from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.ingest.reader import IdField, Reader
 from es_simhash.ingest.workers import Workers
@@ -103,7 +103,6 @@ def backfill(
     head.
 
     :param again: include documents that have a fingerprint.
-    :raises InputError: if none of the first 100 documents can be used, or has one of the text fields.
     """
     store, chosen = decider.store, decider.rule.chosen
     time_fields = () if chosen.time_field is None else (chosen.time_field,)
@@ -111,12 +110,9 @@ def backfill(
     scan = Scan(filter=filter, fields=fields, missing=None if again else True, by_field=chosen.time_field)
     store.refresh()
     reader = Reader(decider.rule, IdField("_id", is_stored=False))
-    # Those that are left after an interruption may all lack a field that others have.
-    text_fields = () if store.count(None, missing=False) else chosen.text_fields
-    advice = ". If others can, take them first by a filter"
     run = Run(decider, Options(filter=filter), is_load=not again)
     with closing(_stored_lines(store, scan)) as lines:
-        source = Source(checked_start(lines, reader.checked, store.name, text_fields, advice))
+        source = Source(lines)
         stages = _Stages(run, source, reader, workers, check)
         yield from _all_outcomes(stages, decider, source)
 
@@ -201,7 +197,11 @@ class _Stages:
 
     def _batches(self, workers: Workers) -> Iterator[_Batch]:
         """Yield the batches of the input. One ends before an id that it already has."""
+        is_first = not self._source.count
         for lines, read in _ahead(iter(self._source.take, []), workers.submit, self._workers):
+            if is_first:
+                warn_of_missing_fields(lines, self._reader.text_fields)
+            is_first = False
             items, start = read(), 0
             emptied = [
                 line.stored

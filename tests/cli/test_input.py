@@ -9,56 +9,46 @@ from typing import TYPE_CHECKING
 import pytest
 from tqdm import tqdm
 
-from es_simhash import Documents, InputError, Line
-from es_simhash.cli.input import Input, check_fields
-from es_simhash.ingest.batches import FIRST, checked_start
-from tests.cli import STORM, complaint, es_simhash, line
+from es_simhash import Documents
+from es_simhash.cli.input import Input
+from es_simhash.cli.output import checked_start
+from tests.cli import complaint, es_simhash, line
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NOT_USABLE = Line("f:1", {"docid": 1})
+
+@pytest.mark.parametrize("problems", ["", "-", "x-", "-x", "x" * 99, "x" * 99 + "-", "-" + "x" * 99 + "-"])
+def test_nothing_is_lost_where_one_of_the_first_documents_can_be_used(problems: str) -> None:
+    items = list(enumerate(problems))
+    assert list(checked_start(items, lambda item: None if item[1] == "-" else "no text")) == items
 
 
-def check(line: Line) -> None:
-    check_fields(line, "id", ("text",))
-
-
-def usable(number: int) -> Line:
-    return Line(f"f:{number}", {"id": number, "text": STORM})
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        *([NOT_USABLE] * wrong + [usable(1), NOT_USABLE, usable(2)] for wrong in (0, 1, FIRST - 1)),
-        [NOT_USABLE] * (FIRST - 1),
-        [*map(usable, range(FIRST - 1)), Line("f:100", {"id": 1, "title": "快讯", "text": STORM})],
-    ],
-    ids=["usable", "one wrong", "all but one wrong", "few and wrong", "a field in the last one"],
-)
-def test_no_line_is_lost_of_a_file_that_is_not_wrong_as_a_whole(lines: list[Line]) -> None:
-    fields = ("title", "text") if lines[-1].document.get("title") else ("text",)
-    assert list(checked_start(iter(lines), check, "f", fields)) == lines
-
-
-def test_a_file_without_a_usable_line_stops_once_and_names_its_fields() -> None:
-    with pytest.raises(InputError) as error:
-        next(checked_start(iter([NOT_USABLE] * FIRST + [usable(1)]), check, "f"))
-    assert str(error.value) == (
-        "stopped, because none of the first 100 documents in f can be used. f:1: no field 'id': name the field that "
-        "holds the id (id_field). It has the fields: docid"
+def test_where_none_can_be_used_one_error_names_the_fields_that_there_are(tmp_path: Path) -> None:
+    (tmp_path / "news.jsonl").write_bytes(b'{"docid": 1, "body": "x"}\n' * 150)
+    says = (
+        "stopped, because none of the first 100 documents can be used. news.jsonl:1: no field 'id': name the field "
+        "that holds the id (id_field). It has the fields: docid, body"
     )
+    assert complaint(es_simhash("ingest news.jsonl", cwd=tmp_path)) == f"es-simhash: {says}"
 
 
-def test_a_text_field_that_no_document_has_stops_the_command() -> None:
-    with pytest.raises(InputError, match="none of the first 100 documents in f has the field 'titel'"):
-        next(checked_start(map(usable, range(FIRST)), check, "f", ("titel", "text")))
+def test_a_resumed_run_may_begin_with_any_number_of_bad_lines(tmp_path: Path) -> None:
+    (tmp_path / "news.jsonl").write_bytes(line("n1") * 500)
+    assert es_simhash("ingest news.jsonl --resume c", cwd=tmp_path).code == 0
+    (tmp_path / "news.jsonl").write_bytes(line("n1") * 500 + b"{}\n" * 150 + line("n2"))
+    done = es_simhash("ingest news.jsonl --resume c --json", cwd=tmp_path)
+    assert (done.code, done.json[-1]["rejected"], done.json[-1]["exact_duplicate"]) == (3, 150, 1)
 
 
-def test_a_text_field_that_no_document_of_a_small_file_has_is_said(caplog: pytest.LogCaptureFixture) -> None:
-    assert len(list(checked_start(map(usable, range(10)), check, "f", ("titel", "text")))) == 10
-    assert "none of the first 10 documents in f has the field 'titel'" in caplog.text
+@pytest.mark.parametrize("count", [3, 600])
+def test_a_text_field_that_no_document_has_is_said(tmp_path: Path, count: int) -> None:
+    (tmp_path / "news.jsonl").write_bytes(b"".join(map(line, range(count))))
+    done = es_simhash("ingest news.jsonl --quiet --text-field titel,text", cwd=tmp_path)
+    said = (
+        f"none of the first {min(count, 500)} documents has the field 'titel': is it the name of a field with the text?"
+    )
+    assert (done.code, done.err.strip()) == (0, said)
 
 
 @pytest.mark.parametrize(
@@ -84,5 +74,5 @@ def test_the_progress_moves_by_the_bytes_of_the_file(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"".join(line(number) for number in range(1_000))))
     source = Input((str(path),))
     with tqdm(total=path.stat().st_size, file=StringIO()) as shown:
-        assert len(list(source.lines(shown, check))) == 1_000
+        assert len(list(source.lines(shown))) == 1_000
         assert shown.n == path.stat().st_size

@@ -7,7 +7,6 @@ import sys
 import time
 from collections import Counter
 from contextlib import ExitStack, closing
-from functools import partial
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ import click
 
 from es_simhash import DuplicateRule, Fingerprinter, InputError
 from es_simhash.cli.exits import exit_unless_all_done
-from es_simhash.cli.input import Input, check_different_files, check_fields, input_paths, is_store
+from es_simhash.cli.input import Input, check_different_files, input_paths, is_store
 from es_simhash.cli.options import (
     api_key_option,
     ca_certs_option,
@@ -31,7 +30,7 @@ from es_simhash.cli.options import (
     text_field_option,
     workers_option,
 )
-from es_simhash.cli.output import echo, echo_counts, not_compared
+from es_simhash.cli.output import checked_start, echo, echo_counts, not_compared
 from es_simhash.errors import saying_what_is_done
 from es_simhash.machine import open_for_owner, writing
 from es_simhash.tools.dedupe.copies import Decisions, item_of, json_line
@@ -119,8 +118,7 @@ def dedupe(
             _opened(report).close()  # it is written at the end
 
         def items(files: Input, *, against: bool) -> Iterator[Item]:
-            check = partial(check_fields, id_field=None, text_fields=chosen.text_fields)
-            for line in files.lines(progress, check, chosen.text_fields):
+            for line in files.lines(progress):
                 yield item_of(line, chosen.text_fields, id_field or "id", against=against)
 
         shown = None if report is None else CopiesReport()
@@ -131,7 +129,7 @@ def dedupe(
                 saying_what_is_done(lambda: "the output is not whole: run it again"),
                 closing(decisions.of(every)) as decided,
             ):
-                for item, copy in decided:
+                for item, copy in checked_start(decided, lambda item_and_copy: item_and_copy[0].problem):
                     output.take(item, copy)
             sys.stdout.flush()
         except OSError:

@@ -11,7 +11,7 @@ import click
 
 from es_simhash import DuplicateRule, Fingerprinter, InputError, Scheme
 from es_simhash.cli.exits import SOME_NOT_DONE
-from es_simhash.cli.input import Input, input_paths, object_of
+from es_simhash.cli.input import Input, input_paths
 from es_simhash.cli.options import (
     chosen_rule,
     confirm_option,
@@ -22,6 +22,7 @@ from es_simhash.cli.options import (
     store_options,
 )
 from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.ingest.batches import object_of
 from es_simhash.text.normalisation import check_surrogates
 from es_simhash.tools.evaluation.figures import LabelledPair
 from es_simhash.tools.evaluation.figures import evaluate as evaluate_pairs
@@ -97,7 +98,7 @@ def evaluate(
     source = Input(input_paths(files, "name a file of labelled pairs, or pipe them in"))
     rejected: list[str] = []
     with source.progress() as progress:
-        pairs = _labelled(source.lines(progress, object_of), rejected)
+        pairs = _labelled(source.lines(progress), rejected)
         figures = evaluate_pairs(pairs, fingerprinter, rule=chosen)
     for reason in rejected:
         echo(f"rejected: {reason}", err=True)
