@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from es_simhash.bloom import Item
     from es_simhash.client.arguments import Time
-    from es_simhash.client.documents import RefreshOption
     from es_simhash.client.near_query import NearQuery
     from es_simhash.client.page import Page
     from es_simhash.client.seen import ByUser
@@ -133,7 +132,7 @@ class AsyncDocuments(_InThreads[Documents]):
         *,
         on_duplicate: OnDuplicate = "index",
         filter: Mapping[str, Any] | None = None,
-        refresh: RefreshOption = False,
+        refresh: bool = False,
     ) -> Outcome:
         """:meth:`es_simhash.Documents.add`."""
         return await self._run(
@@ -150,7 +149,7 @@ class AsyncDocuments(_InThreads[Documents]):
         *,
         on_duplicate: Literal["index", "skip"] = "index",
         filter: Mapping[str, Any] | None = None,
-        refresh: RefreshOption = False,
+        refresh: bool = False,
     ) -> list[Outcome]:
         """:meth:`es_simhash.Documents.add_many`."""
         return await self._run(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-import time
 from contextlib import closing, nullcontext
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from es_simhash.client.arguments import (
     check_filter,
@@ -33,11 +32,11 @@ from es_simhash.decide.remove import (
 )
 from es_simhash.decide.run import Options, Run
 from es_simhash.decide.similar import similar, similar_to_fingerprint, similar_to_stored
-from es_simhash.errors import InputError, StoreError, count_of, saying_what_is_done
+from es_simhash.errors import InputError, count_of, saying_what_is_done
 from es_simhash.ingest.batches import Source, line_of, parts_by_id
 from es_simhash.ingest.reader import Reader
 from es_simhash.ingest.run import backfill, ingest
-from es_simhash.retries import DEADLINE, end_after, limited, pause
+from es_simhash.retries import DEADLINE, limited
 from es_simhash.store.address import open_store
 from es_simhash.store.types import Row, Scan
 
@@ -62,10 +61,6 @@ if TYPE_CHECKING:
     from es_simhash.store.types import Description
     from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.text.scheme import Scheme
-
-RefreshOption = Literal[False, True, "wait_for"]
-POLL = 0.1
-"""Seconds between two questions whether search finds a document."""
 
 
 class Documents:
@@ -167,7 +162,7 @@ class Documents:
         *,
         on_duplicate: OnDuplicate = "index",
         filter: Mapping[str, Any] | None = None,
-        refresh: RefreshOption = False,
+        refresh: bool = False,
     ) -> Outcome:
         """Store one document, and return whether it is new or what it duplicates.
 
@@ -177,8 +172,7 @@ class Documents:
 
         The outcomes, and what happens to other documents, are those of :meth:`ingest`.
 
-        :param refresh: as in Elasticsearch: with False the call does not wait for search to find the document; with
-            ``"wait_for"`` it waits for the next refresh; with True it refreshes the index, which is slow.
+        :param refresh: refresh the index, which is slow. By default search finds the document after the next refresh.
         :param on_duplicate: this and ``filter`` as for :meth:`ingest`.
         :returns: its Outcome. A document that cannot be used is ``rejected``, one that the store refuses has
             ``failed``, both with the reason.
@@ -196,7 +190,7 @@ class Documents:
         *,
         on_duplicate: OnDuplicate = "index",
         filter: Mapping[str, Any] | None = None,
-        refresh: RefreshOption = False,
+        refresh: bool = False,
     ) -> list[Outcome]:
         """:meth:`add` for some documents: the outcomes are those of one call after the other, in a few requests.
 
@@ -535,16 +529,11 @@ class Documents:
     # --- add ---------------------------------------------------------------------------------------------------------
 
     def _adder(
-        self,
-        on_duplicate: OnDuplicate,
-        filter: Mapping[str, Any] | None,
-        refresh: RefreshOption,
+        self, on_duplicate: OnDuplicate, filter: Mapping[str, Any] | None, refresh: bool
     ) -> Callable[[Sequence[Line]], list[Outcome]]:
         """Return a function that adds documents in order, and returns their outcomes. Arguments are checked."""
         check_ingest_filter(filter)
         options = Options(on_duplicate, filter=filter)
-        if refresh is not False and refresh is not True and refresh != "wait_for":
-            raise InputError(f"refresh is {refresh!r}: use False, True or 'wait_for'")
         decider = self._decider_for_writing(new=True)
         reader = Reader(decider.rule, self._reader.id_field(None))
 
@@ -555,25 +544,8 @@ class Documents:
                 run = Run(decider, options)
                 taken = {outcome.id: outcome for outcome in run.take(run.look_up(documents))}
                 outcomes += [taken[item.id] if isinstance(item, Document) else item for item in part]
-            self._show([outcome.id for outcome in outcomes if outcome.stored and outcome.id is not None], refresh)
+            if refresh:
+                self._store.refresh()
             return outcomes
 
         return add
-
-    def _show(self, ids: Sequence[str], refresh: RefreshOption) -> None:
-        """Refresh, or wait until search finds documents: a document that another program removes is not waited for.
-
-        :raises StoreError: if search does not find them until the deadline.
-        """
-        if refresh is True:
-            self._store.refresh()
-        if refresh != "wait_for":
-            return
-        end = end_after(self.deadline)
-        while ids and self._store.count({"ids": {"values": list(ids)}}) < len(self._store.read(ids)):
-            if time.monotonic() >= end:
-                raise StoreError(
-                    f"{count_of(len(ids), 'document')} stored, but search does not find them after "
-                    f"{self.deadline:g} s: the index may not refresh by itself (refresh_interval); use refresh=True"
-                )
-            pause(POLL)

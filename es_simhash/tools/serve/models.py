@@ -45,7 +45,7 @@ class Add(_Request):
     documents: list[dict[str, Any]] | None = Field(None, max_length=MOST, description="Several, in place of document.")
     on_duplicate: Literal["index", "skip"] = Field("index", description="What to do with a new duplicate.")
     filter: Filter | None = Field(None, description='Originals fulfil it: {"term": {"lang": "zh"}}.')
-    refresh: bool | Literal["wait_for"] = Field(False, description="As in Elasticsearch.")
+    refresh: bool = Field(False, description="Refresh the index: then search finds the document.")
 
 
 class Similar(OfRule):

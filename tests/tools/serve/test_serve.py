@@ -38,7 +38,7 @@ TOKEN = "a-token-of-the-tests"
 TENANT = {"term": {"tenant": "acme"}}
 
 REQUESTS: list[tuple[str, Any, int]] = [
-    ("/add", {"document": {"id": 1, "text": STORM}, "refresh": "wait_for"}, 200),
+    ("/add", {"document": {"id": 1, "text": STORM}, "refresh": True}, 200),
     ("/add", {"documents": [{"id": 2, "text": STORM_NEAR}, {"id": 3}], "on_duplicate": "index"}, 207),
     ("/add", {"documents": [{"id": 4, "text": "暴雨"}]}, 200),
     ("/similar", {"text": STORM, "rule": "copy", "confirm": 0.9}, 200),
@@ -326,7 +326,7 @@ def test_on_elasticsearch_no_client_reads_another_tenant(serve: Start, elasticse
     with Documents(address) as documents:
         documents.setup()
         documents.add({"id": "theirs", "text": STORM, "tenant": "other", "salary": 7777}, refresh=True)
-    guess = {"document": {"id": "guess", "text": STORM, "tenant": "acme", "salary": 7777}, "refresh": "wait_for"}
+    guess = {"document": {"id": "guess", "text": STORM, "tenant": "acme", "salary": 7777}, "refresh": True}
     assert server.call("/add", guess).json["duplicate_of"] is None
     assert server.found(text=STORM) == ["guess"]
     look_up = {"terms": {"salary": {"index": index_name, "id": "theirs", "path": "salary"}}}
