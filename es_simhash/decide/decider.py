@@ -16,7 +16,7 @@ from es_simhash.decide.texts import Texts
 from es_simhash.decide.turns import Turns, wait_for
 from es_simhash.errors import StoreError, count_of
 from es_simhash.filters import matches
-from es_simhash.store.types import Hits, Row, Scan, Written
+from es_simhash.store.types import Entry, Hits, Row, Scan, Written
 from es_simhash.text.keys import keys_of_texts
 from es_simhash.values import value
 
@@ -273,8 +273,8 @@ class Decider:
             heads = {choice.original.id for choice in choices if choice.original is not None}
             lost = self.lost_heads(heads - states.keys())
             rows = {choice.row.id: choice.row for choice in choices if choice.row.duplicate_of not in lost}
-            links = {id: row for id, row in rows.items() if row.duplicate_of != former[id]}
-            written = self.store.write_links(links) if links else Written({}, frozenset(), {})
+            links = [Entry(row, keys=None) for id, row in rows.items() if row.duplicate_of != former[id]]
+            written = self.store.write(links) if links else Written({}, frozenset(), {})
             with self.lock:
                 for id in rows.keys() - written.conflicts - written.refused.keys():
                     settled.add(id)

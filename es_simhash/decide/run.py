@@ -410,7 +410,7 @@ class Run:
                 self._decider.texts.keep(entry.row.digest, state.features)
             self._pending.write(entry.row.id, version)
         elif entry.row.id in self._pending:
-            self._pending.enter_stored([entry.row._replace(version=version)], [entry.keys])
+            self._pending.enter_stored([entry.row._replace(version=version)], [entry.keys or ()])
 
     def _decide_linked(self, heads: Sequence[str], outcomes: dict[str, Outcome]) -> None:
         """Decide again what is linked to documents whose text changed, or that the store did not take."""

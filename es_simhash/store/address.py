@@ -75,7 +75,7 @@ def open_store(
     :param options: options of :class:`elasticsearch.Elasticsearch`, or of :class:`opensearchpy.OpenSearch`.
     :raises InputError: if the address or an option is invalid.
     """
-    if hasattr(address, "write_links"):
+    if hasattr(address, "list_users"):
         return address  # type: ignore[return-value]
     if not isinstance(address, str | None):
         return _on_client(address, index, deadline, options)

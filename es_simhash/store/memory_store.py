@@ -111,23 +111,13 @@ class MemoryStore:
             accepted = [entry for entry in entries if self._may_write(entry)]
             rows = [entry.row._replace(version=next(self._versions)) for entry in accepted]
             for entry in accepted:
-                self._keys[entry.row.id] = array("Q", entry.keys)
+                if entry.keys is not None:
+                    self._keys[entry.row.id] = array("Q", entry.keys)
                 if entry.source is not None:
                     self._sources[entry.row.id] = entry.source
-            self._memory.enter(rows, [entry.keys for entry in accepted])
+            self._memory.enter(rows, [self._keys[row.id] for row in rows])
             versions = {row.id: row.version for row in rows}
             return Written({}, frozenset(entry.row.id for entry in entries) - versions.keys(), versions)
-
-    def write_links(self, rows: Mapping[str, Row]) -> Written:
-        """Change what documents are copies of, each on its version."""
-        with self._lock:
-            versions = {}
-            for id, row in rows.items():
-                stored = self._memory.row(id)
-                if stored is not None and stored.version == row.version:
-                    versions[id] = next(self._versions)
-                    self._memory.replace(stored._replace(duplicate_of=row.duplicate_of, version=versions[id]))
-            return Written({}, frozenset(rows.keys() - versions.keys()), versions)
 
     def remove(self, versions: Mapping[str, Any]) -> Written:
         """Remove documents, each only on its version."""

@@ -96,12 +96,6 @@ class Store(Protocol):
         A document that an ingest pipeline of the server drops is refused.
         """
 
-    def write_links(self, rows: Mapping[str, Row]) -> Written:
-        """Change what documents are copies of, each on its version. Everything else in them stays.
-
-        :param rows: the documents as they become, by id. Each has the version of the stored document.
-        """
-
     def remove(self, versions: Mapping[str, Any]) -> Written:
         """Remove documents, each only on its version.
 

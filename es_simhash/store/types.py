@@ -76,12 +76,12 @@ class Entry:
 
     :param row: what the store will know of its text. Its ``version`` is that of the document that this one replaces;
         None: no document with this id may exist.
-    :param keys: of its text.
+    :param keys: of its text; None keeps those of the stored document.
     :param source: the document as a JSON object; None writes only the Row and the keys into the stored document.
     """
 
     row: Row
-    keys: tuple[int, ...] = ()
+    keys: tuple[int, ...] | None = ()
     source: str | None = None
 
 

@@ -9,6 +9,7 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_simhash import Documents, DuplicateRule, NotSetUp
+from es_simhash.store.types import Entry
 from tests.client import METRO, STORM, before, links
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def test_a_backfill_that_misses_a_document_does_not_end_it() -> None:
 
 def touch(documents: Documents, id: str) -> None:
     """Write a document as it is: it gets another version."""
-    documents.store.write_links({id: documents.store.read([id])[id].row})
+    documents.store.write([Entry(documents.store.read([id])[id].row, keys=None)])
 
 
 def test_a_store_without_fingerprints_is_never_stale(address: str) -> None:

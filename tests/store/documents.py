@@ -64,7 +64,7 @@ def row_of(store: Store, id: str) -> Row:
 
 def link(store: Store, id: str, head: str | None) -> None:
     """Make a document a copy of another one, or a head."""
-    written = store.write_links({id: row_of(store, id)._replace(duplicate_of=head)})
+    written = store.write([Entry(row_of(store, id)._replace(duplicate_of=head), keys=None)])
     assert not written.conflicts
     store.refresh()
 

@@ -107,7 +107,7 @@ def test_a_write_without_a_document_makes_none(store: Store) -> None:
 
 
 def test_nothing_is_written_where_nothing_is_given(store: Store) -> None:
-    assert store.write([]).versions == store.write_links({}).versions == store.remove({}).versions == {}
+    assert store.write([]).versions == store.remove({}).versions == {}
 
 
 # --- remove ----------------------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def test_documents_are_removed_on_their_version(store: Store) -> None:
 
 
 def test_a_link_changes_nothing_else(store: Store) -> None:
-    put(store, document("a", {"n": 1}), document("b", {"n": 2}, time=3, content=4))
+    put(store, document("a", {"n": 1}), replace(document("b", {"n": 2}, time=3, content=4), keys=keys("g1", "p2")))
     former = row_of(store, "b")
     link(store, "b", "a")
     linked = row_of(store, "b")
@@ -135,6 +135,7 @@ def test_a_link_changes_nothing_else(store: Store) -> None:
     assert linked.version != former.version
     assert linked.group == "a"
     assert store.read(["b"], None)["b"].source == {"n": 2}
+    assert [sorted(one.keys) for one in scanned(store, Scan(keys=True))] == [[], sorted(keys("g1", "p2"))]
     link(store, "b", None)
     assert row_of(store, "b")._replace(version=former.version) == former
 
@@ -143,7 +144,7 @@ def test_a_link_is_written_on_its_version(store: Store) -> None:
     put(store, entry("a"), entry("b"))
     old = row_of(store, "b")._replace(duplicate_of="a")
     put(store, entry("b"))
-    written = store.write_links({"b": old, "missing": old._replace(id="missing")})
+    written = store.write([Entry(row, keys=None) for row in (old, old._replace(id="missing"))])
     assert written.conflicts == {"b", "missing"}
     assert row_of(store, "b").duplicate_of is None
 

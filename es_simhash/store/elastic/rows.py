@@ -100,8 +100,9 @@ def writing(entry: Entry) -> tuple[Any, ...]:
     if entry.source is None:
         # The server merges objects, so each field is named.
         simhash = dict.fromkeys(OWN_FIELDS) | simhash
-        if row.content is None:
-            del simhash["content"]  # it stays
+        for name, kept in (("content", row.content), ("keys", entry.keys)):
+            if kept is None:
+                del simhash[name]  # it stays
         return operation("update", row.id, row.version, {"doc": {"simhash": simhash}})
     # The source is JSON already: our object is put in front of its first field.
     # A line break, which would end the line, can only stand between two values there.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from operator import itemgetter
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -104,18 +103,13 @@ class ElasticStore:
     def write(self, entries: Sequence[Entry]) -> Written:
         """Write documents, each on the version that it replaces."""
         rows = {entry.row.id: entry.row for entry in entries}
-        return self._bulk({entry.row.id: writing(entry) for entry in entries}, partial(self._is_written, rows))
 
-    def write_links(self, rows: Mapping[str, Row]) -> Written:
-        """Change what documents are copies of, each on its version."""
-        links = {id: {"simhash": {"group": row.group, "duplicate_of": row.duplicate_of}} for id, row in rows.items()}
-        operations = {id: operation("update", id, row.version, {"doc": links[id]}) for id, row in rows.items()}
-        return self._bulk(operations, partial(self._is_written, rows))
+        def is_done(document: Any) -> bool:
+            """Return whether a document that conflicts is as its Row says, with its time of writing."""
+            row, stored = rows[document["_id"]], row_of(document, self.connection.warn_once)
+            return stored == row._replace(content=row.content or stored.content, version=stored.version)
 
-    def _is_written(self, rows: Mapping[str, Row], document: Any) -> bool:
-        """Return whether a document that conflicts is as its Row says, with its time of writing."""
-        row, stored = rows[document["_id"]], row_of(document, self.connection.warn_once)
-        return stored == row._replace(content=row.content or stored.content, version=stored.version)
+        return self._bulk({entry.row.id: writing(entry) for entry in entries}, is_done)
 
     def remove(self, versions: Mapping[str, Any]) -> Written:
         """Remove documents, each only on its version."""

@@ -168,10 +168,12 @@ class SqliteStore:
             version = new_version()
             removed, added, values = [], [], []
             for entry in accepted:
-                row, source, of_text, position = entry.row, entry.source, keys.to_bytes(entry.keys), None
+                row, source, position = entry.row, entry.source, None
+                of_text = None if entry.keys is None else keys.to_bytes(entry.keys)
                 if row.id in stored:
                     _, former, former_source = stored[row.id]
                     position, source = former.document, former_source if source is None else source
+                    of_text = former.keys if of_text is None else of_text
                     removed.append(former)
                     added.append(keys.KeysOf(position, of_text, row.length, row.duplicate_of is not None))
                 values.append((position, *row_values(row, version), of_text, source))
@@ -181,22 +183,6 @@ class SqliteStore:
             if len(values) < _LARGE or keys.count_waiting(connection) >= keys.MOST_WAITING:
                 keys.enter_waiting(connection)
             return Written({}, frozenset(conflicts), {entry.row.id: version for entry in accepted})
-
-    def write_links(self, rows: Mapping[str, Row]) -> Written:
-        """Change what documents are copies of, each on its version."""
-        with self._database.transaction(write=True) as connection:
-            stored = _read_written(connection, list(rows))
-            version = new_version()
-            accepted = {id: row for id, row in rows.items() if id in stored and stored[id][0] == row.version}
-            connection.executemany(
-                "UPDATE documents SET duplicate_of = ?, version = ? WHERE position = ?",
-                [(row.duplicate_of, version, stored[id][1].document) for id, row in accepted.items()],
-            )
-            former = {id: of_text for id, (_, of_text, _) in stored.items() if id in accepted}
-            moved = [one for id, one in former.items() if one.is_copy != (rows[id].duplicate_of is not None)]
-            keys.remove(moved, connection)
-            keys.add([one._replace(is_copy=not one.is_copy) for one in moved], connection)
-            return Written({}, frozenset(rows.keys() - accepted.keys()), dict.fromkeys(accepted, version))
 
     def remove(self, versions: Mapping[str, Any]) -> Written:
         """Remove documents, each only on its version."""

@@ -16,7 +16,7 @@ from es_simhash.errors import AccessDenied, ConflictError, InputError, NotSetUp,
 from es_simhash.store.address import open_store
 from es_simhash.store.elastic.rows import OWN_FIELDS
 from es_simhash.store.elastic.store import ElasticStore
-from es_simhash.store.types import Probe, Scan, UserState
+from es_simhash.store.types import Entry, Probe, Scan, UserState
 from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH
 from tests.es_node.proxy import Answer, Proxy
 from tests.store.documents import DOCUMENTS, entry, put
@@ -204,7 +204,7 @@ def test_a_write_that_is_repeated_does_not_conflict_with_itself(
     assert written.versions.keys() == {"a", "b"}
     repeat_once()
     linked = {id: stored.row._replace(duplicate_of="a") for id, stored in store.read(["b", "c"]).items()}
-    links = store.write_links({**linked, "c": linked["c"]._replace(version=(9, 3))})
+    links = store.write([Entry(linked["b"], keys=None), Entry(linked["c"]._replace(version=(9, 3)), keys=None)])
     assert links.conflicts == {"c"}
     assert links.versions.keys() == {"b"}
     repeat_once()

@@ -22,14 +22,13 @@ import pytest
 from es_simhash.errors import InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.store.sqlite import SqliteStore
 from es_simhash.store.sqlite.keys import KeysOf, add
-from es_simhash.store.types import Probe, Scan, UserState
+from es_simhash.store.types import Entry, Probe, Scan, UserState
 from es_simhash.text.keys import KeyQuery
 from tests.store.documents import DOCUMENTS, entry, ids, keys, put, row_of, scanned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_simhash.store.types import Entry
 
 ROOT = Path(__file__).parents[3]
 
@@ -239,7 +238,7 @@ def test_the_keys_of_the_file_are_those_of_its_documents(store: SqliteStore, pat
             put_quietly(store, *(entry(id, 7, *names[id], length=chance.randrange(90)) for id in written))
         elif action == "link":
             heads = {id: None if row.duplicate_of else "head" for id, row in some.items()}
-            store.write_links({id: row._replace(duplicate_of=heads[id]) for id, row in some.items()})
+            store.write([Entry(row._replace(duplicate_of=heads[id]), keys=None) for id, row in some.items()])
         elif action == "remove":
             store.remove({id: row.version for id, row in some.items()})
         else:
