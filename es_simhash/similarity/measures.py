@@ -84,12 +84,13 @@ def levenshtein(text: str, others: Sequence[str], least: float = 0.0) -> list[fl
     :returns: of a text of more than ``EXACT`` characters at most the similarity, and hardly less.
     """
     from rapidfuzz.distance import Levenshtein  # imported late: most commands compare no texts and start faster
-    from rapidfuzz.process import cdist
 
-    if max(map(len, [text, *others])) <= EXACT:
+    if max(len(text), *map(len, others)) <= EXACT:
         scorer, cutoff = Levenshtein.normalized_similarity, max(0.0, least - _MARGIN)
         if len(others) == 1:  # mostly the first candidate is the copy: this takes a tenth of the time
             return [scorer(text, others[0], score_cutoff=cutoff)]
+        from rapidfuzz.process import cdist
+
         of_each: list[float] = cdist([text], others, scorer=scorer, score_cutoff=cutoff, dtype=np.float64)[0].tolist()
         return of_each
     similarities = [0.0] * len(others)

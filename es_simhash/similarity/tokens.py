@@ -64,16 +64,18 @@ _COUNTED = (
     "阅读|浏览|点击|评论|点赞|转发|分享|收藏|播放|访问|围观|下载|回复|人气|热度"
     "|views|reads|comments|likes|downloads|replies"
 )
+_COUNTED_FIRST = "".join(sorted({word[0] for word in _COUNTED.split("|")}))
 _MEASURES = "个本部页篇章遍年月日天分小秒项种位名人户家套份万千百余多元%‰"
 _SIZE = r"[0-9]+(?:[.,][0-9]+)*[万亿kw]?\+?"
 _DAY = "[0-9]{4}[-/.年][0-9]{1,2}[-/.月][0-9]{1,2}日?"
 _CHANGES = re.compile(
-    rf"(?:{_COUNTED})(?:量|数|次数)?[ :(]*{_SIZE}(?![0-9]|[.,][0-9]|[{_MEASURES}])[次)]*"
+    rf"(?=[0-9[更发刷{_COUNTED_FIRST}])"  # all begin with one of these: to look at one character takes the least time
+    rf"(?:(?:{_COUNTED})(?:量|数|次数)?[ :(]*{_SIZE}(?![0-9]|[.,][0-9]|[{_MEASURES}])[次)]*"
     rf"|(?<![0-9]){_SIZE} ?(?:次|人)?(?:{_COUNTED})(?![a-z])(?:量|数)?"
     rf"|(?:更新|发布|刷新)(?:时间|日期|于)?[ :]*(?:{_DAY} ?)?[0-9]{{1,2}}:[0-9]{{2}}(?![0-9:])"
     r"|[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
     r"|(?<![0-9])[0-9]+ ?(?:(?:秒钟?|分钟|个?小时)前|(?:second|minute|min|hour)s? ago)"
-    r"|(?<=[,.;:!?。\u3400-\u9fff])\[[0-9]+\]"
+    r"|(?<=[,.;:!?。\u3400-\u9fff])\[[0-9]+\])"
 )
 _REFERENCE = re.compile(f"第(?:[0-9]+|[{_CHINESE}]+)(?=[条款项章节])")
 _ASCII_DIGIT = re.compile("[0-9]")
@@ -81,7 +83,7 @@ _ASCII_DIGIT = re.compile("[0-9]")
 # All tokens in one expression.
 _NO_NEGATIONS = "不[仅但过断论管久少错同]|非常|非洲|无论|无锡|未来|未必"
 _STARTS = "".join(sorted({term[0] for term in _LONG} | set("不非无未")))
-"""Characters at which a term may begin. To look for them first takes less time than to try each term."""
+"""Characters at which a term may begin. To look at one character first takes less time than to try each term."""
 _FIRST = set(_STARTS) | set(_CHINESE) | set("日天更新发布刷小时间期次数量钟") | set(_COUNTED)
 """Characters at which something longer than a character may begin."""
 _ENDS = ["\u33ff", *sorted(first for first in _FIRST if "\u3400" <= first <= "\u9fff"), "\ua000"]
@@ -90,7 +92,8 @@ _SINGLE = "".join(f"{chr(ord(a) + 1)}-{chr(ord(b) - 1)}" for a, b in pairwise(_E
 _LATIN = "a-z\u00df-\u024f\u0370-\u03ff\u0400-\u052f\u0590-\u08ff\u0900-\u0965\u0970-\u0dff"
 _SIGNS = r"+*\u00d7\u00f7\u00b1\u221a\u2713\u2714\u2717\u2718\u25cb$\u00a3\u00a5\u20a0-\u20bf"
 _TOKEN = re.compile(
-    rf"(?P<characters>[{_SINGLE}]+)"
+    r"(?![ ,.:;!?\"'()/、《》])"  # no token begins with one of these
+    rf"(?:(?P<characters>[{_SINGLE}]+)"
     rf"|(?P<letters>(?<![0-9{_LATIN}])[a-z]{{1,2}}(?=[\u3400-\u9fff]))"
     rf"|(?P<word>(?!\d)[{_LATIN}]+(?:'[{_LATIN}]+)*"
     rf"(?:\++|(?<![{_LATIN}]{{2}})#|-(?![\w \n]|$)|-(?=[\u3400-\u9fff]))?)"
@@ -107,10 +110,10 @@ _TOKEN = re.compile(
     rf"|(?P<alone>[{_FRACTIONS}\u2460-\u2473])"
     rf"|(?P<symbol>[<>\u2264\u2265=\u2260]=?|[{_SIGNS}{_RAISED}]"
     r"|(?<=\()-(?=\))|(?<= )-(?= ))"
-    r"|(?P<other>\w)"
+    r"|(?P<other>\w))"
 )
 _GROUPS = tuple(_TOKEN.groupindex)
-BORDER = rf"[{_SINGLE}](?=[{_SINGLE}])|(?<![^ ])[{_LATIN}]+ [{_LATIN}]+ [{_LATIN}]+(?= )|[\u3002!?;]|,(?=\D)"
+BORDER = rf"[{_SINGLE}](?=[{_SINGLE}])|(?<![^ ])[{_LATIN}]+ [{_LATIN}]+(?= )|[\u3002!?;]|,(?=\D)"
 """A regular expression for borders. No token reaches across a border. So where two texts have the same border, what
 stands on its two sides is compared alone."""
 
