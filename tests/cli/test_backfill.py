@@ -47,11 +47,11 @@ def test_documents_get_fingerprints_and_the_exit_code_says_whether_some_were_rej
     assert {hit["_id"] for hit in stored} == {"a", "b", "c"}
     assert all(hit["_source"].items() >= DOCUMENTS[hit["_id"]].items() for hit in stored)
     shown = es_simhash(
-        f"remove --dry-run --store {elasticsearch_url}/{index_name} --matching",
+        f"remove --store {elasticsearch_url}/{index_name} --matching",
         '{"exists": {"field": "views"}}',
         cwd=tmp_path,
     )
-    assert sorted(shown.out.splitlines()) == ["3 documents would be removed", "a", "b", "d"]
+    assert sorted(shown.out.splitlines()) == ["3 documents would be removed: add --yes to remove them", "a", "b", "d"]
 
 
 def test_a_wrong_text_field_stops_it_with_one_line_before_anything_is_written(

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from es_simhash import Documents
-from tests.cli import COMMAND, HARVEST, STORM, STORM_NEAR, complaint, environment, es_simhash, line
+from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash, line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,8 +46,8 @@ def test_ids_that_no_document_has_are_named(folder: Path) -> None:
 
 
 def test_what_matches_is_shown_and_then_removed(folder: Path) -> None:
-    shown = es_simhash("remove --dry-run --matching", matching(n=2), cwd=folder)
-    assert sorted(shown.out.splitlines()) == ["2 documents would be removed", "b", "c"]
+    shown = es_simhash("remove --matching", matching(n=2), cwd=folder)
+    assert sorted(shown.out.splitlines()) == ["2 documents would be removed: add --yes to remove them", "b", "c"]
     assert es_simhash("remove --yes --matching", matching(n=2), cwd=folder).out == "removed 2 documents\n"
     assert links(folder) == {"a": None, "d": None}
 
@@ -61,9 +59,9 @@ def test_a_clause_that_nothing_matches_removes_nothing(folder: Path) -> None:
 
 def test_duplicates_are_shown_and_removed_and_come_back(folder: Path) -> None:
     before = links(folder)
-    shown = es_simhash("remove --duplicates --dry-run", cwd=folder).out.splitlines()
+    shown = es_simhash("remove --duplicates", cwd=folder).out.splitlines()
     assert sorted(shown) == [
-        "2 documents would be removed",
+        "2 documents would be removed: add --yes to remove them",
         "b  near-duplicate of a, similarity 0.986",
         "c  exact duplicate of a",
     ]
@@ -72,33 +70,6 @@ def test_duplicates_are_shown_and_removed_and_come_back(folder: Path) -> None:
     assert links(folder) == {"a": None, "d": None}
     assert es_simhash("ingest s.jsonl --workers 0", cwd=folder).code == 0
     assert links(folder) == before
-
-
-def answered(folder: Path, answer: bytes, *words: str) -> str:
-    """What ``remove`` prints to a person who gives an answer in a terminal."""
-    person, terminal = os.openpty()
-    os.write(person, answer)
-    command = [*COMMAND, "remove", *words]
-    done = subprocess.run(command, stdin=terminal, capture_output=True, cwd=folder, env=environment(), timeout=60)
-    os.close(terminal)
-    os.close(person)
-    return done.stdout.decode()
-
-
-@pytest.mark.parametrize(("answer", "left"), [(b"n\n", "abcd"), (b"y\n", "ad")])
-def test_a_person_sees_the_duplicates_before_the_question(folder: Path, answer: bytes, left: str) -> None:
-    before, _, after = answered(folder, answer, "--duplicates").partition("Remove 2 documents?")
-    assert sorted(before.splitlines()) == ["b  near-duplicate of a, similarity 0.986", "c  exact duplicate of a"]
-    assert f"removed {4 - len(left)} documents" in after
-    assert sorted(links(folder)) == list(left)
-
-
-@pytest.mark.parametrize(("answer", "left"), [(b"n\n", "abcd"), (b"y\n", "ad")])
-def test_a_person_is_told_how_many_documents_match(folder: Path, answer: bytes, left: str) -> None:
-    said = answered(folder, answer, "--matching", matching(n=2))
-    assert said.startswith("Remove 2 documents?")
-    assert f"removed {4 - len(left)} documents" in said
-    assert sorted(links(folder)) == list(left)
 
 
 def test_what_is_removed_is_saved_in_a_new_file_only(folder: Path) -> None:
@@ -114,10 +85,6 @@ def test_what_is_removed_is_saved_in_a_new_file_only(folder: Path) -> None:
     [
         ("", "give either ids, or --matching, or --duplicates"),
         ("a --duplicates", "give either ids, or --matching, or --duplicates"),
-        ("a --dry-run", "--dry-run removes nothing"),
-        ("--duplicates --dry-run --yes", "--dry-run removes nothing"),
-        ("--matching {}", "nobody can answer the question before the removal: give --yes or --dry-run"),
-        ("--duplicates", "nobody can answer the question before the removal: give --yes or --dry-run"),
         ("--matching lang:zh", "not JSON"),
     ],
 )
