@@ -51,6 +51,11 @@ class Call:
 _running: ContextVar[Call] = ContextVar("es_simhash_call", default=Call())  # noqa: B039  # nobody cancels it
 
 
+def uncancelled(work: Callable[[], T]) -> T:
+    """Do some work that goes on if the running call is cancelled, because others wait for it."""
+    return Call(end=_running.get().end).do(work)
+
+
 def pause(seconds: float) -> None:
     """Wait for some seconds.
 

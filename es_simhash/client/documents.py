@@ -21,7 +21,6 @@ from es_simhash.client.near_query import checked_fingerprint, near_query
 from es_simhash.client.store_info import StoreReader
 from es_simhash.decide.decider import Decider
 from es_simhash.decide.group import group
-from es_simhash.decide.outcome import Document
 from es_simhash.decide.remove import (
     Saved,
     checked_duplicates,
@@ -30,10 +29,11 @@ from es_simhash.decide.remove import (
     remove_duplicates,
     remove_matching,
 )
-from es_simhash.decide.run import Options, Run
+from es_simhash.decide.run import Options
 from es_simhash.decide.similar import similar, similar_to_fingerprint, similar_to_stored
 from es_simhash.errors import InputError, count_of, saying_what_is_done
-from es_simhash.ingest.batches import Source, line_of, parts_by_id
+from es_simhash.ingest.add import Adds
+from es_simhash.ingest.batches import Source, line_of
 from es_simhash.ingest.reader import Reader
 from es_simhash.ingest.run import backfill, ingest
 from es_simhash.retries import DEADLINE, limited
@@ -41,7 +41,7 @@ from es_simhash.store.address import open_store
 from es_simhash.store.types import Row, Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Mapping, Sequence
     from datetime import datetime, timedelta
 
     from elasticsearch import Elasticsearch
@@ -102,7 +102,7 @@ class Documents:
         self._store = open_store(store, index, deadline=self.deadline, **client_options)
         self._reader = StoreReader(self._store, scheme, fingerprinter)
         self._lock = threading.Lock()
-        self._decider: Decider | None = None
+        self._adds: Adds | None = None
 
     @property
     def name(self) -> str:
@@ -179,9 +179,11 @@ class Documents:
         :raises NotSetUp: if the index has no fingerprint fields.
         :raises StoreError: if the store fails for longer than the deadline. Add the document again then.
         """
+        options = self._options(on_duplicate, filter)
         with limited(self.deadline):
-            add = self._adder(on_duplicate, filter, refresh)
-            [outcome] = add([line_of(document, "the document")])
+            [outcome] = self._add([line_of(document, "the document")], options)
+            if refresh:
+                self._store.refresh()
         return outcome
 
     def add_many(
@@ -200,15 +202,27 @@ class Documents:
         :param documents: dicts or other mappings with an id and a text, or Lines.
         :raises StoreError: if the store fails for longer than the deadline. The message says how many are stored.
         """
-        source = Source(documents)
-        add = self._adder(on_duplicate, filter, refresh)
+        source, options = Source(documents), self._options(on_duplicate, filter)
         outcomes: list[Outcome] = []
         with saying_what_is_done(lambda: f"the first {len(outcomes):,} documents are done: add the others again"):
             while lines := source.take():
-                outcomes += add(lines)
+                outcomes += self._add(lines, options)
+            if refresh:
+                self._store.refresh()
         if source.error is not None:
             raise source.error
         return outcomes
+
+    def _options(
+        self, on_duplicate: OnDuplicate, filter: Mapping[str, Any] | None, on_update: OnUpdate = "write"
+    ) -> Options:
+        check_ingest_filter(filter)
+        return Options(on_duplicate, on_update, filter)
+
+    def _add(self, lines: Sequence[Line], options: Options) -> list[Outcome]:
+        """Add documents in their order, and return their outcomes."""
+        adds = self._adds_for_writing(new=True)
+        return adds.take(Reader(adds.decider.rule, self._reader.id_field(None)).read_all(lines), options)
 
     def ingest(
         self,
@@ -255,8 +269,7 @@ class Documents:
         :raises StoreError: if the store fails for longer than the deadline. Repeat the call then, with the documents
             that have no outcome; with a ``checkpoint``, with all of them.
         """
-        options = Options(on_duplicate, on_update, filter)
-        check_ingest_filter(filter)
+        options = self._options(on_duplicate, filter, on_update)
         check_workers(workers)
         return self._ingest(Source(documents), id_field, options, workers, checkpoint)
 
@@ -270,15 +283,19 @@ class Documents:
             yield from outcomes
 
     def _decider_for_writing(self, *, new: bool = False, stale: bool = False) -> Decider:
-        """Return the Decider for the rule of the store. All calls of this object share it, and what it has decided.
+        """Return the Decider for the rule of the store.
 
         The parameters are those of ``StoreReader.for_writing``.
         """
+        return self._adds_for_writing(new=new, stale=stale).decider
+
+    def _adds_for_writing(self, *, new: bool = False, stale: bool = False) -> Adds:
+        """Return what all calls of this object that write share, with the Decider and what it has decided."""
         rule = self._reader.for_writing(new=new, stale=stale)
         with self._lock:
-            if self._decider is None or self._decider.rule is not rule:
-                self._decider = Decider(self._store, rule)
-            return self._decider
+            if self._adds is None or self._adds.decider.rule is not rule:
+                self._adds = Adds(Decider(self._store, rule))
+            return self._adds
 
     def backfill(
         self,
@@ -525,27 +542,3 @@ class Documents:
                 for stored in page:
                     count += 1
                     yield stored.row
-
-    # --- add ---------------------------------------------------------------------------------------------------------
-
-    def _adder(
-        self, on_duplicate: OnDuplicate, filter: Mapping[str, Any] | None, refresh: bool
-    ) -> Callable[[Sequence[Line]], list[Outcome]]:
-        """Return a function that adds documents in order, and returns their outcomes. Arguments are checked."""
-        check_ingest_filter(filter)
-        options = Options(on_duplicate, filter=filter)
-        decider = self._decider_for_writing(new=True)
-        reader = Reader(decider.rule, self._reader.id_field(None))
-
-        def add(lines: Sequence[Line]) -> list[Outcome]:
-            outcomes: list[Outcome] = []
-            for part in parts_by_id(reader.read_all(lines)):
-                documents = [item for item in part if isinstance(item, Document)]
-                run = Run(decider, options)
-                taken = {outcome.id: outcome for outcome in run.take(run.look_up(documents))}
-                outcomes += [taken[item.id] if isinstance(item, Document) else item for item in part]
-            if refresh:
-                self._store.refresh()
-            return outcomes
-
-        return add

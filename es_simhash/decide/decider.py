@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypeVar
 from es_simhash.decide.choose import Asker, Original, choose, distance_or_more
 from es_simhash.decide.pending import Pending
 from es_simhash.decide.texts import Texts
-from es_simhash.decide.turns import Turns, wait_for
-from es_simhash.errors import StoreError, count_of
+from es_simhash.errors import StoreError, StoreUnavailable, count_of
 from es_simhash.filters import matches
+from es_simhash.retries import DEADLINE, end_after
 from es_simhash.store.types import Entry, Hits, Row, Scan, Written
 from es_simhash.text.keys import keys_of_texts
 from es_simhash.values import value
@@ -23,7 +23,6 @@ from es_simhash.values import value
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 
-    from es_simhash.decide.pending import State
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.similarity.confirm import TextFeatures
     from es_simhash.store.protocol import Filter, Store
@@ -54,14 +53,12 @@ class Choice:
     """What was chosen for a document.
 
     :param row: the document as it was decided.
-    :param state: of the row while it is pending.
     :param original: None if it is a head.
     :param left_out: at least so many documents that may be near were not compared.
     """
 
     asker: Asker
     row: Row
-    state: State
     original: Original | None
     left_out: int
 
@@ -79,7 +76,7 @@ class Decided:
     choices: list[Choice]
     changed: frozenset[str]
     former_heads: frozenset[str]
-    conflicts: frozenset[str]
+    conflicts: set[str]
 
 
 def in_parts(items: Sequence[T]) -> Generator[Sequence[T], None, None]:
@@ -90,16 +87,14 @@ def in_parts(items: Sequence[T]) -> Generator[Sequence[T], None, None]:
 class Decider:
     """Decides for the documents of one store by one rule. One object serves all threads of a program.
 
-    The lock is held while documents are decided, with the reading of texts that were not read ahead; not while the
-    store is searched or written. A call that writes waits for its turn (``turns``).
+    One call at a time decides and writes: it has the ``turn``. Meanwhile others read their texts, and look up.
     """
 
     def __init__(self, store: Store, rule: ResolvedRule) -> None:
         self.store, self.rule = store, rule
         self.texts = Texts(store, rule)
-        self.lock = threading.Condition()
-        self.turns = Turns(self.lock)
-        self.pending = Pending(rule, self.lock)
+        self.pending = Pending(rule)
+        self._turn = threading.RLock()
         self._clock = 0
         self._forgotten = time.monotonic()
         self._followed = 0
@@ -108,6 +103,22 @@ class Decider:
         """Return the order for now: after all that this process has decided."""
         self._clock = max(self._clock + 1, time.time_ns() // 1000)
         return self._clock
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Let no other call decide or write in this block. What the block decides and does not write is forgotten.
+
+        :raises StoreUnavailable: if other calls have the turn until the deadline of this one.
+        """
+        if not self._turn.acquire(timeout=max(0.0, end_after(DEADLINE) - time.monotonic())):
+            raise StoreUnavailable("other calls of this program were still writing at the deadline: try again")
+        try:
+            yield
+        finally:
+            try:
+                self.drop_unwritten()
+            finally:
+                self._turn.release()
 
     # --- what is near -----------------------------------------------------------------------------------------------
 
@@ -137,22 +148,19 @@ class Decider:
     ) -> Generator[Choice, None, None]:
         """Yield what each document is a copy of, in their order. Each is entered as what it was decided to be.
 
-        The caller holds the lock until the generator ends. It may drop the pending row before it takes the next choice.
+        The caller has the turn. It may drop the pending row before it takes the next choice.
         """
         self.pending.enter(askers)
-        try:
-            pending = self.pending.search(askers, filter)
-            self._read_ahead(askers, pending)
-            for asker, stored, own in zip(askers, hits, pending, strict=True):
-                row, original = asker.row, self._original(asker, stored, own, filter)
-                if original is not None:
-                    order = row.order if asker.keeps_order else max(row.order, original.order + 1)
-                    row = row._replace(duplicate_of=original.id, order=order)
-                    self._clock = max(self._clock, order)
-                state = self.pending.decide(row)
-                yield Choice(asker, row, state, original, max(stored.left_out, own.left_out))
-        finally:
-            self.pending.drop_undecided()
+        pending = self.pending.search(askers, filter)
+        self._read_ahead(askers, pending)
+        for asker, stored, own in zip(askers, hits, pending, strict=True):
+            row, original = asker.row, self._original(asker, stored, own, filter)
+            if original is not None:
+                order = row.order if asker.keeps_order else max(row.order, original.order + 1)
+                row = row._replace(duplicate_of=original.id, order=order)
+                self._clock = max(self._clock, order)
+            self.pending.decide(row)
+            yield Choice(asker, row, original, max(stored.left_out, own.left_out))
 
     def _original(self, asker: Asker, stored: Hits, own: Hits, filter: Filter | None) -> Original | None:
         """Return the head of which a document is a copy.
@@ -201,9 +209,8 @@ class Decider:
 
     def _matches(self, id: str, filter: Filter) -> bool:
         """Return whether a pending document matches a filter."""
-        state = self.pending.unwritten(id)
-        if state is not None and state.source is not None:
-            return matches(json.loads(state.source), id, filter)
+        if (source := self.pending.source(id)) is not None:
+            return matches(json.loads(source), id, filter)
         stored = self.store.read([id], None).get(id)
         return stored is not None and matches(stored.source or {}, id, filter)
 
@@ -212,16 +219,15 @@ class Decider:
     def again(self, heads: Sequence[str], filter: Filter | None) -> dict[str, Choice]:
         """Decide again what is linked to documents that changed or are gone. Only what differs is written.
 
-        One that another program changes meanwhile is read and decided once more, at most five times. The caller holds
-        ``turns.alone()``.
+        One that another program changes meanwhile is read and decided once more, at most five times. The caller has
+        the turn.
 
         :returns: what was chosen for each document whose link changed.
         """
         with self.pending.look_up():
-            stored = {row.id: row for row in self.store.members(heads)}
-            with self.lock:
-                own = self.pending.members(heads)
-                linked = {id for id in stored if id not in self.pending} | {row.id for row in own}
+            stored = {row.id for row in self.store.members(heads)}
+            own = {row.id for row in self.pending.members(heads)}
+            linked = {id for id in stored if id not in self.pending} | own
         changed: dict[str, Choice] = {}
         former_heads: set[str] = set()
         for attempt in range(ATTEMPTS):
@@ -253,7 +259,7 @@ class Decider:
     def decide_stored(self, documents: Sequence[Stored], filter: Filter | None) -> Decided:
         """Decide stored documents, in the order given, and write the links that differ.
 
-        The caller holds ``turns.alone()``, unless nobody else uses this object.
+        The caller has the turn, unless nobody else uses this object.
 
         :param documents: with their text fields, where texts decide.
         :raises StoreError: if the store refuses a link.
@@ -261,29 +267,21 @@ class Decider:
         documents = [stored for stored in documents if not self.pending.is_removed(stored.row.id)]
         former = {stored.row.id: stored.row.duplicate_of for stored in documents}
         askers = self.askers_of_stored(documents)
-        choices: list[Choice] = []
-        settled: set[str] = set()
-        with self.entering() as states:
-            with self.pending.look_up():
-                hits = self.search(askers, filter)
-                with self.lock:
-                    for choice in self.decide(askers, hits, filter):
-                        choices.append(choice)
-                        states[choice.row.id] = choice.state
-            heads = {choice.original.id for choice in choices if choice.original is not None}
-            lost = self.lost_heads(heads - states.keys())
-            rows = {choice.row.id: choice.row for choice in choices if choice.row.duplicate_of not in lost}
-            links = [Entry(row, keys=None) for id, row in rows.items() if row.duplicate_of != former[id]]
-            written = self.store.write(links) if links else Written({}, frozenset(), {})
-            with self.lock:
-                for id in rows.keys() - written.conflicts - written.refused.keys():
-                    settled.add(id)
-                    self.pending.write(id, written.versions.get(id, rows[id].version))
+        with self.pending.look_up():
+            choices = list(self.decide(askers, self.search(askers, filter), filter))
+        heads = {choice.original.id for choice in choices if choice.original is not None}
+        lost = self.lost_heads(heads - {choice.row.id for choice in choices})
+        rows = {choice.row.id: choice.row for choice in choices if choice.row.duplicate_of not in lost}
+        links = [Entry(row, keys=None) for id, row in rows.items() if row.duplicate_of != former[id]]
+        written = self.store.write(links) if links else Written({}, frozenset(), {})
+        for id in rows.keys() - written.conflicts - written.refused.keys():
+            self.pending.write(id, written.versions.get(id, rows[id].version))
+        conflicts = self.drop_unwritten()
         for id, reason in written.refused.items():
             raise StoreError(f"{self.store.name} did not take the link of {id}: {reason}")
         self.forget()
         former_heads = frozenset(id for id in written.versions if former[id] is None)
-        return Decided(choices, frozenset(written.versions), former_heads, frozenset(states.keys() - settled))
+        return Decided(choices, frozenset(written.versions), former_heads, conflicts)
 
     def askers_of_stored(self, documents: Sequence[Stored]) -> list[Asker]:
         """Return stored documents as Askers. One without a text that is needed is left out, with a warning."""
@@ -299,26 +297,11 @@ class Decider:
             askers.append(Asker(row, key, self.rule.probe(row, key), features, keeps_order=True))
         return askers
 
-    @contextmanager
-    def entering(self) -> Iterator[dict[str, State]]:
-        """Yield a dict for the states, by id, of the documents that a call decides.
-
-        At the end those that the call has not written are forgotten. After an error nobody knows which are written.
-        """
-        states: dict[str, State] = {}
-        try:
-            yield states
-        finally:
-            with self.lock:
-                for id, state in states.items():
-                    if self.pending.unwritten(id) is state:
-                        self.pending.drop(id)
-        self.read_again(states)
-
-    def wait_for(self, states: Collection[State]) -> None:
-        """Wait until other calls have written their documents, or failed to."""
-        with self.lock:
-            wait_for(self.lock, lambda: all(state.settled for state in states))
+    def drop_unwritten(self) -> set[str]:
+        """Forget what was decided and not written, and return its ids: what the store has counts."""
+        dropped = self.pending.drop_unwritten()
+        self.read_again(dropped)
+        return dropped
 
     def lost_heads(self, heads: Collection[str]) -> set[str]:
         """Return the heads that are no heads any more. What is linked to them must be decided again.
@@ -329,10 +312,8 @@ class Decider:
         """
         stored = self.store.read(sorted(heads)) if heads else {}
         lost = {id for id in heads if id not in stored or stored[id].row.duplicate_of is not None}
-        with self.lock:
-            for id in lost:
-                if self.pending.unwritten(id) is None:
-                    self.pending.drop(id)
+        for id in lost:
+            self.pending.drop(id)
         self.read_again(lost)
         return lost
 
@@ -351,11 +332,9 @@ class Decider:
         if self.pending.is_whole:
             self._follow()
         elif len(self.pending):
-            with self.lock:
-                epoch = self.pending.begin_refresh()
-            self.store.refresh()
-            with self.lock:
-                self.pending.end_refresh(epoch)
+            with self._turn:
+                self.store.refresh()
+                self.pending.begin_epoch()
 
     # --- a large load -----------------------------------------------------------------------------------------------
 
@@ -365,14 +344,11 @@ class Decider:
             self.store.refresh()
             self._followed = time.time_ns() // 1000
             self._enter(Scan(keys=self.rule.by == "keys"))
-            with self.lock:
-                self.pending.is_whole = True
+            self.pending.is_whole = True
 
     def read_again(self, ids: Iterable[str]) -> None:
         """While all documents are held: enter those of these that were dropped as they are stored, if they are."""
-        with self.lock:
-            dropped = [id for id in ids if id not in self.pending] if self.pending.is_whole else []
-        if dropped:
+        if self.pending.is_whole and (dropped := [id for id in ids if id not in self.pending]):
             self.store.refresh()
             self._enter(Scan(filter={"ids": {"values": dropped}}, keys=self.rule.by == "keys"))
 
@@ -389,6 +365,6 @@ class Decider:
     def _enter(self, scan: Scan) -> None:
         """Enter the documents of a scan that are not pending as they are stored."""
         for page in self.store.scan(scan):
-            with self.lock:
+            with self._turn:
                 unknown = [stored for stored in page if stored.row.id not in self.pending]
                 self.pending.enter_stored([stored.row for stored in unknown], [stored.keys for stored in unknown])

@@ -7,7 +7,7 @@
 | written | ``read`` finds it | a refresh, after which search finds it too |
 
 A row here replaces any hit with its id, and an id that was removed hides any hit. So batches, a look-up before the
-batch in front is written, the lag of search, and calls of ``add`` at the same time are one case.
+batch in front is written, and the lag of search are one case.
 
 A look-up that began before a refresh may come without what the refresh shows. So a row stays until all look-ups that
 were under way at that refresh have ended.
@@ -15,6 +15,7 @@ were under way at that refresh have ended.
 
 from __future__ import annotations
 
+import threading
 from array import array
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.near.memory import Memory
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Iterable, Iterator, Sequence
 
     from es_simhash.decide.choose import Asker
@@ -41,31 +41,31 @@ class State:
     :param source: the document as JSON, until it is written.
     :param keys: of its text, 8 bytes each; none where rows are not found by keys.
     :param epoch: of the write. A refresh begins the next epoch.
-    :param settled: the store has answered, or the row was dropped.
     """
 
     features: TextFeatures | None
     source: str | None
     keys: bytes
     epoch: int
-    settled: bool = False
 
 
 class Pending:
-    """The rows that this process has decided. Whoever calls it holds the lock.
+    """The rows that this process has decided. Who changes them has the turn (``Decider.turn``).
 
     :param rule: says whether rows are found by keys or by fingerprints.
-    :param lock: is notified when a row is settled.
     """
 
-    def __init__(self, rule: ResolvedRule, lock: threading.Condition) -> None:
-        self._rule, self._lock = rule, lock
+    def __init__(self, rule: ResolvedRule) -> None:
+        self._rule = rule
         self._memory = self._new_memory()
         self._states: dict[str, State] = {}
         self._undecided: dict[str, tuple[int, State]] = {}
+        self._unwritten: set[str] = set()
         self._removed: dict[str, int] = {}
-        self._epoch = self._visible = 0
+        self._epoch = 0
         self._look_ups: list[int] = []
+        self._lock = threading.Lock()
+        """Of ``_look_ups``: a look-up waits for no turn."""
         self.is_whole = False
         """It holds all documents of the store, so nothing needs to be searched."""
 
@@ -85,10 +85,14 @@ class Pending:
         state = self._states.get(row.id)
         return None if state is None else state.features
 
-    def unwritten(self, id: str) -> State | None:
-        """Return the state of a document that is being written; None if it is written."""
+    def source(self, id: str) -> str | None:
+        """Return a document that is not written yet, as JSON."""
         state = self._states.get(id)
-        return None if state is None or state.settled else state
+        return None if state is None else state.source
+
+    def is_unwritten(self, id: str) -> bool:
+        """Return whether a document was decided, and is not written."""
+        return id in self._unwritten
 
     def is_removed(self, id: str) -> bool:
         """Return whether a document is hidden, because it is removed."""
@@ -103,18 +107,17 @@ class Pending:
             state = State(asker.features, asker.source, self._packed(asker.key_values), self._epoch)
             self._undecided[asker.row.id] = position, state
 
-    def decide(self, row: Row) -> State:
-        """Say what an undecided document is. Its state tells whose row it is, if another call decides the id later."""
-        position, state = self._undecided.pop(row.id)
-        self._states[row.id] = state
+    def decide(self, row: Row) -> None:
+        """Say what an undecided document is."""
+        position, self._states[row.id] = self._undecided.pop(row.id)
+        self._unwritten.add(row.id)
         self._removed.pop(row.id, None)
         self._memory.admit(position, row)
-        return state
 
     def enter_stored(self, rows: Sequence[Row], keys: Sequence[tuple[int, ...]]) -> None:
         """Enter documents as they are stored."""
         for row, values in zip(rows, keys, strict=True):
-            self._states[row.id] = State(None, None, self._packed(values), self._epoch, settled=True)
+            self._states[row.id] = State(None, None, self._packed(values), self._epoch)
             self._removed.pop(row.id, None)
         self._memory.enter(rows, keys)
 
@@ -126,24 +129,22 @@ class Pending:
         self._memory.replace(row._replace(version=version))
         state.features, state.source = None, None
         state.epoch = self._epoch
-        self._settle(state)
+        self._unwritten.discard(id)
 
     def drop(self, id: str) -> None:
         """Forget a document: what the store has counts."""
-        if (state := self._states.pop(id, None)) is not None:
-            self._settle(state)
+        if self._states.pop(id, None) is not None:
             self._memory.drop(id)
 
-    def drop_undecided(self) -> None:
-        """Forget documents that were not decided after all."""
-        for position, state in self._undecided.values():
+    def drop_unwritten(self) -> set[str]:
+        """Forget the documents that are not written, and return the ids of those that were decided."""
+        for position, _ in self._undecided.values():
             self._memory.cancel(position)
-            self._settle(state)
-        self._undecided.clear()
-
-    def _settle(self, state: State) -> None:
-        state.settled = True
-        self._lock.notify_all()
+        dropped = self._unwritten
+        for id in dropped:
+            self.drop(id)
+        self._undecided, self._unwritten = {}, set()
+        return dropped
 
     def remove(self, id: str) -> None:
         """Hide a document that is removed."""
@@ -174,31 +175,27 @@ class Pending:
 
     @contextmanager
     def look_up(self) -> Iterator[None]:
-        """While the store is searched: what is written meanwhile stays. It takes the lock itself."""
+        """While the store is searched: what is written meanwhile stays."""
         with self._lock:
-            ticket = self._visible  # the last epoch whose writes the search may miss
-            self._look_ups.append(ticket)
+            epoch = self._epoch  # the search may miss the writes of this epoch
+            self._look_ups.append(epoch)
         try:
             yield
         finally:
             with self._lock:
-                self._look_ups.remove(ticket)
+                self._look_ups.remove(epoch)
 
-    def begin_refresh(self) -> int:
-        """Return the epoch that begins: a refresh that starts now shows all writes before it."""
-        self._epoch += 1
-        return self._epoch
-
-    def end_refresh(self, epoch: int) -> None:
+    def begin_epoch(self) -> None:
         """Forget what a refresh has made visible, as far as no look-up that is under way may miss it."""
-        self._visible = max(self._visible, epoch)
-        oldest = min([*self._look_ups, self._visible])
-        states = {id: state for id, state in self._states.items() if self.unwritten(id) or state.epoch >= oldest}
+        with self._lock:
+            self._epoch += 1
+            oldest = min([*self._look_ups, self._epoch])
+        states = {id: state for id, state in self._states.items() if state.epoch >= oldest}
         self._removed = {id: removed for id, removed in self._removed.items() if removed >= oldest}
         if len(states) < len(self._states):
-            rows = [row for row in self._memory.rows() if row.id in states]
-            self._states, self._memory = states, self._new_memory()
-            self._memory.enter(rows, [array("Q", states[row.id].keys) for row in rows])
+            rows, memory = [row for row in self._memory.rows() if row.id in states], self._new_memory()
+            memory.enter(rows, [array("Q", states[row.id].keys) for row in rows])
+            self._states, self._memory = states, memory
 
     def as_decided(self, hits: Iterable[Row]) -> Iterator[Row]:
         """Yield rows that were found here as they are decided now: none whose text is undecided, or another one now."""

@@ -106,7 +106,7 @@ def _remove_parts(
     with closing(parts), saying_what_is_done(lambda: f"{count_of(len(removed), 'document')} removed so far: {advice}"):
         decider.store.refresh()
         for part in parts:
-            with decider.turns.alone():
+            with decider.turn():
                 removed |= _remove(decider, read(part), save, filter)
     return removed
 
@@ -116,26 +116,24 @@ def _remove(
 ) -> set[str]:
     """Remove documents as they were read. One that another program changes meanwhile stays.
 
-    The caller holds ``turns.alone()``.
+    The caller has the turn.
     """
     ids, stored = list(documents), {id: document for id, document in documents.items() if document is not None}
     if save is not None:
         save(list(stored.values()))
     removed: set[str] = set()
-    with decider.lock:
-        for id in ids:
-            decider.pending.remove(id)
+    for id in ids:
+        decider.pending.remove(id)
     try:
         # Links are changed first: after an interruption the documents still exist, and can be removed again.
         decider.again(ids, filter)
         written = decider.store.remove({id: document.row.version for id, document in stored.items()})
         removed = set(stored) - written.conflicts - written.refused.keys()
     finally:
-        with decider.lock:
-            for id in removed:  # once more: a refresh may have come before the store removed it
-                decider.pending.remove(id)
-            for id in set(ids) - removed:
-                decider.pending.restore(id)
+        for id in removed:  # once more: a refresh may have come before the store removed it
+            decider.pending.remove(id)
+        for id in set(ids) - removed:
+            decider.pending.restore(id)
         decider.read_again(ids)
     decider.again(sorted(removed), filter)  # another program may have linked documents to them meanwhile
     for id, reason in written.refused.items():

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from es_simhash.decide.choose import Original
     from es_simhash.decide.decider import Choice, Decider
     from es_simhash.decide.outcome import Document, OutcomeName
-    from es_simhash.decide.pending import State
     from es_simhash.store.protocol import Filter
 
 SHARE = 20
@@ -68,7 +67,7 @@ class LookedUp:
     """A batch, and what the store has about it. Its ``ticket`` is open until it is decided.
 
     :param former: by id, the stored documents that it replaces.
-    :param settled: by id, the pending rows that were written before ``former`` was read.
+    :param known: by id, the rows that were pending before ``former`` was read.
     :param askers: by id, the documents whose text is not stored yet.
     :param hits: by id, what may be near these.
     :param heads: ids of documents that others are copies of, and that get another text.
@@ -76,7 +75,7 @@ class LookedUp:
 
     documents: Sequence[Document]
     former: Mapping[str, Row]
-    settled: Mapping[str, Row | None]
+    known: Mapping[str, Row | None]
     askers: Mapping[str, Asker]
     hits: Mapping[str, Hits]
     heads: frozenset[str]
@@ -89,14 +88,12 @@ class _Decision:
 
     :param entry: what is written; None if nothing is.
     :param replaces_text: the stored document has another text, or another time where times count.
-    :param state: of its row while it is pending; None if it has none.
     """
 
     document: Document
     outcome: Outcome
     entry: Entry | None = None
     replaces_text: bool = False
-    state: State | None = None
 
 
 class Run:
@@ -124,8 +121,7 @@ class Run:
             on_error.callback(ticket.close)
             former = {document.id: document.stored for document in documents if document.stored is not None}
             ids = [document.id for document in documents if document.stored is None]
-            with self._decider.lock:
-                settled = {id: self._pending.row(id) for id in ids if self._pending.unwritten(id) is None}
+            known = {id: self._pending.row(id) for id in ids}
             former |= {id: stored.row for id, stored in self._store.read(ids).items()} if ids else {}
             askers = {
                 document.id: self._asker(document)
@@ -139,7 +135,7 @@ class Run:
             members = self._store.members(replaced) if replaced else []
             on_error.pop_all()
         heads = frozenset(row.duplicate_of for row in members if row.duplicate_of is not None)
-        return LookedUp(documents, former, settled, askers, dict(zip(askers, hits, strict=True)), heads, ticket)
+        return LookedUp(documents, former, known, askers, dict(zip(askers, hits, strict=True)), heads, ticket)
 
     def _is_same(self, document: Document, former: Row | None) -> bool:
         """Return whether the text of a document is stored under its id, and its time, where times count."""
@@ -209,11 +205,10 @@ class Run:
         One that another program changes meanwhile stays as it is.
         """
         entries = [Entry(row._replace(fingerprint=None, digest="", length=None, duplicate_of=None), ()) for row in rows]
-        with self._decider.turns.alone():
+        with self._decider.turn():
             emptied = self._store.write(entries).versions
-            with self._decider.lock:
-                for id in emptied:
-                    self._pending.remove(id)  # a search may still find it
+            for id in emptied:
+                self._pending.remove(id)  # a search may still find it
             self._decider.again(sorted(emptied), self._options.filter)
 
     def _hold_all_if_it_pays(self) -> None:
@@ -246,44 +241,23 @@ class Run:
         :param attempts: by id, how often a document was decided in vain.
         """
         heads: list[str] = []
-        with self._decider.turns.together(), self._decider.entering() as entered:
-            with self._decider.lock:
-                busy = {d.id: state for d in part if (state := self._pending.unwritten(d.id)) is not None}
-                decisions, late = self._decide([d for d in part if d.id not in busy], looked, entered)
+        with self._decider.turn():
+            decisions, late = self._decide(part, looked)
             outcomes |= {decision.document.id: decision.outcome for decision in decisions}
-            waits = self._unwritten_heads(decisions)
-            in_vain = self._write([d for d in decisions if d.document.id not in waits], looked, outcomes, heads)
-            self._decider.wait_for(waits.values())
-            waiting = [decision for decision in decisions if decision.document.id in waits]
-            in_vain += self._write(waiting, looked, outcomes, heads) if waiting else []
-        attempts.update(document.id for document in in_vain)
-        if heads:
-            with self._decider.turns.alone():
+            in_vain = self._write(decisions, looked, outcomes, heads)
+            if heads:
                 self._decide_linked(heads, outcomes)
-        self._decider.wait_for(busy.values())
-        return [*late, *in_vain, *(document for document in part if document.id in busy)]
+        attempts.update(document.id for document in in_vain)
+        return [*late, *in_vain]
 
     def _is_head(self, id: str, looked: LookedUp) -> bool:
         """Return whether others are copies of a document."""
-        with self._decider.lock:
-            return id in looked.heads or bool(self._pending.members([id]))
-
-    def _unwritten_heads(self, decisions: Sequence[_Decision]) -> dict[str, State]:
-        """Return the copies whose head another call is writing, and the states of these heads."""
-        heads, own = _heads(decisions), {decision.document.id for decision in decisions}
-        with self._decider.lock:
-            states = {id: self._pending.unwritten(head) for id, head in heads.items() if head not in own}
-        return {id: state for id, state in states.items() if state is not None}
+        return id in looked.heads or bool(self._pending.members([id]))
 
     # --- decide -----------------------------------------------------------------------------------------------------
 
-    def _decide(
-        self, part: Sequence[Document], looked: LookedUp, entered: dict[str, State]
-    ) -> tuple[list[_Decision], list[Document]]:
-        """Return what was decided, and the documents that must be looked up again.
-
-        :param entered: gets the states of the documents that are pending now.
-        """
+    def _decide(self, part: Sequence[Document], looked: LookedUp) -> tuple[list[_Decision], list[Document]]:
+        """Return what was decided, and the documents that must be looked up again."""
         decisions: dict[str, _Decision] = {}
         late: list[Document] = []
         askers: list[Asker] = []
@@ -302,7 +276,6 @@ class Run:
         hits = [looked.hits[asker.row.id] for asker in askers]
         for choice in self._decider.decide(askers, hits, self._options.filter):
             id = choice.row.id
-            entered[id] = choice.state
             decisions[id] = self._decision(documents[id], choice, former_rows[id])
             if decisions[id].entry is None:
                 self._pending.drop(id)
@@ -311,7 +284,7 @@ class Run:
     def _former(self, id: str, looked: LookedUp) -> Row | None:
         """Return what is stored under an id: as it was read, or as it was decided since."""
         row, stored = self._pending.row(id), looked.former.get(id)
-        if row is None or row is looked.settled.get(id):
+        if row is None or row is looked.known.get(id):
             return stored
         return stored if stored is not None and stored.version == row.version else row
 
@@ -351,7 +324,7 @@ class Run:
             return _Decision(document, outcome)
         entry = Entry(row, choice.asker.key_values, document.source)
         replaces_text = is_update and not self._is_same(document, former)
-        return _Decision(document, outcome, entry, replaces_text, choice.state)
+        return _Decision(document, outcome, entry, replaces_text)
 
     def _outcome(
         self, document: Document, name: OutcomeName, duplicate_of: str | None, choice: Choice | None = None
@@ -379,38 +352,40 @@ class Run:
         :param heads: gets the ids of heads that have changed or are gone. What is linked to them is decided again.
         """
         own = {decision.document.id for decision in decisions if decision.entry is not None}
-        lost = self._decider.lost_heads(set(_heads(decisions).values()) - own)
+        of_copies = {d.outcome.duplicate_of for d in decisions if d.entry is not None}
+        lost = self._decider.lost_heads({head for head in of_copies if head is not None} - own)
         heads += lost
         entries = [d.entry for d in decisions if d.entry is not None and d.outcome.duplicate_of not in lost]
         written = self._store.write(entries) if entries else Written({}, frozenset(), {})
         late = []
-        with self._decider.lock:
-            for decision in decisions:
-                id, entry = decision.document.id, decision.entry
-                if entry is None:
-                    continue
-                if id in written.versions:
-                    self._settle(entry, decision.state, written.versions[id])
-                    heads += [id] if decision.replaces_text and self._is_head(id, looked) else []
-                    continue
-                heads += [id] if self._is_head(id, looked) else []
-                self._pending.drop(id)
-                if id in written.refused:
-                    outcomes[id] = failed(decision.document, written.refused[id])
-                elif decision.document.stored is not None:
-                    outcomes[id] = failed(decision.document, MOVED)
-                else:
-                    late.append(decision.document)
+        for decision in decisions:
+            id, entry = decision.document.id, decision.entry
+            if entry is None:
+                continue
+            if id in written.versions:
+                self._settle(entry, written.versions[id])
+                heads += [id] if decision.replaces_text and self._is_head(id, looked) else []
+                continue
+            heads += [id] if self._is_head(id, looked) else []
+            self._pending.drop(id)
+            if id in written.refused:
+                outcomes[id] = failed(decision.document, written.refused[id])
+            elif decision.document.stored is not None:
+                outcomes[id] = failed(decision.document, MOVED)
+            else:
+                late.append(decision.document)
+        self._decider.drop_unwritten()
         return late
 
-    def _settle(self, entry: Entry, state: State | None, version: Any) -> None:
+    def _settle(self, entry: Entry, version: Any) -> None:
         """Say that a document is written. One with the same text as before need not be pending."""
-        if state is not None:
-            if state.features is not None:
-                self._decider.texts.keep(entry.row.digest, state.features)
-            self._pending.write(entry.row.id, version)
-        elif entry.row.id in self._pending:
-            self._pending.enter_stored([entry.row._replace(version=version)], [entry.keys or ()])
+        row = entry.row._replace(version=version)
+        if (features := self._pending.features(row)) is not None:
+            self._decider.texts.keep(row.digest, features)
+        if self._pending.is_unwritten(row.id):
+            self._pending.write(row.id, version)
+        elif row.id in self._pending:
+            self._pending.enter_stored([row], [entry.keys or ()])
 
     def _decide_linked(self, heads: Sequence[str], outcomes: dict[str, Outcome]) -> None:
         """Decide again what is linked to documents whose text changed, or that the store did not take."""
@@ -419,15 +394,6 @@ class Run:
             head = None if former is None else outcomes.get(former.duplicate_of or "")
             if former is not None and head is not None and head.outcome == "failed":
                 outcomes[id] = _with_original(former, choice.original)
-
-
-def _heads(decisions: Sequence[_Decision]) -> dict[str, str]:
-    """Return the heads of the copies that are written, by the ids of the copies."""
-    return {
-        decision.document.id: decision.outcome.duplicate_of
-        for decision in decisions
-        if decision.entry is not None and decision.outcome.duplicate_of is not None
-    }
 
 
 def _with_original(outcome: Outcome, original: Original | None) -> Outcome:

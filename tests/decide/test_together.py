@@ -15,7 +15,8 @@ from es_simhash.decide.decider import Decider
 from es_simhash.decide.remove import remove
 from es_simhash.decide.run import Options, Run
 from es_simhash.errors import StoreUnavailable
-from es_simhash.retries import limited
+from es_simhash.ingest.add import Adds
+from es_simhash.retries import Call, limited, pause
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.store.types import Description, Written
 from tests.decide.lagging import LaggingStore
@@ -44,7 +45,7 @@ class SlowStore(LaggingStore):
         self._refused = set(ids)
 
     def write(self, entries: Sequence[Entry]) -> Written:
-        time.sleep(0.02)
+        pause(0.02)
         if any(entry.row.id in self._failing for entry in entries):
             raise StoreUnavailable("the store is away: try again")
         written = super().write([entry for entry in entries if entry.row.id not in self._refused])
@@ -54,15 +55,14 @@ class SlowStore(LaggingStore):
 
 def added(decider: Decider, sources: Sequence[Mapping[str, Any]]) -> list[Outcome]:
     """Add documents, each in a call of its own, ten at a time."""
+    adds = Adds(decider)
 
-    def add(source: Mapping[str, Any]) -> Outcome | None:
-        try:
-            return added_here(decider, source)
-        except StoreUnavailable:
-            return None
+    def add(source: Mapping[str, Any]) -> Outcome:
+        [outcome] = adds.take(documents([source], RULE), Options())
+        return outcome
 
     with ThreadPoolExecutor(10) as pool:
-        return [outcome for outcome in pool.map(add, sources) if outcome is not None]
+        return list(pool.map(add, sources))
 
 
 def added_here(decider: Decider, source: Mapping[str, Any]) -> Outcome:
@@ -81,15 +81,48 @@ def test_of_ten_equal_texts_at_once_one_is_new() -> None:
 
 @pytest.mark.parametrize("kind", ["refused", "failing"])
 def test_no_copy_is_linked_to_a_document_that_was_not_stored(kind: str) -> None:
+    def take(source: Mapping[str, Any]) -> Outcome | None:
+        try:
+            return added_here(decider, source)
+        except StoreUnavailable:
+            return None
+
     for _ in range(5):
         store = SlowStore(**{kind: [str(n) for n in range(3)]})
-        outcomes = added(Decider(store, RULE), [{"id": str(n), "text": TEXT} for n in range(10)])
+        decider, sources = Decider(store, RULE), [{"id": str(n), "text": TEXT} for n in range(10)]
+        if kind == "refused":
+            outcomes = added(decider, sources)
+        else:
+            with ThreadPoolExecutor(10) as pool:
+                outcomes = [outcome for outcome in pool.map(take, sources) if outcome is not None]
         stored = links(store)
         assert set(stored) == {str(n) for n in range(3, 10)}
         [head] = [id for id, duplicate_of in stored.items() if duplicate_of is None]
         assert {duplicate_of for id, duplicate_of in stored.items() if id != head} == {head}
         told = {outcome.id: outcome.duplicate_of for outcome in outcomes if outcome.stored}
         assert told == stored
+
+
+def test_calls_that_wait_for_their_turn_are_done_even_if_one_of_them_is_cancelled() -> None:
+    store = SlowStore()
+    decider = Decider(store, RULE)
+    adds, calls = Adds(decider), [Call() for _ in range(4)]
+
+    def take(number: int) -> list[Outcome]:
+        kind = Options("skip") if number == 3 else Options()
+        source = {"id": str(number), "text": TEXT}
+        return calls[number].do(lambda: adds.take(documents([source], RULE), kind))
+
+    with ThreadPoolExecutor(4) as pool:
+        with decider.turn():
+            taken = [pool.submit(take, number) for number in range(4)]
+            time.sleep(0.3)
+            for call in calls[:3]:
+                call.cancel()
+        outcomes = [outcome for one in taken for outcome in one.result(10)]
+    [head] = [outcome.id for outcome in outcomes if outcome.outcome == "new"]
+    assert {outcome.duplicate_of for outcome in outcomes} == {None, head}
+    assert [outcome.stored for outcome in outcomes] == [True, True, True, head == "3"]
 
 
 def test_one_id_at_once_is_stored_once_and_the_links_hold() -> None:
@@ -252,7 +285,12 @@ def test_a_call_waits_for_others_until_its_deadline_at_most() -> None:
     store = SlowStore()
     decider = Decider(store, RULE)
     added(decider, [{"id": "a", "text": TEXT}])
-    with decider.turns.alone(), limited(0.2), pytest.raises(StoreUnavailable, match="other calls"):
-        added_here(decider, {"id": "b", "text": TEXT})
+
+    def add() -> None:
+        with limited(0.2), pytest.raises(StoreUnavailable, match="other calls"):
+            added_here(decider, {"id": "b", "text": TEXT})
+
+    with decider.turn(), ThreadPoolExecutor(1) as pool:
+        pool.submit(add).result()
     [outcome] = added(decider, [{"id": "b", "text": TEXT}])
     assert outcome.duplicate_of == "a"

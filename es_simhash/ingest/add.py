@@ -1,0 +1,92 @@
+"""The verb add. Calls that wait for their turn go together: the first of them takes the documents of all as one batch.
+
+So many threads that add a document each need few requests, and of equal texts one is new, as in any batch.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from es_simhash.decide.outcome import Document
+from es_simhash.decide.run import Run
+from es_simhash.ingest.batches import BATCH, parts_by_id
+from es_simhash.retries import uncancelled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from es_simhash.decide.decider import Decider
+    from es_simhash.decide.outcome import Outcome
+    from es_simhash.decide.run import Options
+
+
+@dataclass(eq=False)
+class _Call:
+    """A call of ``add``.
+
+    :param items: Documents, and the Outcomes of those that were rejected.
+    :param outcomes: of the items, once they are taken.
+    """
+
+    items: Sequence[Document | Outcome]
+    options: Options
+    outcomes: Future[list[Outcome]] = field(default_factory=Future)
+
+
+class Adds:
+    """The calls of ``add`` of all threads of a program."""
+
+    def __init__(self, decider: Decider) -> None:
+        self.decider = decider
+        self._waiting: list[_Call] = []
+        self._lock = threading.Lock()
+
+    def take(self, items: Sequence[Document | Outcome], options: Options) -> list[Outcome]:
+        """Decide and write documents in their order, and return their Outcomes.
+
+        :param items: Documents, and the Outcomes of those that were rejected.
+        :raises StoreUnavailable: if other calls have the turn until the deadline of this one.
+        """
+        own = _Call(items, options)
+        with self._lock:
+            self._waiting.append(own)
+        try:
+            with self.decider.turn():
+                if not own.outcomes.done():
+                    self._take_all(own)
+        finally:
+            with self._lock:
+                self._waiting = [call for call in self._waiting if call is not own]
+        return own.outcomes.result()
+
+    def _take_all(self, own: _Call) -> None:
+        """Take the documents of a call, and of those that wait with equal options."""
+        calls, count = [own], len(own.items)
+        with self._lock:
+            for call in self._waiting:
+                if call is not own and call.options == own.options and count + len(call.items) <= BATCH:
+                    calls.append(call)
+                    count += len(call.items)
+            self._waiting = [call for call in self._waiting if call not in calls]
+        items = [item for call in calls for item in call.items]
+        try:
+            outcomes = iter(uncancelled(lambda: self._outcomes(items, own.options)))
+        except BaseException as error:
+            for call in calls:
+                call.outcomes.set_exception(error)
+            return
+        for call in calls:
+            call.outcomes.set_result(list(islice(outcomes, len(call.items))))
+
+    def _outcomes(self, items: Sequence[Document | Outcome], options: Options) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        for part in parts_by_id(items):
+            run = Run(self.decider, options)
+            documents = [item for item in part if isinstance(item, Document)]
+            taken = {outcome.id: outcome for outcome in run.take(run.look_up(documents))}
+            outcomes += [taken[item.id] if isinstance(item, Document) else item for item in part]
+        return outcomes
