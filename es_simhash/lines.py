@@ -35,7 +35,6 @@ class Line:
     :param size: number of bytes in the line.
     :param raw: the bytes of the line in UTF-8, not parsed yet. ``parsed`` turns them into the document.
     :param stored: what is known of a stored document that is read again; None for other input.
-    :param id: of a document that does not hold its id.
     """
 
     place: str
@@ -44,7 +43,6 @@ class Line:
     size: int = 0
     raw: bytes | None = None
     stored: Any = None
-    id: str | None = None
 
 
 def raw_lines(stream: LineStream, name: str, *, max_line: int = MAX_LINE) -> Iterator[Line]:

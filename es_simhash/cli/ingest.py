@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from es_simhash.cli.options import (
 )
 from es_simhash.cli.output import OutcomePrinter, print_outcomes, progress_bar
 from es_simhash.decide.run import ON_DUPLICATE, ON_UPDATE
-from es_simhash.ingest.dead_letters import DeadLetters
+from es_simhash.machine import LinesFile
 from es_simhash.store.address import sqlite_file
 
 if TYPE_CHECKING:
@@ -35,12 +36,38 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from es_simhash import Outcome
     from es_simhash.cli.options import F, StoreOptions
 
 
 def _word_option(name: str, words: Sequence[str], help: str) -> Callable[[F], F]:
     """Return an option that takes one of some words. The first one is the default."""
     return click.option(name, metavar="WORD", type=click.Choice(words), default=words[0], show_default=True, help=help)
+
+
+class _DeadLetters(LinesFile):
+    """A file of documents that were rejected or have failed, each with its outcome, as lines of JSON.
+
+    :raises InputError: if it cannot be opened.
+    """
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, "ab")
+        if os.path.getsize(path):
+            self.write(b"\n")  # a kill may have cut the last line
+
+    def put(self, outcome: Outcome) -> None:
+        """Append an outcome with its document, if it was not taken. A line that is no document stands there as text.
+
+        :raises StoreError: if it cannot be written. The run must end then: otherwise the document would be lost.
+        """
+        if outcome.reason is None:
+            return
+        document = outcome.document
+        if isinstance(document, bytes):
+            document = document.decode(errors="backslashreplace")
+        letter = json.dumps({**outcome.to_dict(), "document": document}, ensure_ascii=False, default=str)
+        self.write(letter.encode(errors="backslashreplace") + b"\n")
 
 
 @click.command()
@@ -97,7 +124,7 @@ def ingest(
         named = {"--store": sqlite_file(store["store"]), "--resume": resume, "--dead-letter": dead_letter}
         check_different_files(named, source.paths)
         documents = stack.enter_context(open_documents(**store))  # before any file is created
-        letters = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter)))
+        letters = None if dead_letter is None else stack.enter_context(closing(_DeadLetters(dead_letter)))
         progress = stack.enter_context(source.progress(quiet=quiet))
         info = documents.info()
         if info.scheme is None and documents.store.lags:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.decide.outcome import Document
 from es_simhash.errors import InputError
-from es_simhash.ingest.dead_letters import carried_line
 from es_simhash.input import rows_of
 from es_simhash.lines import Line, parsed
 from es_simhash.similarity.text_fields import field_value
@@ -117,7 +116,7 @@ def _as_bytes(document: Any) -> bytes:
 
 def warn_of_missing_fields(lines: Iterable[Line], fields: Sequence[str]) -> None:
     """Say which of several text fields none of the first documents has. (Without any text a document is rejected.)"""
-    documents = [document for line in lines if isinstance(document := carried_line(parsed(line)).document, dict)]
+    documents = [document for line in lines if isinstance(document := parsed(line).document, dict)]
     for field in fields:
         if documents and len(fields) > 1 and all(field_value(document, field) is None for document in documents):
             first = f"none of the first {len(documents)} documents"
@@ -125,11 +124,11 @@ def warn_of_missing_fields(lines: Iterable[Line], fields: Sequence[str]) -> None
 
 
 def object_of(line: Line) -> dict[str, Any]:
-    """Return the JSON object of a line, or the row of a table; of a dead letter the document that it carries.
+    """Return the JSON object of a line, or the row of a table.
 
     :raises InputError: if the line is none.
     """
-    line = carried_line(parsed(line))
+    line = parsed(line)
     if line.problem is not None:
         raise InputError(line.problem)
     if not isinstance(line.document, dict):

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.errors import InputError
-from es_simhash.ingest.dead_letters import carried_line
 from es_simhash.lines import parsed
 from es_simhash.similarity.text_fields import field_value, id_field_of, kind_of, text_of
 from es_simhash.similarity.times import time_of
@@ -114,7 +113,7 @@ class Reader:
         return [item if isinstance(item, Outcome) else next(documents) for item in checked]
 
     def _checked_or_rejected(self, line: Line) -> _Checked | Outcome:
-        line = carried_line(parsed(line))
+        line = parsed(line)
         try:
             return self.checked(line)
         except ValueError as error:  # Python does not write an integer of some thousand digits
@@ -133,7 +132,7 @@ class Reader:
         if not isinstance(document, dict):
             raise InputError(f"a document must be a JSON object or a mapping, this is {kind_of(document)}")
         field = id_field_of(document, self._id_field)
-        id = self._id(document, field, line.id)
+        id = self._id(document, field)
         text = text_of(document, self.text_fields)
         normalised = self._fingerprinter.scheme.normalise(text)
         time = None if self._time_field is None else time_of(document, self._time_field)
@@ -142,14 +141,12 @@ class Reader:
 
     def _id_if_any(self, line: Line) -> str | None:
         try:
-            return self._id(line.document, id_field_of(line.document, self._id_field), line.id)
+            return self._id(line.document, id_field_of(line.document, self._id_field))
         except (ValueError, TypeError, AttributeError):  # the line is no object
             return None
 
-    def _id(self, document: Mapping[str, Any], field: str, outside: str | None) -> str:
+    def _id(self, document: Mapping[str, Any], field: str) -> str:
         id = field_value(document, field)
-        if id is None and field not in document and outside is not None:
-            return outside
         if id is None and field not in document:
             raise InputError(f"no field {field!r}: name the field that holds the id (id_field)")
         if isinstance(id, bool) or not isinstance(id, str | int):

@@ -171,16 +171,17 @@ def test_a_disk_without_room_for_dead_letters_ends_the_run(tmp_path: Path) -> No
     assert done.err.startswith("es-simhash: cannot write /dev/full (No space left on device): name another file")
 
 
-def test_dead_letters_are_appended_on_lines_of_their_own_and_can_be_ingested(tmp_path: Path) -> None:
-    (tmp_path / "x.dead").write_bytes(b'{"dead_letter": 1, "outcome": "reje')  # cut
-    for data in (b"5\n" + line("a"), b'{"id": 1\n'):
-        ingest(tmp_path, data, "--dead-letter", "x.dead")
-    cut, *letters = (tmp_path / "x.dead").read_bytes().splitlines()
-    assert cut == b'{"dead_letter": 1, "outcome": "reje'
-    assert [json.loads(letter)["place"] for letter in letters] == ["stdin:1", "stdin:1"]
-    letter = json.loads(letters[0])
-    corrected = json.dumps({**letter, "document": {"id": "n3", "text": STORM}}).encode()
-    assert [each.get("id") for each in ingest(tmp_path, corrected).json[:-1]] == ["n3"]
+def test_dead_letters_are_appended_on_lines_of_their_own_with_the_documents(tmp_path: Path) -> None:
+    (tmp_path / "x.dead").write_bytes(b'{"id": null, "outcome": "reje')  # cut
+    bad = [b'{"id": 1, "price": 0.1}\n', '{"id": 8, "text": "暴雨"'.encode(), '{"id": 9, "text": "雨"}'.encode("gbk")]
+    for data in bad:
+        ingest(tmp_path, line("a") + data, "--dead-letter", "x.dead")
+    cut, *letters = filter(None, (tmp_path / "x.dead").read_bytes().splitlines())
+    assert cut == b'{"id": null, "outcome": "reje'
+    assert [json.loads(letter)["place"] for letter in letters] == ["stdin:2"] * 3
+    assert "no text in field 'text'" in json.loads(letters[0])["reason"]
+    documents = [json.loads(letter)["document"] for letter in letters]
+    assert documents == [{"id": 1, "price": 0.1}, '{"id": 8, "text": "暴雨"', r'{"id": 9, "text": "\xd3\xea"}']
 
 
 # --- resume ------------------------------------------------------------------------------------------------

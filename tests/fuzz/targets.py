@@ -43,7 +43,6 @@ def only_our_errors() -> Iterator[None]:
 # --- lines -----------------------------------------------------------------------------------------------------------
 
 _NAMES = ["id", "text", "at", "simhash", "simhash.fp", "lang", "n", "who"]
-_LETTER = ["dead_letter", "outcome", "reason", "place", "document", "line", "line_base64"]
 
 
 @cache
@@ -69,14 +68,6 @@ def _lines(rng: random.Random, folder: Path) -> None:
     for _ in range(rng.randrange(4)):
         document = changed(rng, document, _NAMES)
     _ingest(rng, folder, as_json(rng, document) + b"\n")
-
-
-def _dead_letters(rng: random.Random, folder: Path) -> None:
-    letter: Any = {"dead_letter": 1, "outcome": "rejected", "reason": "r", "place": "f:1"}
-    letter |= rng.choice([{"document": DOCUMENT}, {"line": '{"id": 1, "text": "x"}\n'}, {"line_base64": "e30K"}])
-    for _ in range(rng.randrange(4)):
-        letter = changed(rng, letter, _LETTER + _NAMES)
-    _ingest(rng, folder, as_json(rng, letter).replace(b"\n", b" ") + b"\n")
 
 
 # --- filters ---------------------------------------------------------------------------------------------------------
@@ -267,8 +258,7 @@ def _checkpoints(rng: random.Random, folder: Path) -> None:
 
 
 FUZZERS: dict[str, tuple[Callable[[random.Random, Path], None], int]] = {
-    "lines": (_lines, 150_000),
-    "dead_letters": (_dead_letters, 100_000),
+    "lines": (_lines, 250_000),
     "filters": (_filters, 150_000),
     "bloom": (_bloom, 300_000),
     "hits": (_hits, 240_000),
