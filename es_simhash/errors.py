@@ -63,14 +63,7 @@ class StoreError(SimhashError):
 
 
 class NotSetUp(StoreError):
-    """The index, the file or the fields that the store needs do not exist: run ``init``.
-
-    :ivar reason: what is at the address, if it is known.
-    """
-
-    def __init__(self, message: str, reason: str = "") -> None:
-        super().__init__(message)
-        self.reason = reason
+    """The index, the file or the fields that the store needs do not exist: run ``init``."""
 
 
 class StoreUnavailable(StoreError):

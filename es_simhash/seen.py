@@ -19,8 +19,6 @@ from es_simhash.errors import (
     SchemeMismatch,
     SimhashError,
     StoreError,
-    count_of,
-    saying_what_is_done,
 )
 from es_simhash.retries import Waits, end_after
 from es_simhash.store.types import UserState
@@ -64,10 +62,13 @@ class SeenReport:
     failed: dict[str, SimhashError]
 
 
-def change(store: Store, config: SeenConfig, users: Sequence[str], change: Change, deadline: float) -> SeenReport:
+def change(
+    store: Store, config: SeenConfig, users: Sequence[str], change: Change, deadline: float, *, anew: bool = False
+) -> SeenReport:
     """Change what users have seen.
 
     :param deadline: seconds for which conflicts are retried, for some hundred users.
+    :param anew: drop what they had seen before.
     :returns: for each user what ``change`` returned.
     """
     report = SeenReport({}, {})
@@ -75,7 +76,7 @@ def change(store: Store, config: SeenConfig, users: Sequence[str], change: Chang
         # The waits are short, because the other writer has already finished.
         waits = Waits(end_after(deadline), maximum=0.01, longest=0.5)
         left = users[start : start + USERS]
-        while (left := _attempt(store, config, left, change, report)) and waits.wait():
+        while (left := _attempt(store, config, left, change, report, anew=anew)) and waits.wait():
             pass
         for user in left:
             report.failed[user] = ConflictError(
@@ -86,7 +87,7 @@ def change(store: Store, config: SeenConfig, users: Sequence[str], change: Chang
 
 
 def _attempt(
-    store: Store, config: SeenConfig, users: Sequence[str], change: Change, report: SeenReport
+    store: Store, config: SeenConfig, users: Sequence[str], change: Change, report: SeenReport, *, anew: bool
 ) -> Sequence[str]:
     """Read, change and write once. Results go into the report. Returns the users with a conflict."""
     current = store.read_users(users)
@@ -94,7 +95,7 @@ def _attempt(
     for user in users:
         state = current.get(user, NOTHING)
         try:
-            seen = Seen.from_json(config, state.seen, user)
+            seen = Seen(config, changed=bool(state.seen)) if anew else Seen.from_json(config, state.seen, user)
             report.results[user] = change(seen, user)
         except FilterFormatError as error:
             report.failed[user] = error
@@ -128,17 +129,10 @@ def rotate(
             seen.rotate(now)
         return int(seen.changed)
 
-    def done() -> str:
-        rotated = count_of(len(total.results), "user")
-        return (
-            f"{rotated} rotated so far: rotate again, with before=timedelta(hours=1) (--before 1h) to leave these out"
-        )
-
-    with saying_what_is_done(done):
-        if users is None:
-            store.refresh()
-        for listed in store.list_users(before) if users is None else [users]:
-            report = change(store, config, listed, start, deadline)
-            total.results.update(report.results)
-            total.failed.update(report.failed)
+    if users is None:
+        store.refresh()
+    for listed in store.list_users(before) if users is None else [users]:
+        report = change(store, config, listed, start, deadline)
+        total.results.update(report.results)
+        total.failed.update(report.failed)
     return total

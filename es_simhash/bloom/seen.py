@@ -147,8 +147,10 @@ class Seen:
             ) from error
         return cls(config, filters, forgotten)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the items as a JSON object, as a store keeps it."""
+    def to_json(self) -> dict[str, Any] | None:
+        """Return the items as a JSON object, as a store keeps it; None if there are none."""
+        if not self.filters:
+            return None
         return {
             "filters": [b64encode(each.to_bytes()).decode() for each in self.filters],
             "newest": self.newest,
@@ -232,11 +234,6 @@ class Seen:
         oldest = self.filters[0].generation
         self.forgotten = {key: generation for key, generation in self.forgotten.items() if generation >= oldest}
         self.changed = True
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self.changed |= bool(self.filters or self.forgotten)
-        self.filters, self.forgotten = (), {}
 
     def generations(self) -> tuple[Generation, ...]:
         """Return figures of each filter, the oldest generation first."""

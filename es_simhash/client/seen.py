@@ -106,8 +106,7 @@ class SeenItems:
         :returns: ``created``, ``added`` or ``unchanged``.
         :raises SchemeMismatch: if the store was set up with another configuration.
         """
-        stored, _ = self._described()
-        return self._store.set_up(Description(seen=replace(stored or SeenConfig(), **self._chosen)))
+        return self._store.set_up(Description(seen=replace(self._described() or SeenConfig(), **self._chosen)))
 
     def add(self, user: str | int, items: Iterable[Item]) -> int:
         """Add items to what a user has seen. Items that are stored already are not written again.
@@ -128,13 +127,12 @@ class SeenItems:
         :raises StoreUnavailable: if the store is away until the deadline. The call can be repeated.
         """
         checked, now = _by_user(items), int(time.time())
+        config = self._config or self._read_config(sets_up=True)
 
         def add(seen: Seen, user: str) -> int:
-            if anew:
-                seen.clear()
             return seen.add(checked[user], now)
 
-        return change(self._store, self._config or self._read_config(sets_up=True), list(checked), add, self.deadline)
+        return change(self._store, config, list(checked), add, self.deadline, anew=anew)
 
     def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:
         """Return the items that a user has certainly not seen, in their order. Call it with a page of candidates."""
@@ -200,29 +198,30 @@ class SeenItems:
         :returns: whether there were any.
         """
         with limited(self.deadline):
-            self._read_config()  # a field `seen` of another program stays
-            return bool(self._store.remove_users([user_id(user)]))
+            config, checked = self._read_config(), [user_id(user)]  # a field `seen` of another program stays
+            had_some = change(self._store, config, checked, lambda seen, _: int(seen.changed), self.deadline, anew=True)
+            return bool(_single(had_some))
 
     def _read_config(self, *, sets_up: bool = False) -> SeenConfig:
         """Return the store's configuration.
 
         :param sets_up: make a file that does not exist.
         """
-        stored, reason = self._described()
+        stored = self._described()
         if stored is None and (self._store.lags or not sets_up):
-            raise not_set_up(self.name, reason, "seen init")
+            raise not_set_up(self.name, "it does not exist, or it holds no seen items", "seen init")
         config = replace(stored or SeenConfig(), **self._chosen)
         if config != stored:
             self._store.set_up(Description(seen=config))
         self._config = config
         return config
 
-    def _described(self) -> tuple[SeenConfig | None, str]:
-        """Return the configuration that the store keeps, or None and what is there in its place."""
+    def _described(self) -> SeenConfig | None:
+        """Return the configuration that the store keeps, if there is one."""
         try:
-            return self._store.describe().seen, "it holds documents alone"
-        except NotSetUp as error:
-            return None, error.reason
+            return self._store.describe().seen
+        except NotSetUp:
+            return None
 
     def page(
         self,

@@ -101,4 +101,4 @@ def not_set_up(name: str, reason: str, command: str = "init") -> NotSetUp:
     :param reason: what is at its address.
     :param command: the command that sets it up.
     """
-    return NotSetUp(f"{name} is not set up ({reason}): {set_up_by(name, command)}", reason)
+    return NotSetUp(f"{name} is not set up ({reason}): {set_up_by(name, command)}")

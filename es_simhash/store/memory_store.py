@@ -143,11 +143,9 @@ class MemoryStore:
                 if (stored.version if stored else None) == state.version:
                     versions[user] = next(self._versions)
                     self._users[user] = replace(state, version=versions[user])
+                    if state.seen is None:
+                        del self._users[user]
             return Written({}, frozenset(states.keys() - versions.keys()), versions)
-
-    def remove_users(self, users: Sequence[str]) -> frozenset[str]:
-        """Remove the seen items of users."""
-        return frozenset(user for user in users if self._users.pop(user, None) is not None)
 
     def list_users(self, before: int) -> Iterator[list[str]]:
         """Yield the users whose newest generation started before a time."""

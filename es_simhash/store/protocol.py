@@ -108,12 +108,9 @@ class Store(Protocol):
         """Return the states of users as last written, without a search. Users without a document are left out."""
 
     def write_users(self, states: Mapping[str, UserState]) -> Written:
-        """Write the state of each user, on its version. Other fields of the user's document stay as they are."""
+        """Write the state of each user, on its version. Other fields of the user's document stay as they are.
 
-    def remove_users(self, users: Sequence[str]) -> frozenset[str]:
-        """Remove the seen items from users' documents, and remove documents that hold nothing else.
-
-        :returns: the users that had seen items.
+        A state without items removes a document that holds nothing else.
         """
 
     def list_users(self, before: int) -> Iterator[list[str]]:

@@ -193,7 +193,7 @@ class Description:
 class UserState:
     """What a store holds of the items that one user has seen.
 
-    :param seen: a JSON object with the items (``bloom/seen.py``); None if there is none. A store reads only ``newest``
+    :param seen: a JSON object with the items (``bloom/seen.py``); None if there are none. A store reads only ``newest``
         in it, which is when the newest generation was started.
     :param version: of the user's document, in a form of the store's own; None if there is no document.
     """

@@ -20,7 +20,7 @@ PERIOD = 10
 
 items = st.lists(st.sampled_from(UNIVERSE), max_size=8)
 moves = st.lists(
-    st.tuples(st.sampled_from(["add", "add", "add", "forget", "forget", "rotate", "clear"]), items, st.integers(0, 25)),
+    st.tuples(st.sampled_from(["add", "add", "add", "forget", "forget", "rotate"]), items, st.integers(0, 25)),
     max_size=25,
 )
 configs = st.builds(
@@ -64,12 +64,9 @@ class Reference:
         self.generations = [*self.generations, (started, set())][-self.config.generations :]
         self.forgotten = {item: at for item, at in self.forgotten.items() if at >= self.generations[0][0]}
 
-    def clear(self, items: list[Any], now: int) -> None:
-        self.generations, self.forgotten = [], {}
-
 
 def play(seen: Seen, verb: str, items: list[Any], now: int) -> int | None:
-    arguments: dict[str, tuple[Any, ...]] = {"add": (items, now), "forget": (items,), "rotate": (now,), "clear": ()}
+    arguments: dict[str, tuple[Any, ...]] = {"add": (items, now), "forget": (items,), "rotate": (now,)}
     return getattr(seen, verb)(*arguments[verb])  # type: ignore[no-any-return]
 
 

@@ -46,7 +46,7 @@ def test_a_state_is_written_on_its_version(store: Store) -> None:
 def test_a_user_who_was_removed_has_no_former_version(store: Store) -> None:
     store.write_users({"u": STATE})
     first = store.read_users(["u"])["u"]
-    assert store.remove_users(["u", "missing"]) == {"u"}
+    assert store.write_users({"u": replace(first, seen=None), "missing": first}).conflicts == {"missing"}
     assert store.read_users(["u"]) == {}
     assert store.write_users({"u": first}).conflicts == {"u"}
     store.write_users({"u": replace(STATE, version=None)})

@@ -121,9 +121,7 @@ def index_fault(body: Any, status: int, name: str) -> SimhashError | None:
             "each command"
         )
     if "index_not_found_exception" in types:
-        return NotSetUp(
-            f"{name}: there is no such index: correct the name, or {set_up_by(name)}", "there is no such index"
-        )
+        return NotSetUp(f"{name}: there is no such index: correct the name, or {set_up_by(name)}")
     return None
 
 

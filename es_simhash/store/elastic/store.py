@@ -6,7 +6,7 @@ from operator import itemgetter
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from es_simhash.errors import ConflictError, SimhashError, StoreError, TooLarge
+from es_simhash.errors import SimhashError, TooLarge
 from es_simhash.retries import Waits, end_after
 from es_simhash.store.elastic import mapping
 from es_simhash.store.elastic.errors import error_of, index_fault, passes, reason_of
@@ -213,40 +213,25 @@ class ElasticStore:
         The mark is that of this write alone: another program may write an equal state.
         """
         mark = token_hex(8)
+        removed = [user for user, state in states.items() if state.seen is None]
+        others = self._get(removed, None, lambda document: document["_source"].keys() - {"seen"})
         operations: dict[str, Any] = {}
         for user, state in states.items():
-            fields = {"seen": {**state.seen, "mark": mark}}
-            kind, body = ("create", fields) if state.version is None else ("update", {"doc": fields})
-            operations[user] = operation(kind, user, state.version, body)
+            fields = {"seen": state.seen and {**state.seen, "mark": mark}}
+            if state.version is None:
+                operations[user] = operation("create", user, None, fields)
+            elif state.seen is None and not others.get(user):
+                operations[user] = operation("delete", user, state.version)
+            else:
+                operations[user] = operation("update", user, state.version, {"doc": fields})
 
         def is_done(document: Any) -> bool:
             seen = document["_source"].get("seen")
+            if states[document["_id"]].seen is None:
+                return seen is None
             return isinstance(seen, dict) and seen.get("mark") == mark
 
         return self._bulk(operations, is_done)
-
-    def remove_users(self, names: Sequence[str]) -> frozenset[str]:
-        """Remove the seen items of users, and return the users that had some."""
-        had_some: set[str] = set()
-        left, waits = list(names), Waits(end_after(self.connection.deadline))
-        while left:
-            operations: dict[str, Any] = {}
-            stored = self._get(left, None, lambda document: (document["_source"], version_of(document)))
-            for id, (source, version) in stored.items():
-                if source.get("seen"):
-                    update = operation("update", id, version, {"doc": {"seen": None}})
-                    operations[id] = update if source.keys() > {"seen"} else operation("delete", id, version)
-            written = self._bulk(operations)
-            had_some |= operations.keys()
-            for user, reason in written.refused.items():
-                raise StoreError(f"{self.name} did not remove the seen items of {user}: {reason}")
-            left = sorted(written.conflicts)
-            if left and not waits.wait():
-                raise ConflictError(
-                    f"{self.name}: other programs keep writing the documents of {', '.join(left)}, so their seen items "
-                    "are not removed: try again later"
-                )
-        return frozenset(had_some)
 
     def list_users(self, before: int) -> Iterator[list[str]]:
         """Yield the users whose newest generation started before a time."""

@@ -210,19 +210,16 @@ class SqliteStore:
             sql = f"SELECT user, version FROM users WHERE {_OF_USERS}"
             stored = dict(connection.execute(sql, [json_list(states)]))
             accepted = {user: state for user, state in states.items() if stored.get(user) == state.version}
+            connection.execute(f"DELETE FROM users WHERE {_OF_USERS}", [json_list(accepted)])
             connection.executemany(
-                "INSERT OR REPLACE INTO users VALUES (?, ?, ?, ?)",
-                [(user, version, one.seen["newest"], json.dumps(one.seen)) for user, one in accepted.items()],
+                "INSERT INTO users VALUES (?, ?, ?, ?)",
+                [
+                    (user, version, one.seen["newest"], json.dumps(one.seen))
+                    for user, one in accepted.items()
+                    if one.seen
+                ],
             )
         return Written({}, frozenset(states.keys() - accepted.keys()), dict.fromkeys(accepted, version))
-
-    def remove_users(self, users: Sequence[str]) -> frozenset[str]:
-        """Remove the seen items of users."""
-        parameters = [json_list(users)]
-        with self._database.transaction(write=True) as connection:
-            there = connection.execute(f"SELECT user FROM users WHERE {_OF_USERS}", parameters).fetchall()
-            connection.execute(f"DELETE FROM users WHERE {_OF_USERS}", parameters)
-        return frozenset(user for (user,) in there)
 
     def list_users(self, before: int) -> Iterator[list[str]]:
         """Yield the users whose newest generation started before a time."""

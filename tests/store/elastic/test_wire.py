@@ -6,17 +6,21 @@ import itertools
 import json
 import uuid
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
 import pytest
 
+from es_simhash import SeenItems
+from es_simhash.bloom.seen import SeenConfig
 from es_simhash.errors import AccessDenied, ConflictError, InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.store.address import open_store
 from es_simhash.store.elastic.rows import OWN_FIELDS
 from es_simhash.store.elastic.store import ElasticStore
 from es_simhash.store.types import Entry, Probe, Scan, UserState
+from tests.es_node import proxy
 from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH
 from tests.es_node.proxy import Answer, Proxy
 from tests.store.documents import DOCUMENTS, entry, put
@@ -25,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from es_simhash.store.protocol import Store
-    from tests.es_node import proxy
 
 SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
 HITS = {"timed_out": False, "_shards": SHARDS, "hits": {"hits": []}}
@@ -40,8 +43,8 @@ class Wire:
 
     def __init__(self, proxy: Proxy, address: str) -> None:
         self.sent: list[str] = []
-        self.server, _, index = address.removeprefix("opensearch+").rpartition("/")
-        self._address = f"{address.partition('http')[0]}{proxy.url}/{index}"
+        self.server, _, self.index = address.removeprefix("opensearch+").rpartition("/")
+        self._address = f"{address.partition('http')[0]}{proxy.url}/{self.index}"
         self._kind, self._answers = "", iter(())
         proxy.rule = self._answer
 
@@ -73,7 +76,7 @@ def address(request: pytest.FixtureRequest) -> Iterator[str]:
     address = f"{prefix}{request.getfixturevalue(f'{request.param}_url')}/test-{uuid.uuid4().hex[:16]}"
     with closing(open_store(address)) as store:
         assert isinstance(store, ElasticStore)
-        store.set_up(DOCUMENTS)
+        store.set_up(replace(DOCUMENTS, seen=SeenConfig()))
         yield address
         store.connection.send("DELETE", "")
 
@@ -195,8 +198,7 @@ def test_a_write_that_is_repeated_does_not_conflict_with_itself(
         wire.answer("POST _bulk", [lambda request: repeated(wire.done(request))])
 
     store = wire.opened()
-    store.remove(dict.fromkeys("abc"))
-    store.remove_users(["ann"])
+    store.remove(dict.fromkeys(["a", "b", "c", "ann"]))
     versions = put(store, entry("b", 1), entry("c", 1)).versions
     repeat_once()
     written = store.write([entry("a"), entry("b", 2, version=versions["b"]), entry("c", version=(9, 3))])
@@ -211,6 +213,13 @@ def test_a_write_that_is_repeated_does_not_conflict_with_itself(
     seen = UserState({"filters": ["eA=="], "newest": 5})
     assert store.write_users({"ann": seen}).versions.keys() == {"ann"}
     assert store.write_users({"ann": seen}).conflicts == {"ann"}, "another program wrote an equal state"
+    for other_fields in ({}, {"city": "北京"}):
+        document = json.dumps({**other_fields, "seen": seen.seen}).encode()
+        wire.done(proxy.Request("PUT", f"/{wire.index}/_doc/ann", document))
+        nothing = replace(store.read_users(["ann"])["ann"], seen=None)
+        repeat_once()
+        assert not store.write_users({"ann": nothing}).conflicts
+        assert [state.seen for state in store.read_users(["ann"]).values()] == [None] * len(other_fields)
 
 
 FAILED = {"_shards": {**SHARDS, "failed": 1, "failures": [{"reason": {"type": "node_closed_exception"}}]}}
@@ -282,11 +291,13 @@ def test_a_damaged_row_is_left_out_and_named(wire: Wire, caplog: pytest.LogCaptu
 def test_seen_items_that_another_program_writes_meanwhile_are_removed_or_named(wire: Wire) -> None:
     conflict = Answer(200, {"items": [{"delete": {"status": 409, **error("version_conflict_engine_exception")}}]})
     for deadline, count in ((0, 1), (60, 3)):
-        store = wire.opened(deadline)
-        store.write_users({"bob": UserState({"filters": ["eA=="], "newest": 5})})
+        seen = SeenItems(wire.opened(), deadline=deadline)
+        seen.add("bob", ["a"])
         wire.answer("POST _bulk", [conflict] * count)
         if not deadline:
-            with pytest.raises(ConflictError, match="keep writing the documents of bob, so their seen items are not"):
-                store.remove_users(["bob"])
-        assert store.remove_users(["bob"]) == {"bob"}
-        assert store.read_users(["bob"]) == {}
+            with pytest.raises(
+                ConflictError, match="user 'bob' were not stored: gave up after 0 s of version conflicts"
+            ):
+                seen.remove("bob")
+        assert seen.remove("bob")
+        assert not seen.remove("bob")
