@@ -227,7 +227,7 @@ class StoreReader:
         is_stale = made_from != (former.keys, former.rule.text_fields, former.rule.time_field)
         if is_stale and self._store.count(None, missing=False):
             changed = replace(changed, stale=True)
-        self._store.change(changed)
+        self._store.set_up(changed, change=True)
         self._until = 0.0
         return "changed"
 
@@ -235,7 +235,7 @@ class StoreReader:
         """Say that all documents have the fingerprints of their text fields."""
         described = self.read()
         if described.stale:
-            self._store.change(replace(described, stale=False))
+            self._store.set_up(replace(described, stale=False), change=True)
             self._until = 0.0
 
 

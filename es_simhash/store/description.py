@@ -60,11 +60,12 @@ def _rule(text_field: list[str], **values: Any) -> DuplicateRule:
     return replace(DuplicateRule.from_dict(values), text_field=text_field)
 
 
-def extended(stored: Description | None, wanted: Description, name: str) -> Description:
+def extended(stored: Description | None, wanted: Description, name: str, *, change: bool) -> Description:
     """Return what a store keeps after a set-up: what it kept, with what is missing of what is wanted.
 
     :param stored: None if the store was not set up.
     :param name: of the store, for messages.
+    :param change: what is wanted takes the place of what it kept, but for the Scheme, the seen items and ``instance``.
     :raises SchemeMismatch: if it was set up with another Scheme, or another configuration of seen items.
     """
     if stored is None:
@@ -80,19 +81,8 @@ def extended(stored: Description | None, wanted: Description, name: str) -> Desc
             f"the seen items of {name} were set up with {stored.seen}, not with {wanted.seen}: leave the configuration "
             "out to use the store's own, or use another store"
         )
-    documents = stored if stored.scheme is not None or wanted.scheme is None else wanted
+    documents = wanted if wanted.scheme is not None and (change or stored.scheme is None) else stored
     return replace(documents, instance=stored.instance, seen=stored.seen or wanted.seen)
-
-
-def changed(stored: Description, description: Description) -> Description:
-    """Return what a store keeps after a change of its keys, its rule, its id field, or ``stale``."""
-    return replace(
-        stored,
-        keys=description.keys,
-        rule=description.rule,
-        id_field=description.id_field,
-        stale=description.stale,
-    )
 
 
 def not_set_up(name: str, reason: str, command: str = "init") -> NotSetUp:

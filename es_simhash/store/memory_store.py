@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.filters import parse_filter
 from es_simhash.near.memory import Memory
 from es_simhash.similarity.text_fields import field_value
-from es_simhash.store.description import changed, extended, not_set_up
+from es_simhash.store.description import extended, not_set_up
 from es_simhash.store.types import Description, Hits, Row, Scan, Stored, UserState, Written
 
 if TYPE_CHECKING:
@@ -46,15 +46,11 @@ class MemoryStore:
             raise not_set_up(self.name, "it is empty")
         return self._description
 
-    def set_up(self, wanted: Description) -> str:
+    def set_up(self, wanted: Description, *, change: bool = False) -> str:
         """Make what is missing."""
         former = self._description
-        self._description = extended(former, wanted, self.name)
+        self._description = extended(former, wanted, self.name, change=change)
         return "created" if former is None else "unchanged" if former == self._description else "added"
-
-    def change(self, description: Description) -> None:
-        """Keep other keys, another rule, id field and ``stale``."""
-        self._description = changed(self.describe(), description)
 
     def close(self) -> None:
         """Do nothing: the documents go with the object."""

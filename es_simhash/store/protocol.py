@@ -42,17 +42,16 @@ class Store(Protocol):
         :raises NotSetUp: if it was not: the message says what is at the address, and what to do.
         """
 
-    def set_up(self, wanted: Description) -> str:
+    def set_up(self, wanted: Description, *, change: bool = False) -> str:
         """Make what is missing: the index or the file, the fields in an index that exists, the seen items.
 
-        What ``wanted`` leaves out (None) is not made. A store that has documents' fields keeps its keys and rule.
+        What ``wanted`` leaves out (None) is not made.
 
+        :param change: keep what else ``wanted`` says in place of what a store with documents' fields kept: keys, rule,
+            id field and ``stale``.
         :returns: ``created``, ``added`` or ``unchanged``.
         :raises SchemeMismatch: if it was set up with another Scheme, or another configuration of seen items.
         """
-
-    def change(self, description: Description) -> None:
-        """Keep other keys, another rule, id field and ``stale``. The rest of the Description stays as it is."""
 
     def close(self) -> None:
         """Close files and connections. A second call does nothing."""

@@ -26,8 +26,8 @@ class LaggingStore(MemoryStore):
         super().__init__()
         self._visible = Memory(keys=True, fingerprints=True)
 
-    def set_up(self, wanted: Description) -> str:
-        done = super().set_up(wanted)
+    def set_up(self, wanted: Description, *, change: bool = False) -> str:
+        done = super().set_up(wanted, change=change)
         self.refresh()
         return done
 

@@ -79,10 +79,10 @@ def test_another_scheme_and_other_seen_items_are_refused(stores: Stores) -> None
 def test_the_rule_is_changed_and_nothing_else(stores: Stores) -> None:
     store = stores.ready(replace(DOCUMENTS, seen=SEEN.seen))
     former = store.describe()
-    store.change(replace(former, rule=RULE, id_field="url", stale=True, seen=None, instance="other"))
+    store.set_up(replace(former, rule=RULE, id_field="url", stale=True, seen=None, instance="other"), change=True)
     description = stores.again(store).describe()
     assert description == replace(former, rule=RULE, id_field="url", stale=True)
-    store.change(replace(description, stale=False))
+    store.set_up(replace(description, stale=False), change=True)
     assert not store.describe().stale
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError, NotSetUp, StoreError
-from es_simhash.store.description import changed, extended, from_json, not_set_up, to_json
+from es_simhash.store.description import extended, from_json, not_set_up, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,8 +70,6 @@ def kept_by(mapping: Mapping[str, Any], index: str, connection: Connection) -> D
     _check_usable(mapping, index)
     values = (mapping.get("_meta") or {}).get(META)
     if not isinstance(values, dict):
-        if "simhash" in mapping.get("properties", {}):
-            raise _foreign("simhash", index)
         return None
     description = from_json(values, connection.name)
     for part in _parts(description):
@@ -85,56 +83,36 @@ def kept_by(mapping: Mapping[str, Any], index: str, connection: Connection) -> D
     return description
 
 
-def _foreign(part: str, index: str) -> StoreError:
-    """Return the error for a field with our name that is not ours."""
-    return StoreError(
-        f"the index {index} has a field `{part}` that es_simhash did not make, or its `_meta` was replaced: use "
-        "another index, or put the whole mapping again"
-    )
+def set_up(connection: Connection, wanted: Description, *, change: bool) -> str:
+    """Make the index, or add what is missing to an index that exists.
 
-
-def set_up(connection: Connection, wanted: Description) -> str:
-    """Make the index, or add what is missing to an index that exists."""
+    :raises InputError: if an alias has several.
+    """
     mappings = read_mappings(connection)
     if not mappings:
-        made = extended(None, wanted, connection.name)
+        made = extended(None, wanted, connection.name, change=change)
         try:
             connection.send("PUT", "", {"mappings": _mapping(made, connection)})
         except StoreError:
             if not read_mappings(connection):
                 raise
-            return set_up(connection, wanted)  # another program was faster
+            return set_up(connection, wanted, change=change)  # another program was faster
         return "created"
-    name, stored = _only_index(connection, mappings)
-    made = extended(stored, wanted, connection.name)
-    if made == stored:
-        return "unchanged"
-    for part in set(_parts(made)) - set(_parts(stored) if stored is not None else ()):
-        if part in mappings[name].get("properties", {}):
-            raise _foreign(part, name)
-    connection.send("PUT", "_mapping", _mapping(made, connection, mappings[name].get("_meta")))
-    return "added"
-
-
-def change(connection: Connection, description: Description) -> None:
-    """Keep other keys, another rule, id field and ``stale``."""
-    mappings = read_mappings(connection)
-    name, stored = _only_index(connection, mappings)
-    if stored is None:
-        raise not_set_up(connection.name, "the index has no fields of es_simhash")
-    kept = changed(stored, description)
-    connection.send("PUT", "_mapping", {"_meta": {**(mappings[name].get("_meta") or {}), META: to_json(kept)}})
-
-
-def _only_index(connection: Connection, mappings: Mapping[str, Any]) -> tuple[str, Description | None]:
-    """Return the name of the only index, and what its mapping keeps.
-
-    :raises InputError: if an alias has several.
-    """
     if len(mappings) > 1:
         raise InputError(_several(connection, mappings))
     [(name, mapping)] = mappings.items()
-    return name, kept_by(mapping, name, connection)
+    stored = kept_by(mapping, name, connection)
+    made = extended(stored, wanted, connection.name, change=change)
+    if made == stored:
+        return "unchanged"
+    for part in set(_parts(made)) - set(_parts(stored) if stored is not None else ()):
+        if part in mapping.get("properties", {}):
+            raise StoreError(
+                f"the index {name} has a field `{part}` that es_simhash did not make, or its `_meta` was replaced: use "
+                "another index, or put the whole mapping again"
+            )
+    connection.send("PUT", "_mapping", _mapping(made, connection, mapping.get("_meta")))
+    return "added"
 
 
 def _several(connection: Connection, mappings: Mapping[str, Any]) -> str:

@@ -43,13 +43,9 @@ class ElasticStore:
         """Return how the index was set up."""
         return mapping.describe(self.connection)
 
-    def set_up(self, wanted: Description) -> str:
+    def set_up(self, wanted: Description, *, change: bool = False) -> str:
         """Make what is missing."""
-        return mapping.set_up(self.connection, wanted)
-
-    def change(self, description: Description) -> None:
-        """Keep other keys, another rule, id field and ``stale``."""
-        mapping.change(self.connection, description)
+        return mapping.set_up(self.connection, wanted, change=change)
 
     def close(self) -> None:
         """Close the client, if it is the store's own."""

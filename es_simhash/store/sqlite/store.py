@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import StoreError
 from es_simhash.retries import DEADLINE
-from es_simhash.store.description import changed, extended, from_json, to_json
+from es_simhash.store.description import extended, from_json, to_json
 from es_simhash.store.memory_store import chosen_fields
 from es_simhash.store.sqlite import keys
 from es_simhash.store.sqlite.database import Database, identity
@@ -73,23 +73,19 @@ class SqliteStore:
             _, inode = identity(self._database.path) or (0, 0)
         return replace(description, instance=f"{description.instance}-{inode:x}-{schema}")
 
-    def set_up(self, wanted: Description) -> str:
+    def set_up(self, wanted: Description, *, change: bool = False) -> str:
         """Make what is missing."""
         self._database.create()
         with self._database.transaction(write=True) as connection:
             is_empty = not connection.execute("SELECT 1 FROM sqlite_master").fetchone()
             former = None if is_empty else self._description(connection)
-            description = extended(former, wanted, self.name)
+            description = extended(former, wanted, self.name, change=change)
             if former is None:
                 for statement in TABLES:
                     connection.execute(statement)
-            _keep(description, connection)
+            values = json.dumps(to_json(description), ensure_ascii=False)
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('description', ?)", [values])
         return "created" if former is None else "unchanged" if former == description else "added"
-
-    def change(self, description: Description) -> None:
-        """Keep other keys, another rule, id field and ``stale``."""
-        with self._database.transaction(write=True) as connection:
-            _keep(changed(self._description(connection), description), connection)
 
     def _description(self, connection: Connection) -> Description:
         """Return what the file keeps of its set-up."""
@@ -250,8 +246,3 @@ def _chosen(source: str | None, fields: Sequence[str] | None) -> dict[str, Any] 
         return None
     document = document_of(source)
     return document if fields is None else chosen_fields(document, fields)
-
-
-def _keep(description: Description, connection: Connection) -> None:
-    values = json.dumps(to_json(description), ensure_ascii=False)
-    connection.execute("INSERT OR REPLACE INTO meta VALUES ('description', ?)", [values])
