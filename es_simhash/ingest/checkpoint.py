@@ -15,8 +15,6 @@ from es_simhash.ingest.batches import mark
 from es_simhash.machine import open_for_owner, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from es_simhash.ingest.batches import Source
     from es_simhash.store.protocol import Store
 
@@ -27,25 +25,23 @@ class Checkpoint:
     """The checkpoint of one run. The file is made if it does not exist.
 
     :param path: of the file.
-    :param run: the store and the options of the run. A run that resumes has the same ones.
-    :raises InputError: if the file cannot be read or written, is something else, or belongs to another run.
+    :param instance: of the store. A store that was made again has another one.
+    :raises InputError: if the file cannot be read or written, is something else, or belongs to another store.
     """
 
-    def __init__(self, path: str, run: Mapping[str, Any]) -> None:
-        self._path = path
-        self._run = json.loads(json.dumps(run))
+    def __init__(self, path: str, instance: str) -> None:
+        self._path, self._instance = path, instance
         self._lines, self._mark = 0, ""
         before = _read(path)
         if before is None:
             self._write(InputError)
-            return
-        if differs := {key: value for key, value in before["run"].items() if value != self._run.get(key)}:
+        elif before["instance"] != instance:
             raise InputError(
-                f"the checkpoint {path!r} was created with {json.dumps(differs, ensure_ascii=False)}, which is not so "
-                "now: run again with the same options; or, if the store was made again (instance), ingest everything "
-                "with another checkpoint"
+                f"the checkpoint {path!r} belongs to another store, or the store was made again since: ingest "
+                "everything with another checkpoint"
             )
-        self._lines, self._mark = before["lines"], before["mark"]
+        else:
+            self._lines, self._mark = before["lines"], before["mark"]
 
     def skip_done(self, source: Source, store: Store) -> None:
         """Skip the documents that are done, after a check that they are the same.
@@ -78,7 +74,7 @@ class Checkpoint:
 
     def _write(self, kind: type[SimhashError]) -> None:
         """Replace the file, so that it is whole whenever the program or the machine stops."""
-        about = {"format": FORMAT, "run": self._run, "lines": self._lines, "mark": self._mark}
+        about = {"format": FORMAT, "instance": self._instance, "lines": self._lines, "mark": self._mark}
         new = f"{self._path}.new"
         with writing(self._path, kind):
             with open(new, "w", encoding="utf-8", opener=open_for_owner) as file:
@@ -97,6 +93,10 @@ def _read(path: str) -> dict[str, Any] | None:
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"the checkpoint {path!r} cannot be read ({one_line(error)}): name another file") from error
-    if not isinstance(about, dict) or about.get("format") != FORMAT or not about.keys() >= {"run", "lines", "mark"}:
+    if (
+        not isinstance(about, dict)
+        or about.get("format") != FORMAT
+        or not about.keys() >= {"instance", "lines", "mark"}
+    ):
         raise InputError(f"{path!r} is not the checkpoint of an ingest by this release: name another file")
     return about

@@ -84,7 +84,7 @@ def ingest(
     run = Run(decider, options, is_load=True)
     stages = _Stages(run, source, Reader(decider.rule, id_field), workers, check)
     if checkpoint is not None:
-        stages.checkpoint = _checkpoint(checkpoint, decider, id_field.name, options)
+        stages.checkpoint = Checkpoint(checkpoint, decider.store.describe().instance)
         stages.checkpoint.skip_done(source, decider.store)
     yield from _all_outcomes(stages, decider, source)
 
@@ -227,17 +227,3 @@ class _Stages:
         yield [item if isinstance(item, Outcome) else taken[item.id] for item in batch.items]
         if self.checkpoint is not None:
             self.checkpoint.done(len(batch.items), batch.mark)
-
-
-def _checkpoint(path: str, decider: Decider, id_field: str, options: Options) -> Checkpoint:
-    about = {
-        "store": decider.store.name,
-        "scheme": decider.rule.fingerprinter.scheme.version,
-        "rule": str(decider.rule.chosen),
-        "id_field": id_field,
-        "on_duplicate": options.on_duplicate,
-        "on_update": options.on_update,
-        "filter": options.filter,
-        "instance": decider.store.describe().instance,
-    }
-    return Checkpoint(path, about)
