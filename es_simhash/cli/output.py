@@ -98,7 +98,6 @@ def progress_bar(
 
 FIRST = 100
 """Documents of which one must be usable."""
-_SHOWN_FIELDS = 8
 
 # --- outcomes of documents -------------------------------------------------------------------------------
 
@@ -182,14 +181,6 @@ def checked_start(items: Iterable[T], problem: Callable[[T], str | None]) -> Ite
     yield from items
 
 
-def _problem(outcome: Outcome) -> str | None:
-    """Return why a document was rejected or has failed, with the names of its fields."""
-    if outcome.reason is None or not isinstance(outcome.document, dict):
-        return outcome.reason
-    names = [str(name) for name in outcome.document if name != "_id"][:_SHOWN_FIELDS]
-    return f"{outcome.reason}. It has the fields: {', '.join(names)}" if names else outcome.reason
-
-
 def print_outcomes(
     outcomes: Generator[Outcome, None, None],
     printer: OutcomePrinter,
@@ -205,7 +196,7 @@ def print_outcomes(
     """
     with closing(outcomes):
         try:
-            for outcome in checked_start(outcomes, _problem) if check else outcomes:
+            for outcome in checked_start(outcomes, lambda outcome: outcome.reason) if check else outcomes:
                 if note is not None:
                     note(outcome)
                 printer.show(outcome)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.errors import InputError
 from es_simhash.lines import parsed
-from es_simhash.similarity.text_fields import field_value, id_field_of, kind_of, text_of
+from es_simhash.similarity.text_fields import field_value, fields_of, id_field_of, kind_of, text_of
 from es_simhash.similarity.times import time_of
 from es_simhash.store.elastic.rows import OWN_FIELDS
 from es_simhash.text.keys import keys_of_texts
@@ -148,7 +148,7 @@ class Reader:
     def _id(self, document: Mapping[str, Any], field: str) -> str:
         id = field_value(document, field)
         if id is None and field not in document:
-            raise InputError(f"no field {field!r}: name the field that holds the id (id_field)")
+            raise InputError(f"no field {field!r}: name the field that holds the id (id_field){fields_of(document)}")
         if isinstance(id, bool) or not isinstance(id, str | int):
             raise InputError(f"the id in {field!r} is {kind_of(id)}: use a string or a whole number")
         id = str(id)

@@ -71,11 +71,6 @@ def _checked_columns(row: Sequence[str | None], place: str, problem: str | None)
     [(column, count)] = Counter(filter(None, columns)).most_common(1)
     if count > 1:
         raise InputError(f"{place}: the header has the column {column!r} twice: give each column its own name")
-    if len(columns) == 1 and (other := next((each for each in ";\t|" if each in columns[0]), None)):
-        raise InputError(
-            f"{place}: the header is one cell, {columns[0]!r}: is the file separated by {other!r}? Separate it by "
-            "commas, or write sep= and the character into a line before the header; tabs are format tsv"
-        )
     return columns
 
 

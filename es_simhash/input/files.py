@@ -165,7 +165,8 @@ def checked_encoding(encoding: str) -> str:
     :raises InputError: if there is no such encoding of text.
     """
     try:
-        "".encode(encoding)  # also raises for what encodes no text, such as base64
+        "".encode(encoding)  # raises for what encodes no text, such as base64
+        codecs.getincrementaldecoder(encoding)("surrogateescape").decode(b"a")  # raises for idna, which is for names
         name = codecs.lookup(encoding).name
     except (LookupError, ValueError) as error:
         raise InputError(

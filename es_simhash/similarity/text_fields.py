@@ -50,12 +50,20 @@ def text_of(document: Mapping[str, Any], fields: tuple[str, ...]) -> str:
     texts = {field: value for field in fields if (value := field_value(document, field)) is not None}
     if not texts:
         names = ", ".join(map(repr, fields))
-        raise InputError(f"no text in field {names}: name the field that holds the text (text_field)")
+        raise InputError(
+            f"no text in field {names}: name the field that holds the text (text_field){fields_of(document)}"
+        )
     for field, text in texts.items():
         if not isinstance(text, str):
             raise InputError(f"the text in field {field!r} is {kind_of(text)}: use a string")
         check_surrogates(text, f"the text in field {field!r}")
     return "\n".join(texts.values())
+
+
+def fields_of(document: Mapping[str, Any]) -> str:
+    """Return the names of the fields that there are, for a message about one that is missing."""
+    names = [str(name) for name in document if name != "_id"]
+    return f"; the document has {', '.join(names[:8])}" if names else ""
 
 
 def text_or_none(document: Mapping[str, Any], fields: tuple[str, ...]) -> str | None:

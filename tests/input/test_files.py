@@ -230,6 +230,7 @@ def test_the_rows_of_a_parquet_file_are_documents(tmp_path: Path) -> None:
         ({"path": "none.csv"}, "cannot read none.csv: No such file"),
         ({"path": __file__, "format": "xml"}, "there is no format 'xml': use one of jsonl, json, csv, tsv, parquet"),
         ({"path": __file__, "encoding": "base64"}, "there is no encoding 'base64': use utf-8, gb18030"),
+        ({"path": __file__, "encoding": "idna"}, "there is no encoding 'idna': use utf-8, gb18030"),
     ],
 )
 def test_invalid_arguments_of_read_file_raise_at_once(arguments: dict[str, str], message: str) -> None:
