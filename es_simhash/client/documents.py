@@ -495,7 +495,6 @@ class Documents:
     def _duplicates(self, filter: Mapping[str, Any] | None) -> Generator[Duplicate, None, None]:
         decider = self._decider_for_writing()
         decider.forget(now=True)
-        self._store.refresh()
         for rows in copies(self._store, filter):
             for _, duplicate in checked_duplicates(decider, rows):
                 yield duplicate

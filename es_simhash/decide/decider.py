@@ -224,10 +224,9 @@ class Decider:
 
         :returns: what was chosen for each document whose link changed.
         """
-        with self.pending.look_up():
-            stored = {row.id for row in self.store.members(heads)}
-            own = {row.id for row in self.pending.members(heads)}
-            linked = {id for id in stored if id not in self.pending} | own
+        stored = {row.id for row in self.store.members(heads)}
+        own = {row.id for row in self.pending.members(heads)}
+        linked = {id for id in stored if id not in self.pending} | own
         changed: dict[str, Choice] = {}
         former_heads: set[str] = set()
         for attempt in range(ATTEMPTS):
@@ -267,8 +266,7 @@ class Decider:
         documents = [stored for stored in documents if not self.pending.is_removed(stored.row.id)]
         former = {stored.row.id: stored.row.duplicate_of for stored in documents}
         askers = self.askers_of_stored(documents)
-        with self.pending.look_up():
-            choices = list(self.decide(askers, self.search(askers, filter), filter))
+        choices = list(self.decide(askers, self.search(askers, filter), filter))
         heads = {choice.original.id for choice in choices if choice.original is not None}
         lost = self.lost_heads(heads - {choice.row.id for choice in choices})
         rows = {choice.row.id: choice.row for choice in choices if choice.row.duplicate_of not in lost}
@@ -325,26 +323,25 @@ class Decider:
         :param now: also if it is little.
         """
         is_old = time.monotonic() - self._forgotten >= OLDEST_PENDING
-        is_much = not self.pending.is_whole and (not self.store.lags or len(self.pending) >= MOST_PENDING)
+        is_much = not self.pending.is_whole and len(self.pending) >= MOST_PENDING
         if not (now or is_old or is_much):
             return
         self._forgotten = time.monotonic()
         if self.pending.is_whole:
             self._follow()
-        elif len(self.pending):
+        else:
             with self._turn:
                 self.store.refresh()
-                self.pending.begin_epoch()
+                self.pending.forget()
 
     # --- a large load -----------------------------------------------------------------------------------------------
 
     def hold_all(self) -> None:
         """Hold all documents of the store in memory, so that nothing needs to be searched."""
-        with self.pending.look_up():
-            self.store.refresh()
-            self._followed = time.time_ns() // 1000
-            self._enter(Scan(keys=self.rule.by == "keys"))
-            self.pending.is_whole = True
+        self.store.refresh()
+        epoch, self._followed = self.pending.epoch, time.time_ns() // 1000
+        self._enter(Scan(keys=self.rule.by == "keys"))
+        self.pending.is_whole = self.pending.epoch == epoch  # unless another call let them be forgotten
 
     def read_again(self, ids: Iterable[str]) -> None:
         """While all documents are held: enter those of these that were dropped as they are stored, if they are."""

@@ -64,7 +64,6 @@ def group(
     :param since: only documents whose text was written at this time or later, in microseconds since 1970, and what is
         linked to them.
     """
-    store.refresh()
     total = store.count(filter, missing=False)
     decider = Decider(store, rule)
     decider.pending.is_whole = since is None and 4 * total * rule.bytes_of_row < (free_memory() or 0)
@@ -89,7 +88,7 @@ def group(
                 changed += len(linked)
             if progress is not None:
                 progress(documents, max(documents, total))
-        decider.forget(now=True)
+        store.refresh()
     groups = {head: size for head, size in sizes.items() if size > 1}
     largest = tuple(sorted(groups.items(), key=lambda group: (-group[1], group[0]))[:LARGEST])
     return GroupReport(documents, len(groups), sum(groups.values()), changed, conflicts, largest, left_out)

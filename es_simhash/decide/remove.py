@@ -104,7 +104,6 @@ def _remove_parts(
     """
     removed: set[str] = set()
     with closing(parts), saying_what_is_done(lambda: f"{count_of(len(removed), 'document')} removed so far: {advice}"):
-        decider.store.refresh()
         for part in parts:
             with decider.turn():
                 removed |= _remove(decider, read(part), save, filter)

@@ -7,7 +7,6 @@ program wrote meanwhile goes into the next round. At last, what was linked to fo
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -64,8 +63,9 @@ class Options:
 
 @value
 class LookedUp:
-    """A batch, and what the store has about it. Its ``ticket`` is open until it is decided.
+    """A batch, and what the store has about it.
 
+    :param epoch: of the pending rows when the look-up began.
     :param former: by id, the stored documents that it replaces.
     :param known: by id, the rows that were pending before ``former`` was read.
     :param askers: by id, the documents whose text is not stored yet.
@@ -74,12 +74,12 @@ class LookedUp:
     """
 
     documents: Sequence[Document]
+    epoch: int
     former: Mapping[str, Row]
     known: Mapping[str, Row | None]
     askers: Mapping[str, Asker]
     hits: Mapping[str, Hits]
     heads: frozenset[str]
-    ticket: ExitStack
 
 
 @value
@@ -115,27 +115,23 @@ class Run:
 
     def look_up(self, documents: Sequence[Document]) -> LookedUp:
         """Ask the store about documents with different ids. Another thread may do it for the next batch."""
-        ticket = ExitStack()
-        ticket.enter_context(self._pending.look_up())
-        with ExitStack() as on_error:
-            on_error.callback(ticket.close)
-            former = {document.id: document.stored for document in documents if document.stored is not None}
-            ids = [document.id for document in documents if document.stored is None]
-            known = {id: self._pending.row(id) for id in ids}
-            former |= {id: stored.row for id, stored in self._store.read(ids).items()} if ids else {}
-            askers = {
-                document.id: self._asker(document)
-                for document in documents
-                if document.stored is not None or not self._is_same(document, former.get(document.id))
-            }
-            if self._options.on_update == "keep" and self._rule.confirm is not None:
-                self._decider.texts.read_ahead(former[id] for id in askers if id in former)
-            hits = self._decider.search(list(askers.values()), self._options.filter)
-            replaced = [id for id in askers if id in former and former[id].duplicate_of is None]
-            members = self._store.members(replaced) if replaced else []
-            on_error.pop_all()
+        epoch = self._pending.epoch
+        former = {document.id: document.stored for document in documents if document.stored is not None}
+        ids = [document.id for document in documents if document.stored is None]
+        known = {id: self._pending.row(id) for id in ids}
+        former |= {id: stored.row for id, stored in self._store.read(ids).items()} if ids else {}
+        askers = {
+            document.id: self._asker(document)
+            for document in documents
+            if document.stored is not None or not self._is_same(document, former.get(document.id))
+        }
+        if self._options.on_update == "keep" and self._rule.confirm is not None:
+            self._decider.texts.read_ahead(former[id] for id in askers if id in former)
+        hits = self._decider.search(list(askers.values()), self._options.filter)
+        replaced = [id for id in askers if id in former and former[id].duplicate_of is None]
+        members = self._store.members(replaced) if replaced else []
         heads = frozenset(row.duplicate_of for row in members if row.duplicate_of is not None)
-        return LookedUp(documents, former, known, askers, dict(zip(askers, hits, strict=True)), heads, ticket)
+        return LookedUp(documents, epoch, former, known, askers, dict(zip(askers, hits, strict=True)), heads)
 
     def _is_same(self, document: Document, former: Row | None) -> bool:
         """Return whether the text of a document is stored under its id, and its time, where times count."""
@@ -187,9 +183,8 @@ class Run:
             self._hold_all_if_it_pays()
         while True:
             late: list[Document] = []
-            with looked.ticket:
-                for part in self._parts(looked):
-                    late += self._take_part(part, looked, outcomes, attempts)
+            for part in self._parts(looked):
+                late += self._take_part(part, looked, outcomes, attempts)
             if not late:
                 break
             outcomes |= {d.id: failed(d, CHANGED) for d in late if attempts[d.id] == ATTEMPTS}
@@ -242,6 +237,8 @@ class Run:
         """
         heads: list[str] = []
         with self._decider.turn():
+            if looked.epoch != self._pending.epoch:
+                return list(part)
             decisions, late = self._decide(part, looked)
             outcomes |= {decision.document.id: decision.outcome for decision in decisions}
             in_vain = self._write(decisions, looked, outcomes, heads)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -108,7 +108,6 @@ def backfill(
     time_fields = () if chosen.time_field is None else (chosen.time_field,)
     fields = (*chosen.text_fields, *time_fields)
     scan = Scan(filter=filter, fields=fields, missing=None if again else True, by_field=chosen.time_field)
-    store.refresh()
     reader = Reader(decider.rule, IdField("_id", is_stored=False))
     run = Run(decider, Options(filter=filter), is_load=not again)
     with closing(_stored_lines(store, scan)) as lines:
@@ -119,13 +118,12 @@ def backfill(
 
 def _all_outcomes(stages: _Stages, decider: Decider, source: Source) -> Iterator[Sequence[Outcome]]:
     """Yield the outcomes of each batch, and end the run: search finds what was written."""
-    try:
-        with saying_what_is_done(lambda: UNFINISHED):
+    with saying_what_is_done(lambda: UNFINISHED):
+        try:
             yield from stages.outcomes()
-            decider.forget(now=True)
-            decider.store.refresh()
-    finally:
-        decider.pending.is_whole = False
+        finally:
+            decider.pending.is_whole = False
+        decider.forget(now=True)
     if source.error is not None:
         raise source.error
 
@@ -172,14 +170,12 @@ class _Stages:
         With worker processes each batch is looked up while the one before it is decided and written.
         """
         look_ups = Call()
-        futures: deque[Future[LookedUp]] = deque(maxlen=2)  # of the batch that is taken, and of the next one
 
         def begin(batch: _Batch) -> Callable[[], LookedUp]:
             look_up = partial(self._run.look_up, batch.documents)
             if not self._workers:
                 return look_up
-            futures.append(thread.submit(look_ups.do, look_up))
-            return futures[-1].result
+            return thread.submit(look_ups.do, look_up).result
 
         with (
             closing(Workers(self._reader, self._workers)) as workers,
@@ -190,10 +186,6 @@ class _Stages:
                     yield from self._taken(batch, looked_up())
             finally:
                 look_ups.cancel()  # the thread may be waiting to repeat a request
-                wait(futures)
-                for future in futures:
-                    if future.exception() is None:
-                        future.result().ticket.close()
 
     def _batches(self, workers: Workers) -> Iterator[_Batch]:
         """Yield the batches of the input. One ends before an id that it already has."""
@@ -218,9 +210,8 @@ class _Stages:
 
         When the caller asks for more outcomes, the checkpoint says that this batch is done.
         """
-        with looked.ticket:
-            self._check()
-            taken = {outcome.id: outcome for outcome in self._run.take(looked)}
+        self._check()
+        taken = {outcome.id: outcome for outcome in self._run.take(looked)}
         if batch.emptied:
             self._run.empty(batch.emptied)
         _log.info("written: a batch of %s", len(batch.items))
