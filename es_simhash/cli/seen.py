@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections import Counter, defaultdict
 from dataclasses import asdict
-from datetime import datetime, timezone
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,6 @@ from es_simhash.cli.options import (
     duration,
     encoding_option,
     format_option,
-    json_option,
     open_seen,
     parsed_by,
     store_options,
@@ -199,30 +197,18 @@ def rotate(before: timedelta | None, **store: Unpack[StoreOptions]) -> None:
 
 @seen.command()
 @_user_option
-@json_option
 @store_options
-def show(user: str, as_json: bool, **store: Unpack[StoreOptions]) -> None:
-    """Show the Bloom filters of a user.
+def show(user: str, **store: Unpack[StoreOptions]) -> None:
+    """Show the Bloom filters of a user, as JSON.
 
-    Prints one line for each generation, the oldest first: when it started, its number of items, layers and bytes, and
-    its false-positive rate. The last line is the number of items on the user's forget list (see `seen forget`).
+    It has each generation, the oldest first: when it started (seconds since 1970), its number of items, layers and
+    bytes, and its false-positive rate; and the number of items on the user's forget list (see `seen forget`).
 
     \b
     es-simhash seen show --user ann
     """
     with open_seen(**store) as seen:
-        stats = seen.stats(user)
-    if as_json:
-        print_json(asdict(stats))
-    elif not stats.generations:
-        echo(f"{user}: no seen items", err=True)
-    else:
-        echo(f"{'started':<20}  {'items':>10}  {'layers':>6}  {'bytes':>10}  false positives")
-        for each in stats.generations:
-            started = datetime.fromtimestamp(each.started, timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
-            rate = f"{each.false_positive_rate:.4%}"
-            echo(f"{started:<20}  {each.count:>10,}  {each.layers:>6}  {each.bytes:>10,}  {rate:>15}")
-        echo(f"forgotten: {stats.forgotten:,}")
+        print_json(asdict(seen.stats(user)))
 
 
 @seen.command()
