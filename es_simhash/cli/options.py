@@ -21,7 +21,7 @@ from es_simhash.seen import SEEN_DEADLINE
 from es_simhash.similarity.rule import RULES
 from es_simhash.similarity.text_fields import field_names
 from es_simhash.similarity.times import LONGEST
-from es_simhash.store.address import sqlite_file
+from es_simhash.store.address import default_address
 from es_simhash.text.scheme import DEFAULT
 from es_simhash.text.tables import LISTS
 
@@ -65,10 +65,14 @@ class StoreOptions(TypedDict):
     """The values of :func:`store_options`: the address of a store, and how to reach it."""
 
     store: str | None
+    api_key: str | None
     ca_certs: str | None
     deadline: float | None
 
 
+api_key_option = click.option(
+    "--api-key", metavar="KEY", help="API key for Elasticsearch.  [default: $ELASTIC_API_KEY]"
+)
 ca_certs_option = click.option("--ca-certs", metavar="FILE", help="Certificates that the server's is checked with.")
 address_options = together(
     click.option(
@@ -77,6 +81,7 @@ address_options = together(
         help="sqlite:///path/to.db or [opensearch+]http://user:password@host:port/index.  "
         "[default: $ELASTICSEARCH_URL, else ./es-simhash.db]",
     ),
+    api_key_option,
     ca_certs_option,
 )
 store_options = together(
@@ -93,9 +98,15 @@ store_options = together(
 def client_options(options: StoreOptions) -> dict[str, Any]:
     """Return what is given of the options of the connection, as keywords of Documents and SeenItems.
 
-    A command with two stores has one ``--ca-certs`` for both; a file needs none.
+    A command with two stores has one ``--api-key`` for both. A file needs none, and credentials in an address come
+    first.
     """
-    unused = {"store"} if sqlite_file(options["store"]) is None else {"store", "ca_certs"}
+    address = options["store"] or default_address()
+    unused = {"store"}
+    if address.startswith("sqlite:"):
+        unused |= {"api_key", "ca_certs"}
+    elif "@" in address:
+        unused.add("api_key")
     return {name: value for name, value in options.items() if value is not None and name not in unused}
 
 

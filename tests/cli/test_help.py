@@ -67,11 +67,11 @@ def test_there_are_few_options() -> None:
     assert sum(len(options(command)) for _, command in ALL) <= MOST_OPTIONS
 
 
-def test_a_store_is_named_by_the_same_three_options_everywhere() -> None:
+def test_a_store_is_named_by_the_same_four_options_everywhere() -> None:
     for path, command in ALL:
         names = {option.opts[0] for option in options(command)}
         if "--store" in names:
-            assert names >= {"--ca-certs", "--deadline"}, path
+            assert names >= {"--api-key", "--ca-certs", "--deadline"}, path
         assert ("--scheme" in names) == ("--html" in names) == (path in {("init",), ("dedupe",), ("compare",)}), path
 
 

@@ -179,11 +179,12 @@ def basic(user: str, password: str) -> str:
     [
         ({"ELASTICSEARCH_URL": "http://{host}"}, [], "es-simhash", None),
         ({"ELASTIC_API_KEY": "a2V5\n"}, ["--store", "http://{host}/other"], "other", "ApiKey a2V5"),
-        ({"ELASTICSEARCH_URL": "http://desk:s@{host}/news", "ELASTIC_API_KEY": "a2V5"}, [], "news", basic("desk", "s")),
+        ({"ELASTIC_API_KEY": "a2V5"}, ["--api-key", "b3RoZXI="], "news", "ApiKey b3RoZXI="),
+        ({"ELASTICSEARCH_URL": "http://desk:s@{host}/news"}, ["--api-key", "a2V5"], "news", basic("desk", "s")),
         ({"ELASTICSEARCH_URL": "http://desk:%E5%AF%86%2F%20@{host}/a%40b"}, [], "a@b", basic("desk", "密/ ")),
         ({"ELASTICSEARCH_URL": "http://编辑:密码@{host}/news"}, [], "news", basic("编辑", "密码")),
     ],
-    ids=["no index", "key out of a file", "address first", "percent-encoded", "Chinese"],
+    ids=["no index", "key out of a file", "option first", "address first", "percent-encoded", "Chinese"],
 )
 def test_the_environment_names_the_store_and_the_credentials_and_options_override_it(
     tmp_path: Path, in_environment: dict[str, str], arguments: list[str], index: str, authorization: str | None

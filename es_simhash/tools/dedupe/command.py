@@ -16,6 +16,7 @@ from es_simhash import DuplicateRule, Fingerprinter, InputError
 from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.input import Input, check_different_files, input_paths, is_store
 from es_simhash.cli.options import (
+    api_key_option,
     ca_certs_option,
     confirm_option,
     encoding_option,
@@ -63,6 +64,7 @@ _OUTPUT = "/dev/stdout"
 @workers_option
 @click.option("--quiet", is_flag=True, help="Print no counts.")
 @scheme_options
+@api_key_option
 @ca_certs_option
 def dedupe(
     files: tuple[str, ...],
@@ -81,6 +83,7 @@ def dedupe(
     quiet: bool,
     scheme: str | None,
     html: bool,
+    api_key: str | None,
     ca_certs: str | None,
 ) -> None:
     """Print the documents of files without their copies.
@@ -103,7 +106,7 @@ def dedupe(
     fingerprinter = read_fingerprinter(scheme, html) or Fingerprinter()
     with ExitStack() as stack:
         archives = [
-            stack.enter_context(open_documents(store=name, ca_certs=ca_certs, deadline=None))
+            stack.enter_context(open_documents(store=name, api_key=api_key, ca_certs=ca_certs, deadline=None))
             for name in against
             if is_store(name)
         ]
