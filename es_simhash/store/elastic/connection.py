@@ -12,7 +12,7 @@ from urllib.parse import quote
 from urllib3 import Timeout
 
 from es_simhash.errors import AccessDenied, SimhashError, StoreError, StoreUnreachable, one_line
-from es_simhash.retries import Waits, end_after, pause
+from es_simhash.retries import Waits, end_after
 from es_simhash.store.elastic.errors import PointLost, check_answer
 
 if TYPE_CHECKING:
@@ -117,8 +117,8 @@ class Connection(ABC):
     ) -> T:
         """Send a request, and return what is read of the body of the response.
 
-        A host that does not answer is replaced by another one at once. Until the store has answered once, it is an
-        error if none does: the address may be mistyped.
+        The client takes another host for each attempt. Until the store has answered once, it is an error if none does:
+        the address may be mistyped.
 
         :param path: behind the name of the index; else from the root of the server. A point in time is read from there:
             if it is lost, the request is not repeated.
@@ -128,8 +128,7 @@ class Connection(ABC):
         """
         whole = f"{self._root}/{path}".rstrip("/") if index else f"/{path}"
         end = end_after(self.deadline)
-        waits, is_repeated = Waits(end), False
-        other_hosts = self._hosts - 1
+        waits, failures = Waits(end), 0
         while True:
             seconds = min(self._request_seconds, end - time.monotonic()) if self.deadline else self._request_seconds
             if seconds <= 0:
@@ -143,17 +142,14 @@ class Connection(ABC):
                 check_answer(answer, self.name)
                 result = read(answer)
             except SimhashError as error:
+                failures += 1
                 self._answered |= not isinstance(error, StoreUnreachable)
                 is_lost = isinstance(error, PointLost) and not index
-                if isinstance(error, StoreUnreachable) and other_hosts:
-                    other_hosts -= 1
-                    pause(0)
-                    continue
-                if is_lost or not (error.retryable and self._answered) or (left := end - time.monotonic()) <= 0:
+                may_pass = error.retryable and (self._answered or failures < self._hosts)
+                if is_lost or not may_pass or (left := end - time.monotonic()) <= 0:
                     raise
-                if not is_repeated:
+                if failures == 1:
                     _log.warning("%s; retrying for up to %.3g s", error, left)
-                is_repeated = True
                 if not waits.wait():
                     raise
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -163,7 +159,7 @@ class Connection(ABC):
                 ) from error
             else:
                 self._answered = True
-                if is_repeated:
+                if failures:
                     _log.warning("the store answers again")
                 return result
 
