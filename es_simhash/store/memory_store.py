@@ -104,7 +104,9 @@ class MemoryStore:
     def write(self, entries: Sequence[Entry]) -> Written:
         """Write documents, each on the version that it replaces."""
         with self._lock:
-            accepted = [entry for entry in entries if self._may_write(entry)]
+            stored = {entry.row.id: self._memory.row(entry.row.id) for entry in entries}
+            versions = {id: row.version for id, row in stored.items() if row is not None}
+            accepted = [entry for entry in entries if entry.may_replace(versions.get(entry.row.id))]
             rows = [entry.row._replace(version=next(self._versions)) for entry in accepted]
             for entry in accepted:
                 if entry.keys is not None:
@@ -146,11 +148,6 @@ class MemoryStore:
     def list_users(self, before: int) -> Iterator[list[str]]:
         """Yield the users whose newest generation started before a time."""
         yield [user for user, state in sorted(self._users.items()) if 0 < state.seen["newest"] < before]
-
-    def _may_write(self, entry: Entry) -> bool:
-        """Return whether the stored document is the one that an Entry replaces."""
-        stored = self._memory.row(entry.row.id)
-        return entry.row.version == (stored and stored.version) and (stored is not None or entry.source is not None)
 
     def _matching(self, filter: Filter | None) -> Callable[[Row], bool]:
         """Return what says whether the document of a row matches a filter."""

@@ -84,6 +84,10 @@ class Entry:
     keys: tuple[int, ...] | None = ()
     source: str | None = None
 
+    def may_replace(self, version: Any) -> bool:
+        """Return whether the stored document with a version is the one to replace; None: there is none."""
+        return bool(self.row.version == version) and (version is not None or self.source is not None)
+
 
 @value
 class Probe:

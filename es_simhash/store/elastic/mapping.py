@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from copy import deepcopy
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,7 +135,7 @@ def _check_usable(mapping: Mapping[str, Any], index: str) -> None:
 
 def _mapping(description: Description, connection: Connection, meta: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return what a mapping gets: our fields, and its ``_meta``."""
-    properties = {part: deepcopy(_file(part)) for part in _parts(description)}
+    properties = {part: _file(part) for part in _parts(description)}
     if "simhash" in properties and connection.has_equal_scores():
         properties["simhash"]["properties"]["keys"]["use_similarity"] = True
     return {"properties": properties, "_meta": {**(meta or {}), META: to_json(description)}}
@@ -149,7 +147,6 @@ def _parts(description: Description) -> list[str]:
     return parts if description.seen is None else [*parts, "seen"]
 
 
-@cache
 def _file(part: str) -> dict[str, Any]:
     """Return the mapping of one of our object fields."""
     package = Path(__file__).parents[2]

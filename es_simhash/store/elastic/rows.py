@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.store.types import Row
@@ -30,10 +31,8 @@ HIT_OPTIONS: Mapping[str, Any] = {
 }
 """The options of a search whose hits become Rows."""
 
-
-def version_of(hit: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the version of a document: its sequence number and its primary term. A search of a user's own has none."""
-    return hit.get("_seq_no", 0), hit.get("_primary_term", 0)
+version_of = itemgetter("_seq_no", "_primary_term")
+"""Returns the version of a document: its sequence number and its primary term."""
 
 
 def row_of(hit: Mapping[str, Any], warn: Warn) -> Row:
@@ -48,7 +47,8 @@ def row_of(hit: Mapping[str, Any], warn: Warn) -> Row:
         values = {}
     ours: list[Any] = [values.get(name) for name in FIELDS]
     fp, digest, length, duplicate_of, order, written, time = ours
-    content, version = values.get("content"), version_of(hit)
+    content = values.get("content")
+    version = version_of(hit) if "_seq_no" in hit else None  # a hit of a search of one's own has none
     if digest is None and order is None:
         return Row(hit["_id"], None, "", version=version)
     numbers = [order, written, *(number for number in (fp, length, time, content) if number is not None)]

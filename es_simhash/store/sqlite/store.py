@@ -40,7 +40,8 @@ _OF_USERS = "user IN (SELECT value FROM json_each(?))"
 
 _LARGE = 100
 """The keys of a batch of so many documents wait: more of them will probably come before a search."""
-_WRITE = f"INSERT OR REPLACE INTO documents VALUES ({', '.join('?' * 13)})"
+_WRITE = f"INSERT OR REPLACE INTO documents VALUES (NULL, {', '.join('?' * 12)})"
+"""A document that is replaced gets a new position, so its keys wait with those of new documents."""
 
 
 class SqliteStore:
@@ -159,26 +160,23 @@ class SqliteStore:
         """Write documents, each on the version that it replaces."""
         with self._database.transaction(write=True) as connection:
             stored = _read_written(connection, [entry.row.id for entry in entries])
-            conflicts = {entry.row.id for entry in entries if not _may_write(entry, stored)}
-            accepted = [entry for entry in entries if entry.row.id not in conflicts]
+            accepted = [entry for entry in entries if entry.may_replace(stored.get(entry.row.id, (None,))[0])]
             version = new_version()
-            removed, added, values = [], [], []
+            removed, values = [], []
             for entry in accepted:
-                row, source, position = entry.row, entry.source, None
-                of_text = None if entry.keys is None else keys.to_bytes(entry.keys)
-                if row.id in stored:
-                    _, former, former_source = stored[row.id]
-                    position, source = former.document, former_source if source is None else source
+                source, of_text = entry.source, None if entry.keys is None else keys.to_bytes(entry.keys)
+                if entry.row.id in stored:
+                    _, former, former_source = stored[entry.row.id]
+                    source = former_source if source is None else source
                     of_text = former.keys if of_text is None else of_text
                     removed.append(former)
-                    added.append(keys.KeysOf(position, of_text, row.length, row.duplicate_of is not None))
-                values.append((position, *row_values(row, version), of_text, source))
+                values.append((*row_values(entry.row, version), of_text, source))
             keys.remove(removed, connection)
             connection.executemany(_WRITE, values)
-            keys.add(added, connection)
             if len(values) < _LARGE or keys.count_waiting(connection) >= keys.MOST_WAITING:
                 keys.enter_waiting(connection)
-            return Written({}, frozenset(conflicts), {entry.row.id: version for entry in accepted})
+            versions = dict.fromkeys((entry.row.id for entry in accepted), version)
+            return Written({}, frozenset(entry.row.id for entry in entries) - versions.keys(), versions)
 
     def remove(self, versions: Mapping[str, Any]) -> Written:
         """Remove documents, each only on its version."""
@@ -223,13 +221,6 @@ class SqliteStore:
             found = connection.execute("SELECT user FROM users WHERE newest > 0 AND newest < ?", [before])
             while page := found.fetchmany(_PAGE):
                 yield [user for (user,) in page]
-
-
-def _may_write(entry: Entry, stored: Mapping[str, tuple[int, keys.KeysOf, str]]) -> bool:
-    """Return whether the stored document is the one that an Entry replaces."""
-    if entry.row.id not in stored:
-        return entry.row.version is None and entry.source is not None
-    return bool(stored[entry.row.id][0] == entry.row.version)
 
 
 def _read_written(connection: Connection, ids: Sequence[str]) -> dict[str, tuple[int, keys.KeysOf, str]]:
