@@ -21,7 +21,7 @@ from es_simhash.text.features import WEIGHTS
 from es_simhash.text.markup import MARKUPS, text_of_html
 from es_simhash.text.normalisation import DIGESTS, check_text, digest, normalise
 from es_simhash.text.tokens import TOKENS
-from es_simhash.text.votes import HASH_BITS, HASHES
+from es_simhash.text.votes import HASHES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +40,7 @@ class Scheme:
     :param bits: the fingerprint width: 64 (four segments of 16 bits) or 128 (eight segments).
     :param weights: how the count of a word (tf) becomes its weight: ``sqrt_tf``, ``tf``, ``tf_idf`` or ``equal`` (1
         for every word).
-    :param hash: the hash of a word: ``murmur3``, ``jenkins``, or ``fnv1a_64``, which has 64 bits only.
+    :param hash: the hash of a word: ``murmur3`` or ``jenkins``.
     :param digest: the digest of the normalised text: ``md5`` or ``sha256``.
     :param idf: the IDF table, for the weights ``tf_idf``: ``jieba`` for jieba's table, or the identity of a custom
         table (``IdfTable.identity``), which is passed to the Fingerprinter.
@@ -76,11 +76,6 @@ class Scheme:
         _check_choice("tokens", self.tokens, TOKENS)
         _check_choice("script", self.script, SCRIPTS)
         _check_choice("markup", self.markup, MARKUPS)
-        if self.bits > HASH_BITS[self.hash]:
-            raise InputError(
-                f"Scheme.hash is {self.hash!r}, which has fewer than {self.bits} bits: "
-                f"use one of {', '.join(name for name, bits in HASH_BITS.items() if bits >= self.bits)}"
-            )
         if self.idf != "jieba" and self.weights != "tf_idf":
             raise InputError(
                 f"Scheme.idf names a custom table, but Scheme.weights {self.weights!r} use no IDF: "

@@ -13,12 +13,6 @@ Each hash function returns the first bytes of a fixed, published hash of the fea
     32-bit integers from two seeds. Its author combines them into 64 bits as ``*pc + (*pb << 32)``. The first 8 bytes
     are that number from the seeds 0 and 0, highest byte first. Bytes 9 to 16 are that number with 1 as the primary
     seed (``*pc``).
-``fnv1a_64``
-    FNV-1a, 64 bits (Fowler, Noll and Vo; RFC 9923), highest byte first. It cannot give 128 bits: with another offset
-    basis, the low bits of FNV-1a are equal to those from the first one, or inverted, so votes would count twice. Its
-    high bits depend little on the last character of a word: each of 19 of the 64 bits is equal in over 85 % of the
-    pairs of two-character words with the same first character (with the other two hashes, in half of the pairs). Use it
-    if you already have FNV fingerprints.
 """
 
 from __future__ import annotations
@@ -43,7 +37,6 @@ PART = 100_000
 _EXACT = 1 << 53
 """Doubles add integers exactly while no sum reaches this."""
 _MASK_32 = (1 << 32) - 1
-_MASK_64 = (1 << 64) - 1
 
 
 def _jenkins(data: bytes) -> bytes:
@@ -51,27 +44,15 @@ def _jenkins(data: bytes) -> bytes:
     return b"".join((secondary << 32 | primary).to_bytes(8, "big") for primary, secondary in halves)
 
 
-def _fnv1a_64(data: bytes) -> bytes:
-    value = 0xCBF29CE484222325
-    for byte in data:
-        value = (value ^ byte) * 0x100000001B3 & _MASK_64
-    return value.to_bytes(8, "big")
-
-
 HASHES: dict[str, Callable[[bytes], bytes]] = {
     "murmur3": mmh3.mmh3_x64_128_digest,
     "jenkins": _jenkins,
-    "fnv1a_64": _fnv1a_64,
 }
-
-HASH_BITS = {"murmur3": 128, "jenkins": 128, "fnv1a_64": 64}
-"""The width of each hash in bits."""
 
 
 @lru_cache(maxsize=8)
 def hasher(name: str, size: int) -> Callable[[str], bytes]:
     """Return a function from a word to the first ``size`` bytes of its hash. It caches the hashes of 262,144 words."""
-    assert 8 * size <= HASH_BITS[name], "a Scheme allows only widths that its hash has"
     function = HASHES[name]
 
     @lru_cache(maxsize=1 << 18)

@@ -17,7 +17,7 @@ CUSTOM = ["sha256:0123456789abcdef", "sha256:fedcba9876543210"]
 CHOICES = {
     "bits": st.sampled_from([64, 128]),
     "weights": st.sampled_from(["sqrt_tf", "tf", "tf_idf", "equal"]),
-    "hash": st.sampled_from(["murmur3", "jenkins", "fnv1a_64"]),
+    "hash": st.sampled_from(["murmur3", "jenkins"]),
     "digest": st.sampled_from(["md5", "sha256"]),
     "idf": st.sampled_from(["jieba", *CUSTOM]),
     "stop_words": st.sampled_from(["1", "none", *CUSTOM]),
@@ -28,10 +28,8 @@ CHOICES = {
 
 
 def can_be_combined(values: dict[str, Any]) -> bool:
-    return (
-        (values["bits"] == 64 or values["hash"] != "fnv1a_64")
-        and (values["idf"] == "jieba" or values["weights"] == "tf_idf")
-        and (values["stop_words"] == "1" or values["tokens"] != "han_characters")
+    return (values["idf"] == "jieba" or values["weights"] == "tf_idf") and (
+        values["stop_words"] == "1" or values["tokens"] != "han_characters"
     )
 
 
@@ -84,7 +82,7 @@ def test_a_scheme_is_written_with_its_rules_and_every_choice_and_read_again(valu
         ("bits", "64", "use one of 64, 128"),
         ("weights", "bm25", "use one of sqrt_tf, tf, tf_idf, equal"),
         ("weights", None, "use one of sqrt_tf, tf, tf_idf, equal"),
-        ("hash", "sha1", "use one of murmur3, jenkins, fnv1a_64"),
+        ("hash", "sha1", "use one of murmur3, jenkins"),
         ("digest", "crc32", "use one of md5, sha256"),
         ("tokens", True, "use one of words, han_characters"),
         ("idf", "wikipedia", "use one of jieba, or the identity of a custom table, sha256:…"),
@@ -113,10 +111,6 @@ def test_a_choice_of_another_type_is_refused(name: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("values", "problem"),
     [
-        (
-            {"bits": 128, "hash": "fnv1a_64"},
-            "Scheme.hash is 'fnv1a_64', which has fewer than 128 bits: use one of murmur3, jenkins",
-        ),
         (
             {"idf": CUSTOM[0]},
             "Scheme.idf names a custom table, but Scheme.weights 'sqrt_tf' use no IDF: use the weights tf_idf",
