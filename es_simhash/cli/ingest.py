@@ -125,12 +125,11 @@ def ingest(
         check_different_files(named, source.paths)
         documents = stack.enter_context(open_documents(**store))  # before any file is created
         letters = None if dead_letter is None else stack.enter_context(closing(_DeadLetters(dead_letter)))
-        progress = stack.enter_context(source.progress(quiet=quiet))
         info = documents.info()
         if info.scheme is None and documents.store.lags:
             documents.store.describe()  # it says what is missing: init and backfill alone set up an index
         field = "_id" if source.documents is not None else id_field
-        lines = stack.enter_context(closing(source.lines(progress)))
+        lines = stack.enter_context(closing(source.lines()))
         is_start = resume is None or not os.path.exists(resume)
         outcomes = documents.ingest(
             lines,
@@ -142,7 +141,7 @@ def ingest(
             checkpoint=resume,
         )
         keep_fields(documents, text_field, id_field)
-        printer = OutcomePrinter(documents.name, as_json, progress, quiet=quiet)
+        printer = OutcomePrinter(documents.name, as_json=as_json, quiet=quiet)
         print_outcomes(outcomes, printer, None if letters is None else letters.put, check=is_start)
     if not printer.counts.total and resume is None:
         raise InputError(f"no documents in {source.names}: give one JSON object per line")
@@ -183,9 +182,9 @@ def backfill(
         keep_fields(documents, text_field)
         is_start = again or not documents.store.count(None, missing=False)
         outcomes = documents.backfill(filter=filter, again=again, workers=workers)
-        with progress_bar(quiet=quiet) as progress:
+        with progress_bar() as progress:
             if not progress.disable:
                 progress.total = documents.store.count(filter, missing=None if again else True)
-            printer = OutcomePrinter(documents.name, as_json, progress, quiet=quiet)
+            printer = OutcomePrinter(documents.name, as_json=as_json, quiet=quiet)
             print_outcomes(outcomes, printer, lambda _: progress.update(), check=is_start)
     exit_unless_all_done(printer.counts.not_taken, printer.counts.total)

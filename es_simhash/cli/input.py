@@ -112,26 +112,26 @@ class Input:
         """The names of the files, for messages."""
         return ", ".join(map(display, self.paths))
 
-    def progress(self, *, quiet: bool = False) -> tqdm[Any]:
-        """Return a progress bar: of the bytes of all files, or of documents if one of them has no size."""
-        if self.documents is None and all(Path(path).is_file() for path in self.paths):
-            total = sum(Path(path).stat().st_size for path in self.paths)
-            return progress_bar(total=total, unit="B", quiet=quiet)
-        return progress_bar(quiet=quiet)
-
-    def lines(self, progress: tqdm[Any]) -> Generator[Line, None, None]:
+    def lines(self) -> Generator[Line, None, None]:
         """Yield the documents of all files, not yet parsed. Only one file is open at a time.
 
-        :param progress: is moved on by what is read.
+        A progress bar shows the bytes that were read; or the documents, if a file has no size.
+
         :raises InputError: if a file cannot be read to its end.
         """
-        if self.documents is not None:
-            yield from _stored_lines(self.documents, progress)
-            return
-        for path in self.paths:
-            with open_input(path) as stream:
-                lines = lines_of(stream, display(path), self.format, self.encoding)
-                yield from lines if progress.disable else _moving(progress, stream, lines)
+        with self._progress_bar() as progress:
+            if self.documents is not None:
+                yield from _stored_lines(self.documents, progress)
+                return
+            for path in self.paths:
+                with open_input(path) as stream:
+                    lines = lines_of(stream, display(path), self.format, self.encoding)
+                    yield from lines if progress.disable else _moving(progress, stream, lines)
+
+    def _progress_bar(self) -> tqdm[Any]:
+        if self.documents is None and all(Path(path).is_file() for path in self.paths):
+            return progress_bar(total=sum(Path(path).stat().st_size for path in self.paths), unit="B")
+        return progress_bar()
 
 
 def _moving(progress: tqdm[Any], stream: IO[bytes], lines: Iterable[Line]) -> Iterator[Line]:

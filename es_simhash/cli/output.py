@@ -47,13 +47,15 @@ def echo(text: str, *, err: bool = False) -> None:
 
     :param err: print on standard error.
     """
-    click.echo(printable(text), err=err)
+    with tqdm.external_write_mode(nolock=True):  # the bar of a command gives way to the line
+        click.echo(printable(text), err=err)
 
 
 def print_json(value: Any) -> None:
     """Print one line of JSON on standard output, always in UTF-8. Control characters have their JSON escapes."""
     line = json.dumps(value, ensure_ascii=False)  # it escapes C0; the others occur in strings only
-    click.echo(_CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", line).encode())
+    with tqdm.external_write_mode(nolock=True):
+        click.echo(_CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", line).encode())
 
 
 def not_compared(pairs: int) -> str:
@@ -84,16 +86,14 @@ def display(path: str) -> str:
 
 
 def progress_bar(
-    items: Iterable[Any] | None = None, *, total: int | None = None, unit: str = " documents", quiet: bool = False
+    items: Iterable[Any] | None = None, *, total: int | None = None, unit: str = " documents"
 ) -> tqdm[Any]:
     """Return a progress bar on standard error. It shows nothing if that is no terminal.
 
     :param items: iterate over the bar, and it counts them. Without items, its ``update`` moves it.
     :param total: in units; None if it is not known.
-    :param quiet: show nothing.
     """
-    hidden = True if quiet else None  # None asks whether it is a terminal
-    return tqdm(items, total=total, unit=unit, unit_scale=True, leave=False, disable=hidden)
+    return tqdm(items, total=total, unit=unit, unit_scale=True, leave=False, disable=None)
 
 
 FIRST = 100
@@ -121,16 +121,14 @@ class OutcomePrinter:
     were rejected or failed.
 
     :param store: the address that is named with the counts.
-    :param progress: the bar of the command; it is cleared before a line is printed.
     :param quiet: print only the documents that were rejected or failed, and the counts.
     """
 
-    def __init__(self, store: str, as_json: bool, progress: tqdm[Any], *, quiet: bool = False) -> None:
+    def __init__(self, store: str, *, as_json: bool, quiet: bool) -> None:
         self.counts = Counts()
         self._store = store
         self._as_json = as_json
         self._quiet = quiet
-        self._progress = progress
         self._started = time.monotonic()
 
     def show(self, outcome: Outcome) -> None:
@@ -139,10 +137,8 @@ class OutcomePrinter:
         if self._as_json and not self._quiet:
             print_json(outcome.to_dict())
         elif outcome.reason is not None:
-            self._progress.clear()
             echo(f"{outcome.outcome}: {outcome.reason}", err=True)
         elif not self._quiet and outcome.duplicate_of is not None and outcome.outcome not in ("unchanged", "kept"):
-            self._progress.clear()
             exact = outcome.outcome == "exact_duplicate"
             near = "" if exact else nearness(outcome.similarity, outcome.distance)
             skipped = "" if outcome.stored else "  (not stored)"
@@ -150,7 +146,6 @@ class OutcomePrinter:
 
     def show_counts(self) -> None:
         """Print how many documents had each outcome."""
-        self._progress.clear()
         if self._as_json:
             print_json(self.counts.to_dict())
             return
@@ -246,8 +241,4 @@ def show_details() -> None:
     """Also print what the library and the clients of the servers log for information."""
     handler = logging.StreamHandler()
     handler.setFormatter(_LineFormatter())
-    for name in ("es_simhash", "elastic_transport.transport", "opensearch"):
-        logger = logging.getLogger(name)
-        logger.setLevel(logging.INFO)
-        logger.addHandler(handler)
-        logger.propagate = False
+    logging.basicConfig(level=logging.INFO, handlers=[handler])

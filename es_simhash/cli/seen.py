@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
+from contextlib import closing
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -232,15 +233,14 @@ def _add_lines(seen: SeenItems, source: Input) -> None:
     """Add the items of files, print the counts, and exit with the code that they call for."""
     counts = Counter[str]()
     try:
-        with source.progress() as progress:
-            lines = checked_start(map(_read, source.lines(progress)), lambda line: line[2])
+        with closing(source.lines()) as raw:
+            lines = checked_start(map(_read, raw), lambda line: line[2])
             while batch := list(islice(lines, BATCH_LINES)):
                 by_user = defaultdict[str, list[Any]](list)
                 for user, items, problem in batch:
                     if problem is None:
                         by_user[user] += items
                     else:
-                        progress.clear()
                         echo(f"rejected: {problem}", err=True)
                         counts["rejected"] += 1
                 counts["lines"] += len(batch)

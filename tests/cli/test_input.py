@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tqdm import tqdm
@@ -69,10 +69,12 @@ def test_a_wrong_file_is_one_line_and_nothing_is_stored(tmp_path: Path, words: s
             assert list(documents.export()) == []
 
 
-def test_the_progress_moves_by_the_bytes_of_the_file(tmp_path: Path) -> None:
+def test_the_progress_moves_by_the_bytes_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "news.jsonl.gz"
     path.write_bytes(gzip.compress(b"".join(line(number) for number in range(1_000))))
-    source = Input((str(path),))
-    with tqdm(total=path.stat().st_size, file=StringIO()) as shown:
-        assert len(list(source.lines(shown))) == 1_000
-        assert shown.n == path.stat().st_size
+    bars: list[tqdm[Any]] = []
+    monkeypatch.setattr(
+        "es_simhash.cli.input.progress_bar", lambda **made: bars.append(tqdm(file=StringIO(), **made)) or bars[0]
+    )
+    assert len(list(Input((str(path),)).lines())) == 1_000
+    assert (bars[0].n, bars[0].total) == (path.stat().st_size,) * 2

@@ -39,8 +39,6 @@ from es_simhash.tools.dedupe.report import CopiesReport
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tqdm import tqdm
-
     from es_simhash.similarity.rule import Rule
     from es_simhash.tools.dedupe.copies import Copy, Item
     from es_simhash.tools.report.page import Language
@@ -112,17 +110,16 @@ def dedupe(
         ]
         texts = duplicates is not None or report is not None
         decisions = Decisions(fingerprinter, chosen, archives, workers, texts=texts)
-        progress = stack.enter_context(Input(inputs).progress(quiet=quiet))
         copies = None if duplicates is None else stack.enter_context(_opened(duplicates))
         if report is not None:
             _opened(report).close()  # it is written at the end
 
         def items(files: Input, *, against: bool) -> Iterator[Item]:
-            for line in files.lines(progress):
+            for line in files.lines():
                 yield item_of(line, chosen.text_fields, id_field or "id", against=against)
 
         shown = None if report is None else CopiesReport()
-        output = _Output(progress, copies, shown, pairs=pairs)
+        output = _Output(copies, shown, pairs=pairs)
         try:
             every = chain(items(before, against=True), items(source, against=False))
             with (
@@ -157,11 +154,9 @@ class _Output:
     :param report: takes all documents.
     """
 
-    def __init__(
-        self, progress: tqdm[Any], copies: IO[bytes] | None, report: CopiesReport | None, *, pairs: bool
-    ) -> None:
+    def __init__(self, copies: IO[bytes] | None, report: CopiesReport | None, *, pairs: bool) -> None:
         self.counts = Counter({"kept": 0, "exact duplicates": 0, "near-duplicates": 0, "rejected": 0})
-        self._progress, self._copies, self._report, self._pairs = progress, copies, report, pairs
+        self._copies, self._report, self._pairs = copies, report, pairs
         self.rejected = 0
         """Documents that cannot be used, those of ``--against`` too."""
         self._started = time.monotonic()
@@ -169,7 +164,6 @@ class _Output:
     def take(self, item: Item, copy: Copy | None) -> None:
         """Count a document, and print it if it stays. A rejected one is reported."""
         if item.problem is not None:
-            self._progress.clear()
             echo(f"rejected: {item.place}: {item.problem}", err=True)
             self.rejected += 1
             self.counts["rejected"] += not item.against
@@ -196,7 +190,6 @@ class _Output:
         :param left_out: pairs of documents that were not compared.
         """
         if self.counts.total():
-            self._progress.clear()
             echo_counts(self.counts.items(), self.counts.total(), time.monotonic() - self._started, err=True)
             if left_out:
                 echo(not_compared(left_out), err=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -97,9 +98,8 @@ def evaluate(
     chosen = chosen_rule(stored_rule, rule, confirm=confirm) or stored_rule
     source = Input(input_paths(files, "name a file of labelled pairs, or pipe them in"))
     rejected: list[str] = []
-    with source.progress() as progress:
-        pairs = _labelled(source.lines(progress), rejected)
-        figures = evaluate_pairs(pairs, fingerprinter, rule=chosen)
+    with closing(source.lines()) as lines:
+        figures = evaluate_pairs(_labelled(lines, rejected), fingerprinter, rule=chosen)
     for reason in rejected:
         echo(f"rejected: {reason}", err=True)
     if as_json:
