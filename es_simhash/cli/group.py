@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash.cli.options import (
-    duration,
-    filter_option,
-    json_option,
-    open_documents,
-    parsed_by,
-    store_options,
-)
+from es_simhash.cli.options import duration_option, filter_option, json_option, open_documents, store_options
 from es_simhash.cli.output import count_of, echo, not_compared, print_json, progress_bar
 
 if TYPE_CHECKING:
@@ -27,12 +20,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @filter_option("Group only documents that match this query clause.")
-@click.option(
-    "--since",
-    metavar="DURATION",
-    callback=parsed_by(duration),
-    help="Decide only what was written in this time, such as 2h or 1d, and what is linked to it.",
-)
+@duration_option("--since", "Decide only what was written in this time, such as 2h or 1d, and what is linked to it.")
 @json_option
 @store_options
 def group(filter: dict[str, Any] | None, since: timedelta | None, as_json: bool, **store: Unpack[StoreOptions]) -> None:

@@ -9,10 +9,9 @@ import click
 from es_simhash.cli.options import (
     chosen_rule,
     confirm_option,
-    duration,
+    duration_option,
     id_field_option,
     open_documents,
-    parsed_by,
     read_fingerprinter,
     rule_option,
     scheme_options,
@@ -53,12 +52,7 @@ _MESSAGES = {
     help=f"For --rule fingerprint: they differ in at most K bits.  [default: {DEFAULT_MAX_DISTANCE}]",
 )
 @click.option("--any-numbers", is_flag=True, help="Texts with other numbers may be duplicates.")
-@click.option(
-    "--within",
-    metavar="DURATION",
-    callback=parsed_by(duration),
-    help="Their times differ by at most this: 12h, 7d or 2w.",
-)
+@duration_option("--within", "Their times differ by at most this: 12h, 7d or 2w.")
 @click.option("--time-field", metavar="FIELD", help="For --within: field with the time.")
 @text_field_option
 @id_field_option

@@ -188,6 +188,11 @@ def duration(value: str) -> timedelta:
     return length
 
 
+def duration_option(name: str, help: str) -> Callable[[F], F]:
+    """Return an option that takes a length of time."""
+    return click.option(name, metavar="DURATION", callback=parsed_by(duration), help=help)
+
+
 rule_option = click.option(
     "--rule",
     metavar="RULE",
@@ -196,10 +201,7 @@ rule_option = click.option(
     "or the store's]",
 )
 confirm_option = click.option(
-    "--confirm",
-    metavar="S",
-    type=float,
-    help="Least similarity of the texts.  [default: 0.8; contained 0.9]",
+    "--confirm", metavar="S", type=float, help="Least similarity of the texts.  [default: 0.8; contained 0.9]"
 )
 text_field_option = click.option(
     "--text-field",
@@ -208,9 +210,7 @@ text_field_option = click.option(
     help="Field with the text, or title,body.  [default: text, or the store's]",
 )
 id_field_option = click.option(
-    "--id-field",
-    metavar="FIELD",
-    help="Field with the id, such as meta.id.  [default: id, or the store's]",
+    "--id-field", metavar="FIELD", help="Field with the id, such as meta.id.  [default: id, or the store's]"
 )
 
 
@@ -302,16 +302,10 @@ workers_option = click.option(
     help="Processes for fingerprints.  [default: one a core]",
 )
 lang_option = click.option(
-    "--lang",
-    type=click.Choice(["en", "zh"]),
-    default="en",
-    show_default=True,
-    help="Language of the page.",
+    "--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Language of the page."
 )
 dead_letter_option = click.option(
-    "--dead-letter",
-    metavar="FILE",
-    help="Append what is rejected or fails, with the reason.",
+    "--dead-letter", metavar="FILE", help="Append what is rejected or fails, with the reason."
 )
 quiet_option = click.option("--quiet", is_flag=True, help="Print no line for each duplicate, but the counts.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON lines on standard output.")

@@ -17,11 +17,10 @@ from es_simhash.bloom.seen import SeenConfig, user_id
 from es_simhash.cli.exits import SOME_NOT_DONE, exit_unless_all_done
 from es_simhash.cli.input import Input, input_paths
 from es_simhash.cli.options import (
-    duration,
+    duration_option,
     encoding_option,
     format_option,
     open_seen,
-    parsed_by,
     store_options,
 )
 from es_simhash.cli.output import checked_start, count_of, echo, print_json
@@ -81,9 +80,7 @@ def seen() -> None:
     metavar="N",
     help=f"Bloom filters of a user: the newest N.  [default: {_DEFAULT.generations}]",
 )
-@click.option(
-    "--period", metavar="DURATION", callback=parsed_by(duration), help="Begin a generation after this time, such as 7d."
-)
+@duration_option("--period", "Begin a generation after this time, such as 7d.")
 @store_options
 def init(
     capacity: int | None,
@@ -170,12 +167,7 @@ def forget(items: tuple[str, ...], user: str, **store: Unpack[StoreOptions]) -> 
 
 
 @seen.command()
-@click.option(
-    "--before",
-    metavar="DURATION",
-    callback=parsed_by(duration),
-    help="Only users whose newest generation started so long ago, such as 7d.",
-)
+@duration_option("--before", "Only users whose newest generation started so long ago, such as 7d.")
 @store_options
 def rotate(before: timedelta | None, **store: Unpack[StoreOptions]) -> None:
     """Start a new generation of Bloom filters for all users.
