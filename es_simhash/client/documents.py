@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING, Any, overload
 
 from es_simhash.client.arguments import (
@@ -22,12 +21,12 @@ from es_simhash.client.store_info import StoreReader
 from es_simhash.decide.decider import Decider
 from es_simhash.decide.group import group
 from es_simhash.decide.remove import (
-    Saved,
     checked_duplicates,
     copies,
     remove,
     remove_duplicates,
     remove_matching,
+    saving,
 )
 from es_simhash.decide.run import Options
 from es_simhash.decide.similar import similar, similar_to_fingerprint, similar_to_stored
@@ -115,8 +114,7 @@ class Documents:
         return self._store
 
     def __repr__(self) -> str:
-        scheme = self._reader.given_scheme()
-        return f"Documents({self.name!r}{'' if scheme is None else f', scheme={scheme.version!r}'})"
+        return f"Documents({self.name!r})"
 
     def close(self) -> None:
         """Close the file, or the client unless it is yours."""
@@ -353,8 +351,7 @@ class Documents:
         check_filter(matching, "matching")
         checked = [] if ids is None else checked_ids(ids)
         decider, id_field = self._decider_for_writing(), self._reader.id_field(None).name
-        with nullcontext() if save is None else closing(Saved(save, id_field)) as saved:
-            put = None if saved is None else saved.put
+        with saving(save, id_field) as put:
             decider.forget(now=True)
             if matching is None:
                 return remove(decider, checked, put, filter)
@@ -403,9 +400,9 @@ class Documents:
         """
         check_filter(filter)
         decider, id_field = self._decider_for_writing(), self._reader.id_field(None).name
-        with nullcontext() if save is None else closing(Saved(save, id_field)) as saved:
+        with saving(save, id_field) as put:
             decider.forget(now=True)
-            return remove_duplicates(decider, duplicates, None if saved is None else saved.put, filter)
+            return remove_duplicates(decider, duplicates, put, filter)
 
     # --- find documents ----------------------------------------------------------------------------------------------
 

@@ -54,10 +54,6 @@ class StoreReader:
         self._resolved: dict[tuple[DuplicateRule, bool], ResolvedRule] = {}
         self._lock = threading.RLock()
 
-    def given_scheme(self) -> Scheme | None:
-        """Return the Scheme that the caller chose."""
-        return self._fingerprinter.scheme if self._is_given else None
-
     def read(self) -> Description:
         """Return what the store says: that of the last seconds.
 

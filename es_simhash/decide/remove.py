@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.decide.decider import in_parts
-from es_simhash.errors import ConflictError, StoreError, count_of, saying_what_is_done
+from es_simhash.errors import StoreError, count_of, saying_what_is_done
 from es_simhash.machine import LinesFile, writing
 from es_simhash.similarity.confirm import similar_among
 from es_simhash.similarity.text_fields import field_value
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
     Save = Callable[[Sequence[Stored]], None]
     """Takes whole documents before they are removed."""
+
+_log = logging.getLogger("es_simhash")
 
 T = TypeVar("T")
 
@@ -67,24 +70,14 @@ def remove_matching(
     """Remove all documents that match a filter, with or without a fingerprint.
 
     :returns: the ids that were removed.
-    :raises ConflictError: if other programs changed documents that match. These stay.
     """
-    matched: set[str] = set()
 
     def read(part: Sequence[Stored]) -> Mapping[str, Stored | None]:
-        documents: dict[str, Stored | None] = {stored.row.id: stored for stored in part}
-        matched.update(documents)
-        return documents
+        return {stored.row.id: stored for stored in part}
 
     scan = Scan(filter=matching, fields=None if save is not None else (), missing=None)
     parts = (part for page in decider.store.scan(scan) for part in in_parts(page))
-    removed = _remove_parts(decider, parts, read, save, filter, "remove the others again")
-    if stayed := len(matched - removed):
-        raise ConflictError(
-            f"{count_of(len(removed), 'document')} removed, {stayed:,} stayed because other programs changed them "
-            "meanwhile: remove these again"
-        )
-    return removed
+    return _remove_parts(decider, parts, read, save, filter, "remove the others again")
 
 
 def _remove_parts(
@@ -113,7 +106,7 @@ def _remove_parts(
 def _remove(
     decider: Decider, documents: Mapping[str, Stored | None], save: Save | None, filter: Filter | None
 ) -> set[str]:
-    """Remove documents as they were read. One that another program changes meanwhile stays.
+    """Remove documents as they were read. One that another program changes meanwhile stays, with a warning.
 
     The caller has the turn.
     """
@@ -137,6 +130,11 @@ def _remove(
     decider.again(sorted(removed), filter)  # another program may have linked documents to them meanwhile
     for id, reason in written.refused.items():
         raise StoreError(f"{decider.store.name} did not remove {id}: {reason}")
+    if written.conflicts:
+        stay = count_of(len(written.conflicts), "document")
+        _log.warning(
+            "%s: %s not removed, because other programs changed them: remove them again", decider.store.name, stay
+        )
     decider.forget()
     return removed
 
@@ -200,7 +198,17 @@ def remove_duplicates(
 # --- what is removed, in a file that an ingest takes back -------------------------------------------------------
 
 
-class Saved(LinesFile):
+@contextmanager
+def saving(path: str | None, id_field: str) -> Iterator[Save | None]:
+    """Yield what saves documents in a new file before they are removed; None without a path."""
+    if path is None:
+        yield None
+    else:
+        with closing(_Saved(path, id_field)) as saved:
+            yield saved.put
+
+
+class _Saved(LinesFile):
     """Writes documents to a new file before they are removed, as they were written.
 
     :param path: of the file.

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, InputError, StoreError, read_file
-from tests.client import HARVEST, METRO, STORM, links
+from es_simhash.store.memory_store import MemoryStore
+from tests.client import HARVEST, METRO, STORM, before, links
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,3 +78,17 @@ def test_nothing_is_removed_that_was_not_saved(monkeypatch: pytest.MonkeyPatch) 
         with pytest.raises(StoreError, match="cannot write"):
             documents.remove(["a"], save="removed")
         assert links(documents) == LINKS
+
+
+@pytest.mark.parametrize("by_id", [True, False])
+def test_a_document_that_changes_before_its_removal_stays_and_is_told(
+    by_id: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = MemoryStore()
+    documents, other = Documents(store), Documents(store)
+    documents.add({"id": "a", "text": STORM})
+    before(store, "remove", lambda: other.add({"id": "a", "text": STORM, "views": 7}))
+    removed = documents.remove(["a"]) if by_id else documents.remove(matching={"match_all": {}})
+    assert removed == set()
+    assert documents.fetch(["a"], fields=["views"]) == {"a": {"views": 7}}
+    assert "1 document not removed, because other programs changed them: remove them again" in caplog.text
