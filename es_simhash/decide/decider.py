@@ -106,7 +106,7 @@ class Decider:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Let no other call decide or write in this block. What the block decides and does not write is forgotten.
+        """Let no other call decide or write in this block. After an error, what was not written is forgotten.
 
         :raises StoreUnavailable: if other calls have the turn until the deadline of this one.
         """
@@ -115,10 +115,8 @@ class Decider:
         try:
             yield
         finally:
-            try:
-                self.drop_unwritten()
-            finally:
-                self._turn.release()
+            self.pending.drop_unwritten()
+            self._turn.release()
 
     # --- what is near -----------------------------------------------------------------------------------------------
 
