@@ -28,16 +28,12 @@ if TYPE_CHECKING:
 
     from es_simhash.cli.options import StoreOptions
     from es_simhash.similarity.rule import Rule
-    from es_simhash.store.types import Description
 
 _MESSAGES = {
     "created": "created; next run `es-simhash ingest --store {store}`",
     "added": "added the fields for fingerprints to the existing index; next run "
     "`es-simhash backfill{text_field} --store {store}`",
-    "stale": "changed what is stored of a text; next run `es-simhash backfill --again --store {store}`, then "
-    "`es-simhash group`",
-    "rule": "changed the rule to {rule}; if it has documents, next run `es-simhash group --store {store}`",
-    "id": "from now on the id is in {id_field}; nothing else is to do",
+    "changed": "changed, its rule is {rule}; with documents next run {backfill}`es-simhash group --store {store}`",
     "unchanged": "already set up; nothing to do",
 }
 
@@ -83,9 +79,8 @@ def init(
     """
     fingerprinter = read_fingerprinter(scheme, html)
     with open_documents(fingerprinter, **store) as documents:
-        before = documents.info()
         chosen = chosen_rule(
-            before.rule,
+            documents.info().rule,
             rule,
             confirm=confirm,
             max_distance=max_distance,
@@ -94,20 +89,10 @@ def init(
             time_field=time_field,
             text_field=text_field,
         )
-        result = documents.setup(rule=chosen, id_field=id_field)
-        if result == "changed":
-            result = _what_changed(before, documents.info())
-        message = _MESSAGES[result].format(
+        message = _MESSAGES[documents.setup(rule=chosen, id_field=id_field)].format(
             store=documents.name,
             rule=documents.info().rule,
-            id_field=id_field,
             text_field=" --text-field FIELD" if text_field is None else "",
+            backfill=f"`es-simhash backfill --again --store {documents.name}`, then " if documents.info().stale else "",
         )
         echo(f"{documents.name}: {message}")
-
-
-def _what_changed(before: Description, after: Description) -> str:
-    """Return the name of the message about a store that keeps something else now."""
-    if after.stale:
-        return "stale"
-    return "id" if before.rule == after.rule else "rule"

@@ -135,13 +135,7 @@ class AsyncDocuments(_InThreads[Documents]):
         refresh: bool = False,
     ) -> Outcome:
         """:meth:`es_simhash.Documents.add`."""
-        return await self._run(
-            self._client.add,
-            document,
-            on_duplicate=on_duplicate,
-            filter=filter,
-            refresh=refresh,
-        )
+        return await self._run(self._client.add, document, on_duplicate=on_duplicate, filter=filter, refresh=refresh)
 
     async def add_many(
         self,
@@ -153,11 +147,7 @@ class AsyncDocuments(_InThreads[Documents]):
     ) -> list[Outcome]:
         """:meth:`es_simhash.Documents.add_many`."""
         return await self._run(
-            self._client.add_many,
-            documents,
-            on_duplicate=on_duplicate,
-            filter=filter,
-            refresh=refresh,
+            self._client.add_many, documents, on_duplicate=on_duplicate, filter=filter, refresh=refresh
         )
 
     async def remove(
