@@ -38,11 +38,6 @@ if TYPE_CHECKING:
 BATCH_LINES = 5_000
 """Lines whose items are added together."""
 
-_MESSAGES = {
-    "created": "created; next run `es-simhash seen add`",
-    "added": "added the field for seen items to the existing index",
-    "unchanged": "already set up; nothing to do",
-}
 _DEFAULT = SeenConfig()
 _items_argument = click.argument("items", metavar="[ITEM]…", nargs=-1)
 _user_option = click.option("--user", metavar="USER", required=True, help="The user's id.")
@@ -93,7 +88,7 @@ def init(
 
     Creates the index or the SQLite file. If the index exists, adds the object `seen` to its mapping and changes no
     other field. The store keeps the options, and the other seen commands use them. You can run it again with the same
-    options.
+    options. It prints what it did: created, added (the field) or unchanged.
 
     The second example remembers an item for three to four weeks:
 
@@ -104,8 +99,7 @@ def init(
     seconds = None if period is None else int(period.total_seconds())
     sizing = {"capacity": capacity, "error_rate": error_rate, "generations": generations, "period": seconds}
     with open_seen(sizing, **store) as items:
-        result = items.setup()
-        echo(f"{items.name}: {_MESSAGES[result]}")
+        echo(f"{items.name}: {items.setup()}")
 
 
 @seen.command()
