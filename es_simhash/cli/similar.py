@@ -51,9 +51,9 @@ def similar(
 ) -> None:
     """Find stored documents that are near a text or a document.
 
-    Give a TEXT, --id or --file. It finds the stored documents that are duplicates by the rule, the nearest first: the
-    id, the similarity of the texts (by --rule fingerprint the bits that differ), and whether it is an exact duplicate.
-    With --json each match is a line {"id", "distance", "exact", "similarity"}.
+    Give a TEXT, --id or --file. It finds the stored documents that are duplicates by the rule, the most similar
+    first: the id, the similarity of the texts (by --rule fingerprint the bits that differ), and whether it is an exact
+    duplicate. With --json each match is a line {"id", "exact", "similarity"}, or {"id", "distance", "exact"}.
 
     \b
     es-simhash similar "市气象台今晨发布暴雨橙色预警…"

@@ -414,7 +414,7 @@ class Documents:
         filter: Mapping[str, Any] | None = None,
         rule: str | DuplicateRule | None = None,
     ) -> Matches:
-        """Return the stored documents that are duplicates of a text, nearest first.
+        """Return the stored documents that are duplicates of a text, the most similar first.
 
         With keys, a limited number of texts is compared: 20 with a long text, up to 1,000 with a short one. If more
         documents share keys, ``complete`` of the result is False.

@@ -53,7 +53,7 @@ class NearQuery:
     _own: TextFeatures | None = field(repr=False)
 
     def matches(self, hits: Iterable[Mapping[str, Any]]) -> list[Match]:
-        """Return the duplicates among the hits of a search, the nearest first.
+        """Return the duplicates among the hits of a search, as :meth:`Documents.similar` does.
 
         :param hits: ``answer["hits"]["hits"]``, all or a part.
         :raises InputError: if the hits come without the fields; with ``confirm``, naming a hit without a text.

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from es_simhash.decide.choose import distance_or_more
 from es_simhash.decide.texts import Texts
 from es_simhash.errors import InputError
 from es_simhash.similarity.confirm import TextFeatures, similar_among
@@ -27,7 +26,7 @@ AHEAD = 2_000
 
 
 class Matches(list["Match"]):
-    """A list of Matches, the nearest first.
+    """A list of Matches: the exact ones, then the most similar first, or the nearest by fingerprint.
 
     :ivar left_out: at least so many more documents may be near, and were not compared. The list is complete if it is 0.
     """
@@ -46,8 +45,8 @@ class Matches(list["Match"]):
 class Match:
     """A stored document that is near.
 
-    :param distance: Hamming distance in bits; None if one of the two has no fingerprint.
-    :param exact: the normalised texts have one digest. The distance is 0 then.
+    :param distance: by the rule ``fingerprint``, the Hamming distance in bits; else None.
+    :param exact: the normalised texts have one digest.
     :param similarity: of the texts, where they decide, 1 for an exact duplicate; else None.
     """
 
@@ -70,11 +69,14 @@ def similar(
     """
     features = [TextFeatures(text, rule.fingerprinter) for text in texts]
     normalised = [own.normalised for own in features]
-    fingerprints = rule.fingerprinter.fingerprints_normalised(normalised)
-    keys: Sequence[TextKeys | None] = keys_of_texts(normalised) if rule.by == "keys" else [None] * len(texts)
+    nothing = [None] * len(texts)
+    values: Sequence[int | None] = nothing
+    if rule.by == "fingerprint":
+        values = [made.value for made in rule.fingerprinter.fingerprints_normalised(normalised)]
+    keys: Sequence[TextKeys | None] = keys_of_texts(normalised) if rule.by == "keys" else nothing
     rows = [
-        Row("", fingerprint.value, fingerprint.copy_digest or "", time=None if times is None else times[number])
-        for number, fingerprint in enumerate(fingerprints)
+        Row("", value, own.digest if own.normalised else "", time=time)
+        for value, own, time in zip(values, features, times or nothing, strict=True)
     ]
     probes = [rule.probe(row, key) for row, key in zip(rows, keys, strict=True)]
     hits = store.search(probes, filter, heads=False)
@@ -133,15 +135,13 @@ def matches_among(
     :param texts: returns the features of the texts of documents; None for one that has changed.
     """
     exact = {other.id: other for other in [*hits.same, *hits.rows] if row.digest and other.digest == row.digest}
-    near = [other for other in hits.rows if other.id not in exact and rule.allows(row, other)]
-    near.sort(key=lambda other: (distance_or_more(row, other), other.id))
-    similarity = None if rule.confirm is None else 1.0
-    matches = [Match(id, 0, True, similarity) for id in sorted(exact)]
+    candidates = [other for other in hits.rows if other.id not in exact and rule.allows(row, other)]
     if rule.confirm is None or features is None:
-        matches += [Match(other.id, hamming_distance(row.fingerprint, other.fingerprint), False) for other in near]
-        return Matches(matches, hits.left_out)
-    known = [(other, text) for other, text in zip(near, texts(near), strict=True) if text is not None]
-    for index, value in similar_among(features, [text for _, text in known], rule.chosen):
-        other = known[index][0]
-        matches.append(Match(other.id, hamming_distance(row.fingerprint, other.fingerprint), False, value))
-    return Matches(matches, hits.left_out)
+        near = [Match(other.id, hamming_distance(row.fingerprint, other.fingerprint), False) for other in candidates]
+        near.sort(key=lambda match: (match.distance, match.id))
+        return Matches([*(Match(id, 0, True) for id in sorted(exact)), *near], hits.left_out)
+    known = [(other.id, text) for other, text in zip(candidates, texts(candidates), strict=True) if text is not None]
+    similarities = similar_among(features, [text for _, text in known], rule.chosen)
+    near = [Match(known[index][0], None, False, similarity) for index, similarity in similarities]
+    near.sort(key=lambda match: (-(match.similarity or 0), match.id))
+    return Matches([*(Match(id, None, True, 1.0) for id in sorted(exact)), *near], hits.left_out)

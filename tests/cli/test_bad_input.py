@@ -321,7 +321,7 @@ def test_a_scheme_that_the_store_keeps_is_that_of_all_commands(tmp_path: Path) -
     assert es_simhash("init --scheme scheme.json", cwd=tmp_path).code == 0
     assert es_simhash("ingest", cwd=tmp_path, stdin=line("n1")).code == 0
     [match] = es_simhash("similar --json", STORM, cwd=tmp_path).json
-    assert (match["id"], match["distance"]) == ("n1", 0)
+    assert (match["id"], match["exact"]) == ("n1", True)
     with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}") as documents:
         [row] = documents.export()
     assert row.fingerprint == fingerprint(STORM, Scheme(weights="tf", hash="jenkins")).value
