@@ -34,16 +34,6 @@ def one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def unfinished(error: SimhashError, report: str) -> SimhashError:
-    """Return an error with a report added to its message.
-
-    :param report: what was done before the error, what is left, and how to continue.
-    """
-    longer = type(error)(f"{error}; {report}")
-    longer.retryable = error.retryable
-    return longer
-
-
 # --- errors of the caller ------------------------------------------------------------------------------------------
 
 
@@ -96,7 +86,7 @@ def saying_what_is_done(report: Callable[[], str]) -> Iterator[None]:
     except StoreError as error:
         if not (text := report()):
             raise
-        raise unfinished(error, text) from error
+        raise type(error)(f"{error}; {text}") from error
     except KeyboardInterrupt as interruption:
         interruption.args = tuple(filter(None, [report()]))
         raise
