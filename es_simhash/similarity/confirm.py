@@ -15,7 +15,7 @@ import numpy as np
 from es_simhash.similarity.differences import contradict
 from es_simhash.similarity.measures import containment, jaccard, levenshtein
 from es_simhash.text.keys import SHORT, keys_of_texts
-from es_simhash.text.normalisation import digest, without_links, word_characters
+from es_simhash.text.normalisation import digest, without_links, without_outlet, word_characters
 from es_simhash.text.shingles import distinct, shingles_of_texts
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ class TextFeatures:
 
     @cached_property
     def words(self) -> str:
-        """The word characters of the text, without its links."""
-        return word_characters(self.unlinked)
+        """The word characters of the text, without its links and the name of an outlet."""
+        return word_characters(without_outlet(self.unlinked))
 
     @cached_property
     def digest(self) -> str:

@@ -91,6 +91,15 @@ _LINK = re.compile(
     r"|(?<![a-z0-9._%+-])[a-z0-9][a-z0-9._%+-]*@(?:[a-z0-9-]+\.)+[a-z]{2,}"
 )
 _HOST = re.compile(rf"\.{_END_OF_HOST}")
+_AT_ENDS = frozenset("-|_·–—【")
+"""One of them stands between a title and the name of an outlet or a column."""
+_TITLE = re.compile(
+    r"(?:【[^】\d]{1,8}】)?(.+?)"
+    r"((?:(?: [-|_·–—] |\||(?<=[\u3400-\u9fff])[-_]|[-_](?=[\u3400-\u9fff]))"
+    r"(?:[^-|_·–—\d,:;!?。]|(?<=[a-z])-(?=[a-z])){1,30})?)"
+)
+_LONGEST_TITLE, _LEAST_OF_TITLE = 120, 30
+"""Characters of the longest text that may have an outlet; bytes of UTF-8 that are left at least: 10 Han characters."""
 _BESIDE = "".join(f"{chr(first)}-{chr(last)}" for first, last in UNSPACED_RANGES)
 _DIRECTLY_BESIDE = re.compile(f" (?:(?=[{_BESIDE}])|(?<=[{_BESIDE}] )(?=[\\w!-~]))")
 
@@ -186,7 +195,8 @@ def _without_accidental_space(text: str) -> str:
 
 
 def compared_characters(normalised: str) -> str:
-    """Return the word characters of a normalised text: its letters, digits and combining marks, without its links.
+    """Return the word characters of a normalised text: its letters, digits and combining marks, without its links and
+    the name of an outlet.
 
     Texts and keys are compared by them. Punctuation, white space, symbols and emoji are left out. A text that has
     nothing else has no word characters: the result is empty. A copy often comes with a link to its source, and one page
@@ -195,7 +205,7 @@ def compared_characters(normalised: str) -> str:
     >>> compared_characters("《新桥通车!》 f-35 🎉 见https://example.cn/2024/a1.html?id=17")
     '新桥通车f35见'
     """
-    return word_characters(without_links(normalised))
+    return word_characters(without_outlet(without_links(normalised)))
 
 
 def word_characters(text: str) -> str:
@@ -206,7 +216,7 @@ def word_characters(text: str) -> str:
 
 def compared_characters_of_texts(normalised: Sequence[str]) -> list[str]:
     """Return :func:`compared_characters` of each text. For many short texts together this takes half of the time."""
-    texts = [without_links(text) for text in normalised]
+    texts = [without_outlet(without_links(text)) for text in normalised]
     codes = codes_of("".join(texts))
     kept = kinds().take(codes) & (WORD | MARK) != 0
     words = text_of(codes[kept])
@@ -223,6 +233,20 @@ def without_links(normalised: str) -> str:
     if "://" in normalised or "www." in normalised or "@" in normalised or _HOST.search(normalised):
         return _LINK.sub(" ", normalised)
     return normalised
+
+
+def without_outlet(text: str) -> str:
+    """Return a title without the name of an outlet at its end and of a column at its begin; any other text as it is.
+
+    The outlet stands behind a separator, has no digit, and is at most half as long as what is left.
+
+    >>> without_outlet("【快讯】长江中下游水位全线超警_新华网"), without_outlet("iphone 15 pro - 256gb")
+    ('长江中下游水位全线超警', 'iphone 15 pro - 256gb')
+    """
+    if len(text) > _LONGEST_TITLE or _AT_ENDS.isdisjoint(text) or (found := _TITLE.fullmatch(text.strip())) is None:
+        return text
+    title, outlet = found.groups()
+    return title if len(title.encode()) >= max(_LEAST_OF_TITLE, 2 * len(outlet.encode())) else text
 
 
 def check_text(text: str) -> None:

@@ -26,6 +26,8 @@ from es_simhash.text.normalisation import (
     digest,
     folded_length,
     normalise,
+    without_links,
+    word_characters,
 )
 from es_simhash.text.tokens import TOKENS, segmenter, tokenize
 
@@ -293,7 +295,7 @@ def test_a_text_of_marks_takes_no_longer_than_another(marks: str) -> None:
 @given(texts)
 def test_word_characters_are_those_of_words_in_any_script(text: str) -> None:
     normalised = normalise(text)
-    assert compared_characters(normalised) == "".join(filter(is_word_character, normalised))
+    assert word_characters(normalised) == "".join(filter(is_word_character, normalised))
 
 
 def test_emoji_and_other_symbols_are_no_word_characters_and_no_tokens() -> None:
@@ -380,6 +382,42 @@ def test_a_text_is_compared_as(text: str, plain: str) -> None:
 )
 def test_an_address_ends_where_other_writing_begins(text: str, words: str) -> None:
     assert compared_characters(normalise(text)) == words
+
+
+TITLE = "长江中下游水位全线超警"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{TITLE} - 央视新闻",
+        f"{TITLE}_新华网 https://t.cn/a1",
+        f"{TITLE}｜Sina Finance",
+        f"{TITLE} - the-paper.cn",
+        f"【快讯】{TITLE}",
+        f"【快讯】{TITLE}_新华网",
+    ],
+)
+def test_the_name_of_an_outlet_or_a_column_is_no_part_of_a_title(text: str) -> None:
+    assert compared_characters(normalise(text)) == TITLE
+    assert compared_characters_of_texts([normalise(text)]) == [TITLE]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{TITLE} - 2026",  # says which one
+        f"{TITLE}-记者在荆州、岳阳和九江的堤上看到",  # a second sentence
+        f"{TITLE} - 央视新闻频道和央视新闻客户端",  # more than half as long
+        "水位全线超警 - 央视新闻",  # too short to say what it is about
+        "一" * 120 + " - 央视新闻",  # no title
+        "F-35 and well-known state-of-the-art",
+        "https://t.cn/a1 转发：长江中下游水位全线超警",
+    ],
+)
+def test_other_text_behind_a_separator_is_compared(text: str) -> None:
+    normalised = without_links(normalise(text))
+    assert compared_characters(normalised) == "".join(filter(is_word_character, normalised))
 
 
 @given(st.lists(st.text("天a1。 _\u0301www.:/htps"), max_size=6))
