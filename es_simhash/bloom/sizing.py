@@ -26,10 +26,10 @@ for 1e-6. So m² is at least n/error_rate.
 from __future__ import annotations
 
 import math
-import operator
 import reprlib
 from dataclasses import dataclass
-from typing import SupportsIndex
+from numbers import Integral, Real
+from typing import Any
 
 from es_simhash.errors import InputError
 
@@ -51,19 +51,15 @@ MAX_LAYERS = 100
 """The largest number of layers. A filter that grew this far would take more than 32 GB; only a forged one has more."""
 
 
-def whole_number(name: str, value: SupportsIndex, least: int, most: int) -> int:
+def whole_number(name: str, value: Any, least: int, most: int) -> int:
     """Return a whole number as an int.
 
     :param value: an integer of any type, such as numpy's.
     :raises InputError: if it is no whole number from ``least`` to ``most``. The message has its name and the range.
     """
-    try:
-        number = least - 1 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = least - 1
-    if not least <= number <= most:
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
         raise InputError(f"{name} must be a whole number from {least} to {most}, and is {reprlib.repr(value)}")
-    return number
+    return int(value)
 
 
 @dataclass(frozen=True)
@@ -88,11 +84,7 @@ class Config:
     error_rate: float
 
     def __post_init__(self) -> None:
-        try:
-            is_rate = MIN_ERROR_RATE <= self.error_rate < 1
-        except TypeError:
-            is_rate = False
-        if not is_rate:
+        if not (isinstance(self.error_rate, Real) and MIN_ERROR_RATE <= self.error_rate < 1):
             raise InputError(
                 f"error_rate must be a number from {MIN_ERROR_RATE} to below 1, and is {reprlib.repr(self.error_rate)}"
             )

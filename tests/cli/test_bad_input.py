@@ -227,7 +227,7 @@ BAD_ADDRESSES = {
     "a server too busy": ("http://desk:hunter2@{busy}/news", "is too busy or not ready (HTTP 503"),
     "a certificate that nobody signed": ("https://desk:hunter2@{tls}/news", "ca_certs"),
     "TLS where there is none": ("https://desk:hunter2@{json}/news", "http:// if the server has no TLS"),
-    "a folder that is not there": ("sqlite:///no/such/news.db", "there is no folder 'no/such' for the store"),
+    "a folder that is not there": ("sqlite:///no/such/news.db", "cannot write no/such/news.db (No such file"),
     "a file that is no database": ("sqlite:///text", "(file is not a database): check the path, its permissions"),
     "another program's database": ("sqlite:///theirs.db", "is the database of another program: name another file"),
 }

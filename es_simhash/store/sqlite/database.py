@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from es_simhash.errors import InputError, SimhashError, StoreError, StoreUnavailable, one_line
-from es_simhash.machine import create_for_owner
+from es_simhash.errors import SimhashError, StoreError, StoreUnavailable, one_line
 from es_simhash.retries import end_after
 from es_simhash.store.description import not_set_up
 from es_simhash.store.sqlite.schema import APPLICATION, add_functions
@@ -85,16 +84,6 @@ class Database:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
-
-    def create(self) -> None:
-        """Make an empty file that only its owner can read, if there is none.
-
-        :raises InputError: if there is no folder for it, or it cannot be made.
-        """
-        folder = Path(self.path).parent
-        if not os.path.isdir(folder):
-            raise InputError(f"there is no folder {str(folder)!r} for the store {self.name}: make it first")
-        create_for_owner(self.path)
 
     def _current(self) -> sqlite3.Connection:
         """Return the connection to the file that is at the path now: an open file may have been deleted or replaced."""

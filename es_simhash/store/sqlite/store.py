@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import StoreError
+from es_simhash.machine import create_for_owner
 from es_simhash.retries import DEADLINE
 from es_simhash.store.description import extended, from_json, to_json
 from es_simhash.store.memory_store import chosen_fields
@@ -76,7 +77,7 @@ class SqliteStore:
 
     def set_up(self, wanted: Description, *, change: bool = False) -> str:
         """Make what is missing."""
-        self._database.create()
+        create_for_owner(self._database.path)
         with self._database.transaction(write=True) as connection:
             is_empty = not connection.execute("SELECT 1 FROM sqlite_master").fetchone()
             former = None if is_empty else self._description(connection)
