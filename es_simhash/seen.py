@@ -16,7 +16,6 @@ from es_simhash.errors import (
     ConflictError,
     FilterFormatError,
     InputError,
-    SchemeMismatch,
     SimhashError,
     StoreError,
 )
@@ -99,8 +98,8 @@ def _attempt(
             report.results[user] = change(seen, user)
         except FilterFormatError as error:
             report.failed[user] = error
-        except (InputError, SchemeMismatch) as error:
-            report.failed[user] = type(error)(f"the seen items of user {user!r} were not changed: {error}")
+        except InputError as error:
+            report.failed[user] = InputError(f"the seen items of user {user!r} were not changed: {error}")
         else:
             if seen.changed:
                 states[user] = UserState(seen.to_json(), state.version)

@@ -29,7 +29,7 @@ import numpy as np
 from es_simhash.bloom import BloomFilter
 from es_simhash.bloom.layer import hash_items
 from es_simhash.bloom.sizing import Config, whole_number
-from es_simhash.errors import FilterFormatError, InputError, SchemeMismatch
+from es_simhash.errors import FilterFormatError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -179,22 +179,16 @@ class Seen:
     def add(self, items: Sequence[Item], now: int) -> int:
         """Add items to the newest generation. Start a generation first if there is none or its period is over.
 
+        A filter that was made with another configuration keeps that one until the next rotation.
+
         :param now: seconds since 1970.
         :returns: how many of the items were not seen before.
-        :raises SchemeMismatch: if the newest filter was made with another configuration.
         """
         if not items:
             return 0
-        ours = self.config
-        if not self.filters or (ours.period and now - self.newest >= ours.period):
+        if not self.filters or (self.config.period and now - self.newest >= self.config.period):
             self.rotate(now)
         *older, newest = self.filters
-        theirs, error_rate = newest.config, ours.error_rate / ours.generations
-        if (theirs.capacity, theirs.error_rate) != (ours.capacity, error_rate):
-            raise SchemeMismatch(
-                f"the stored filter was made for {theirs.capacity:,} items at error rate {theirs.error_rate:g} and the "
-                f"store is set up for {ours.capacity:,} at {error_rate:g}: rotate or rebuild this user"
-            )
         hashes = hash_items(items)
         new = newest.add_hashes(hashes)
         unseen = new.copy()

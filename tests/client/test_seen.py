@@ -249,16 +249,6 @@ def put_filter(store: Store, user: str, filter: BloomFilter) -> None:
     store.write_users({user: UserState(Seen(SeenConfig(), [filter]).to_json())})
 
 
-def test_a_filter_of_another_configuration_is_named_and_the_other_users_are_stored(store: Store, ann: str) -> None:
-    put_filter(store, ann, BloomFilter(50, 0.5, generation=5))
-    before = state_of(store, ann)
-    report = SeenItems(store).add_many({ann: ["b"], f"{ann}-2": ["b"]})
-    assert report.results == {f"{ann}-2": 1}
-    assert isinstance(report.failed[ann], SchemeMismatch)
-    assert f"user '{ann}' were not changed: the stored filter was made for 50 items" in str(report.failed[ann])
-    assert state_of(store, ann) == before
-
-
 # --- setting up --------------------------------------------------------------------------------------------
 
 
