@@ -53,7 +53,8 @@ def test_what_was_acknowledged_is_stored_and_a_repetition_does_the_rest(
         rest, err = process.communicate(timeout=20)
     *outcomes, counts = map(json.loads, (out + rest).splitlines())
     assert (process.returncode, err.strip()[:24]) == (SIGNALS[signal.Signals(number)], b"es-simhash: interrupted;")
-    assert counts["total"] == len(outcomes) < 4_000
+    assert counts["total"] - len(outcomes) in (0, 1), "one may be counted, and not printed yet"
+    assert len(outcomes) < 4_000
     acknowledged = {each["id"]: each["duplicate_of"] for each in outcomes}
     with Documents(address) as documents:
         documents.store.refresh()
