@@ -71,7 +71,7 @@ def compare(
 def compare_by_rules(a: str, b: str, fingerprinter: Fingerprinter, rules: Iterable[DuplicateRule]) -> list[Comparison]:
     """Return :func:`compare` of two texts by each of some rules. What the rules share is computed once."""
     texts = one, other = TextFeatures(a, fingerprinter), TextFeatures(b, fingerprinter)
-    ours, theirs = fingerprinter.fingerprints_normalised(text.normalised for text in texts)
+    ours, theirs = (fingerprinter.fingerprint_normalised(text.normalised) for text in texts)
     distance = ours.distance(theirs)
     contradictions, others = differences(*texts)
     comparisons = []

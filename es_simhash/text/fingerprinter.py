@@ -2,9 +2,6 @@
 
 The method is Simhash (Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002; Manku, Jain
 and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007).
-
-Many texts are fingerprinted step by step: all are tokenized, then all are weighed, and so on. One text after the other
-takes half as long again, because each step drives the tables of the other steps from the cache of the processor.
 """
 
 from __future__ import annotations
@@ -20,20 +17,14 @@ from es_simhash.text.normalisation import digest
 from es_simhash.text.scheme import DEFAULT, Scheme, is_identity
 from es_simhash.text.tables import LISTS, jieba_idf
 from es_simhash.text.tokens import segmenter, tokenize
-from es_simhash.text.votes import aggregate, aggregate_all
+from es_simhash.text.votes import aggregate
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from es_simhash.text.features import Features
     from es_simhash.text.tables import IdfTable, StopWords
-
-
-TOGETHER = 500
-"""Texts that are fingerprinted together."""
-_CHARACTERS = 1_000_000
-"""Characters of texts that are fingerprinted together. So memory stays small."""
 
 
 @value
@@ -131,27 +122,18 @@ class Fingerprinter:
 
         :raises InputError: if the text is not a string, or has a lone surrogate.
         """
-        [made] = self.fingerprints([text])
-        return made
+        return self.fingerprint_normalised(self.scheme.normalise(text))
 
     def fingerprints(self, texts: Iterable[str]) -> list[Fingerprint]:
-        """Return the fingerprint of each text, in order. Each one equals the fingerprint of the text alone."""
-        return self.fingerprints_normalised(map(self.scheme.normalise, texts))
+        """Return the fingerprint of each text, in order."""
+        return list(map(self.fingerprint, texts))
 
-    def fingerprints_normalised(self, normalised: Iterable[str]) -> list[Fingerprint]:
-        """:meth:`fingerprints` of texts that ``scheme.normalise`` has returned."""
+    def fingerprint_normalised(self, normalised: str) -> Fingerprint:
+        """:meth:`fingerprint` of a text that ``scheme.normalise`` has returned."""
         scheme = self.scheme
-        made: list[Fingerprint] = []
-        for part in _parts(normalised):
-            segment = segmenter()
-            tokens = [tokenize(text, segment, scheme.tokens) for text in part]
-            weights = list(map(self.weigh, tokens))
-            values = aggregate_all(weights, scheme.hash, scheme.bits)
-            made += [
-                Fingerprint(value, digest(text, scheme.digest), len(features), scheme.bits, blank=not text)
-                for value, features, text in zip(values, weights, part, strict=True)
-            ]
-        return made
+        weights = self.weigh(tokenize(normalised, segmenter(), scheme.tokens))
+        value = aggregate(weights, scheme.hash, scheme.bits) if weights else None
+        return Fingerprint(value, digest(normalised, scheme.digest), len(weights), scheme.bits, blank=not normalised)
 
     def fingerprint_features(self, features: Features) -> Fingerprint:
         """Return the fingerprint of the caller's features, with the hash and the width of the Scheme.
@@ -176,20 +158,6 @@ class Fingerprinter:
         scheme = self.scheme
         idf = (self._idf or jieba_idf()) if scheme.weights == "tf_idf" else None
         return weigh(tokens, scheme.weights, self._stop_words, idf, keep_all=scheme.tokens == "han_characters")
-
-
-def _parts(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Yield the texts in parts that are fingerprinted together."""
-    part: list[str] = []
-    characters = 0
-    for text in texts:
-        part.append(text)
-        characters += len(text)
-        if len(part) >= TOGETHER or characters >= _CHARACTERS:
-            yield part
-            part, characters = [], 0
-    if part:
-        yield part
 
 
 def _named(field: str, description: str, named: str, table: IdfTable | StopWords | None) -> str:

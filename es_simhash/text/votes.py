@@ -25,13 +25,8 @@ import mmh3
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-FEW = 50
-"""The votes of texts with so few features are added together: for one such text, the calls of numpy cost more than the
-sums. Measured: 20 features took 10 µs alone and 6 µs together; from 70 features on it is slower."""
-TOGETHER = 100
-"""Texts whose votes are added together: at 64 bits, an array of some 1 MB stays in the cache of a processor."""
 PART = 100_000
 """Features of one text that are hashed together, so that memory stays small."""
 _EXACT = 1 << 53
@@ -101,36 +96,6 @@ def _final(a: int, b: int, c: int) -> tuple[int, int]:
     return b & _MASK_32, a & _MASK_32
 
 
-def aggregate_all(
-    texts: Sequence[Mapping[str, int]], hash_name: str, bits: int, *, few: int = FEW, together: int = TOGETHER
-) -> list[int | None]:
-    """Return for each text what :func:`aggregate` returns for its features; None for a text without features.
-
-    :param few: the votes of texts with so few features are added together.
-    :param together: of so many texts.
-    """
-    values: list[int | None] = [None] * len(texts)
-    small: list[int] = []
-    for index, weights in enumerate(texts):
-        if 0 < len(weights) <= few and sum(weights.values()) < _EXACT:
-            small.append(index)
-        elif weights:
-            values[index] = aggregate(weights, hash_name, bits)
-    hash_word = hasher(hash_name, bits // 8)
-    for start in range(0, len(small), together):
-        some = [texts[index] for index in small[start : start + together]]
-        hashes = np.frombuffer(b"".join([hash_word(word) for weights in some for word in weights]), dtype=np.uint8)
-        votes = np.unpackbits(hashes.reshape(-1, bits // 8), axis=1).astype(np.float64)
-        all_weights = np.array([weight for weights in some for weight in weights.values()], dtype=np.float64)
-        votes *= all_weights[:, None]
-        starts = np.cumsum([0, *map(len, some[:-1])])
-        votes_for, totals = np.add.reduceat(votes, starts, axis=0), np.add.reduceat(all_weights, starts)
-        signs = np.packbits(2 * votes_for > totals[:, None], axis=1)
-        for index, sign in zip(small[start : start + together], signs, strict=True):
-            values[index] = int.from_bytes(sign.tobytes(), "big")
-    return values
-
-
 def aggregate(weights: Mapping[str, int], hash_name: str, bits: int, *, part: int = PART) -> int:
     """Add the votes of the features on each bit, and return the signs of the sums.
 
@@ -145,11 +110,11 @@ def aggregate(weights: Mapping[str, int], hash_name: str, bits: int, *, part: in
     total = sum(weights.values())
     # A product of doubles is by far the fastest. Python's integers are always exact.
     number_type = np.float64 if total < _EXACT else np.object_
-    votes_for: Any = np.zeros(bits, dtype=number_type)
+    votes: Any = np.fromiter(weights.values(), number_type, len(weights))
+    votes_for: Any = np.zeros(bits, number_type)
     features = iter(weights)
-    votes = np.fromiter(weights.values(), dtype=number_type, count=len(weights))
     for start in range(0, len(weights), part):
-        hashes = b"".join(map(hash_word, islice(features, part)))
-        signs = np.unpackbits(np.frombuffer(hashes, dtype=np.uint8).reshape(-1, bits // 8), axis=1)
-        votes_for += votes[start : start + part] @ signs.astype(number_type)
+        hashes = np.frombuffer(b"".join(map(hash_word, islice(features, part))), np.uint8)
+        signs = np.unpackbits(hashes).reshape(-1, bits).astype(number_type)
+        votes_for += votes[start : start + part] @ signs
     return int.from_bytes(np.packbits((2 * votes_for > total).astype(bool)).tobytes(), "big")

@@ -22,7 +22,7 @@ from es_simhash.text.normalisation import normalise
 from es_simhash.text.scheme import Scheme
 from es_simhash.text.tables import STOP_WORDS, IdfTable, StopWords
 from es_simhash.text.tokens import TOKENS, segmenter, tokenize
-from es_simhash.text.votes import HASHES, aggregate, aggregate_all
+from es_simhash.text.votes import HASHES, aggregate
 from tests.text.test_markup import plain_text_of_html
 from tests.text.test_normalisation import plain_normalise
 from tests.text.test_tokens import SENTENCES, in_another_process, mixed_texts, plain_tokenize
@@ -87,15 +87,6 @@ def test_a_tie_gives_0(one: str, other: str, weight: int) -> None:
 @given(weighed=weighed)
 def test_aggregate_equals_its_reference(name: str, bits: int, weighed: dict[str, int]) -> None:
     assert aggregate(weighed, name, bits) == plain_aggregate(weighed, bits, name)
-
-
-@pytest.mark.parametrize("bits", [64, 128])
-@given(texts=st.lists(weighed, max_size=8), few=st.integers(0, 12), together=st.integers(1, 30))
-def test_votes_that_are_added_together_give_what_each_text_gives_alone(
-    bits: int, texts: list[dict[str, int]], few: int, together: int
-) -> None:
-    alone = [plain_aggregate(text, bits) if text else None for text in texts]
-    assert aggregate_all(texts, "murmur3", bits, few=few, together=together) == alone
 
 
 @given(st.lists(features, min_size=2, max_size=2, unique=True))
