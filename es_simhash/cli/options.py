@@ -150,9 +150,10 @@ def read_fingerprinter(scheme: str | None, html: bool) -> Fingerprinter | None:
     if scheme is None:
         return Fingerprinter(replace(DEFAULT, markup="html")) if html else None
     known = [field.name for field in fields(Scheme)]
-    choices = json_object(read_text(scheme), f"write a JSON object with some of {', '.join(known)}", display(scheme))
+    advice = f"write a JSON object with some of {', '.join(known)} into {display(scheme)}"
+    choices = json_object(read_text(scheme), advice)
     if choices.keys() - set(known):
-        raise InputError(f"{display(scheme)} is no Scheme: write a JSON object with some of {', '.join(known)}")
+        raise InputError(f"no Scheme: {advice}")
     if html:
         choices["markup"] = "html"
     folder = Path(scheme).parent
@@ -245,11 +246,9 @@ def keep_fields(documents: Documents, text_field: tuple[str, ...] | None, id_fie
     if info.scheme is None or not documents.store.count(None, missing=False):
         documents.setup(replace(info.rule, text_field=text_field or kept), id_field=id_field)
     elif text_field not in (None, kept):
-        given = ",".join(text_field)
         raise InputError(
-            f"{documents.name} keeps the text field {','.join(kept)}, not {given}: leave --text-field out; or change "
-            f"it by `es-simhash init --text-field {given} --store {documents.name}`, and then run "
-            f"`es-simhash backfill --again --store {documents.name}`"
+            f"{documents.name} keeps the text field {','.join(kept)}: leave --text-field out, or change it by "
+            f"`es-simhash init --text-field {','.join(text_field)} --store {documents.name}`"
         )
 
 
@@ -258,20 +257,18 @@ def keep_fields(documents: Documents, text_field: tuple[str, ...] | None, id_fie
 _CLAUSE = """use a JSON object, such as '{"term": {"lang": "zh"}}'"""
 
 
-def json_object(text: str, advice: str = _CLAUSE, name: str = "") -> dict[str, Any]:
+def json_object(text: str, advice: str = _CLAUSE) -> dict[str, Any]:
     """Return the JSON object that a text holds; by default a query clause.
 
     :param advice: what to write, if it holds none.
-    :param name: of its file.
     :raises InputError: if it holds none.
     """
-    begin = f"{name} is " if name else ""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{begin}not JSON ({error}): {advice}") from error
+        raise InputError(f"not JSON ({error}): {advice}") from error
     if not isinstance(value, dict):
-        raise InputError(f"{begin}not a JSON object: {advice}")
+        raise InputError(f"not a JSON object: {advice}")
     return value
 
 

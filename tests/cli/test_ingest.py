@@ -139,9 +139,7 @@ def test_id_and_text_come_from_the_fields_named_and_the_store_keeps_them(tmp_pat
     assert stored(tmp_path, STORM[:40] + "\n" + STORM[40:]) == {"a/1"}
     assert ingest(tmp_path, data).json[0]["outcome"] == "unchanged"
     said = complaint(ingest(tmp_path, data, "--text-field", "title"))
-    assert (
-        "keeps the text field title,lead,body, not title: leave --text-field out; or change it by `es-simhash" in said
-    )
+    assert "keeps the text field title,lead,body: leave --text-field out, or change it by `es-simhash init" in said
 
 
 def test_another_format_and_another_encoding_are_read(tmp_path: Path) -> None:

@@ -130,9 +130,9 @@ def test_html_is_a_scheme_of_its_own_and_another_one_is_refused(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("{", "scheme.json is not JSON"),
-        ("[]", "scheme.json is not a JSON object: write a JSON object with some of bits, "),
-        ('{"weihgts": "tf"}', "scheme.json is no Scheme: write a JSON object with some of bits, "),
+        ("{", "not JSON ("),
+        ("[]", "not a JSON object: write a JSON object with some of bits, "),
+        ('{"weihgts": "tf"}', "no Scheme: write a JSON object with some of bits, "),
         ('{"weights": "heavy"}', "heavy"),
         ('{"idf": 7}', "cannot read 7: No such file"),
         ('{"weights": "tf_idf", "idf": "none.txt"}', "cannot read none.txt: No such file"),
