@@ -100,6 +100,19 @@ def parsed(line: Line) -> Line:
     return replace(line, problem=problem)
 
 
+def object_of(line: Line) -> dict[str, Any]:
+    """Return the JSON object of a line, or the row of a table.
+
+    :raises InputError: if the line is none.
+    """
+    line = parsed(line)
+    if line.problem is not None:
+        raise InputError(line.problem)
+    if not isinstance(line.document, dict):
+        raise InputError("a document must be a JSON object")
+    return line.document
+
+
 def not_decoded(line: bytes, error: UnicodeDecodeError) -> str:
     """Return why a line is not in the encoding of its file, and what to do.
 

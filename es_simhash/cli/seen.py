@@ -24,7 +24,7 @@ from es_simhash.cli.options import (
     store_options,
 )
 from es_simhash.cli.output import checked_start, count_of, echo, print_json
-from es_simhash.ingest.batches import object_of
+from es_simhash.lines import object_of
 
 if TYPE_CHECKING:
     from datetime import timedelta

@@ -121,16 +121,3 @@ def warn_of_missing_fields(lines: Iterable[Line], fields: Sequence[str]) -> None
         if documents and len(fields) > 1 and all(field_value(document, field) is None for document in documents):
             first = f"none of the first {len(documents)} documents"
             _log.warning("%s has the field %r: is it the name of a field with the text?", first, field)
-
-
-def object_of(line: Line) -> dict[str, Any]:
-    """Return the JSON object of a line, or the row of a table.
-
-    :raises InputError: if the line is none.
-    """
-    line = parsed(line)
-    if line.problem is not None:
-        raise InputError(line.problem)
-    if not isinstance(line.document, dict):
-        raise InputError("a document must be a JSON object")
-    return line.document

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash import Documents, InputError, Line, SimhashError
-from es_simhash.ingest.batches import object_of
+from es_simhash.lines import object_of
 from es_simhash.similarity.text_fields import field_value, text_of
 from es_simhash.tools.texts import texts_of
 from es_simhash.values import value

@@ -23,7 +23,7 @@ from es_simhash.cli.options import (
     store_options,
 )
 from es_simhash.cli.output import count_of, echo, print_json
-from es_simhash.ingest.batches import object_of
+from es_simhash.lines import object_of
 from es_simhash.text.normalisation import check_surrogates
 from es_simhash.tools.evaluation.figures import LabelledPair
 from es_simhash.tools.evaluation.figures import evaluate as evaluate_pairs
