@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Protocol
 
+from es_simhash.errors import InputError
 from es_simhash.values import value
 
 if TYPE_CHECKING:
