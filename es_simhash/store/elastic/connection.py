@@ -131,10 +131,7 @@ class Connection(ABC):
         waits, failures = Waits(end), 0
         while True:
             seconds = min(self._request_seconds, end - time.monotonic()) if self.deadline else self._request_seconds
-            if seconds <= 0:
-                raise self._late()
-            if seconds > 1:
-                seconds = floor(10 * seconds) / 10  # few values: for each one a client is kept (elasticsearch.py)
+            seconds = max(0.1, floor(10 * seconds) / 10)  # few values: for each one a client is kept (elasticsearch.py)
             timeout = Timeout(connect=min(seconds, _CONNECTING * self._request_seconds), read=seconds)
             _log.debug("%s %s", method, whole)
             try:

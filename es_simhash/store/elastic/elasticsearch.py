@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +15,15 @@ from elasticsearch import (
     TransportError,
     UnsupportedProductError,
 )
-from urllib3 import Timeout
 
 from es_simhash.errors import InputError, SimhashError, StoreError
 from es_simhash.store.elastic.connection import Connection, PointInTime
 from es_simhash.store.elastic.errors import error_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+
+    from urllib3 import Timeout
 
 _CLIENT = version("elasticsearch")
 _CONNECTIONS = 100
@@ -55,18 +56,13 @@ class ElasticsearchConnection(Connection):
         return next(iter(client.transport.node_pool.all())).base_url
 
     @cached_property
-    def _with_timeout(self) -> Callable[[Any, Any], Elasticsearch]:
-        """Returns the client with seconds to connect and to read. It is kept: to make it takes a tenth of a search."""
-
-        @lru_cache(maxsize=100)
-        def client(connect: float, read: float) -> Elasticsearch:
-            timed: Elasticsearch = self.client.options(request_timeout=Timeout(connect=connect, read=read))
-            return timed
-
-        return client
+    def _clients(self) -> dict[Any, Elasticsearch]:
+        """The client with each timeout that was used. To make one takes a tenth of a search."""
+        return {}
 
     def _perform(self, method: str, path: str, parameters: Mapping[str, str], body: Any, timeout: Timeout) -> Any:
-        client = self._with_timeout(timeout.connect_timeout, timeout.read_timeout)
+        if (client := self._clients.get(timeout.read_timeout)) is None:
+            client = self._clients[timeout.read_timeout] = self.client.options(request_timeout=timeout)
         kind = "application/x-ndjson" if isinstance(body, list) else "application/json"
         headers = {"accept": "application/json", "content-type": kind}  # the client adds its version
         try:
