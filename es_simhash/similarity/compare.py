@@ -13,8 +13,6 @@ from es_simhash.text.keys import key_queries
 from es_simhash.text.scheme import DEFAULT, Scheme
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from es_simhash.similarity.rule import DuplicateRule
 
 Verdict = Literal["exact_duplicate", "near_duplicate", "different"]
@@ -64,39 +62,28 @@ def compare(
     :raises InputError: if a text is not a string, or has a lone surrogate; if the rule is invalid.
     """
     fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
-    [comparison] = compare_by_rules(a, b, fingerprinter, [rule_of(rule)])
-    return comparison
-
-
-def compare_by_rules(a: str, b: str, fingerprinter: Fingerprinter, rules: Iterable[DuplicateRule]) -> list[Comparison]:
-    """Return :func:`compare` of two texts by each of some rules. What the rules share is computed once."""
-    texts = one, other = TextFeatures(a, fingerprinter), TextFeatures(b, fingerprinter)
+    chosen = rule_of(rule)
+    texts = stored, new = TextFeatures(a, fingerprinter), TextFeatures(b, fingerprinter)
     ours, theirs = (fingerprinter.fingerprint_normalised(text.normalised) for text in texts)
     distance = ours.distance(theirs)
+    is_near = distance is not None and chosen.max_distance is not None and distance <= chosen.max_distance
+    similarity = contradicting = share_keys = None
+    if chosen.confirm is not None:
+        [similarity] = similarities(new, [stored], chosen, exactly=True)
+        contradicting = contradict(*texts)
+        queries = key_queries(new.keys, chosen.confirm)
+        share_keys = any(query.is_fulfilled_by(stored.keys.values, stored.keys.length) for query in queries)
+        is_near = share_keys and similarity >= chosen.confirm and not (chosen.numbers_agree and contradicting)
     contradictions, others = differences(*texts)
-    comparisons = []
-    for rule in rules:
-        near = distance is not None and rule.max_distance is not None and distance <= rule.max_distance
-        similarity = contradicting = share_keys = None
-        if rule.confirm is not None:
-            [similarity] = similarities(one, [other], rule, exactly=True)
-            contradicting = contradict(*texts)
-            queries = key_queries(other.keys, rule.confirm)
-            share_keys = any(query.is_fulfilled_by(one.keys.values, one.keys.length) for query in queries)
-            confirmed = similarity >= rule.confirm and not (rule.numbers_agree and contradicting)
-            near = share_keys and confirmed
-        comparisons.append(
-            Comparison(
-                rule=rule,
-                verdict="exact_duplicate" if ours.is_copy(theirs) else "near_duplicate" if near else "different",
-                similarity=similarity,
-                contradict=contradicting,
-                share_keys=share_keys,
-                contradictions=contradictions,
-                others=others,
-                distance=distance,
-                a=ours,
-                b=theirs,
-            )
-        )
-    return comparisons
+    return Comparison(
+        rule=chosen,
+        verdict="exact_duplicate" if ours.is_copy(theirs) else "near_duplicate" if is_near else "different",
+        similarity=similarity,
+        contradict=contradicting,
+        share_keys=share_keys,
+        contradictions=contradictions,
+        others=others,
+        distance=distance,
+        a=ours,
+        b=theirs,
+    )

@@ -27,34 +27,23 @@ if TYPE_CHECKING:
     from es_simhash.text.fingerprinter import Fingerprinter
     from es_simhash.text.keys import TextKeys
 
-MOST_TEXTS = 20
-"""The number of texts that are compared with a long document: of the documents that share the most and rarest keys, or
-that are nearest."""
-_CHARACTERS = 20_000
-_MOST_WITH_BANDS = 50
-"""The most texts that are compared with one of more than ``SHORT`` word characters, which has bands."""
-_MOST_WITH_GRAMS = 1_000
-"""The most texts that are compared with a shorter one, which has only q-grams."""
 _AT_ONCE = 1_000
 """Word characters of the longest text that is compared with many at once. A longer one is mostly compared with few."""
 
 
-def most_texts(length: int | None) -> int:
-    """Return how many texts are compared with a document.
+def most_texts(length: int) -> int:
+    """Return how many texts are compared with a document: those that share the most and rarest keys.
 
     Work is limited, and not the number of texts: a title takes 1 µs, and very many titles resemble each other. The
     number of shared q-grams tells little of how similar titles are. The number of shared bands tells more, so fewer
     longer texts are enough.
 
-    >>> most_texts(None), most_texts(5_000), most_texts(100), most_texts(40), most_texts(12)
-    (20, 20, 50, 500, 1000)
+    >>> most_texts(5_000), most_texts(100), most_texts(40), most_texts(12)
+    (20, 50, 500, 1000)
 
-    :param length: word characters of its text; None if they are not known.
+    :param length: word characters of its text.
     """
-    if not length:
-        return MOST_TEXTS
-    most = _MOST_WITH_GRAMS if length <= SHORT else _MOST_WITH_BANDS
-    return min(most, max(MOST_TEXTS, _CHARACTERS // length))
+    return min(1_000 if length <= SHORT else 50, max(20, 20_000 // max(1, length)))
 
 
 class TextFeatures:

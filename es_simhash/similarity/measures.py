@@ -83,30 +83,29 @@ def levenshtein(text: str, others: Sequence[str], least: float = 0.0) -> list[fl
     :param least: the similarity that the caller needs at least. One below it may be returned as 0, which is faster.
     :returns: of a text of more than ``EXACT`` characters at most the similarity, and hardly less.
     """
+    if len(others) == 1 or max(len(text), *map(len, others)) > EXACT:
+        return [_levenshtein(text, other, least) for other in others]
     from rapidfuzz.distance import Levenshtein  # imported late: most commands compare no texts and start faster
+    from rapidfuzz.process import cdist
 
-    if max(len(text), *map(len, others)) <= EXACT:
-        scorer, cutoff = Levenshtein.normalized_similarity, max(0.0, least - _MARGIN)
-        if len(others) == 1:  # mostly the first candidate is the copy: this takes a tenth of the time
-            return [scorer(text, others[0], score_cutoff=cutoff)]
-        from rapidfuzz.process import cdist
+    scorer, cutoff = Levenshtein.normalized_similarity, max(0.0, least - _MARGIN)
+    of_each: list[float] = cdist([text], others, scorer=scorer, score_cutoff=cutoff, dtype=np.float64)[0].tolist()
+    return of_each
 
-        of_each: list[float] = cdist([text], others, scorer=scorer, score_cutoff=cutoff, dtype=np.float64)[0].tolist()
-        return of_each
-    similarities = [0.0] * len(others)
-    for index, other in enumerate(others):
-        longer = max(len(text), len(other))
-        most = int(longer * min(1.0, 1.0 + _MARGIN - least))
-        if abs(len(text) - len(other)) > most:
-            continue
-        edits = 0
-        for piece, counterpart in pieces(text, other):
-            edits += Levenshtein.distance(piece, counterpart, score_cutoff=most)
-            if edits > most:
-                break
-        else:
-            similarities[index] = 1 - edits / longer
-    return similarities
+
+def _levenshtein(a: str, b: str, least: float) -> float:
+    from rapidfuzz.distance import Levenshtein
+
+    longer = max(len(a), len(b), 1)
+    most = int(longer * min(1.0, 1.0 + _MARGIN - least))
+    if abs(len(a) - len(b)) > most:
+        return 0.0
+    edits = 0
+    for piece, counterpart in pieces(a, b):
+        edits += Levenshtein.distance(piece, counterpart, score_cutoff=most)
+        if edits > most:
+            return 0.0
+    return 1 - edits / longer
 
 
 def pieces(a: str, b: str) -> Iterator[tuple[str, str]]:

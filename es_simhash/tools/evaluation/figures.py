@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from es_simhash import DuplicateRule, Fingerprinter, InputError
-from es_simhash.similarity.compare import compare_by_rules
+from es_simhash.similarity.compare import compare
 from es_simhash.similarity.rule import MOST_BITS, RULES, rule_of
 from es_simhash.tools.evaluation.intervals import wilson
 
@@ -113,7 +113,7 @@ def evaluate(
     rules = _named_rules(rule_of(rule))
     decided: list[tuple[LabelledPair, list[bool]]] = []
     for pair in pairs:
-        comparisons = compare_by_rules(pair.a, pair.b, fingerprinter, rules.values())
+        comparisons = [compare(pair.a, pair.b, fingerprinter, rule=each) for each in rules.values()]
         decided.append((pair, [comparison.verdict != "different" for comparison in comparisons]))
     if not decided:
         raise InputError("there are no pairs: draw some from a store (sample), and label them")
