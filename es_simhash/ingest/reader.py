@@ -115,13 +115,13 @@ class Reader:
     def _checked_or_rejected(self, line: Line) -> _Checked | Outcome:
         line = parsed(line)
         try:
-            return self.checked(line)
+            return self._checked(line)
         except ValueError as error:  # Python does not write an integer of some thousand digits
             document = line.document if line.problem is None or line.raw is None else line.raw
             reason = f"{line.place}: {error}"
             return Outcome(self._id_if_any(line), "rejected", reason=reason, place=line.place, document=document)
 
-    def checked(self, line: Line) -> _Checked:
+    def _checked(self, line: Line) -> _Checked:
         """Check the document of a parsed line, and normalise its text.
 
         :raises InputError: if the document cannot be used.
