@@ -50,7 +50,7 @@ SOURCES: list[tuple[str, Scheme]] = [
         Scheme(),
     ),
     ("氣象臺：Ｆ－３５ 戰機訓練 暫停", Scheme()),
-    (NEWS, Scheme(bits=128, weights="equal", tokens="han_characters")),
+    (NEWS, Scheme(bits=128, weights="equal")),
     ("全市 1 998年以来第三场招聘会", Scheme()),
 ]
 ITEMS: list[str | int] = ["news-1", 2, "新闻-3", *range(100, 140)]
@@ -61,14 +61,13 @@ def line_of(text: str, scheme: Scheme) -> dict[str, Any]:
     fingerprint = Fingerprinter(scheme).fingerprint(text)
     normalised = scheme.normalise(text)
     keys = keys_of_texts([normalised])[0]
-    words = tokenize(normalised, segmenter("jieba"), scheme.tokens)
-    keep_all = scheme.tokens == "han_characters"
+    words = tokenize(normalised, segmenter("jieba"))
     return {
         "text": text,
         "scheme": scheme.version,
         "normalised": normalised,
         "word_characters": compared_characters(normalised),
-        "features": dict(sorted(weigh(words, scheme.weights, STOP_WORDS, jieba_idf(), keep_all=keep_all).items())),
+        "features": dict(sorted(weigh(words, scheme.weights, STOP_WORDS, jieba_idf()).items())),
         "fingerprint": fingerprint.hex,
         "digest": fingerprint.digest,
         "length": keys.length,

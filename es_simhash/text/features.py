@@ -44,8 +44,6 @@ def weigh(
     weights: str,
     stop_words: frozenset[str],
     idf: IdfTable | None = None,
-    *,
-    keep_all: bool = False,
 ) -> dict[str, int]:
     """Return the features of a text, each with its weight in units of 1/1024, rounded down.
 
@@ -55,12 +53,11 @@ def weigh(
     :param words: the words of the text, in any order.
     :param weights: one of ``WEIGHTS``.
     :param idf: the table, for the weights ``tf_idf``.
-    :param keep_all: True to drop no word.
     :returns: an entry for each distinct feature; empty if there are fewer than ``MIN_FEATURES`` distinct words.
     """
     counts = Counter(words)
     content = {word: count for word, count in counts.items() if len(word) > 1 and word not in stop_words}
-    kept = content if len(content) >= MIN_FEATURES and not keep_all else counts
+    kept = content if len(content) >= MIN_FEATURES else counts
     if len(kept) < MIN_FEATURES:
         return {}
     if idf is not None and weights == "tf_idf":

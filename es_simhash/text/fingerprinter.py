@@ -88,7 +88,7 @@ class Fingerprinter:
     >>> from es_simhash.text.tables import IdfTable
     >>> table = IdfTable.of({"暴雨": 5.5, "预警": 4.25, "气象台": 6})
     >>> Fingerprinter(Scheme(weights="tf_idf"), idf=table).scheme.version
-    '1:64:tf_idf:murmur3:md5:sha256:57050590ca78ec02:1:words:simplified:none'
+    '1:64:tf_idf:murmur3:md5:sha256:57050590ca78ec02:1:simplified:none'
 
     :param scheme: the choices that change a fingerprint. The Scheme of the Fingerprinter also names the tables that are
         passed.
@@ -111,8 +111,6 @@ class Fingerprinter:
         self._stop_words = stop_words.words if stop_words else LISTS[scheme.stop_words]
         if scheme.script == "simplified":
             self._stop_words = frozenset(fold_scripts(self._stop_words))
-        if scheme.tokens == "han_characters":
-            self._stop_words = LISTS["none"]
 
     def __repr__(self) -> str:
         return f"Fingerprinter({self.scheme.version!r})"
@@ -131,7 +129,7 @@ class Fingerprinter:
     def fingerprint_normalised(self, normalised: str) -> Fingerprint:
         """:meth:`fingerprint` of a text that ``scheme.normalise`` has returned."""
         scheme = self.scheme
-        weights = self.weigh(tokenize(normalised, segmenter(), scheme.tokens))
+        weights = self.weigh(tokenize(normalised, segmenter()))
         value = aggregate(weights, scheme.hash, scheme.bits) if weights else None
         return Fingerprint(value, digest(normalised, scheme.digest), len(weights), scheme.bits, blank=not normalised)
 
@@ -157,7 +155,7 @@ class Fingerprinter:
         """
         scheme = self.scheme
         idf = (self._idf or jieba_idf()) if scheme.weights == "tf_idf" else None
-        return weigh(tokens, scheme.weights, self._stop_words, idf, keep_all=scheme.tokens == "han_characters")
+        return weigh(tokens, scheme.weights, self._stop_words, idf)
 
 
 def _named(field: str, description: str, named: str, table: IdfTable | StopWords | None) -> str:

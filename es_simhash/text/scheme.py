@@ -20,7 +20,6 @@ from es_simhash.text.characters import SCRIPTS
 from es_simhash.text.features import WEIGHTS
 from es_simhash.text.markup import MARKUPS, text_of_html
 from es_simhash.text.normalisation import DIGESTS, check_text, digest, normalise
-from es_simhash.text.tokens import TOKENS
 from es_simhash.text.votes import HASHES
 
 if TYPE_CHECKING:
@@ -45,10 +44,7 @@ class Scheme:
     :param idf: the IDF table, for the weights ``tf_idf``: ``jieba`` for jieba's table, or the identity of a custom
         table (``IdfTable.identity``), which is passed to the Fingerprinter.
     :param stop_words: the list of stop words: ``1`` for the list of this package, ``none``, or the identity of a custom
-        list (``StopWords.identity``), which is passed to the Fingerprinter. With ``han_characters`` there
-        are no stop words.
-    :param tokens: what a text is split into: ``words``; or ``han_characters``, single Han characters and the other
-        words.
+        list (``StopWords.identity``), which is passed to the Fingerprinter.
     :param script: ``simplified``: traditional and variant Han characters are compared as simplified ones, so that a
         traditional copy is an exact duplicate; or ``as_written``.
     :param markup: ``none``: texts are plain; or ``html``: the text of a page or fragment is compared, without tags,
@@ -62,7 +58,6 @@ class Scheme:
     digest: str = "md5"
     idf: str = "jieba"
     stop_words: str = "1"
-    tokens: str = "words"
     script: str = "simplified"
     markup: str = "none"
 
@@ -73,18 +68,12 @@ class Scheme:
         _check_choice("digest", self.digest, DIGESTS)
         _check_choice("idf", self.idf, ("jieba",), custom=True)
         _check_choice("stop_words", self.stop_words, ("1", "none"), custom=True)
-        _check_choice("tokens", self.tokens, TOKENS)
         _check_choice("script", self.script, SCRIPTS)
         _check_choice("markup", self.markup, MARKUPS)
         if self.idf != "jieba" and self.weights != "tf_idf":
             raise InputError(
                 f"Scheme.idf names a custom table, but Scheme.weights {self.weights!r} use no IDF: "
                 "use the weights tf_idf"
-            )
-        if self.stop_words != "1" and self.tokens == "han_characters":
-            raise InputError(
-                f"Scheme.stop_words is {self.stop_words!r}, but Scheme.tokens {self.tokens!r} use no stop words: "
-                "leave stop_words at its default"
             )
 
     @cached_property

@@ -163,7 +163,7 @@ class DocumentFrequencies:
 
         :raises InputError: if the text is not a string, or has a lone surrogate. Then the text is not counted.
         """
-        words = tokenize(self._scheme.normalise(text), segmenter(), self._scheme.tokens)
+        words = tokenize(self._scheme.normalise(text), segmenter())
         self.documents += 1
         self._counts.update(set(words))
 

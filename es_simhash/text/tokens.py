@@ -1,4 +1,4 @@
-"""Split a normalised text into tokens: words, or single Han characters with the other words.
+"""Split a normalised text into words.
 
 Runs of Han characters (Han runs) are found first. Only they go to the word segmenter. All other words follow the rule
 of ``_WORD``.
@@ -55,25 +55,13 @@ _PUNCTUATION = frozenset(["", " ", *",.:;!?'\"()[]-·…。、《》〈〉「」
 """Strings that often stand between two Han runs of a normalised text. None of them has a word."""
 
 _RUN_OR_WORD = re.compile(f"({_RUN})|{_WORD.pattern}")
-_HAN_OR_WORD = re.compile(f"[{_HAN}]|{_WORD.pattern}")
-
-TOKENS = ("words", "han_characters")
-"""The kinds of tokens. With ``han_characters`` there are no stop words, and words of one character are kept."""
 
 
-def tokenize(normalised: str, segment: Segmenter, tokens: str = "words") -> list[str]:
-    """Return the tokens of a normalised text.
-
-    ``words``
-        The words of the Han runs in order, then the other words in order.
-    ``han_characters``
-        Each Han character, and the other words as under ``words``, all in the order of the text.
+def tokenize(normalised: str, segment: Segmenter) -> list[str]:
+    """Return the tokens of a normalised text: the words of the Han runs in order, then the other words in order.
 
     :param segment: splits Han runs, one on each line, into words; see :func:`segmenter`.
-    :param tokens: one of ``TOKENS``.
     """
-    if tokens == "han_characters":
-        return _HAN_OR_WORD.findall(normalised)
     between_and_runs = _SPLIT.split(normalised)  # in turn
     # One call for all runs, one on each line: a call itself costs about as much as the segmentation of one run.
     words = segment("\n".join(between_and_runs[1::2]))

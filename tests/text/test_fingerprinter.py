@@ -21,7 +21,7 @@ from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter, fingerprin
 from es_simhash.text.normalisation import normalise
 from es_simhash.text.scheme import Scheme
 from es_simhash.text.tables import STOP_WORDS, IdfTable, StopWords
-from es_simhash.text.tokens import TOKENS, segmenter, tokenize
+from es_simhash.text.tokens import segmenter, tokenize
 from es_simhash.text.votes import HASHES, aggregate
 from tests.text.test_markup import plain_text_of_html
 from tests.text.test_normalisation import plain_normalise
@@ -148,9 +148,9 @@ def test_a_text_with_too_few_features_has_a_digest_and_no_fingerprint(text: str)
     assert made.digest == hashlib.md5(normalise(text).encode("utf-8")).hexdigest()
 
 
-@given(mixed_texts, st.sampled_from(TOKENS))
-def test_a_text_has_a_value_if_and_only_if_it_has_at_least_four_features(text: str, tokens: str) -> None:
-    made = Fingerprinter(Scheme(tokens=tokens)).fingerprint(text)
+@given(mixed_texts)
+def test_a_text_has_a_value_if_and_only_if_it_has_at_least_four_features(text: str) -> None:
+    made = fingerprint(text)
     assert (made.value is not None) == (made.features >= 4)
     assert made.features == 0 or made.features >= 4
 
@@ -184,11 +184,7 @@ def plain_normalised(text: str, scheme: Scheme) -> str:
 
 def plain_weighed(text: str, scheme: Scheme, table: dict[str, int] | None, stop_words: set[str]) -> dict[str, int]:
     """Reference implementation of the weighed features of a text; ``table`` is in units of 1/1024."""
-    normalised = plain_normalised(text, scheme)
-    if scheme.tokens == "han_characters":
-        words = tokenize(normalised, segmenter("jieba"), scheme.tokens)
-        return plain_weigh(words, scheme.weights, set(), table, keep_all=True)
-    return plain_weigh(plain_tokenize(normalised), scheme.weights, stop_words, table)
+    return plain_weigh(plain_tokenize(plain_normalised(text, scheme)), scheme.weights, stop_words, table)
 
 
 def plain_fingerprint(text: str, scheme: Scheme, table: dict[str, int] | None, stop_words: set[str]) -> int | None:
@@ -202,17 +198,16 @@ def plain_fingerprint(text: str, scheme: Scheme, table: dict[str, int] | None, s
     bits=st.sampled_from([64, 128]),
     weights=st.sampled_from(WEIGHTS),
     hash=st.sampled_from(["murmur3", "jenkins"]),
-    tokens=st.sampled_from(TOKENS),
     own_idf=st.booleans(),
     own_stop_words=st.booleans(),
     script=st.sampled_from(SCRIPTS),
 )
 def test_a_fingerprint_under_any_scheme_equals_the_reference(
-    text: str, tokens: str, own_idf: bool, own_stop_words: bool, **choices: Any
+    text: str, own_idf: bool, own_stop_words: bool, **choices: Any
 ) -> None:
-    scheme = Scheme(tokens=tokens, **choices)
+    scheme = Scheme(**choices)
     idf = TABLE if own_idf and scheme.weights == "tf_idf" else None
-    stop_words = LIST if own_stop_words and tokens != "han_characters" else None
+    stop_words = LIST if own_stop_words else None
     fingerprinter = Fingerprinter(scheme, idf=idf, stop_words=stop_words)
     made = fingerprinter.fingerprint(text)
     plain = plain_fingerprint(
@@ -305,8 +300,6 @@ def test_a_table_that_is_not_the_one_the_scheme_names_is_refused_with_both_named
 def test_a_table_that_the_scheme_does_not_use_is_refused() -> None:
     with pytest.raises(InputError, match="'sqrt_tf' use no IDF"):
         Fingerprinter(idf=TABLE)
-    with pytest.raises(InputError, match="'han_characters' use no stop words"):
-        Fingerprinter(Scheme(tokens="han_characters"), stop_words=LIST)
 
 
 def test_a_fingerprinter_with_tables_can_be_pickled() -> None:
@@ -421,11 +414,10 @@ def test_fingerprints_of_different_widths_cannot_be_compared() -> None:
         of(1).distance(of(1, bits=128))
 
 
-@pytest.mark.parametrize("tokens", TOKENS)
 @pytest.mark.parametrize("bits", [64, 128])
-def test_a_text_that_is_hashed_in_parts_has_the_same_fingerprint(tokens: str, bits: int) -> None:
-    fingerprinter = Fingerprinter(Scheme(tokens=tokens, bits=bits))
+def test_a_text_that_is_hashed_in_parts_has_the_same_fingerprint(bits: int) -> None:
+    fingerprinter = Fingerprinter(Scheme(bits=bits))
     text = normalise("。".join(SENTENCES * 3))
-    weights = fingerprinter.weigh(tokenize(text, segmenter(), tokens))
+    weights = fingerprinter.weigh(tokenize(text, segmenter()))
     assert len(weights) > 3 * 7
     assert aggregate(weights, "murmur3", bits, part=7) == fingerprinter.fingerprint(text).value

@@ -34,8 +34,8 @@ def plain_table(texts: list[str]) -> dict[str, int]:
     return table
 
 
-def idf_table(texts: Iterable[str], tokens: str = "words") -> IdfTable:
-    frequencies = DocumentFrequencies(Scheme(tokens=tokens))
+def idf_table(texts: Iterable[str]) -> IdfTable:
+    frequencies = DocumentFrequencies()
     for text in texts:
         frequencies.add(text)
     return frequencies.table()
@@ -63,10 +63,6 @@ print(json.dumps(list(idf_table(sys.argv[1:]).lines())))
 """
     there, _ = in_another_process(code, *SENTENCES, options=["-W", "ignore"], hash_seed=7)
     assert there == list(idf_table(SENTENCES).lines())
-
-
-def test_a_table_can_count_han_characters() -> None:
-    assert set(idf_table(["你好，世界"], "han_characters").units) == {"你", "好", "世", "界"}
 
 
 def test_a_table_serves_the_fingerprinter_that_it_was_made_for() -> None:

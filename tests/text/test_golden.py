@@ -13,7 +13,7 @@ from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter
 from es_simhash.text.normalisation import DIGESTS
 from es_simhash.text.scheme import Scheme
 from es_simhash.text.tables import IdfTable, StopWords
-from es_simhash.text.tokens import TOKENS, segmenter
+from es_simhash.text.tokens import segmenter
 from es_simhash.text.votes import HASHES
 from tests.text.golden import read, text_of, with_reference_output
 
@@ -61,10 +61,9 @@ def test_the_file_has_every_choice() -> None:
     assert {scheme.weights for scheme in schemes} == set(WEIGHTS)
     assert {scheme.hash for scheme in schemes} == set(HASHES)
     assert {scheme.digest for scheme in schemes} == set(DIGESTS)
-    assert {scheme.tokens for scheme in schemes} == set(TOKENS)
     assert {scheme.stop_words for scheme in schemes} > {"1", "none"}
     assert {scheme.idf for scheme in schemes} > {"jieba"}
-    assert Scheme(bits=128, weights="equal", tokens="han_characters") in schemes
+    assert Scheme(bits=128, weights="equal") in schemes
     assert any("features" in line for line in LINES)
 
 

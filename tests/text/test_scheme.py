@@ -21,16 +21,13 @@ CHOICES = {
     "digest": st.sampled_from(["md5", "sha256"]),
     "idf": st.sampled_from(["jieba", *CUSTOM]),
     "stop_words": st.sampled_from(["1", "none", *CUSTOM]),
-    "tokens": st.sampled_from(["words", "han_characters"]),
     "script": st.sampled_from(["simplified", "as_written"]),
     "markup": st.sampled_from(["none", "html"]),
 }
 
 
 def can_be_combined(values: dict[str, Any]) -> bool:
-    return (values["idf"] == "jieba" or values["weights"] == "tf_idf") and (
-        values["stop_words"] == "1" or values["tokens"] != "han_characters"
-    )
+    return bool(values["idf"] == "jieba" or values["weights"] == "tf_idf")
 
 
 choices = st.fixed_dictionaries(CHOICES).filter(can_be_combined)
@@ -61,9 +58,9 @@ def test_equal_choices_are_equal_schemes_of_one_version_and_others_are_not(
 
 
 def test_a_version_is_the_rules_and_every_choice_in_the_order_of_the_fields() -> None:
-    assert DEFAULT.version == Scheme().version == "1:64:sqrt_tf:murmur3:md5:jieba:1:words:simplified:none"
+    assert DEFAULT.version == Scheme().version == "1:64:sqrt_tf:murmur3:md5:jieba:1:simplified:none"
     scheme = Scheme(weights="tf_idf", idf=CUSTOM[0], stop_words="none")
-    assert scheme.version == f"1:64:tf_idf:murmur3:md5:{CUSTOM[0]}:none:words:simplified:none"
+    assert scheme.version == f"1:64:tf_idf:murmur3:md5:{CUSTOM[0]}:none:simplified:none"
 
 
 @given(choices)
@@ -84,12 +81,11 @@ def test_a_scheme_is_written_with_its_rules_and_every_choice_and_read_again(valu
         ("weights", None, "use one of sqrt_tf, tf, tf_idf, equal"),
         ("hash", "sha1", "use one of murmur3, jenkins"),
         ("digest", "crc32", "use one of md5, sha256"),
-        ("tokens", True, "use one of words, han_characters"),
+        ("digest", True, "use one of md5, sha256"),
         ("idf", "wikipedia", "use one of jieba, or the identity of a custom table, sha256:…"),
         ("idf", "sha256:0123", "use one of jieba, or the identity of a custom table, sha256:…"),
         ("stop_words", "2", "use one of 1, none, or the identity of a custom table, sha256:…"),
         ("stop_words", None, "use one of 1, none, or the identity of a custom table, sha256:…"),
-        ("tokens", "trigrams", "use one of words, han_characters"),
         ("script", "traditional", "use one of simplified, as_written"),
         ("markup", True, "use one of none, html"),
     ],
@@ -114,16 +110,6 @@ def test_a_choice_of_another_type_is_refused(name: str, value: object) -> None:
         (
             {"idf": CUSTOM[0]},
             "Scheme.idf names a custom table, but Scheme.weights 'sqrt_tf' use no IDF: use the weights tf_idf",
-        ),
-        (
-            {"tokens": "han_characters", "stop_words": CUSTOM[0]},
-            f"Scheme.stop_words is '{CUSTOM[0]}', but Scheme.tokens 'han_characters' use no stop words: "
-            "leave stop_words at its default",
-        ),
-        (
-            {"tokens": "han_characters", "stop_words": "none"},
-            "Scheme.stop_words is 'none', but Scheme.tokens 'han_characters' use no stop words: "
-            "leave stop_words at its default",
         ),
     ],
 )

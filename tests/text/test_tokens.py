@@ -427,7 +427,7 @@ def test_words_deleted_from_the_global_dictionary_of_jieba_do_not_change_ours(pr
     assert ours == WORDS
 
 
-# --- tokens other than words ---------------------------------------------------------------------------------
+# --- words in order -------------------------------------------------------------------------------------------
 
 
 def plain_in_order(text: str) -> list[str]:
@@ -444,24 +444,3 @@ def test_words_in_order_are_the_words_in_the_order_of_the_text(text: str) -> Non
     words = words_in_order(text, segmenter())
     assert words == plain_in_order(text)
     assert sorted(words) == sorted(tokenize(text, segmenter()))
-
-
-@given(mixed_texts)
-def test_han_characters_are_single_han_characters_and_the_other_words(text: str) -> None:
-    expected: list[str] = []
-    for han, characters in groupby(text, is_han):
-        piece = "".join(characters)
-        expected += piece if han else plain_words(piece)
-    assert tokenize(text, segmenter(), "han_characters") == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "tokens", "cut"),
-    [
-        ("苹果 iphone 手机", "words", ["苹果", "手机", "iphone"]),
-        ("苹果 iphone 手机, f-35", "han_characters", ["苹", "果", "iphone", "手", "机", "f-35"]),
-        ("!?", "han_characters", []),
-    ],
-)
-def test_a_text_is_split_into_the_tokens_of_the_scheme(text: str, tokens: str, cut: list[str]) -> None:
-    assert tokenize(text, segmenter(), tokens) == cut

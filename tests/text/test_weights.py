@@ -60,11 +60,10 @@ def plain_weigh(
     weights: str,
     stop_words: Collection[str] = STOP_WORDS,
     table: dict[str, int] | None = None,
-    keep_all: bool = False,
 ) -> dict[str, int]:
     """Reference implementation: each word is counted separately."""
     content = [word for word in words if word not in stop_words and len(word) >= 2]
-    if len(set(content)) >= MIN_FEATURES and not keep_all:
+    if len(set(content)) >= MIN_FEATURES:
         words = content
     if len(set(words)) < MIN_FEATURES:
         return {}
@@ -76,9 +75,8 @@ def weigh(
     weights: str,
     stop_words: frozenset[str] = STOP_WORDS,
     idf: IdfTable | None = None,
-    keep_all: bool = False,
 ) -> dict[str, int]:
-    return features.weigh(words, weights, stop_words, idf or jieba_idf(), keep_all=keep_all)
+    return features.weigh(words, weights, stop_words, idf or jieba_idf())
 
 
 def test_the_words_of_these_tests_are_in_the_right_lists() -> None:
@@ -88,9 +86,9 @@ def test_the_words_of_these_tests_are_in_the_right_lists() -> None:
 
 
 @each_weights
-@given(words=some_words, keep_all=st.booleans())
-def test_weigh_equals_its_reference(weights: str, words: list[str], keep_all: bool) -> None:
-    assert weigh(words, weights, keep_all=keep_all) == plain_weigh(words, weights, keep_all=keep_all)
+@given(words=some_words)
+def test_weigh_equals_its_reference(weights: str, words: list[str]) -> None:
+    assert weigh(words, weights) == plain_weigh(words, weights)
 
 
 @each_weights
