@@ -107,7 +107,6 @@ def tagged_words(text: str, name: str | None = None) -> list[tuple[str, str]]:
     return tag(text)
 
 
-@cache
 def _installed() -> str:
     return "rjieba" if find_spec("rjieba") else "jieba"
 
