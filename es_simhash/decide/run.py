@@ -119,7 +119,10 @@ class Run:
         former = {document.id: document.stored for document in documents if document.stored is not None}
         ids = [document.id for document in documents if document.stored is None]
         known = {id: self._pending.row(id) for id in ids}
-        former |= {id: stored.row for id, stored in self._store.read(ids).items()} if ids else {}
+        if self._pending.is_whole:
+            former |= {id: row for id, row in known.items() if row is not None}
+        elif ids:
+            former |= {id: stored.row for id, stored in self._store.read(ids).items()}
         askers = {
             document.id: self._asker(document)
             for document in documents
@@ -280,10 +283,8 @@ class Run:
 
     def _former(self, id: str, looked: LookedUp) -> Row | None:
         """Return what is stored under an id: as it was read, or as it was decided since."""
-        row, stored = self._pending.row(id), looked.former.get(id)
-        if row is None or row is looked.known.get(id):
-            return stored
-        return stored if stored is not None and stored.version == row.version else row
+        row = self._pending.row(id)
+        return looked.former.get(id) if row is None or row is looked.known.get(id) else row
 
     def _same_text(self, document: Document, former: Row) -> _Decision:
         """Return the decision for a document whose text is stored under its id."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_simhash.near.memory import Memory
 from es_simhash.store.memory_store import MemoryStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from es_simhash.store.protocol import Filter
-    from es_simhash.store.types import Description, Hits, Probe, Row, Scan, Stored
+    from es_simhash.store.types import Description, Hits, Probe, Row
 
 
 class LaggingStore(MemoryStore):
@@ -38,10 +37,6 @@ class LaggingStore(MemoryStore):
                 return super().search(probes, filter, heads=heads)
             finally:
                 self._memory = current
-
-    def scan(self, scan: Scan) -> Iterator[list[Stored]]:
-        for page in super().scan(scan):
-            yield [replace(stored, row=stored.row._replace(content=None)) for stored in page]
 
     def members(self, heads: Sequence[str]) -> list[Row]:
         with self._lock:

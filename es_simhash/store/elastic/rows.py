@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     Warn = Callable[[str, str], None]
     """Takes what a warning is about, and the warning."""
 
-FIELDS = ("fp", "digest", "length", "duplicate_of", "order", "written", "time")
+FIELDS = ("fp", "digest", "length", "duplicate_of", "order", "written", "time", "content")
 _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-OWN_FIELDS = ("s0", "s1", "s2", "s3", *FIELDS, "keys", "content", "group")
+OWN_FIELDS = ("s0", "s1", "s2", "s3", *FIELDS, "keys", "group")
 """All fields of the object ``simhash``."""
 
 HIT_OPTIONS: Mapping[str, Any] = {
@@ -46,8 +46,7 @@ def row_of(hit: Mapping[str, Any], warn: Warn) -> Row:
     elif not isinstance(values, dict):
         values = {}
     ours: list[Any] = [values.get(name) for name in FIELDS]
-    fp, digest, length, duplicate_of, order, written, time = ours
-    content = values.get("content")
+    fp, digest, length, duplicate_of, order, written, time, content = ours
     version = version_of(hit) if "_seq_no" in hit else None  # a hit of a search of one's own has none
     if digest is None and order is None:
         return Row(hit["_id"], None, "", version=version)
