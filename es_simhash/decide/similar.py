@@ -72,7 +72,7 @@ def similar(
     nothing = [None] * len(texts)
     values: Sequence[int | None] = nothing
     if rule.by == "fingerprint":
-        values = [rule.fingerprinter.fingerprint_normalised(text).value for text in normalised]
+        values = [made.value for made in rule.fingerprinter.fingerprints_normalised(normalised)]
     keys: Sequence[TextKeys | None] = keys_of_texts(normalised) if rule.by == "keys" else nothing
     rows = [
         Row("", value, own.digest if own.normalised else "", time=time)

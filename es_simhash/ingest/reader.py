@@ -105,7 +105,7 @@ class Reader:
         checked = [self._checked_or_rejected(line) for line in lines]
         good = [item for item in checked if not isinstance(item, Outcome)]
         normalised = [item.normalised for item in good]
-        fingerprints = map(self._fingerprinter.fingerprint_normalised, normalised)
+        fingerprints = self._fingerprinter.fingerprints_normalised(normalised)
         keys: Iterable[TextKeys | None] = repeat(None)
         if self._keys:
             keys = keys_of_texts(normalised)

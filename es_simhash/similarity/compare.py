@@ -64,7 +64,7 @@ def compare(
     fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
     chosen = rule_of(rule)
     texts = stored, new = TextFeatures(a, fingerprinter), TextFeatures(b, fingerprinter)
-    ours, theirs = (fingerprinter.fingerprint_normalised(text.normalised) for text in texts)
+    ours, theirs = fingerprinter.fingerprints_normalised([text.normalised for text in texts])
     distance = ours.distance(theirs)
     is_near = distance is not None and chosen.max_distance is not None and distance <= chosen.max_distance
     similarity = contradicting = share_keys = None

@@ -39,7 +39,7 @@ def documents(sources: Sequence[Mapping[str, Any]], rule: ResolvedRule) -> list[
     made = []
     for source, text, key in zip(sources, texts, keys, strict=True):
         line = json.dumps(source, ensure_ascii=False)
-        fingerprint = rule.fingerprinter.fingerprint_normalised(text)
+        [fingerprint] = rule.fingerprinter.fingerprints_normalised([text])
         time = None if rule.window is None else time_of(source, rule.window.field)
         made.append(
             Document(
