@@ -54,11 +54,13 @@ class Original:
     """What a document is a copy of.
 
     :param id: of the head.
+    :param digest: of the head; None if it is not known, because a copy of the head has the equal text.
     :param distance: from the head, in bits; None if one of the two has no fingerprint.
     :param similarity: to the head; None if texts do not decide.
     """
 
     id: str
+    digest: str | None
     exact: bool
     order: int
     distance: int | None
@@ -79,7 +81,8 @@ def choose(
     :param texts: returns the features of the texts of heads; None for one that has changed.
     """
     if exact is not None:
-        return Original(exact.group, True, exact.order, 0, None if rule.confirm is None else 1.0)
+        digest = exact.digest if exact.duplicate_of is None else None
+        return Original(exact.group, digest, True, exact.order, 0, None if rule.confirm is None else 1.0)
     near = [row for row in heads if rule.allows(asker.row, row)]
     near.sort(key=lambda row: (distance_or_more(asker.row, row), row.order, row.id))
     if rule.confirm is None or asker.features is None:
@@ -101,4 +104,4 @@ def distance_or_more(row: Row, other: Row) -> int:
 
 def _near_copy(asker: Asker, head: Row, similarity: float | None) -> Original:
     distance = hamming_distance(asker.row.fingerprint, head.fingerprint)
-    return Original(head.id, False, head.order, distance, similarity)
+    return Original(head.id, head.digest, False, head.order, distance, similarity)

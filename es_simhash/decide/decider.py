@@ -114,8 +114,11 @@ class Decider:
             raise StoreUnavailable("other calls of this program were still writing at the deadline: try again")
         try:
             yield
-        finally:
+        except BaseException:
             self.pending.drop_unwritten()
+            self.pending.end_whole()
+            raise
+        finally:
             self._turn.release()
 
     # --- what is near -----------------------------------------------------------------------------------------------
@@ -265,14 +268,16 @@ class Decider:
         former = {stored.row.id: stored.row.duplicate_of for stored in documents}
         askers = self.askers_of_stored(documents)
         choices = list(self.decide(askers, self.search(askers, filter), filter))
-        heads = {choice.original.id for choice in choices if choice.original is not None}
-        lost = self.lost_heads(heads - {choice.row.id for choice in choices})
+        own = {choice.row.id for choice in choices}
+        originals = [choice.original for choice in choices if choice.original is not None]
+        lost = self.lost_heads({(head.id, head.digest) for head in originals if head.id not in own})
         rows = {choice.row.id: choice.row for choice in choices if choice.row.duplicate_of not in lost}
         links = [Entry(row, keys=None) for id, row in rows.items() if row.duplicate_of != former[id]]
         written = self.store.write(links) if links else Written({}, frozenset(), {})
         for id in rows.keys() - written.conflicts - written.refused.keys():
             self.pending.write(id, written.versions.get(id, rows[id].version))
-        conflicts = self.drop_unwritten()
+        conflicts = self.pending.drop_unwritten()
+        self.read_again(conflicts)
         for id, reason in written.refused.items():
             raise StoreError(f"{self.store.name} did not take the link of {id}: {reason}")
         self.forget()
@@ -293,21 +298,16 @@ class Decider:
             askers.append(Asker(row, key, self.rule.probe(row, key), features, keeps_order=True))
         return askers
 
-    def drop_unwritten(self) -> set[str]:
-        """Forget what was decided and not written, and return its ids: what the store has counts."""
-        dropped = self.pending.drop_unwritten()
-        self.read_again(dropped)
-        return dropped
+    def lost_heads(self, compared: Collection[tuple[str, str | None]]) -> set[str]:
+        """Return the heads that are not as they were compared. What is linked to them must be decided again.
 
-    def lost_heads(self, heads: Collection[str]) -> set[str]:
-        """Return the heads that are no heads any more. What is linked to them must be decided again.
+        One may have been refused. Another program may have removed it, made it a copy, or given it another text.
 
-        One may have been refused. Another program may have removed it, or made it a copy.
-
-        :param heads: ids of documents that this call does not write itself.
+        :param compared: the id of each head, and its digest if it is known, but not what this call writes itself.
         """
-        stored = self.store.read(sorted(heads)) if heads else {}
-        lost = {id for id in heads if id not in stored or stored[id].row.duplicate_of is not None}
+        stored = self.store.read(sorted({id for id, _ in compared})) if compared else {}
+        heads = {id: one.row.digest for id, one in stored.items() if one.row.duplicate_of is None}
+        lost = {id for id, digest in compared if id not in heads or digest not in (None, heads[id])}
         for id in lost:
             self.pending.drop(id)
         self.read_again(lost)
@@ -339,7 +339,8 @@ class Decider:
         self.store.refresh()
         epoch, self._followed = self.pending.epoch, time.time_ns() // 1000
         self._enter(Scan(keys=self.rule.by == "keys"))
-        self.pending.is_whole = self.pending.epoch == epoch  # unless another call let them be forgotten
+        with self._turn:
+            self.pending.is_whole = self.pending.epoch == epoch  # unless another call let them be forgotten
 
     def read_again(self, ids: Iterable[str]) -> None:
         """While all documents are held: enter those of these that were dropped as they are stored, if they are."""

@@ -44,7 +44,7 @@ class Pending:
         self.is_whole = False
         """It holds all documents of the store, so nothing needs to be searched."""
         self.epoch = 0
-        """How often rows were forgotten."""
+        """How often rows were forgotten. A look-up of another epoch does not count."""
 
     def __len__(self) -> int:
         return len(self._memory)
@@ -103,6 +103,7 @@ class Pending:
 
     def drop(self, id: str) -> None:
         """Forget a document: what the store has counts."""
+        self._unwritten.pop(id, None)
         self._memory.drop(id)
 
     def drop_unwritten(self) -> set[str]:
@@ -112,7 +113,7 @@ class Pending:
         dropped = set(self._unwritten)
         for id in dropped:
             self.drop(id)
-        self._undecided, self._unwritten = {}, {}
+        self._undecided = {}
         return dropped
 
     def remove(self, id: str) -> None:
@@ -124,9 +125,15 @@ class Pending:
         """Show a document again that was not removed after all."""
         self._removed.discard(id)
 
+    def end_whole(self) -> None:
+        """Say that it does not hold all documents any more. A look-up that relied on it is made again."""
+        self.epoch += self.is_whole
+        self.is_whole = False
+
     def forget(self) -> None:
         """Forget all rows, because the store has been refreshed."""
         self.epoch += 1
+        self.is_whole = False
         self._memory, self._removed = self._new_memory(), set()
 
     # --- search -----------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from es_simhash.store.types import Entry, Hits, Row, Written
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from es_simhash.decide.choose import Original
     from es_simhash.decide.decider import Choice, Decider
@@ -88,12 +88,14 @@ class _Decision:
 
     :param entry: what is written; None if nothing is.
     :param replaces_text: the stored document has another text, or another time where times count.
+    :param digest_of_head: as it was compared; None if it is not known, or if there is no head.
     """
 
     document: Document
     outcome: Outcome
     entry: Entry | None = None
     replaces_text: bool = False
+    digest_of_head: str | None = None
 
 
 class Run:
@@ -215,7 +217,7 @@ class Run:
             self._stored = self._store.count(None, missing=False)
         fits = self._stored + self._taken <= self._room
         if self._pending.is_whole and not fits:
-            self._pending.is_whole = False
+            self._pending.end_whole()
             self._decider.forget(now=True)
         elif not self._pending.is_whole and fits and self._stored <= SHARE * self._taken:
             self._decider.hold_all()
@@ -246,7 +248,7 @@ class Run:
             outcomes |= {decision.document.id: decision.outcome for decision in decisions}
             in_vain = self._write(decisions, looked, outcomes, heads)
             if heads:
-                self._decide_linked(heads, outcomes)
+                self._decide_linked(heads, outcomes, {document.id for document in in_vain})
         attempts.update(document.id for document in in_vain)
         return [*late, *in_vain]
 
@@ -308,9 +310,7 @@ class Run:
     def _decision(self, document: Document, choice: Choice, former: Row | None) -> _Decision:
         """Return the decision for a document whose text is not stored under its id."""
         original, row = choice.original, choice.row
-        name: OutcomeName = "new"
-        if original is not None:
-            name = "exact_duplicate" if original.exact else "near_duplicate"
+        name = _name(original)
         is_update = former is not None and bool(former.digest)
         if original is not None and not is_update and document.stored is None and self._options.on_duplicate == "skip":
             return _Decision(document, replace(self._outcome(document, name, original.id, choice), stored=False))
@@ -322,7 +322,7 @@ class Run:
             return _Decision(document, outcome)
         entry = Entry(row, choice.asker.key_values, document.source)
         replaces_text = is_update and not self._is_same(document, former)
-        return _Decision(document, outcome, entry, replaces_text)
+        return _Decision(document, outcome, entry, replaces_text, None if original is None else original.digest)
 
     def _outcome(
         self, document: Document, name: OutcomeName, duplicate_of: str | None, choice: Choice | None = None
@@ -350,8 +350,8 @@ class Run:
         :param heads: gets the ids of heads that have changed or are gone. What is linked to them is decided again.
         """
         own = {decision.document.id for decision in decisions if decision.entry is not None}
-        of_copies = {d.outcome.duplicate_of for d in decisions if d.entry is not None}
-        lost = self._decider.lost_heads({head for head in of_copies if head is not None} - own)
+        compared = {(d.outcome.duplicate_of, d.digest_of_head) for d in decisions if d.entry is not None}
+        lost = self._decider.lost_heads({(id, digest) for id, digest in compared if id is not None and id not in own})
         heads += lost
         entries = [d.entry for d in decisions if d.entry is not None and d.outcome.duplicate_of not in lost]
         written = self._store.write(entries) if entries else Written({}, frozenset(), {})
@@ -372,7 +372,7 @@ class Run:
                 outcomes[id] = failed(decision.document, MOVED)
             else:
                 late.append(decision.document)
-        self._decider.drop_unwritten()
+        self._decider.read_again(decision.document.id for decision in decisions if decision.outcome.stored)
         return late
 
     def _settle(self, entry: Entry, version: Any) -> None:
@@ -385,23 +385,31 @@ class Run:
         elif row.id in self._pending:
             self._pending.enter_stored([row], [entry.keys or ()])
 
-    def _decide_linked(self, heads: Sequence[str], outcomes: dict[str, Outcome]) -> None:
-        """Decide again what is linked to documents whose text changed, or that the store did not take."""
+    def _decide_linked(self, heads: Sequence[str], outcomes: dict[str, Outcome], in_vain: Collection[str]) -> None:
+        """Decide again what is linked to documents whose text changed, or that the store did not take.
+
+        :param in_vain: ids of documents that are decided again later.
+        """
         for id, choice in self._decider.again(heads, self._options.filter).items():
             former = outcomes.get(id)
             head = None if former is None else outcomes.get(former.duplicate_of or "")
-            if former is not None and head is not None and head.outcome == "failed":
+            if former is not None and head is not None and (head.id in in_vain or head.outcome == "failed"):
                 outcomes[id] = _with_original(former, choice.original)
 
 
 def _with_original(outcome: Outcome, original: Original | None) -> Outcome:
     """Return the Outcome of a duplicate whose head the store did not take."""
-    if original is None:
-        return replace(outcome, outcome="new", duplicate_of=None, distance=None, similarity=None)
     return replace(
         outcome,
-        outcome="exact_duplicate" if original.exact else "near_duplicate",
-        duplicate_of=original.id,
-        distance=original.distance,
-        similarity=original.similarity,
+        outcome="updated" if outcome.outcome == "updated" else _name(original),
+        duplicate_of=None if original is None else original.id,
+        distance=None if original is None else original.distance,
+        similarity=None if original is None else original.similarity,
     )
+
+
+def _name(original: Original | None) -> OutcomeName:
+    """Return the outcome of a document that is not stored yet."""
+    if original is None:
+        return "new"
+    return "exact_duplicate" if original.exact else "near_duplicate"

@@ -122,7 +122,7 @@ def _all_outcomes(stages: _Stages, decider: Decider, source: Source) -> Iterator
         try:
             yield from stages.outcomes()
         finally:
-            decider.pending.is_whole = False
+            decider.pending.end_whole()
         decider.forget(now=True)
     if source.error is not None:
         raise source.error

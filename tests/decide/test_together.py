@@ -44,6 +44,9 @@ class SlowStore(LaggingStore):
     def refuse(self, ids: Sequence[str]) -> None:
         self._refused = set(ids)
 
+    def fail(self, ids: Sequence[str]) -> None:
+        self._failing = set(ids)
+
     def write(self, entries: Sequence[Entry]) -> Written:
         pause(0.02)
         if any(entry.row.id in self._failing for entry in entries):

@@ -1,0 +1,121 @@
+"""What other programs, other calls and a refusal of the store do between a decision and its write."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash.decide.decider import Decider
+from es_simhash.decide.run import Options, Run
+from es_simhash.errors import StoreUnavailable
+from tests.decide.reference import documents
+from tests.decide.test_histories import links
+from tests.decide.test_together import RULE, TEXT, SlowStore, added
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from es_simhash.decide.outcome import Outcome
+    from es_simhash.store.types import Scan, Stored
+
+OTHER = "地铁三号线今日开通试运营，线路全长三十一公里，沿途设有二十座车站"
+"""It has nothing in common with TEXT."""
+
+
+def taken(run: Run, *sources: dict[str, Any]) -> list[Outcome]:
+    return run.take(run.look_up(documents(sources, RULE)))
+
+
+def load_of(decider: Decider) -> Run:
+    """Return a large load that holds all documents."""
+    run = Run(decider, Options(), is_load=True)
+    for id, text in (("x", OTHER), ("y", OTHER + "号")):
+        taken(run, {"id": id, "text": text})
+    assert decider.pending.is_whole
+    return run
+
+
+@pytest.mark.parametrize("copy", [TEXT, TEXT + "完"])
+@pytest.mark.parametrize("known", ["pending", "forgotten", "held"])
+def test_nothing_is_linked_to_a_text_that_another_program_has_replaced(copy: str, known: str) -> None:
+    store = SlowStore()
+    ours, theirs = Decider(store, RULE), Decider(store, RULE)
+    added(ours, [{"id": "a", "text": TEXT}])
+    if known == "forgotten":
+        ours.forget(now=True)
+    run = load_of(ours) if known == "held" else Run(ours, Options())
+    added(theirs, [{"id": "a", "text": "城北新开三条公交线路"}])
+    [outcome] = taken(run, {"id": "b", "text": copy})
+    assert (outcome.outcome, links(store)["b"]) == ("new", None)
+
+
+def test_a_head_whose_other_fields_are_refused_stays_a_head_in_a_large_load() -> None:
+    store = SlowStore()
+    added(Decider(store, RULE), [{"id": "a", "text": TEXT}])
+    run = load_of(Decider(store, RULE))
+    store.refuse(["a"])
+    [refused] = taken(run, {"id": "a", "text": TEXT, "views": 1})
+    [outcome] = taken(run, {"id": "b", "text": TEXT})
+    assert (refused.outcome, outcome.duplicate_of) == ("failed", "a")
+
+
+def test_a_head_stays_a_head_in_a_large_load_after_an_error_in_another_call() -> None:
+    store = SlowStore()
+    added(Decider(store, RULE), [{"id": "a", "text": TEXT}])
+    decider = Decider(store, RULE)
+    run = load_of(decider)
+    store.fail(["a"])
+    with pytest.raises(StoreUnavailable):
+        added(decider, [{"id": "a", "text": TEXT + "吗"}])
+    [outcome] = taken(run, {"id": "b", "text": TEXT})
+    assert outcome.duplicate_of == "a"
+
+
+def test_a_large_load_that_begins_while_another_call_forgets_holds_all_or_searches() -> None:
+    refreshing, held = threading.Event(), threading.Event()
+
+    class OneAfterTheOther(SlowStore):
+        """The other call refreshes after the last page of the load was read, and until the load holds all."""
+
+        def refresh(self) -> None:
+            if threading.current_thread().name == "other":
+                refreshing.set()
+                held.wait(0.5)
+            super().refresh()
+
+        def scan(self, scan: Scan) -> Iterator[list[Stored]]:
+            yield from super().scan(scan)
+            other.start()
+            refreshing.wait(5)
+
+    store = OneAfterTheOther()
+    added(Decider(store, RULE), [{"id": "a", "text": TEXT}])
+    decider = Decider(store, RULE)
+    decider._forgotten -= 60
+    other = threading.Thread(target=decider.forget, name="other")
+    decider.hold_all()
+    held.set()
+    other.join()
+    [outcome] = added(decider, [{"id": "b", "text": TEXT}])
+    assert outcome.duplicate_of == "a"
+
+
+def test_an_update_whose_head_is_refused_is_still_an_update() -> None:
+    store = SlowStore()
+    decider = Decider(store, RULE)
+    added(decider, [{"id": "a", "text": OTHER}])
+    store.refuse(["h"])
+    outcomes = taken(Run(decider, Options()), {"id": "h", "text": TEXT}, {"id": "a", "text": TEXT})
+    assert [(one.outcome, one.duplicate_of) for one in outcomes] == [("failed", None), ("updated", None)]
+
+
+def test_outcomes_are_those_of_the_links_if_another_program_adds_the_head_first() -> None:
+    store = SlowStore()
+    run = Run(Decider(store, RULE), Options())
+    looked = run.look_up(documents([{"id": "a", "text": TEXT}, {"id": "b", "text": TEXT}], RULE))
+    added(Decider(store, RULE), [{"id": "a", "text": OTHER}])
+    outcomes = [(one.id, one.outcome, one.duplicate_of) for one in run.take(looked)]
+    assert outcomes == [("a", "updated", "b"), ("b", "new", None)]
+    assert links(store) == {"a": "b", "b": None}
