@@ -297,3 +297,20 @@ def test_a_call_waits_for_others_until_its_deadline_at_most() -> None:
         pool.submit(add).result()
     [outcome] = added(decider, [{"id": "b", "text": TEXT}])
     assert outcome.duplicate_of == "a"
+
+
+def test_a_large_load_writes_a_document_that_another_program_changes_meanwhile() -> None:
+    store = SlowStore()
+    ours, theirs = Decider(store, RULE), Decider(store, RULE)
+    run = Run(ours, Options(), is_load=True)
+    for start in (0, 10):
+        batch = [{"id": str(id), "text": f"{TEXT}第{id}号文件"} for id in range(start, start + 10)]
+        run.take(run.look_up(documents(batch, RULE)))
+    assert ours.pending.is_whole
+    for number, words in enumerate((f"{TEXT}第3号文件", "地铁四号线今日开通试运营，线路全长三十公里")):
+        added(theirs, [{"id": "3", "text": words, "views": number}])
+        [outcome] = run.take(
+            run.look_up(documents([{"id": "3", "text": f"{TEXT}第3号文件", "views": 7 + number}], RULE))
+        )
+        assert outcome.outcome == "updated"
+        assert store.read(["3"], None)["3"].source == {"id": "3", "text": f"{TEXT}第3号文件", "views": 7 + number}
