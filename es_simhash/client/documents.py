@@ -327,7 +327,7 @@ class Documents:
             yield from outcomes
             is_whole = is_whole and all(outcome.outcome != "failed" for outcome in outcomes)
         if is_whole:
-            self._reader.end_stale()
+            self._reader.end_stale(check)
 
     def remove(
         self,

@@ -166,15 +166,21 @@ class StoreReader:
         """Return a function that a run calls before it writes a batch. It checks that the store is still the same.
 
         It asks the store again after 10 seconds, and raises a StoreError if the index or the file was deleted, made
-        again or replaced.
+        again or replaced, or if its rule needs other fingerprints, keys or times now.
         """
-        instance = self.read().instance
+        former = self.read()
 
         def check() -> None:
-            if self.read().instance != instance:
+            described = self.read()
+            if described.instance != former.instance:
                 raise StoreError(
                     f"{self._store.name} is another store now: the index or the file was deleted and made again, "
                     "replaced or restored. What this run wrote before is not there, so start again"
+                )
+            if _needs_more(described, former):
+                raise StoreError(
+                    f"the rule of {self._store.name} was changed, and needs other text fields, times or keys than this "
+                    f"run writes: run `es-simhash backfill --again --store {self._store.name}`; repeat an ingest then"
                 )
 
         return check
@@ -219,20 +225,31 @@ class StoreReader:
         )
         if changed == former:
             return made
-        made_from = (changed.keys, kept.text_fields, kept.time_field or former.rule.time_field)
-        is_stale = made_from != (former.keys, former.rule.text_fields, former.rule.time_field)
-        if is_stale and self._store.count(None, missing=False):
-            changed = replace(changed, stale=True)
+        if _needs_more(changed, former):
+            self._store.refresh()  # a document that was written just now counts too
+            changed = replace(changed, stale=former.stale or self._store.count(None, missing=False) > 0)
         self._store.set_up(changed, change=True)
         self._until = 0.0
         return "changed"
 
-    def end_stale(self) -> None:
-        """Say that all documents have the fingerprints of their text fields."""
+    def end_stale(self, check: Callable[[], None]) -> None:
+        """Say that all documents have the fingerprints of their text fields.
+
+        :param check: of the run that made them (:meth:`run_check`): the rule may have changed since.
+        """
+        self._until = 0.0
+        check()
         described = self.read()
         if described.stale:
             self._store.set_up(replace(described, stale=False), change=True)
             self._until = 0.0
+
+
+def _needs_more(described: Description, former: Description) -> bool:
+    """Return whether a store needs other fingerprints, keys or times than its documents got by a former description."""
+    old, new = former.rule, described.rule
+    has_times = new.time_field in (None, old.time_field)
+    return not has_times or (described.keys, new.text_fields) != (former.keys, old.text_fields)
 
 
 def _whole(rule: DuplicateRule, kept: DuplicateRule) -> DuplicateRule:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, DuplicateRule, InputError, NotSetUp
+from es_simhash import Documents, DuplicateRule, InputError, NotSetUp, StoreError
 from es_simhash.client.store_info import StoreReader
 from es_simhash.store.description import Description
 from es_simhash.store.memory_store import MemoryStore
 from es_simhash.text.scheme import DEFAULT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 TEXT = "市气象台今晨发布暴雨橙色预警，提醒市民减少外出，注意安全，部分路段已经出现积水，交警正在现场疏导"
@@ -105,6 +106,45 @@ def test_documents_get_keys_when_the_rule_needs_them(documents: Documents) -> No
         documents.similar(TEXT)
     assert {outcome.outcome for outcome in documents.backfill(again=True)} == {"unchanged", "updated"}
     assert {match.id for match in documents.similar(TEXT)} == {"1", "2"}
+
+
+def test_a_run_ends_when_the_rule_needs_other_fingerprints_than_it_writes(
+    documents: Documents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("es_simhash.client.store_info.KNOWN", 0.0)
+    documents.setup("fingerprint")
+    with Documents(documents.name) as another:
+
+        def items() -> Iterator[dict[str, Any]]:
+            yield from ({"id": n, "text": f"{TEXT}{n}"} for n in range(500))
+            another.setup("copy")
+            yield {"id": "last", "text": TEXT}
+
+        with pytest.raises(StoreError, match=r"the rule of .* was changed.* backfill --again"):
+            list(documents.ingest(items()))
+    assert not documents.fetch(["last"])
+
+
+def test_a_backfill_ends_no_change_of_the_rule_that_came_meanwhile(documents: Documents) -> None:
+    documents.setup("fingerprint")
+    ingested(documents, {"id": "a", "text": TEXT, "body": TEXT})
+    documents.setup(DuplicateRule("copy", text_field="body"))
+    with Documents(documents.name) as another:
+        backfill = another.backfill(again=True)
+        next(backfill)
+        documents.setup(DuplicateRule("copy", text_field="title"))
+        with pytest.raises(StoreError, match="was changed"):
+            list(backfill)
+    with Documents(documents.name) as again:
+        assert (again.info().rule.text_field, again.info().stale) == (("title",), True)
+
+
+def test_a_document_that_no_search_finds_yet_makes_a_store_stale_too(new_address: Callable[[], str]) -> None:
+    with Documents(new_address()) as documents:
+        documents.setup("fingerprint")
+        documents.add({"id": "a", "text": TEXT})
+        documents.setup("copy")
+        assert documents.info().stale
 
 
 def test_threads_may_use_the_rule_while_another_one_changes_it() -> None:
