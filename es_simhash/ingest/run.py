@@ -74,7 +74,7 @@ def ingest(
     checkpoint: str | None,
     check: Callable[[], object],
 ) -> Iterator[Sequence[Outcome]]:
-    """Ingest documents, and yield the outcomes of each batch.
+    """Ingest documents, and return the outcomes of each batch.
 
     If the input ends in an error, everything before it is done. Then the error is raised.
 
@@ -82,11 +82,11 @@ def ingest(
     """
     _log.info("%s: Scheme %s", decider.store.name, decider.rule.fingerprinter.scheme.version)
     run = Run(decider, options, is_load=True)
-    stages = _Stages(run, source, Reader(decider.rule, id_field), workers, check)
+    stages = _Stages(decider, run, source, Reader(decider.rule, id_field), workers, check)
     if checkpoint is not None:
         stages.checkpoint = Checkpoint(checkpoint, decider.store.describe().instance)
         stages.checkpoint.skip_done(source, decider.store)
-    yield from _all_outcomes(stages, decider, source)
+    return stages.outcomes()
 
 
 def backfill(
@@ -111,21 +111,7 @@ def backfill(
     reader = Reader(decider.rule, IdField("_id", is_stored=False))
     run = Run(decider, Options(filter=filter), is_load=not again)
     with closing(_stored_lines(store, scan)) as lines:
-        source = Source(lines)
-        stages = _Stages(run, source, reader, workers, check)
-        yield from _all_outcomes(stages, decider, source)
-
-
-def _all_outcomes(stages: _Stages, decider: Decider, source: Source) -> Iterator[Sequence[Outcome]]:
-    """Yield the outcomes of each batch, and end the run: search finds what was written."""
-    with saying_what_is_done(lambda: UNFINISHED):
-        try:
-            yield from stages.outcomes()
-        finally:
-            decider.pending.end_whole()
-        decider.forget(now=True)
-    if source.error is not None:
-        raise source.error
+        yield from _Stages(decider, run, Source(lines), reader, workers, check).outcomes()
 
 
 def _stored_lines(store: Store, scan: Scan) -> Generator[Line, None, None]:
@@ -157,7 +143,16 @@ class _Stages:
 
     checkpoint: Checkpoint | None = None
 
-    def __init__(self, run: Run, source: Source, reader: Reader, workers: int, check: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        decider: Decider,
+        run: Run,
+        source: Source,
+        reader: Reader,
+        workers: int,
+        check: Callable[[], object],
+    ) -> None:
+        self._decider = decider
         self._run = run
         self._source = source
         self._reader = reader
@@ -165,9 +160,10 @@ class _Stages:
         self._check = check
 
     def outcomes(self) -> Iterator[Sequence[Outcome]]:
-        """Yield the outcomes of each batch, in the order of the input.
+        """Yield the outcomes of each batch, in the order of the input. At the end search finds what was written.
 
-        With worker processes each batch is looked up while the one before it is decided and written.
+        With worker processes each batch is looked up while the one before it is decided and written. When the caller
+        asks for more outcomes, the checkpoint says that a batch is done.
         """
         look_ups = Call()
 
@@ -178,14 +174,21 @@ class _Stages:
             return thread.submit(look_ups.do, look_up).result
 
         with (
+            saying_what_is_done(lambda: UNFINISHED),
             closing(Workers(self._reader, self._workers)) as workers,
             ThreadPoolExecutor(1, "es-simhash-look-up") as thread,
         ):
             try:
                 for batch, looked_up in _ahead(self._batches(workers), begin, min(1, self._workers)):
-                    yield from self._taken(batch, looked_up())
+                    yield self._taken(batch, looked_up())
+                    if self.checkpoint is not None:
+                        self.checkpoint.done(len(batch.items), batch.mark)
             finally:
                 look_ups.cancel()  # the thread may be waiting to repeat a request
+                self._decider.pending.end_whole()
+            self._decider.forget(now=True)
+        if self._source.error is not None:
+            raise self._source.error
 
     def _batches(self, workers: Workers) -> Iterator[_Batch]:
         """Yield the batches of the input. One ends before an id that it already has."""
@@ -205,16 +208,11 @@ class _Stages:
                 yield _Batch(part, "" if self.checkpoint is None else mark(lines[start - 1]), emptied)
                 emptied = []
 
-    def _taken(self, batch: _Batch, looked: LookedUp) -> Iterator[Sequence[Outcome]]:
-        """Decide and write a batch, and yield its outcomes in the order of the input.
-
-        When the caller asks for more outcomes, the checkpoint says that this batch is done.
-        """
+    def _taken(self, batch: _Batch, looked: LookedUp) -> Sequence[Outcome]:
+        """Decide and write a batch, and return its outcomes in the order of the input."""
         self._check()
         taken = {outcome.id: outcome for outcome in self._run.take(looked)}
         if batch.emptied:
             self._run.empty(batch.emptied)
         _log.info("written: a batch of %s", len(batch.items))
-        yield [item if isinstance(item, Outcome) else taken[item.id] for item in batch.items]
-        if self.checkpoint is not None:
-            self.checkpoint.done(len(batch.items), batch.mark)
+        return [item if isinstance(item, Outcome) else taken[item.id] for item in batch.items]
