@@ -267,7 +267,9 @@ class Run:
         former_rows = {id: self._former(id, looked) for id in documents}
         for id, document in documents.items():
             former = former_rows[id]
-            if document.stored is None and former is not None and self._is_same(document, former):
+            if document.stored is not None and former is not None and former.digest != document.stored.digest:
+                decisions[id] = _Decision(document, failed(document, MOVED))
+            elif document.stored is None and former is not None and self._is_same(document, former):
                 decisions[id] = self._same_text(document, former)
             elif id in looked.askers and (kept := self._kept(document, looked.askers[id], former)) is not None:
                 decisions[id] = kept

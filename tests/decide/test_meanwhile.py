@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -119,3 +120,16 @@ def test_outcomes_are_those_of_the_links_if_another_program_adds_the_head_first(
     outcomes = [(one.id, one.outcome, one.duplicate_of) for one in run.take(looked)]
     assert outcomes == [("a", "updated", "b"), ("b", "new", None)]
     assert links(store) == {"a": "b", "b": None}
+
+
+def test_a_backfill_gives_no_document_the_fingerprint_of_a_former_text() -> None:
+    store = SlowStore()
+    decider = Decider(store, RULE)
+    added(decider, [{"id": "a", "text": TEXT}])
+    read = store.read(["a"])["a"].row
+    added(decider, [{"id": "a", "text": OTHER}])
+    [document] = documents([{"id": "a", "text": TEXT}], RULE)
+    run = Run(decider, Options())
+    [outcome] = run.take(run.look_up([replace(document, source=None, content=None, stored=read)]))
+    [written] = documents([{"id": "a", "text": OTHER}], RULE)
+    assert (outcome.outcome, store.read(["a"])["a"].row.digest) == ("failed", written.fingerprint.digest)
