@@ -76,6 +76,7 @@ def test_every_method_of_documents_returns_what_the_sync_one_returns(new_address
         lambda d: d.similar_to("x"),
         (lambda d: d.near_query(TEXT), lambda query: query.clause),
         lambda d: d.fetch(["x"], fields="*"),
+        (lambda d: d.fetch(["x"]), lambda rows: rows["x"].fingerprint),
         lambda d: d.remove(["x", "none"]),
     )
 

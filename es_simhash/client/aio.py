@@ -14,7 +14,7 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
 
 from es_simhash.client.documents import Documents
 from es_simhash.client.page import Filling
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from es_simhash.seen import SeenReport
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.store.protocol import Store
-    from es_simhash.store.types import Description
+    from es_simhash.store.types import Description, Row
     from es_simhash.text.fingerprinter import Fingerprint
 
 P = ParamSpec("P")
@@ -193,8 +193,18 @@ class AsyncDocuments(_InThreads[Documents]):
         """:meth:`es_simhash.Documents.near_query`."""
         return await self._run(self._client.near_query, near, rule=rule)
 
-    async def fetch(self, ids: Iterable[str | int], *, fields: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """:meth:`es_simhash.Documents.fetch`, with ``fields``."""
+    @overload
+    async def fetch(self, ids: Iterable[str | int]) -> dict[str, Row]: ...
+
+    @overload
+    async def fetch(self, ids: Iterable[str | int], *, fields: Sequence[str]) -> dict[str, dict[str, Any]]: ...
+
+    async def fetch(
+        self, ids: Iterable[str | int], *, fields: Sequence[str] | None = None
+    ) -> dict[str, Row] | dict[str, dict[str, Any]]:
+        """:meth:`es_simhash.Documents.fetch`."""
+        if fields is None:
+            return await self._run(self._client.fetch, ids)
         return await self._run(self._client.fetch, ids, fields=fields)
 
 

@@ -51,7 +51,7 @@ def add(bench: Bench) -> None:
         ):
             new = new_texts(bench)
             stored = [next(new) for _ in range(bench.count)]
-            documents.setup(rule=rule, keys=rule == "copy")
+            documents.setup(rule=rule)
             documents.add_many({"id": f"old-{number}", "text": text} for number, text in enumerate(stored))
             server.client.indices.refresh(index=index)
             look_ups(bench, documents, index, rule, stored[:calls])

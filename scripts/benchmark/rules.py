@@ -67,7 +67,7 @@ def timed(address: str, bench: Bench, made: list[str], rule: str, facts: dict[st
     counts: Counter[str] = Counter()
     spent = []
     with Documents(address) as store:
-        store.setup(rule=rule, keys=rule != "fingerprint")
+        store.setup(rule=rule)
         for part in range(PARTS):
             began = processor_seconds()
             given = documents[len(made) * part // PARTS : len(made) * (part + 1) // PARTS]
