@@ -360,7 +360,10 @@ class Decider:
 
     def _enter(self, scan: Scan) -> None:
         """Enter the documents of a scan that are not pending as they are stored."""
+        epoch = self.pending.epoch
         for page in self.store.scan(scan):
             with self._turn:
+                if self.pending.epoch != epoch:
+                    return  # the page may be older than what was forgotten since
                 unknown = [stored for stored in page if stored.row.id not in self.pending]
                 self.pending.enter_stored([stored.row for stored in unknown], [stored.keys for stored in unknown])

@@ -133,3 +133,21 @@ def test_a_backfill_gives_no_document_the_fingerprint_of_a_former_text() -> None
     [outcome] = run.take(run.look_up([replace(document, source=None, content=None, stored=read)]))
     [written] = documents([{"id": "a", "text": OTHER}], RULE)
     assert (outcome.outcome, store.read(["a"])["a"].row.digest) == ("failed", written.fingerprint.digest)
+
+
+def test_what_is_read_for_a_large_load_does_not_count_after_another_call_forgot() -> None:
+    class Changing(SlowStore):
+        """Another call gives a document another text, and forgets it, before a page is read that has the old one."""
+
+        def scan(self, scan: Scan) -> Iterator[list[Stored]]:
+            pages = list(super().scan(scan))
+            added(decider, [{"id": "a", "text": OTHER}])
+            decider.forget(now=True)
+            yield from pages
+
+    store = Changing()
+    decider = Decider(store, RULE)
+    added(decider, [{"id": "a", "text": TEXT}])
+    decider.hold_all()
+    [outcome] = added(decider, [{"id": "b", "text": OTHER}])
+    assert outcome.duplicate_of == "a"
