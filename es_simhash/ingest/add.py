@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from es_simhash.decide.outcome import Document
 from es_simhash.decide.run import Run
+from es_simhash.errors import saying_what_is_done
 from es_simhash.ingest.batches import BATCH, parts_by_id
 from es_simhash.retries import uncancelled
 
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from es_simhash.decide.decider import Decider
     from es_simhash.decide.outcome import Outcome
     from es_simhash.decide.run import Options
+
+LINKS_LEFT = (
+    "then run `es-simhash group --since 1d`: a text that is stored may have been replaced, and its copies may still be "
+    "linked to the document"
+)
+"""What to do after an error besides the call again. That finds the text unchanged, and does nothing about copies."""
 
 
 @dataclass(eq=False)
@@ -86,7 +93,9 @@ class Adds:
         outcomes: list[Outcome] = []
         for part in parts_by_id(items):
             run = Run(self.decider, options)
-            documents = [item for item in part if isinstance(item, Document)]
-            taken = {outcome.id: outcome for outcome in run.take(run.look_up(documents))}
+            looked = run.look_up([item for item in part if isinstance(item, Document)])
+            left = LINKS_LEFT if looked.former.keys() & looked.askers.keys() else ""
+            with saying_what_is_done(lambda: left):  # noqa: B023  it is called in this round
+                taken = {outcome.id: outcome for outcome in run.take(looked)}
             outcomes += [taken[item.id] if isinstance(item, Document) else item for item in part]
         return outcomes

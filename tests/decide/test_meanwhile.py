@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash.decide.decider import Decider
+from es_simhash.decide.group import group
 from es_simhash.decide.run import Options, Run
 from es_simhash.errors import StoreUnavailable
 from tests.decide.reference import documents
@@ -151,3 +152,19 @@ def test_what_is_read_for_a_large_load_does_not_count_after_another_call_forgot(
     decider.hold_all()
     [outcome] = added(decider, [{"id": "b", "text": OTHER}])
     assert outcome.duplicate_of == "a"
+
+
+def test_an_error_says_that_copies_may_be_linked_to_a_text_that_was_replaced() -> None:
+    store = SlowStore()
+    decider = Decider(store, RULE)
+    added(decider, [{"id": "a", "text": TEXT}])
+    added(decider, [{"id": "b", "text": TEXT}])
+    store.fail(["b", "c"])
+    with pytest.raises(StoreUnavailable, match="group --since 1d"):
+        added(decider, [{"id": "a", "text": OTHER}])
+    with pytest.raises(StoreUnavailable, match=r"try again$"):
+        added(decider, [{"id": "c", "text": OTHER}])
+    store.fail([])
+    assert [outcome.outcome for outcome in added(decider, [{"id": "a", "text": OTHER}])] == ["unchanged"]
+    assert group(store, RULE, since=0).changed == 1
+    assert links(store) == {"a": None, "b": None}
