@@ -11,6 +11,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from es_simhash.errors import StoreUnavailable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -87,6 +89,21 @@ def end_after(seconds: float) -> float:
     if call.cancelled.is_set():
         raise Cancelled
     return min(call.end, time.monotonic() + seconds)
+
+
+@contextmanager
+def held(lock: threading.RLock, others: str) -> Iterator[None]:
+    """Hold a lock in this block.
+
+    :param others: what the calls do that hold it meanwhile, for the message.
+    :raises StoreUnavailable: if they hold it until the running call ends.
+    """
+    if not lock.acquire(timeout=max(0.0, end_after(DEADLINE) - time.monotonic())):
+        raise StoreUnavailable(f"other calls of this program {others} at the deadline: try again")
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @dataclass

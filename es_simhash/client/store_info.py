@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from es_simhash.decide.rule import ResolvedRule
 from es_simhash.errors import InputError, NotSetUp, SchemeMismatch, StoreError
 from es_simhash.ingest.reader import IdField
+from es_simhash.retries import held
 from es_simhash.similarity.rule import DuplicateRule, rule_of, rule_without_text
 from es_simhash.store.types import Description
 from es_simhash.text.fingerprinter import Fingerprinter
@@ -59,8 +60,9 @@ class StoreReader:
 
         :raises NotSetUp: if it was not set up for documents.
         :raises SchemeMismatch: if it was set up with another Scheme than the one that was chosen.
+        :raises StoreUnavailable: if other calls ask the store until the deadline of this one.
         """
-        with self._lock:
+        with held(self._lock, "were still asking how the store was set up"):
             if self._known is None or time.monotonic() >= self._until:
                 self._known = None
                 described = self._store.describe()

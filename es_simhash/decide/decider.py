@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypeVar
 from es_simhash.decide.choose import Asker, Original, choose, distance_or_more
 from es_simhash.decide.pending import Pending
 from es_simhash.decide.texts import Texts
-from es_simhash.errors import StoreError, StoreUnavailable, count_of
+from es_simhash.errors import StoreError, count_of
 from es_simhash.filters import matches
-from es_simhash.retries import DEADLINE, end_after
+from es_simhash.retries import held
 from es_simhash.store.types import Entry, Hits, Row, Scan, Written
 from es_simhash.text.keys import keys_of_texts
 from es_simhash.values import value
@@ -110,16 +110,13 @@ class Decider:
 
         :raises StoreUnavailable: if other calls have the turn until the deadline of this one.
         """
-        if not self._turn.acquire(timeout=max(0.0, end_after(DEADLINE) - time.monotonic())):
-            raise StoreUnavailable("other calls of this program were still writing at the deadline: try again")
-        try:
-            yield
-        except BaseException:
-            self.pending.drop_unwritten()
-            self.pending.end_whole()
-            raise
-        finally:
-            self._turn.release()
+        with held(self._turn, "were still writing"):
+            try:
+                yield
+            except BaseException:
+                self.pending.drop_unwritten()
+                self.pending.end_whole()
+                raise
 
     # --- what is near -----------------------------------------------------------------------------------------------
 

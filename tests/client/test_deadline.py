@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -187,3 +188,22 @@ def delete(address: str) -> None:
         store: Any = open_store(address)
         store.connection.send("DELETE", "")
         store.close()
+
+
+@pytest.mark.parametrize("hanging", [ELASTICSEARCH], indirect=True)
+def test_many_calls_that_ask_a_server_that_hangs_end_at_their_deadline(
+    hanging: tuple[Proxy, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("es_simhash.client.store_info.KNOWN", 0.0)
+    proxy, address = hanging
+    with Documents(address, deadline=1) as documents, ThreadPoolExecutor(30) as threads:
+        documents.info()  # the server answers once
+        proxy.rule = lambda request: Delay(HANGS)
+
+        def seconds(_: int) -> float:
+            began = time.monotonic()
+            with pytest.raises(StoreUnavailable):
+                documents.add(NEWS[0])
+            return time.monotonic() - began
+
+        assert max(threads.map(seconds, range(30))) < 2
