@@ -87,14 +87,15 @@ class _Decision:
     """What was decided for a document.
 
     :param entry: what is written; None if nothing is.
-    :param replaces_text: the stored document has another text, or another time where times count.
+    :param leaves_copies: the stored document has another text, or another time where times count, or it is no head any
+        more. So its copies are decided again.
     :param digest_of_head: as it was compared; None if it is not known, or if there is no head.
     """
 
     document: Document
     outcome: Outcome
     entry: Entry | None = None
-    replaces_text: bool = False
+    leaves_copies: bool = False
     digest_of_head: str | None = None
 
 
@@ -323,8 +324,8 @@ class Run:
         if former is not None and former == row._replace(written=former.written, content=former.content):
             return _Decision(document, outcome)
         entry = Entry(row, choice.asker.key_values, document.source)
-        replaces_text = is_update and not self._is_same(document, former)
-        return _Decision(document, outcome, entry, replaces_text, None if original is None else original.digest)
+        leaves_copies = is_update and (original is not None or not self._is_same(document, former))
+        return _Decision(document, outcome, entry, leaves_copies, None if original is None else original.digest)
 
     def _outcome(
         self, document: Document, name: OutcomeName, duplicate_of: str | None, choice: Choice | None = None
@@ -364,7 +365,7 @@ class Run:
                 continue
             if id in written.versions:
                 self._settle(entry, written.versions[id])
-                heads += [id] if decision.replaces_text and self._is_head(id, looked) else []
+                heads += [id] if decision.leaves_copies and self._is_head(id, looked) else []
                 continue
             heads += [id] if self._is_head(id, looked) else []
             self._pending.drop(id)

@@ -168,3 +168,17 @@ def test_an_error_says_that_copies_may_be_linked_to_a_text_that_was_replaced() -
     assert [outcome.outcome for outcome in added(decider, [{"id": "a", "text": OTHER}])] == ["unchanged"]
     assert group(store, RULE, since=0).changed == 1
     assert links(store) == {"a": None, "b": None}
+
+
+def test_copies_of_a_document_that_a_backfill_makes_a_copy_get_its_head() -> None:
+    store = SlowStore()
+    ours, theirs = Decider(store, RULE), Decider(store, RULE)
+    added(theirs, [{"id": "a", "text": TEXT}])
+    for id in "bc":
+        added(ours, [{"id": id, "text": TEXT}])  # search does not find a yet
+    assert links(store) == {"a": None, "b": None, "c": "b"}
+    ours.forget(now=True)
+    [document] = documents([{"id": "b", "text": TEXT}], RULE)
+    run = Run(ours, Options())
+    run.take(run.look_up([replace(document, source=None, content=None, stored=store.read(["b"])["b"].row)]))
+    assert links(store) == {"a": None, "b": "a", "c": "a"}
