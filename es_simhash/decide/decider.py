@@ -169,13 +169,12 @@ class Decider:
         if not (own.same or own.rows or stored.same or stored.rows):
             return None
         same, heads = (
-            [
-                row
-                for row in self.pending.as_decided(rows)
-                if self._is_before(row, asker) and (filter is None or self._matches(row.id, filter))
-            ]
+            [row for row in self.pending.as_decided(rows) if self._is_before(row, asker)]
             for rows in (own.same, own.rows)
         )
+        if filter is not None:
+            matching = self._matching({row.id for row in [*same, *heads]}, filter)
+            same, heads = ([row for row in rows if row.id in matching] for rows in (same, heads))
         heads = [row for row in heads if row.duplicate_of is None][: asker.probe.most]
         same += [row for row in stored.same if row.id not in self.pending and self._is_before(row, asker)]
         heads += [row for row in stored.rows if row.id not in self.pending and self._is_before(row, asker)]
@@ -205,12 +204,12 @@ class Decider:
         stored = iter(self.texts.of_rows([row for row, own in zip(rows, unwritten, strict=True) if own is None]))
         return [own if own is not None else next(stored) for own in unwritten]
 
-    def _matches(self, id: str, filter: Filter) -> bool:
-        """Return whether a pending document matches a filter."""
-        if (source := self.pending.source(id)) is not None:
-            return matches(json.loads(source), id, filter)
-        stored = self.store.read([id], None).get(id)
-        return stored is not None and matches(stored.source or {}, id, filter)
+    def _matching(self, ids: set[str], filter: Filter) -> set[str]:
+        """Return the ids of the pending documents that match a filter."""
+        unwritten = {id: json.loads(source) for id in ids if (source := self.pending.source(id)) is not None}
+        read = self.store.read(sorted(ids - unwritten.keys()), None)
+        documents = {id: stored.source or {} for id, stored in read.items()} | unwritten
+        return {id for id, document in documents.items() if matches(document, id, filter)}
 
     # --- decide again -----------------------------------------------------------------------------------------------
 

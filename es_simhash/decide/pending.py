@@ -15,9 +15,11 @@ made again.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.near.memory import Memory
+from es_simhash.store.types import MOST_HITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -141,12 +143,15 @@ class Pending:
     def search(self, askers: Sequence[Asker], filter: Filter | None) -> list[Hits]:
         """Return which of the rows may be near, for each document: those before it.
 
-        :param filter: of the heads. Without one, a copy of a head needs no other candidates.
+        :param filter: of the heads. Without one, a copy of a head needs no other candidates. With one, many rows are
+            returned: most of them may not match.
         """
         before = [asker.row.order for asker in askers]
-        probes = [asker.probe for asker in askers]
-        asking = frozenset(asker.row.id for asker in askers) if filter is None else None
-        return self._memory.search(probes, heads=True, before=before, asking=asking)
+        if filter is not None:
+            probes = [replace(asker.probe, most=MOST_HITS) for asker in askers]
+            return self._memory.search(probes, heads=False, before=before)
+        asking = frozenset(asker.row.id for asker in askers)
+        return self._memory.search([asker.probe for asker in askers], heads=True, before=before, asking=asking)
 
     def members(self, heads: Iterable[str]) -> list[Row]:
         """Return the rows that are copies of one of these heads."""

@@ -182,3 +182,18 @@ def test_copies_of_a_document_that_a_backfill_makes_a_copy_get_its_head() -> Non
     run = Run(ours, Options())
     run.take(run.look_up([replace(document, source=None, content=None, stored=store.read(["b"])["b"].row)]))
     assert links(store) == {"a": None, "b": "a", "c": "a"}
+
+
+def test_the_original_that_matches_a_filter_is_found_among_many_pending_that_do_not() -> None:
+    store = SlowStore()
+    decider = Decider(store, RULE)
+
+    def taken_for(tenant: int, id: str, text: str) -> Outcome:
+        run = Run(decider, Options(filter={"term": {"tenant": tenant}}))
+        return taken(run, {"id": id, "text": text, "tenant": tenant})[0]
+
+    text = TEXT * 3
+    assert {taken_for(tenant, f"of {tenant}", text).outcome for tenant in range(60)} == {"new"}
+    for id, copy, outcome in (("exact", text, "exact_duplicate"), ("near", text + "完", "near_duplicate")):
+        found = taken_for(59, id, copy)
+        assert (found.outcome, found.duplicate_of) == (outcome, "of 59")
