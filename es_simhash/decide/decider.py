@@ -114,8 +114,8 @@ class Decider:
             try:
                 yield
             except BaseException:
-                self.pending.drop_unwritten()
-                self.pending.end_whole()
+                if self.pending.drop_unwritten():
+                    self.pending.end_whole()
                 raise
 
     # --- what is near -----------------------------------------------------------------------------------------------
@@ -341,8 +341,12 @@ class Decider:
     def read_again(self, ids: Iterable[str]) -> None:
         """While all documents are held: enter those of these that were dropped as they are stored, if they are."""
         if self.pending.is_whole and (dropped := [id for id in ids if id not in self.pending]):
-            self.store.refresh()
-            self._enter(Scan(filter={"ids": {"values": dropped}}, keys=self.rule.by == "keys"))
+            try:
+                self.store.refresh()
+                self._enter(Scan(filter={"ids": {"values": dropped}}, keys=self.rule.by == "keys"))
+            except BaseException:
+                self.pending.end_whole()
+                raise
 
     def _follow(self) -> None:
         """Read what other programs wrote since all documents were read. ``group`` reads them itself."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from es_simhash.decide.decider import Decider
 from es_simhash.decide.group import group
 from es_simhash.decide.run import Options, Run
 from es_simhash.errors import StoreUnavailable
+from es_simhash.store.types import Entry, Row
 from tests.decide.reference import documents
 from tests.decide.test_histories import links
 from tests.decide.test_together import RULE, TEXT, SlowStore, added
@@ -73,6 +75,22 @@ def test_a_head_stays_a_head_in_a_large_load_after_an_error_in_another_call() ->
         added(decider, [{"id": "a", "text": TEXT + "吗"}])
     [outcome] = taken(run, {"id": "b", "text": TEXT})
     assert outcome.duplicate_of == "a"
+
+
+def test_a_large_load_still_holds_all_after_another_call_that_decided_nothing() -> None:
+    decider = Decider(SlowStore(), RULE)
+    load_of(decider)
+    with pytest.raises(StoreUnavailable), decider.turn():
+        raise StoreUnavailable("the store is away: try again")
+    assert decider.pending.is_whole
+
+
+def test_a_large_load_takes_documents_that_are_stored_without_a_fingerprint() -> None:
+    store = SlowStore()
+    store.write([Entry(Row("a", None, ""), (), json.dumps({"id": "a", "text": TEXT}))])
+    run = load_of(Decider(store, RULE))
+    [outcome] = taken(run, {"id": "a", "text": TEXT})
+    assert (outcome.outcome, outcome.stored) == ("new", True)
 
 
 def test_a_large_load_that_begins_while_another_call_forgets_holds_all_or_searches() -> None:
