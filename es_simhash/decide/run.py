@@ -116,20 +116,13 @@ class Run:
 
     # --- look up ----------------------------------------------------------------------------------------------------
 
-    def look_up(self, documents: Sequence[Document], *, again: bool = False) -> LookedUp:
-        """Ask the store about documents with different ids. Another thread may do it for the next batch.
-
-        :param again: they were decided before in vain. So they are read, even if all documents are held: what has no
-            fingerprint is not held.
-        """
+    def look_up(self, documents: Sequence[Document]) -> LookedUp:
+        """Ask the store about documents with different ids. Another thread may do it for the next batch."""
         epoch = self._pending.epoch
         former = {document.id: document.stored for document in documents if document.stored is not None}
         ids = [document.id for document in documents if document.stored is None]
         known = {id: self._pending.row(id) for id in ids}
-        if self._pending.is_whole and not again:
-            former |= {id: row for id, row in known.items() if row is not None}
-        elif ids:
-            former |= {id: stored.row for id, stored in self._store.read(ids).items()}
+        former |= {id: stored.row for id, stored in self._store.read(ids).items()} if ids else {}
         askers = {
             document.id: self._asker(document)
             for document in documents
@@ -199,7 +192,7 @@ class Run:
                 break
             outcomes |= {d.id: failed(d, CHANGED) for d in late if attempts[d.id] == ATTEMPTS}
             self._store.refresh()
-            looked = self.look_up([document for document in late if attempts[document.id] < ATTEMPTS], again=True)
+            looked = self.look_up([document for document in late if attempts[document.id] < ATTEMPTS])
         self._taken += len(documents)
         self._decider.forget()
         return [outcomes[document.id] for document in documents]

@@ -215,3 +215,13 @@ def test_the_original_that_matches_a_filter_is_found_among_many_pending_that_do_
     for id, copy, outcome in (("exact", text, "exact_duplicate"), ("near", text + "完", "near_duplicate")):
         found = taken_for(59, id, copy)
         assert (found.outcome, found.duplicate_of) == (outcome, "of 59")
+
+
+def test_a_large_load_stores_a_document_again_that_another_program_changed_or_removed() -> None:
+    store = SlowStore()
+    run = load_of(Decider(store, RULE))
+    store.remove({"x": None})
+    added(Decider(store, RULE), [{"id": "y", "text": TEXT}])
+    outcomes = taken(run, {"id": "x", "text": OTHER}, {"id": "y", "text": OTHER + "号"})
+    assert [outcome.outcome for outcome in outcomes] == ["new", "updated"]
+    assert links(store) == {"x": None, "y": "x"}
