@@ -324,7 +324,7 @@ class Decider:
         if self.pending.is_whole:
             self._follow()
         else:
-            with self._turn:
+            with self.turn():
                 self.store.refresh()
                 self.pending.forget()
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("es_simhash")
 
 KEPT = 4_000_000
-"""Characters of the texts that are kept: some 60 MB."""
+"""Characters of the texts that are kept: some 60 MB of long texts, 250 MB of titles."""
 READ_AT_ONCE = 100
 """Documents whose texts are read in one request."""
 
