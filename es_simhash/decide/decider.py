@@ -271,7 +271,7 @@ class Decider:
         links = [Entry(row, keys=None) for id, row in rows.items() if row.duplicate_of != former[id]]
         written = self.store.write(links) if links else Written({}, frozenset(), {})
         for id in rows.keys() - written.conflicts - written.refused.keys():
-            self.pending.write(id, written.versions.get(id, rows[id].version))
+            self.pending.write(rows[id]._replace(version=written.versions.get(id, rows[id].version)))
         conflicts = self.pending.drop_unwritten()
         self.read_again(conflicts)
         for id, reason in written.refused.items():

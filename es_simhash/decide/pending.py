@@ -16,7 +16,7 @@ made again.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from es_simhash.near.memory import Memory
 from es_simhash.store.types import MOST_HITS
@@ -96,12 +96,10 @@ class Pending:
         self._removed.difference_update(row.id for row in rows)
         self._memory.enter(rows, keys)
 
-    def write(self, id: str, version: Any) -> None:
-        """Say that the store has taken a document."""
-        del self._unwritten[id]
-        row = self._memory.row(id)
-        assert row is not None
-        self._memory.replace(row._replace(version=version))
+    def write(self, row: Row) -> None:
+        """Say that the store has taken a document, with its new version."""
+        del self._unwritten[row.id]
+        self._memory.replace(row)
 
     def drop(self, id: str) -> None:
         """Forget a document: what the store has counts."""

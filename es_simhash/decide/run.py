@@ -381,7 +381,7 @@ class Run:
         if (features := self._pending.features(row)) is not None:
             self._decider.texts.keep(row.digest, features)
         if self._pending.is_unwritten(row.id):
-            self._pending.write(row.id, version)
+            self._pending.write(row)
         elif row.id in self._pending:
             self._pending.enter_stored([row], [entry.keys or ()])
 

@@ -111,10 +111,10 @@ def aggregate(weights: Mapping[str, int], hash_name: str, bits: int, *, part: in
     # A product of doubles is by far the fastest. Python's integers are always exact.
     number_type = np.float64 if total < _EXACT else np.object_
     votes: Any = np.fromiter(weights.values(), number_type, len(weights))
-    votes_for: Any = np.zeros(bits, number_type)
+    votes_for: Any = 0
     features = iter(weights)
     for start in range(0, len(weights), part):
         hashes = np.frombuffer(b"".join(map(hash_word, islice(features, part))), np.uint8)
         signs = np.unpackbits(hashes).reshape(-1, bits).astype(number_type)
-        votes_for += votes[start : start + part] @ signs
-    return int.from_bytes(np.packbits((2 * votes_for > total).astype(bool)).tobytes(), "big")
+        votes_for = votes_for + votes[start : start + part] @ signs
+    return int.from_bytes(np.packbits(np.asarray(2 * votes_for > total, np.bool_)).tobytes(), "big")
