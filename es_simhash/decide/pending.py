@@ -141,8 +141,8 @@ class Pending:
     def search(self, askers: Sequence[Asker], filter: Filter | None) -> list[Hits]:
         """Return which of the rows may be near, for each document: those before it.
 
-        :param filter: of the heads. Without one, a copy of a head needs no other candidates. With one, many rows are
-            returned: most of them may not match.
+        :param filter: of the heads. Without a filter, a copy of a head needs no other candidates. With a filter, many
+            rows are returned, because most of them may not match it.
         """
         before = [asker.row.order for asker in askers]
         if filter is not None:

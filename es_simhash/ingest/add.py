@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from es_simhash.decide.outcome import Document
 from es_simhash.decide.run import Run
-from es_simhash.errors import saying_what_is_done
+from es_simhash.errors import StoreUnavailable, saying_what_is_done
 from es_simhash.ingest.batches import BATCH, parts_by_id
 from es_simhash.retries import uncancelled
 
@@ -65,6 +65,9 @@ class Adds:
             with self.decider.turn():
                 if not own.outcomes.done():
                     self._take_all(own)
+        except StoreUnavailable:
+            if not own.outcomes.done():
+                raise
         finally:
             with self._lock:
                 self._waiting = [call for call in self._waiting if call is not own]

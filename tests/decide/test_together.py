@@ -128,6 +128,25 @@ def test_calls_that_wait_for_their_turn_are_done_even_if_one_of_them_is_cancelle
     assert [outcome.stored for outcome in outcomes] == [True, True, True, head == "3"]
 
 
+def test_a_call_whose_document_another_one_has_stored_says_so_even_at_its_deadline() -> None:
+    decider = Decider(SlowStore(), RULE)
+    adds = Adds(decider)
+
+    def take(id: str) -> list[Outcome]:
+        with limited(0.5):
+            return adds.take(documents([{"id": id, "text": TEXT}], RULE), Options())
+
+    with ThreadPoolExecutor(1) as pool, decider.turn():
+        waits = pool.submit(take, "b")
+        time.sleep(0.1)
+        own = take("a")
+        outcomes = [*own, *waits.result(5)]
+    assert [(outcome.outcome, outcome.duplicate_of) for outcome in outcomes] == [
+        ("new", None),
+        ("exact_duplicate", "a"),
+    ]
+
+
 def test_one_id_at_once_is_stored_once_and_the_links_hold() -> None:
     chance = random.Random(1)
     store, texts = SlowStore(), list[str]()

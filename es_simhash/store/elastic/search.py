@@ -78,16 +78,16 @@ def _by_digest_and_keys(
         elif probe.digest and (heads or probe.fingerprint is None):
             equal: Any = {"term": {"simhash.digest": probe.digest}}
             size = 1 if heads else probe.most
-            searches.append((_search([equal], filter, probe.times, size=size), same[number]))
+            searches.append((_body([equal], filter, probe.times, size=size), same[number]))
         if probe.queries:
             sharing = {"dis_max": {"queries": [clause_of(query) for query in probe.queries]}}
-            # One hit too many tells that documents were left out. How rare a key is, each shard says for itself: only
-            # which of very many documents come first depends on it, so that is not asked before.
-            ranked = _search([], filter, probe.times, size=probe.most + 1, heads=heads, must=sharing)
+            # One hit too many tells that documents were left out. Each shard scores by its own counts of the keys
+            # (there is no dfs phase): the score only decides which of very many documents come first.
+            ranked = _body([], filter, probe.times, size=probe.most + 1, heads=heads, must=sharing)
             searches.append(({**ranked, "sort": ["_score", _FIRST]}, rows[number]))
     if by_digest:
         equal = {"terms": {"simhash.digest": sorted(by_digest)}}
-        first_of_each = _search([equal], filter, size=len(by_digest)) | {"collapse": {"field": "simhash.digest"}}
+        first_of_each = _body([equal], filter, size=len(by_digest)) | {"collapse": {"field": "simhash.digest"}}
         searches.append((first_of_each, first_of_digests))
     shared: dict[str, Row] = {}  # each Probe finds the same documents of a crowd
     for start in range(0, len(searches), SEARCHES):
@@ -132,7 +132,7 @@ def _near(
     own = np.array(values, dtype=np.uint64)
     near: list[list[Row]] = [[] for _ in probes]
     count = 0
-    for rows in _all(connection, _search([clause], filter, probes[0].times, size=PAGE, heads=heads)):
+    for rows in _all(connection, _body([clause], filter, probes[0].times, size=PAGE, heads=heads)):
         if count >= MOST_READ:
             return near, 1
         read = [row for row in rows if row.fingerprint is not None]
@@ -146,7 +146,7 @@ def _near(
 
 def members(connection: Connection, heads: Sequence[str]) -> list[Row]:
     """Return the documents that are copies of one of these heads."""
-    search = _search([{"terms": {"simhash.duplicate_of": list(heads)}}], None, size=PAGE)
+    search = _body([{"terms": {"simhash.duplicate_of": list(heads)}}], None, size=PAGE)
     return [row for rows in _all(connection, search) for row in rows if row.digest]
 
 
@@ -163,7 +163,7 @@ def _all(connection: Connection, search: Mapping[str, Any]) -> Iterator[list[Row
         yield from pages(connection, search, lambda hit: row_of(hit, connection.warn_once))
 
 
-def _search(
+def _body(
     filters: list[Any], filter: Filter | None, times: Any = None, *, size: int, heads: bool = False, must: Any = ()
 ) -> dict[str, Any]:
     """Return the search for the Rows of the first documents, the smallest order first.
