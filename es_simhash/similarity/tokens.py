@@ -55,6 +55,8 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?")
 _DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
 _TELEPHONE = 9
 """Digits of the shortest telephone number: from here on hyphens separate nothing (0571-88880000, 400-800-1234)."""
+_OF_THOUSAND = "千(?=[瓦克米伏赫卡帕焦])"
+"""Its value counts, but people read it as a part of the unit: 千瓦, 千克."""
 _ANY_NUMBER = re.compile(rf"\d+(?:[.,]\d+)*|[{_CHINESE}]+")
 
 # What changes by itself.
@@ -100,7 +102,7 @@ _TOKEN = re.compile(
     rf"(?P<after>{'|'.join(f'(?<={month} )' for month in _MONTHS)})?"
     r"(?P<digits>\d{1,3}(?:[ ,]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:[.,:/-]\d+)*)"
     rf"(?P<raised>[{_RAISED}{_FRACTIONS}]*)"
-    r"(?P<sizes>[百千万亿]{0,4})(?: ?(?P<percent>[%‰]))?"
+    rf"(?P<sizes>(?:(?!{_OF_THOUSAND})[百千万亿]){{0,4}})(?P<unit>{_OF_THOUSAND})?(?: ?(?P<percent>[%‰]))?"
     rf"|(?P<below>零下)?(?:(?P<parts>[{_CHINESE}]{{1,50}})分之(?P<share>[{_CHINESE}]{{1,50}})"
     rf"|(?P<chinese>[{_CHINESE}]{{1,50}}|(?<=[周期拜])[日天])"
     rf"(?:点(?P<decimals>[{_DIGITS}]{{1,50}}[百千万亿]{{0,4}}(?![{_CHINESE}])))?))"
@@ -171,11 +173,13 @@ def _number_tokens(written: str, groups: tuple[str | None, ...]) -> tuple[Token,
     match = dict(zip(_GROUPS, groups, strict=True))
     is_date = match["day"] is not None or match["after"] is not None
     if match["digits"]:
-        values = _arabic_values(match["digits"], match["sizes"] or "")
+        sizes, unit = match["sizes"] or "", match["unit"] or ""
+        values = _arabic_values(match["digits"], sizes + unit)
         if match["sign"] not in (None, "+"):
             values[0] = f"-{values[0]}"
         values[-1] += (match["raised"] or "") + (match["percent"] or "")
         kind = "d" if is_date or len(values) == 3 else "n"
+        written = written[: len(written) - len(unit)]
         return tuple([Token(kind, value, value if len(values) > 1 else written) for value in values])
     if match["alone"]:
         value = unicodedata.normalize("NFKC", written).replace("\u2044", "/")
