@@ -97,7 +97,7 @@ def progress_bar(
 
 
 FIRST = 100
-"""Documents of which one must be usable."""
+"""An input is refused if none of so many first documents is usable."""
 
 # --- outcomes of documents -------------------------------------------------------------------------------
 

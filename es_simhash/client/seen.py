@@ -193,7 +193,7 @@ class SeenItems:
         return SeenStats(name, seen.generations(), len(seen.forgotten))
 
     def remove(self, user: str | int) -> bool:
-        """Forget all items of a user: remove them from the user's document, and a document that holds nothing else.
+        """Forget all items of a user. A user's document that holds nothing else is deleted.
 
         :returns: whether there were any.
         """

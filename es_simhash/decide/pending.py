@@ -52,7 +52,7 @@ class Pending:
         return len(self._memory)
 
     def __contains__(self, id: str) -> bool:
-        """Return whether a hit of the store with this id does not count: here it is decided or removed."""
+        """Return whether the document was decided or removed here: the store's answer about it may be out of date."""
         return self._memory.row(id) is not None or id in self._removed
 
     def row(self, id: str) -> Row | None:

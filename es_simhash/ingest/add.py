@@ -28,7 +28,7 @@ LINKS_LEFT = (
     "then run `es-simhash group --since 1d`: a text that is stored may have been replaced, and its copies may still be "
     "linked to the document"
 )
-"""What to do after an error besides the call again. That finds the text unchanged, and does nothing about copies."""
+"""The second step after an error. The first, the same call again, finds the text unchanged and links nothing."""
 
 
 @dataclass(eq=False)

@@ -115,7 +115,7 @@ def _as_bytes(document: Any) -> bytes:
 
 
 def warn_of_missing_fields(lines: Iterable[Line], fields: Sequence[str]) -> None:
-    """Say which of several text fields none of the first documents has. (Without any text a document is rejected.)"""
+    """Warn about each text field that is missing in all of the first documents, if there are other text fields."""
     documents = [document for line in lines if isinstance(document := parsed(line).document, dict)]
     for field in fields:
         if documents and len(fields) > 1 and all(field_value(document, field) is None for document in documents):

@@ -4,7 +4,7 @@ The method is Simhash (Charikar, "Similarity estimation techniques from rounding
 and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007).
 
 Many texts are fingerprinted step by step: all are tokenized, then all are weighed, and so on. One text after the other
-takes half as long again, because each step drives the tables of the other steps from the cache of the processor.
+takes a quarter more time: each step pushes the tables of the other steps out of the processor's cache.
 """
 
 from __future__ import annotations

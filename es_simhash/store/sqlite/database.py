@@ -26,8 +26,8 @@ _FOREIGN = f"SELECT 1 FROM sqlite_master, pragma_application_id WHERE applicatio
 CACHE_KIB = 65_536
 """KiB of the file that a connection may keep in memory."""
 LOG_PAGES = 16_000
-"""Pages of the write-ahead log (64 MB) from which on they are copied into the file. A batch changes thousands of pages,
-and the next batch changes many of them again."""
+"""SQLite copies the write-ahead log into the file once it has so many pages (64 MB). A batch changes thousands,
+and the next batch changes many of the same pages."""
 _LONGEST = 1_000_000.0
 """Seconds that SQLite waits at most."""
 
