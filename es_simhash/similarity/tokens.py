@@ -9,7 +9,7 @@ is not 105.
 
 **What changes by itself** is left out in texts of ``LONG_ENOUGH`` word characters: counters (阅读 10234), clocks with
 seconds, times of an update (更新时间 10:31, 5 hours ago) and numbers of references ([12]). In longer ones numbers of
-articles (第12条) are left out, too.
+articles (第12条) and of a list ((四), 2.) are left out, too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import NamedTuple
 LONG_ENOUGH = 60
 """Word characters of the shortest text in which counters and clocks do not count."""
 SHORT = 150
-"""Word characters of the longest text in which numbers of articles (第12条) count: a revision renumbers them."""
+"""Word characters of the longest text in which numbers of articles and lists count: a revision renumbers them."""
 OPPOSITES = [
     [term.split("=") for term in line.split()]
     for line in Path(__file__).with_name("opposites.txt").read_text(encoding="utf-8").splitlines()
@@ -77,7 +77,10 @@ _CHANGES = re.compile(
     r"|(?<![0-9])[0-9]+ ?(?:(?:秒钟?|分钟|个?小时)前|(?:second|minute|min|hour)s? ago)"
     r"|(?<=[,.;:!?。\u3400-\u9fff])\[[0-9]+\])"
 )
-_REFERENCE = re.compile(f"第(?:[0-9]+|[{_CHINESE}]+)(?=[条款项章节])")
+_RENUMBERED = re.compile(
+    rf"(?<=第)(?:[0-9]+|[{_CHINESE}]+)(?=[条款项章节])"
+    rf"|(?<![^,。;:!?])(?<!\d[,:])\(?(?:[0-9]{{1,2}}|[{_CHINESE}]{{1,3}})[.、)](?![0-9{_CHINESE}])"
+)
 _ASCII_DIGIT = re.compile("[0-9]")
 
 # All tokens in one expression.
@@ -144,8 +147,8 @@ def tokens(text: str, length: int) -> list[Token]:
     """
     if length >= LONG_ENOUGH and _ASCII_DIGIT.search(text):
         text = _CHANGES.sub(" ", text)
-    if length > SHORT and "第" in text:
-        text = _REFERENCE.sub("第", text)
+    if length > SHORT:
+        text = _RENUMBERED.sub(" ", text)
     found: list[Token] = []
     for match in _TOKEN.finditer(text):
         if match.lastgroup == "characters":

@@ -21,6 +21,7 @@ PIECES = [
     *("停水", "通知", "，", " ", "三", "3", "-3", "5月", "1,200", "上调", "下调", "不", "可以", "C++", "C#", "周日"),
     *("½", "10⁵", "on", "off", "a", "b", "(", ")", "阅读", "12:30:05", "😀", "万一", "点", "三分之一", "monday"),
     *("更新时间10:31", "浏览次数", "小时前", "分钟前", "成功", "第十二条", "ab型", "$"),
+    *("(四)", "2.", "三、", ":", "。"),
 ]
 FINGERPRINTER = Fingerprinter()
 texts = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
@@ -217,10 +218,26 @@ def test_nor_is_it_with_other_words_up_to_800_characters(day: str, next_day: str
     assert not made(f"{text}{day}。", f"{text}{day}。请大家知悉。").contradict
 
 
-def test_a_revision_renumbers_articles_and_a_question_about_one_does_not() -> None:
-    old, new = "依照本法第十二条第二款的规定办理。", "依照本法第十三条第二款的规定办理。"
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("依照本法第十二条第二款的规定办理。", "依照本法第十三条第二款的规定办理。"),
+        ("(四)转移原始记录的;", "(五)转移原始记录的;"),
+        ("注意:2.删除别名。3.查看别名。", "注意:3.删除别名。4.查看别名。"),
+        ("三、其他要求。", "四、其他要求。"),
+    ],
+)
+def test_a_revision_renumbers_articles_and_lists_and_a_short_text_is_about_one(old: str, new: str) -> None:
     assert made(old, new).contradict
     assert not made(old + LONG, new + LONG).contradictions
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("会议10:30.请准时", "会议10:45.请准时"), ("时间:三、四点", "时间:五、四点"), ("共(3)人", "共(4)人")],
+)
+def test_other_numbers_are_none_of_a_list(old: str, new: str) -> None:
+    assert made(old + LONG, new + LONG).contradictions
 
 
 def test_a_revised_long_text_may_have_a_contradiction() -> None:
