@@ -176,13 +176,20 @@ class SeenItems:
         :param before: only users whose newest generation started before this time, or so long ago; by default all.
             After an interruption ``timedelta(hours=1)`` leaves out those that were rotated in the last hour.
         :returns: ``results``, 1 for each user that had seen anything; ``failed``, the error for each other user.
+        :raises InputError: if the store keeps one generation: that would forget everything.
         """
         if isinstance(users, str):
             raise InputError(f"the users are one string, {users!r}: put it in a list")
         checked = None if users is None else list(map(user_id, users))
         now, moment = int(time.time()), checked_moment(before, "before")
         limit = now if moment is None else min(now, moment // 1_000_000)
-        return rotate(self._store, self._config or self._read_config(), checked, now, limit, self.deadline)
+        config = self._config or self._read_config()
+        if config.generations == 1:
+            raise InputError(
+                f"{self.name} keeps one generation for a user, so to rotate would forget everything: keep more "
+                "(generations; `es-simhash seen init --generations 2`)"
+            )
+        return rotate(self._store, config, checked, now, limit, self.deadline)
 
     def stats(self, user: str | int) -> SeenStats:
         """Return figures of a user's Bloom filters."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from itertools import combinations
 from typing import NamedTuple
 
 import pytest
@@ -202,6 +203,12 @@ def test_spaces_in_numbers_are_no_contradiction() -> None:
 def test_counters_of_other_things_and_short_texts_count() -> None:
     assert made(FRAME.format("阅读100本书"), FRAME.format("阅读200本书")).contradict
     assert made("阅读 10234", "阅读 56").contradict
+
+
+@pytest.mark.parametrize("colours", list(combinations("蓝黄橙红", 2)))
+def test_two_levels_of_an_alert_contradict(colours: tuple[str, str]) -> None:
+    one, other = (FRAME.format(f"暴雨{colour}色预警信号已经发布") for colour in colours)
+    assert made(one, other).contradict
 
 
 def test_the_notice_of_the_next_day_is_no_copy_at_any_length() -> None:
