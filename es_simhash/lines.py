@@ -92,6 +92,8 @@ def parsed(line: Line) -> Line:
         problem = not_decoded(line.raw, error)
     except json.JSONDecodeError as error:
         problem = f"not JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1}"
+        if not error.pos:
+            problem += '; a line is a document, such as {"id": "1", "text": "…"}'
     except RecursionError:
         problem = "invalid JSON: nested too deeply: flatten it"
     except ValueError as error:
@@ -122,5 +124,5 @@ def not_decoded(line: bytes, error: UnicodeDecodeError) -> str:
     character = len(line[: error.start].decode()) + 1
     return (
         f"not in the encoding of the file (by default UTF-8) at character {character}: correct the line, or name "
-        "another encoding, such as gb18030 or utf-16 (encoding)"
+        "another encoding, such as gb18030 or utf-16 (--encoding; encoding in Python)"
     )

@@ -63,7 +63,7 @@ def test_a_byte_order_mark_is_skipped() -> None:
         (
             "{暴}\n".encode("gbk"),
             "not in the encoding of the file (by default UTF-8) at character 2: correct the line, or name another "
-            "encoding, such as gb18030 or utf-16 (encoding)",
+            "encoding, such as gb18030 or utf-16 (--encoding; encoding in Python)",
         ),
         ("1".encode("utf-16") + b"\n", "not in the encoding of the file (by default UTF-8) at character 1"),
         (b"[NaN]\n", "invalid JSON: NaN is not a finite number of 64 bits: write null, or a string"),

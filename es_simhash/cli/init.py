@@ -33,7 +33,8 @@ _MESSAGES = {
     "created": "created; next run `es-simhash ingest --store {store}`",
     "added": "added the fields for fingerprints to the existing index; next run "
     "`es-simhash backfill{text_field} --store {store}`",
-    "changed": "changed, its rule is {rule}; with documents next run {backfill}`es-simhash group --store {store}`",
+    "changed": "changed, its rule is {rule}; with documents next run `es-simhash backfill{again} --store {store}`, "
+    "then `es-simhash group --store {store}`",
     "unchanged": "already set up; nothing to do",
 }
 
@@ -93,6 +94,6 @@ def init(
             store=documents.name,
             rule=documents.info().rule,
             text_field=" --text-field FIELD" if text_field is None else "",
-            backfill=f"`es-simhash backfill --again --store {documents.name}`, then " if documents.info().stale else "",
+            again=" --again" if documents.info().stale else "",
         )
         echo(f"{documents.name}: {message}")

@@ -166,12 +166,11 @@ def forget(items: tuple[str, ...], user: str, **store: Unpack[StoreOptions]) -> 
 def rotate(before: timedelta | None, **store: Unpack[StoreOptions]) -> None:
     """Start a new generation of Bloom filters for all users.
 
-    Deletes the oldest generations beyond the number that is kept (seen init --generations), which must be 2 or more. If
-    n are kept, an item is remembered for at least n-1 rotations. Run the command at regular times, for example by cron. If it is
-    interrupted, run it again with --before 1h: it leaves out the users that it has rotated.
+    Deletes the oldest generations beyond the number that is kept: seen init --generations, which must be 2 or more. If
+    n are kept, an item is remembered for at least n-1 rotations. Run the command at regular times, for example by cron.
+    If it is interrupted, run it again with --before 1h: it leaves out the users that it has rotated.
 
     \b
-    es-simhash seen init --generations 2
     es-simhash seen rotate
     es-simhash seen rotate --before 7d
     """

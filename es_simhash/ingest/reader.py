@@ -148,7 +148,10 @@ class Reader:
     def _id(self, document: Mapping[str, Any], field: str) -> str:
         id = field_value(document, field)
         if id is None and field not in document:
-            raise InputError(f"no field {field!r}: name the field that holds the id (id_field){fields_of(document)}")
+            raise InputError(
+                f"no field {field!r}: name the field that holds the id (--id-field; id_field in Python)"
+                f"{fields_of(document)}"
+            )
         if isinstance(id, bool) or not isinstance(id, str | int):
             raise InputError(f"the id in {field!r} is {kind_of(id)}: use a string or a whole number")
         id = str(id)

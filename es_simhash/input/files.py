@@ -115,7 +115,7 @@ def _array_items(stream: IO[bytes], name: str, encoding: str) -> Iterator[Line]:
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"cannot read {name}: not JSON in {encoding} ({error}): correct it, check if it is truncated, or name its "
-            "encoding (encoding)"
+            "encoding (--encoding; encoding in Python)"
         ) from error
     if not isinstance(items, list):
         raise InputError(f"{name} is no JSON array: leave the format out, or name it (format jsonl)")
@@ -195,7 +195,7 @@ class Utf8Lines:
         except UnicodeError as error:
             raise InputError(
                 f"cannot read {self._name} to its end: not {self._encoding} ({error}): check if it has another "
-                "encoding (encoding)"
+                "encoding (--encoding; encoding in Python)"
             ) from error
 
     def close(self) -> None:

@@ -51,7 +51,8 @@ def text_of(document: Mapping[str, Any], fields: tuple[str, ...]) -> str:
     if not texts:
         names = ", ".join(map(repr, fields))
         raise InputError(
-            f"no text in field {names}: name the field that holds the text (text_field){fields_of(document)}"
+            f"no text in field {names}: name the field that holds the text (--text-field; text_field in Python)"
+            f"{fields_of(document)}"
         )
     for field, text in texts.items():
         if not isinstance(text, str):

@@ -138,7 +138,9 @@ def time_of(document: Mapping[str, Any], field: str) -> int:
     except RecursionError as error:
         raise InputError(f"the time in field {field!r} is nested too deeply: use one value") from error
     if not values:
-        raise InputError(f"no time in field {field!r}: name the field that holds the time (time_field)")
+        raise InputError(
+            f"no time in field {field!r}: name the field that holds the time (--time-field; time_field in Python)"
+        )
     if len(values) > 1:
         raise InputError(f"the field {field!r} holds {len(values)} times: use one")
     time = parse_time(values[0])

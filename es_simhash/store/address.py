@@ -80,15 +80,14 @@ def open_store(
     if not isinstance(address, str | None):
         return _on_client(address, index, deadline, options)
     address = default_address() if address is None else address
-    if address == "memory://":
-        return MemoryStore()
-    if (path := sqlite_file(address)) is None:
+    path = sqlite_file(address)
+    if path is None and address != "memory://":
         return _on_server(address, index, default_index, deadline, options)
     if path in ("", ":memory:"):
         raise InputError(f"the store's address names no file: use memory:// for a store in memory, or {_FORMS}")
     if names := ", ".join([*(["index"] if index is not None else []), *options]):
-        raise InputError(f"{names} given with a file: use these with Elasticsearch or OpenSearch only")
-    return SqliteStore(path, busy=deadline)
+        raise InputError(f"{names} given with {address}: use these with Elasticsearch or OpenSearch only")
+    return MemoryStore() if path is None else SqliteStore(path, busy=deadline)
 
 
 def default_address() -> str:
@@ -112,8 +111,8 @@ def _on_client(client: Any, index: str | None, deadline: float, options: dict[st
     is_opensearch = "opensearchpy.OpenSearch" in classes
     if not is_opensearch and "elasticsearch.Elasticsearch" not in classes:
         raise InputError(
-            f"no store is known for {client!r}: pass a sync client of the class Elasticsearch or OpenSearch, or "
-            f"{_FORMS}"
+            f"{client!r} is no store: pass an address, or a sync client of the class Elasticsearch or OpenSearch "
+            "(the async classes run it in threads)"
         )
     if options:
         raise InputError(f"{', '.join(options)} given with a client: set these options on your client")

@@ -36,7 +36,7 @@ STORM = (
     "全市中小学和幼儿园今天停课，轨道交通正常运营，部分公交线路临时绕行，具体调整可在客户端查询。"
 )
 STORM_NEAR = STORM.replace("幼儿园", "托儿所")  # within 3 bits
-STORM_FARTHER = STORM.replace("橙色", "红色")  # within 7
+STORM_FARTHER = STORM.replace("橙色", "重大")  # within 7
 STORM_FARTHEST = STORM.replace("局部地区", "个别地区")  # within 7, and farther
 HARVEST = (
     "县农业农村局昨天公布秋收进度，全县十二万亩水稻已收割九成，烘干中心二十四小时运转，合作社请来跨区作业的收割机手，"

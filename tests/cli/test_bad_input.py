@@ -32,8 +32,12 @@ pytestmark = pytest.mark.slow
 # What a line is, its id where that can be read, and what the reason must say. tests/ingest has all kinds.
 BAD_LINES: list[tuple[bytes, str | None, str]] = [
     (b"n1\tx", None, "not JSON: Expecting value at character 1"),
-    (b'{"text": "x"}', None, "no field 'id': name the field that holds the id (id_field)"),
-    (b'{"id": "b4"}', "b4", "no text in field 'text': name the field that holds the text (text_field)"),
+    (b'{"text": "x"}', None, "no field 'id': name the field that holds the id (--id-field; id_field in Python)"),
+    (
+        b'{"id": "b4"}',
+        "b4",
+        "no text in field 'text': name the field that holds the text (--text-field; text_field in Python)",
+    ),
     (
         '{"id": "b10", "text": "暴雨"}'.encode("gbk"),
         None,
@@ -92,7 +96,10 @@ def test_input_without_a_document_that_can_be_used_exits_with_1(tmp_path: Path) 
     (tmp_path / "news.jsonl").write_bytes((line("n1") + line("n2", HARVEST)).decode().encode("utf-16"))
     done = es_simhash("ingest news.jsonl", cwd=tmp_path)
     assert done.code == 1
-    assert re.match(r"rejected: news.jsonl:1: not in the encoding of the file.* or utf-16 \(encoding\)\n", done.err)
+    assert re.match(
+        r"rejected: news.jsonl:1: not in the encoding of the file.* or utf-16 \(--encoding; encoding in Python\)\n",
+        done.err,
+    )
 
 
 def test_input_cut_in_the_middle_of_a_line_says_so(tmp_path: Path) -> None:

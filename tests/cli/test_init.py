@@ -59,8 +59,8 @@ def test_the_store_keeps_the_rule_and_a_later_init_changes_what_it_names(tmp_pat
 def test_a_change_says_what_to_run_next(tmp_path: Path) -> None:
     assert es_simhash("ingest --workers 0", cwd=tmp_path, stdin=line("a", title=STORM)).code == 0
     for words, says in [
-        ("--id-field url", "next run `es-simhash group --store "),
-        ("--rule contained", "its rule is contained; with documents next run `es-simhash group --store "),
+        ("--id-field url", "next run `es-simhash backfill --store "),
+        ("--rule contained", "its rule is contained; with documents next run `es-simhash backfill --store "),
         (
             "--text-field title",
             "next run `es-simhash backfill --again --store sqlite:///es-simhash.db`, then `es-simhash group",

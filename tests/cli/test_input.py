@@ -28,7 +28,7 @@ def test_where_none_can_be_used_one_error_names_the_fields_that_there_are(tmp_pa
     (tmp_path / "news.jsonl").write_bytes(b'{"docid": 1, "body": "x"}\n' * 150)
     says = (
         "stopped, because none of the first 100 documents can be used. news.jsonl:1: no field 'id': name the field "
-        "that holds the id (id_field); the document has docid, body"
+        "that holds the id (--id-field; id_field in Python); the document has docid, body"
     )
     assert complaint(es_simhash("ingest news.jsonl", cwd=tmp_path)) == f"es-simhash: {says}"
 

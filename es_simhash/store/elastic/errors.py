@@ -58,7 +58,7 @@ def reason_of(body: Any) -> str:
     cause = (error.get("root_cause") or [error])[0]
     text = f"{cause.get('type', 'error')}: {cause.get('reason', 'no reason given')}"
     inner = error.get("caused_by", {}).get("reason")
-    return " ".join((f"{text} ({inner})" if inner else text).split())
+    return " ".join((f"{text} ({inner})" if inner and inner not in text else text).split())
 
 
 def passes(body: Any, status: int) -> bool:

@@ -130,7 +130,7 @@ def _labelled(lines: Iterator[Line], rejected: list[str]) -> Iterator[LabelledPa
                 raise InputError('"a" and "b" must be texts')
             check_surrogates(a + b, "a text")
             if str(label).lower() not in _LABELS:
-                raise InputError(f'the label "copy" is {json.dumps(label)}: write true or false')
+                raise InputError(f'the label "copy" is {json.dumps(label, ensure_ascii=False)}: write true or false')
             yield LabelledPair(a, b, _LABELS[str(label).lower()], line.place)
         except InputError as error:
             rejected.append(f"{line.place}: {error}")

@@ -116,7 +116,9 @@ def evaluate(
         comparisons = [compare(pair.a, pair.b, fingerprinter, rule=each) for each in rules.values()]
         decided.append((pair, [comparison.verdict != "different" for comparison in comparisons]))
     if not decided:
-        raise InputError("there are no pairs: draw some from a store (sample), and label them")
+        raise InputError(
+            'there are no labelled pairs: draw some from a store (--sample), and write true or false after "copy"'
+        )
     if not any(pair.copy for pair, _ in decided):
         raise InputError(
             f"none of {len(decided):,} pairs is labelled as a copy: label some copies, and some pairs that are none"

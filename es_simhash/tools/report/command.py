@@ -56,8 +56,8 @@ def report(
 ) -> None:
     """Write an HTML page for checking the groups of duplicates, the largest first.
 
-    The page has some members of each group, with the differing words marked, and pairs of similar texts that only their
-    numbers keep apart. It needs no network and runs no script. It holds texts of your documents: only you can read the
+    The page has some members of each group, with the differing words marked, and pairs of similar texts that contradict
+    each other. It needs no network and runs no script. It holds texts of your documents: only you can read the
     file.
 
     --json prints a line for each group in place of the page, {"group", "members", "exact", "title", "copies"}; a copy
