@@ -1,7 +1,8 @@
 """Filters: the part of Elasticsearch's query language that means the same in memory, in SQLite and in Elasticsearch.
 
 A field holds one value or an array of values; an array matches if one of its values does. A dot in a field's name leads
-into an object, and into each object of an array. A filter on text compares the whole text.
+into an object, and into each object of an array. A filter on text compares the whole text. Outside of Elasticsearch
+dates are compared as they are written, so they must all be written in one form and one time zone.
 """
 
 from __future__ import annotations
@@ -79,6 +80,8 @@ def _parse(type: str, body: Any) -> Predicate:
             return lambda document, id: any(map(_holds_something, field_values(document, field)))
         case "term":
             ((field, value),) = body.items()
+            if isinstance(value, dict) and value.keys() != {"value"}:
+                raise InputError(f"a term filter has the value {value!r}: use the value itself")
             wanted = _value(value["value"] if isinstance(value, dict) else value)
             return _has_one(field, lambda held: held == wanted)
         case "terms":

@@ -35,11 +35,15 @@ def checked_deadline(deadline: Any) -> float:
 def checked_fields(fields: Sequence[str] | None) -> tuple[str, ...] | None:
     """Return names of fields; None for ``"*"``, which is all of them.
 
-    :raises InputError: for one name in place of a list.
+    :raises InputError: for one name in place of a list; for a name that is no string.
     """
     if isinstance(fields, str) and fields != "*":
         raise InputError(f'the fields are one string, {fields!r}: put it in a list, or use "*" for whole documents')
-    return None if fields is None or fields == "*" else tuple(fields)
+    if fields is None or fields == "*":
+        return None
+    if not all(isinstance(name, str) for name in fields):
+        raise InputError(f"the fields are {fields!r}: use a list of strings")
+    return tuple(fields)
 
 
 def checked_ids(ids: Iterable[Any]) -> list[str]:
@@ -63,6 +67,8 @@ def _checked_id(id: str | int) -> str:
     except ValueError as error:
         raise InputError(f"an id is an integer with too many digits ({error}): use a string") from error
     check_surrogates(text, f"the id {text!r}")
+    if "\0" in text:
+        raise InputError(f"the id {text!r} has a zero byte, which no stored id has: correct it")
     return text
 
 
@@ -103,7 +109,7 @@ def checked_times(times: Iterable[Time] | None, texts: Sequence[str], window: Wi
 
 
 def checked_moment(moment: object, name: str) -> int | None:
-    """Return a time in microseconds since 1970.
+    """Return a time in microseconds since 1970, from 0.
 
     :param moment: a datetime; without a time zone it is UTC. Or a timedelta before now.
     :param name: of the argument, for the message.
@@ -112,9 +118,9 @@ def checked_moment(moment: object, name: str) -> int | None:
     if moment is None:
         return None
     if isinstance(moment, timedelta):
-        return time.time_ns() // 1000 - moment // timedelta(microseconds=1)
+        return max(0, time.time_ns() // 1000 - moment // timedelta(microseconds=1))
     if isinstance(moment, datetime):
-        return checked_time(moment) * 1000
+        return max(0, checked_time(moment) * 1000)
     raise InputError(f"{name} is {moment!r}: use a datetime, or a timedelta such as timedelta(hours=2)")
 
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_POSITION, _TEXT = "_position", "_text"
+"""Fields of a document for an item. The field with the time has its own name."""
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -106,10 +109,10 @@ def _outcomes(
 
     :param waiting: gets the items that are read, by position.
     """
-    chosen = replace(rule_of(rule), text_field="text")
+    chosen = replace(rule_of(rule), text_field=_TEXT)
     read = text if callable(text) else _field_reader(field_names(text))
     documents = Documents("memory://", fingerprinter=Fingerprinter(scheme or DEFAULT))
-    documents.setup(chosen)
+    documents.setup(chosen, id_field=_POSITION)
     rows = rows_of(items)
 
     def lines() -> Iterator[Line]:
@@ -147,7 +150,7 @@ def _document(position: int, item: Any, read: Callable[[Any], str], rule: Duplic
         text = read(item)
         if not isinstance(text, str):
             raise InputError(f"its text is {kind_of(text)}: use a string")
-        document: dict[str, Any] = {"id": position, "text": text}
+        document: dict[str, Any] = {_POSITION: position, _TEXT: text}
         if rule.time_field is not None:
             if not isinstance(item, Mapping):
                 raise InputError("within compares times: pass a mapping with the time_field")

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 I = TypeVar("I", bound="Item")  # noqa: E741  an item of the caller's type
 
+_ALWAYS = 1 << 62
+"""Seconds since 1970, later than any generation started."""
+
 
 class SeenItems:
     """What each user has seen. "Not seen" is certain; "seen" is wrong at a rate that you choose.
@@ -181,15 +184,15 @@ class SeenItems:
         if isinstance(users, str):
             raise InputError(f"the users are one string, {users!r}: put it in a list")
         checked = None if users is None else list(map(user_id, users))
-        now, moment = int(time.time()), checked_moment(before, "before")
-        limit = now if moment is None else min(now, moment // 1_000_000)
+        moment = checked_moment(before, "before")
+        limit = _ALWAYS if moment is None else moment // 1_000_000
         config = self._config or self._read_config()
         if config.generations == 1:
             raise InputError(
                 f"{self.name} keeps one generation for a user, so to rotate would forget everything: keep more "
                 "(generations; `es-simhash seen init --generations 2`)"
             )
-        return rotate(self._store, config, checked, now, limit, self.deadline)
+        return rotate(self._store, config, checked, int(time.time()), limit, self.deadline)
 
     def stats(self, user: str | int) -> SeenStats:
         """Return figures of a user's Bloom filters."""

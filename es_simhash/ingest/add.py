@@ -85,7 +85,7 @@ class Adds:
         items = [item for call in calls for item in call.items]
         try:
             outcomes = iter(uncancelled(lambda: self._outcomes(items, own.options)))
-        except BaseException as error:
+        except Exception as error:
             for call in calls:
                 call.outcomes.set_exception(error)
             return

@@ -93,10 +93,11 @@ def _read(path: str) -> dict[str, Any] | None:
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"the checkpoint {path!r} cannot be read ({one_line(error)}): name another file") from error
+    kinds = {"instance": str, "lines": int, "mark": str}
     if (
         not isinstance(about, dict)
         or about.get("format") != FORMAT
-        or not about.keys() >= {"instance", "lines", "mark"}
+        or any(type(about.get(name)) is not kind for name, kind in kinds.items())
     ):
         raise InputError(f"{path!r} is not the checkpoint of an ingest by this release: name another file")
     return about

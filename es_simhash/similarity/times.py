@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
@@ -119,8 +119,8 @@ def checked_time(time: object) -> int:
     :raises InputError: if it is no time.
     """
     if isinstance(time, datetime):
-        utc = time if time.tzinfo is None else time.astimezone(timezone.utc).replace(tzinfo=None)
-        return (utc - _EPOCH) // _MILLISECOND
+        ahead = time.utcoffset() or timedelta()
+        return (time.replace(tzinfo=None) - _EPOCH - ahead) // _MILLISECOND
     parsed = parse_time(time)
     if parsed is None:
         raise InputError(f"the time {time!r} is no date: use {FORMS}")

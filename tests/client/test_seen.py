@@ -151,10 +151,17 @@ def test_a_full_list_of_forgotten_items_is_an_error_and_nothing_is_forgotten(sto
 def test_all_users_are_rotated_when_none_is_named(seen: Any, ann: str, clock: Clock) -> None:
     users = [f"{ann}-{n}" for n in range(1_001)]  # a store lists a thousand at once
     seen.add_many({user: ["a"] for user in users})
-    clock.now += 1
-    report = seen.rotate()
+    report = seen.rotate()  # in the same second
     assert (dict.fromkeys(users, 1).items() <= report.results.items(), report.failed) == (True, {})
     assert {len(seen.stats(user).generations) for user in (users[0], users[-1])} == {2}
+
+
+def test_a_rotation_that_would_forget_everything_is_refused(tmp_path: Path) -> None:
+    with SeenItems(f"sqlite:///{tmp_path}/users.db") as seen:
+        seen.add("ann", ["a"])
+        with pytest.raises(InputError, match=r"keeps one generation .*: keep more"):
+            seen.rotate()
+        assert seen.unseen("ann", ["a"]) == []
 
 
 def test_a_rotation_that_is_repeated_with_the_same_time_does_only_what_is_left(

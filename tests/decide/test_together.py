@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from es_simhash.decide.outcome import Outcome
-    from es_simhash.store.types import Entry
+    from es_simhash.store.protocol import Filter
+    from es_simhash.store.types import Entry, Hits, Probe
 
 RULE = resolved("copy")
 TEXT = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
@@ -333,3 +334,34 @@ def test_a_large_load_writes_a_document_that_another_program_changes_meanwhile()
         )
         assert outcome.outcome == "updated"
         assert store.read(["3"], None)["3"].source == {"id": "3", "text": f"{TEXT}第3号文件", "views": 7 + number}
+
+
+class InterruptedStore(SlowStore):
+    """Its first search is interrupted by Ctrl-C."""
+
+    interrupted = False
+
+    def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
+        if not self.interrupted:
+            self.interrupted = True
+            pause(0.2)  # the other calls wait by then
+            raise KeyboardInterrupt
+        return super().search(probes, filter, heads=heads)
+
+
+def test_an_interrupted_call_does_not_interrupt_those_that_wait() -> None:
+    store = InterruptedStore()
+    decider, ids = Decider(store, RULE), [str(n) for n in range(8)]
+    adds = Adds(decider)
+
+    def add(id: str) -> str:
+        try:
+            [outcome] = adds.take(documents([{"id": id, "text": id * 9}], RULE), Options())
+        except KeyboardInterrupt:
+            return "interrupted"
+        return outcome.outcome
+
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(add, ids))
+    assert sorted(results) == ["interrupted", *["new"] * 7]
+    assert len(store.read(ids)) == 7

@@ -98,8 +98,9 @@ def test_a_store_that_was_made_again_is_an_error(path: Path) -> None:
 def test_a_file_that_is_no_checkpoint_stays_as_it_is(path: Path) -> None:
     documents = new()
     ingest(documents, path)
-    format = json.dumps({"format": FORMAT})
-    for damage in ("", "{}", "[]", '{"format": 1}', format, '{"lines": 3', "\0"):
+    about = json.loads(path.read_text())
+    format, wrong = json.dumps({"format": FORMAT}), [json.dumps(about | {"lines": lines}) for lines in ("3", None, [3])]
+    for damage in ("", "{}", "[]", '{"format": 1}', format, '{"lines": 3', "\0", *wrong):
         path.write_text(damage)
         with pytest.raises(InputError, match="name another file"):
             ingest(documents, path)

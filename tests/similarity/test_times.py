@@ -129,6 +129,13 @@ def test_a_document_without_one_date_is_an_error_that_shows_the_value(document: 
     assert len(str(caught.value)) < 300
 
 
+@pytest.mark.parametrize("hours", [-8, 8])
+def test_a_datetime_at_the_end_of_its_range_is_read(hours: int) -> None:
+    zone = timezone(timedelta(hours=hours))
+    for moment in (datetime.min, datetime.max):
+        assert checked_time(moment.replace(tzinfo=zone)) == checked_time(moment) - hours * 3_600_000
+
+
 def test_a_window_is_inclusive_on_both_sides() -> None:
     window = Window("date", 10)
     assert window.around(100) == (90, 110)

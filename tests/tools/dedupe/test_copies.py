@@ -67,6 +67,12 @@ def test_the_rule_and_the_scheme_are_those_of_the_call() -> None:
     assert len(list(distinct(html, rule="exact", scheme=Scheme(markup="html")))) == 1
 
 
+def test_the_time_may_stand_in_any_field() -> None:
+    rule = DuplicateRule(within=timedelta(days=1), time_field="id")
+    items = [{"id": 1704067200000 + at, "text": text} for at, text in [(0, STORM), (0, HARVEST), (1, STORM)]]
+    assert [(pair.original, pair.position) for pair in pairs(items, rule=rule)] == [(0, 2)]
+
+
 def test_times_count_with_within() -> None:
     rows = [{"text": STORM, "at": f"2024-05-{day:02}"} for day in (1, 3, 20)]
     assert list(distinct(rows, rule=DuplicateRule(within=timedelta(days=7), time_field="at"))) == [rows[0], rows[2]]
