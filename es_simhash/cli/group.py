@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 @json_option
 @store_options
 def group(filter: dict[str, Any] | None, since: timedelta | None, as_json: bool, **store: Unpack[StoreOptions]) -> None:
-    """Decide all documents again, in their order, and write the links that differ.
+    """Decide again which documents are duplicates of which.
 
-    An ingest links each new document to its head. But it can miss duplicates that another program stores at the same
-    time. This command finds them, by the rule of the store. You can run it again, interrupt it, and run it during an
-    ingest.
+    All documents are decided in their order, and the links that differ are written. An ingest links each new document
+    to its head. But it can miss duplicates that another program stores at the same time. This command finds them, by
+    the rule of the store. You can run it again, interrupt it, and run it during an ingest.
 
     \b
     es-simhash group --store http://localhost:9200/news

@@ -69,7 +69,7 @@ def compare(
     as_json: bool,
     **store: Unpack[StoreOptions],
 ) -> None:
-    """Compare two texts by a rule: what they are to each other, their similarity, and what differs.
+    """Compare two texts by a rule, and show what differs.
 
     Give two texts, each as TEXT, --file or --id. In this order, the first is A, and the second is B. The words that
     only A has stand in [-…-], those that only B has in {+…+}, and ≠ between those that contradict each other. One text

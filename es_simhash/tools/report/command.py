@@ -54,11 +54,11 @@ def report(
     as_csv: bool,
     **store: Unpack[StoreOptions],
 ) -> None:
-    """Write an HTML page for checking the groups of duplicates, the largest first.
+    """Write an HTML page for checking the groups of duplicates.
 
-    The page has some members of each group, with the differing words marked, and pairs of similar texts that contradict
-    each other. It needs no network and runs no script. It holds texts of your documents: only you can read the
-    file.
+    The largest group stands first. The page has some members of each group, with the differing words marked, and pairs
+    of similar texts that contradict each other. It needs no network and runs no script. It holds texts of your
+    documents: only you can read the file.
 
     --json prints a line for each group in place of the page, {"group", "members", "exact", "title", "copies"}; a copy
     is {"id", "exact", "similarity", "title"}. In CSV, a cell that a spreadsheet would take for a formula gets an
