@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from es_simhash.similarity.confirm import most_texts
 from es_simhash.similarity.rule import MOST_BITS
@@ -13,7 +12,6 @@ from es_simhash.text.keys import key_queries
 
 if TYPE_CHECKING:
     from es_simhash.similarity.rule import DuplicateRule
-    from es_simhash.similarity.times import Window
     from es_simhash.store.types import Row
     from es_simhash.text.fingerprinter import Fingerprinter
     from es_simhash.text.keys import TextKeys
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 _NEVER = Probe()
 
 
-@dataclass(frozen=True)
 class ResolvedRule:
     """A DuplicateRule under the Scheme and the keys of a store.
 
@@ -29,29 +26,18 @@ class ResolvedRule:
     :param keys: the store has keys. A rule that compares texts needs them.
     """
 
-    chosen: DuplicateRule
-    fingerprinter: Fingerprinter
-    keys: bool
-    by: Literal["digest", "fingerprint", "keys"] = field(init=False)
-    """How near documents are found, besides those with an equal digest."""
-    distance: int = field(init=False)
-    """Bits in which fingerprints of near documents differ at most. By keys it does not count."""
-    confirm: float | None = field(init=False)
-    """The least similarity of texts; None if they do not decide."""
-    window: Window | None = field(init=False)
-    """Only documents whose times differ by at most its length are duplicates; None if times do not count."""
-    text_fields: tuple[str, ...] = field(init=False)
-    """The names of the fields with the text."""
-
-    def __post_init__(self) -> None:
-        confirm = self.chosen.confirm
-        by = "digest" if self.chosen.rule == "exact" else "fingerprint" if confirm is None else "keys"
-        object.__setattr__(self, "by", by)
-        object.__setattr__(self, "confirm", confirm)
-        object.__setattr__(self, "window", self.chosen.window)
-        object.__setattr__(self, "text_fields", self.chosen.text_fields)
-        distance = self.chosen.max_distance
-        object.__setattr__(self, "distance", MOST_BITS if distance is None else distance)
+    def __init__(self, chosen: DuplicateRule, fingerprinter: Fingerprinter, keys: bool) -> None:
+        self.chosen, self.fingerprinter, self.keys = chosen, fingerprinter, keys
+        self.confirm = chosen.confirm
+        """The least similarity of texts; None if they do not decide."""
+        self.by = "digest" if chosen.rule == "exact" else "fingerprint" if chosen.confirm is None else "keys"
+        """How near documents are found, besides those with an equal digest: ``digest`` finds no others."""
+        self.distance = MOST_BITS if chosen.max_distance is None else chosen.max_distance
+        """Bits in which fingerprints of near documents differ at most. By keys it does not count."""
+        self.window = chosen.window
+        """Only documents whose times differ by at most its length are duplicates; None if times do not count."""
+        self.text_fields = chosen.text_fields
+        """The names of the fields with the text."""
 
     @property
     def bytes_of_row(self) -> int:
