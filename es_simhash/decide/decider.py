@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 
     from es_simhash.decide.rule import ResolvedRule
-    from es_simhash.similarity.confirm import TextFeatures
     from es_simhash.store.protocol import Filter, Store
     from es_simhash.store.types import Stored
     from es_simhash.text.keys import TextKeys
@@ -92,8 +91,8 @@ class Decider:
 
     def __init__(self, store: Store, rule: ResolvedRule) -> None:
         self.store, self.rule = store, rule
-        self.texts = Texts(store, rule)
         self.pending = Pending(rule)
+        self.texts = Texts(store, rule, self.pending.unwritten)
         self._turn = threading.RLock()
         self._clock = 0
         self._forgotten = time.monotonic()
@@ -137,7 +136,7 @@ class Decider:
             if not found.same:
                 near = [row for row in found.rows if row.id != asker.row.id and self.rule.allows(asker.row, row)]
                 rows += sorted(near, key=partial(distance_or_more, asker.row))[:READ_AHEAD]
-        self.texts.read_ahead(row for row in rows if self.pending.features(row) is None)
+        self.texts.read_ahead(rows)
 
     # --- decide -----------------------------------------------------------------------------------------------------
 
@@ -180,7 +179,7 @@ class Decider:
         heads += [row for row in stored.rows if row.id not in self.pending and self._is_before(row, asker)]
         same.sort(key=lambda row: row.order)
         exact = next((row for row in same if self._has_head(row, asker)), None)
-        return choose(asker, exact, heads, self.rule, self.features)
+        return choose(asker, exact, heads, self.rule, self.texts.of_rows)
 
     def _is_before(self, row: Row, asker: Asker) -> bool:
         """Return whether a row is another document in the window, and an earlier one if the order says so."""
@@ -193,20 +192,15 @@ class Decider:
         """Return whether the head of an exact copy is there, and is not the document itself."""
         if row.duplicate_of is None:
             return True
-        known = self.pending.row(row.duplicate_of)
+        known = self.pending.memory.row(row.duplicate_of)
         if known is None:
             return row.duplicate_of not in self.pending and row.duplicate_of != asker.row.id
         return known.duplicate_of is None and known.id != asker.row.id
 
-    def features(self, rows: Sequence[Row]) -> list[TextFeatures | None]:
-        """Return the features of the texts of heads, pending or stored."""
-        unwritten = [self.pending.features(row) for row in rows]
-        stored = iter(self.texts.of_rows([row for row, own in zip(rows, unwritten, strict=True) if own is None]))
-        return [own if own is not None else next(stored) for own in unwritten]
-
     def _matching(self, ids: set[str], filter: Filter) -> set[str]:
         """Return the ids of the pending documents that match a filter."""
-        unwritten = {id: json.loads(source) for id in ids if (source := self.pending.source(id)) is not None}
+        askers = [self.pending.unwritten[id] for id in ids if id in self.pending.unwritten]
+        unwritten = {asker.row.id: json.loads(asker.source) for asker in askers if asker.source is not None}
         read = self.store.read(sorted(ids - unwritten.keys()), None)
         documents = {id: stored.source or {} for id, stored in read.items()} | unwritten
         return {id for id, document in documents.items() if matches(document, id, filter)}
@@ -222,7 +216,7 @@ class Decider:
         :returns: what was chosen for each document whose link changed.
         """
         stored = {row.id for row in self.store.members(heads)}
-        own = {row.id for row in self.pending.members(heads)}
+        own = {row.id for row in self.pending.memory.members(heads)}
         linked = {id for id in stored if id not in self.pending} | own
         changed: dict[str, Choice] = {}
         former_heads: set[str] = set()
@@ -260,7 +254,7 @@ class Decider:
         :param documents: with their text fields, where texts decide.
         :raises StoreError: if the store refuses a link.
         """
-        documents = [stored for stored in documents if not self.pending.is_removed(stored.row.id)]
+        documents = [stored for stored in documents if stored.row.id not in self.pending.removed]
         former = {stored.row.id: stored.row.duplicate_of for stored in documents}
         askers = self.askers_of_stored(documents)
         choices = list(self.decide(askers, self.search(askers, filter), filter))
@@ -317,7 +311,7 @@ class Decider:
         :param now: also if it is little.
         """
         is_old = time.monotonic() - self._forgotten >= OLDEST_PENDING
-        is_much = not self.pending.is_whole and len(self.pending) >= MOST_PENDING
+        is_much = not self.pending.is_whole and len(self.pending.memory) >= MOST_PENDING
         if not (now or is_old or is_much):
             return
         self._forgotten = time.monotonic()
@@ -353,7 +347,7 @@ class Decider:
         if not self._followed:
             return
         self.store.refresh()
-        if self.store.count(None, missing=False) == len(self.pending):
+        if self.store.count(None, missing=False) == len(self.pending.memory):
             return
         since, self._followed = self._followed, time.time_ns() // 1000
         self._enter(Scan(keys=self.rule.by == "keys", since=since - CLOCKS_DIFFER))

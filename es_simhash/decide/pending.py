@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from es_simhash.decide.choose import Asker
     from es_simhash.decide.rule import ResolvedRule
-    from es_simhash.similarity.confirm import TextFeatures
     from es_simhash.store.protocol import Filter
     from es_simhash.store.types import Hits, Row
 
@@ -39,78 +38,56 @@ class Pending:
 
     def __init__(self, rule: ResolvedRule) -> None:
         self._rule = rule
-        self._memory = self._new_memory()
+        self.memory = self._new_memory()
+        """The rows, as they were decided."""
         self._undecided: dict[str, tuple[int, Asker]] = {}
-        self._unwritten: dict[str, Asker] = {}
-        self._removed: set[str] = set()
+        self.unwritten: dict[str, Asker] = {}
+        """By id, the documents that were decided, and are not written."""
+        self.removed: set[str] = set()
+        """Ids of documents that are hidden, because they are removed."""
         self.is_whole = False
         """It holds all documents of the store, so nothing needs to be searched."""
         self.epoch = 0
         """How often rows were forgotten. A look-up of another epoch does not count."""
 
-    def __len__(self) -> int:
-        return len(self._memory)
-
     def __contains__(self, id: str) -> bool:
         """Return whether the document was decided or removed here: the store's answer about it may be out of date."""
-        return self._memory.row(id) is not None or id in self._removed
-
-    def row(self, id: str) -> Row | None:
-        """Return the row with an id, as it was decided."""
-        return self._memory.row(id)
-
-    def features(self, row: Row) -> TextFeatures | None:
-        """Return the features of a text that is not written yet."""
-        asker = self._unwritten.get(row.id)
-        return None if asker is None else asker.features
-
-    def source(self, id: str) -> str | None:
-        """Return a document that is not written yet, as JSON."""
-        asker = self._unwritten.get(id)
-        return None if asker is None else asker.source
-
-    def is_unwritten(self, id: str) -> bool:
-        """Return whether a document was decided, and is not written."""
-        return id in self._unwritten
-
-    def is_removed(self, id: str) -> bool:
-        """Return whether a document is hidden, because it is removed."""
-        return id in self._removed
+        return self.memory.row(id) is not None or id in self.removed
 
     # --- a row from its batch to the store --------------------------------------------------------------------------
 
     def enter(self, askers: Sequence[Asker]) -> None:
         """Enter documents that are undecided. Until they are decided, their former rows count."""
-        positions = self._memory.add([asker.row for asker in askers], [asker.key_values for asker in askers])
+        positions = self.memory.add([asker.row for asker in askers], [asker.key_values for asker in askers])
         for position, asker in zip(positions, askers, strict=True):
             self._undecided[asker.row.id] = position, asker
 
     def decide(self, row: Row) -> None:
         """Say what an undecided document is."""
-        position, self._unwritten[row.id] = self._undecided.pop(row.id)
-        self._removed.discard(row.id)
-        self._memory.admit(position, row)
+        position, self.unwritten[row.id] = self._undecided.pop(row.id)
+        self.removed.discard(row.id)
+        self.memory.admit(position, row)
 
     def enter_stored(self, rows: Sequence[Row], keys: Sequence[Sequence[int]]) -> None:
         """Enter documents as they are stored."""
-        self._removed.difference_update(row.id for row in rows)
-        self._memory.enter(rows, keys)
+        self.removed.difference_update(row.id for row in rows)
+        self.memory.enter(rows, keys)
 
     def write(self, row: Row) -> None:
         """Say that the store has taken a document, with its new version."""
-        del self._unwritten[row.id]
-        self._memory.replace(row)
+        del self.unwritten[row.id]
+        self.memory.replace(row)
 
     def drop(self, id: str) -> None:
         """Forget a document: what the store has counts."""
-        self._unwritten.pop(id, None)
-        self._memory.drop(id)
+        self.unwritten.pop(id, None)
+        self.memory.drop(id)
 
     def drop_unwritten(self) -> set[str]:
         """Forget the documents that are not written, and return the ids of those that were decided."""
         for position, _ in self._undecided.values():
-            self._memory.cancel(position)
-        dropped = set(self._unwritten)
+            self.memory.cancel(position)
+        dropped = set(self.unwritten)
         for id in dropped:
             self.drop(id)
         self._undecided = {}
@@ -119,11 +96,7 @@ class Pending:
     def remove(self, id: str) -> None:
         """Hide a document that is removed."""
         self.drop(id)
-        self._removed.add(id)
-
-    def restore(self, id: str) -> None:
-        """Show a document again that was not removed after all."""
-        self._removed.discard(id)
+        self.removed.add(id)
 
     def end_whole(self) -> None:
         """Say that it does not hold all documents any more. A look-up that relied on it is made again."""
@@ -134,7 +107,7 @@ class Pending:
         """Forget all rows, because the store has been refreshed."""
         self.epoch += 1
         self.is_whole = False
-        self._memory, self._removed = self._new_memory(), set()
+        self.memory, self.removed = self._new_memory(), set()
 
     # --- search -----------------------------------------------------------------------------------------------------
 
@@ -147,18 +120,14 @@ class Pending:
         before = [asker.row.order for asker in askers]
         if filter is not None:
             probes = [replace(asker.probe, most=MOST_HITS) for asker in askers]
-            return self._memory.search(probes, heads=False, before=before)
+            return self.memory.search(probes, heads=False, before=before)
         asking = frozenset(asker.row.id for asker in askers)
-        return self._memory.search([asker.probe for asker in askers], heads=True, before=before, asking=asking)
-
-    def members(self, heads: Iterable[str]) -> list[Row]:
-        """Return the rows that are copies of one of these heads."""
-        return self._memory.members(heads)
+        return self.memory.search([asker.probe for asker in askers], heads=True, before=before, asking=asking)
 
     def as_decided(self, hits: Iterable[Row]) -> Iterator[Row]:
         """Yield rows that were found here as they are decided now: none whose text is undecided, or another one now."""
         for hit in hits:
-            row = self._memory.row(hit.id)
+            row = self.memory.row(hit.id)
             if row is not None and row.digest == hit.digest:
                 yield row
 

@@ -124,8 +124,7 @@ def _remove(
     finally:
         for id in removed:  # once more: a refresh may have come before the store removed it
             decider.pending.remove(id)
-        for id in set(ids) - removed:
-            decider.pending.restore(id)
+        decider.pending.removed -= set(ids) - removed
         decider.read_again(ids)
     decider.again(sorted(removed), filter)  # another program may have linked documents to them meanwhile
     for id, reason in written.refused.items():

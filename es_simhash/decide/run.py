@@ -121,7 +121,7 @@ class Run:
         epoch = self._pending.epoch
         former = {document.id: document.stored for document in documents if document.stored is not None}
         ids = [document.id for document in documents if document.stored is None]
-        known = {id: self._pending.row(id) for id in ids}
+        known = {id: self._pending.memory.row(id) for id in ids}
         former |= {id: stored.row for id, stored in self._store.read(ids).items()} if ids else {}
         askers = {
             document.id: self._asker(document)
@@ -252,7 +252,7 @@ class Run:
 
     def _is_head(self, id: str, looked: LookedUp) -> bool:
         """Return whether others are copies of a document."""
-        return id in looked.heads or bool(self._pending.members([id]))
+        return id in looked.heads or bool(self._pending.memory.members([id]))
 
     # --- decide -----------------------------------------------------------------------------------------------------
 
@@ -285,7 +285,7 @@ class Run:
 
     def _former(self, id: str, looked: LookedUp) -> Row | None:
         """Return what is stored under an id: as it was read, or as it was decided since."""
-        row = self._pending.row(id)
+        row = self._pending.memory.row(id)
         return looked.former.get(id) if row is None or row is looked.known.get(id) else row
 
     def _same_text(self, document: Document, former: Row) -> _Decision:
@@ -301,7 +301,7 @@ class Run:
         """Return the decision for a copy of the text that is stored under its id; None if it is written."""
         if self._options.on_update != "keep" or former is None or not former.digest:
             return None
-        copied = choose(asker, None, [former], self._rule, self._decider.features)
+        copied = choose(asker, None, [former], self._rule, self._decider.texts.of_rows)
         if copied is None:
             return None
         outcome = self._outcome(document, "kept", former.duplicate_of)
@@ -378,9 +378,9 @@ class Run:
     def _settle(self, entry: Entry, version: Any) -> None:
         """Say that a document is written. One with the same text as before need not be pending."""
         row = entry.row._replace(version=version)
-        if (features := self._pending.features(row)) is not None:
-            self._decider.texts.keep(row.digest, features)
-        if self._pending.is_unwritten(row.id):
+        if (asker := self._pending.unwritten.get(row.id)) is not None:
+            if asker.features is not None:
+                self._decider.texts.keep(row.digest, asker.features)
             self._pending.write(row)
         elif row.id in self._pending:
             self._pending.enter_stored([row], [entry.keys or ()])

@@ -12,8 +12,9 @@ from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.text_fields import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from es_simhash.decide.choose import Asker
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.store.protocol import Store
     from es_simhash.store.types import Row, Stored
@@ -27,18 +28,22 @@ READ_AT_ONCE = 100
 
 
 class Texts:
-    """The texts of a store, by digest."""
+    """The texts of a store, by digest.
 
-    def __init__(self, store: Store, rule: ResolvedRule) -> None:
-        self._store, self._rule = store, rule
+    :param unwritten: by id, documents that the store does not have yet.
+    """
+
+    def __init__(self, store: Store, rule: ResolvedRule, unwritten: Mapping[str, Asker] = {}) -> None:
+        self._store, self._rule, self._unwritten = store, rule, unwritten
         self._kept: OrderedDict[str, TextFeatures] = OrderedDict()
         self._characters = 0
         self._warned: set[str] = set()
         self._lock = threading.Lock()
 
     def of_rows(self, rows: Sequence[Row]) -> list[TextFeatures | None]:
-        """Return the features of stored texts. None for a document that is gone, has another text now, or has none."""
+        """Return the features of texts. None for a document that is gone, has another text now, or has none."""
         known = {row.id: self._kept.get(row.digest) for row in rows}
+        known |= {id: asker.features for id in known if (asker := self._unwritten.get(id)) is not None}
         missing = {row.id: row for row in rows if known[row.id] is None}
         ids = sorted(missing)
         for start in range(0, len(ids), READ_AT_ONCE):

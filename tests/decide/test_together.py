@@ -210,7 +210,7 @@ def test_a_large_load_finds_what_is_stored_and_what_others_store(room: int, monk
             taken += 40
     ours.pending.is_whole = False
     ours.forget(now=True)
-    assert not len(ours.pending)
+    assert not len(ours.pending.memory)
 
 
 def test_a_large_load_writes_no_document_again_that_is_stored_as_it_is() -> None:
