@@ -259,8 +259,7 @@ class Decider:
         askers = self.askers_of_stored(documents)
         choices = list(self.decide(askers, self.search(askers, filter), filter))
         own = {choice.row.id for choice in choices}
-        originals = [choice.original for choice in choices if choice.original is not None]
-        lost = self.lost_heads({(head.id, head.digest) for head in originals if head.id not in own})
+        lost = self.lost_heads([choice.original for choice in choices], own)
         rows = {choice.row.id: choice.row for choice in choices if choice.row.duplicate_of not in lost}
         links = [Entry(row, keys=None) for id, row in rows.items() if row.duplicate_of != former[id]]
         written = self.store.write(links) if links else Written({}, frozenset(), {})
@@ -288,13 +287,14 @@ class Decider:
             askers.append(Asker(row, key, self.rule.probe(row, key), features, keeps_order=True))
         return askers
 
-    def lost_heads(self, compared: Collection[tuple[str, str | None]]) -> set[str]:
+    def lost_heads(self, originals: Iterable[Original | None], own: Collection[str]) -> set[str]:
         """Return the heads that are not as they were compared. What is linked to them must be decided again.
 
         One may have been refused. Another program may have removed it, made it a copy, or given it another text.
 
-        :param compared: the id of each head, and its digest if it is known, but not what this call writes itself.
+        :param own: ids of the documents that this call writes itself.
         """
+        compared = {(one.id, one.digest) for one in originals if one is not None and one.id not in own}
         stored = self.store.read(sorted({id for id, _ in compared})) if compared else {}
         heads = {id: one.row.digest for id, one in stored.items() if one.row.duplicate_of is None}
         lost = {id for id, digest in compared if id not in heads or digest not in (None, heads[id])}

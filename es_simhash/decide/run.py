@@ -89,14 +89,14 @@ class _Decision:
     :param entry: what is written; None if nothing is.
     :param leaves_copies: the stored document has another text, or another time where times count, or it is no head any
         more. So its copies are decided again.
-    :param digest_of_head: as it was compared; None if it is not known, or if there is no head.
+    :param original: what it was found to be a copy of.
     """
 
     document: Document
     outcome: Outcome
     entry: Entry | None = None
     leaves_copies: bool = False
-    digest_of_head: str | None = None
+    original: Original | None = None
 
 
 class Run:
@@ -290,12 +290,12 @@ class Run:
 
     def _same_text(self, document: Document, former: Row) -> _Decision:
         """Return the decision for a document whose text is stored under its id."""
-        outcome = self._outcome(document, "unchanged", former.duplicate_of)
-        if document.content == former.content and former.time == document.time:
-            return _Decision(document, outcome)
         row = former._replace(content=document.content, time=document.time)
+        if row == former:
+            return _Decision(document, _outcome(document, "unchanged", former.duplicate_of))
         keys = () if document.keys is None else document.keys.values
-        return _Decision(document, replace(outcome, outcome="updated"), Entry(row, keys, document.source))
+        outcome = _outcome(document, "updated", former.duplicate_of)
+        return _Decision(document, outcome, Entry(row, keys, document.source))
 
     def _kept(self, document: Document, asker: Asker, former: Row | None) -> _Decision | None:
         """Return the decision for a copy of the text that is stored under its id; None if it is written."""
@@ -304,41 +304,24 @@ class Run:
         copied = choose(asker, None, [former], self._rule, self._decider.texts.of_rows)
         if copied is None:
             return None
-        outcome = self._outcome(document, "kept", former.duplicate_of)
-        return _Decision(document, replace(outcome, distance=copied.distance, similarity=copied.similarity))
+        return _Decision(document, _outcome(document, "kept", former.duplicate_of, copied))
 
     def _decision(self, document: Document, choice: Choice, former: Row | None) -> _Decision:
         """Return the decision for a document whose text is not stored under its id."""
         original, row = choice.original, choice.row
         name = _name(original)
         is_update = former is not None and bool(former.digest)
-        if original is not None and not is_update and document.stored is None and self._options.on_duplicate == "skip":
-            return _Decision(document, replace(self._outcome(document, name, original.id, choice), stored=False))
         if is_update and former is not None:
             same = document.stored is not None and former.digest == row.digest
             name = "unchanged" if same and former.duplicate_of == row.duplicate_of else "updated"
-        outcome = self._outcome(document, name, row.duplicate_of, choice)
+        outcome = _outcome(document, name, row.duplicate_of, original, choice.left_out)
+        if original is not None and not is_update and document.stored is None and self._options.on_duplicate == "skip":
+            return _Decision(document, replace(outcome, stored=False))
         if former is not None and former == row._replace(written=former.written, content=former.content):
             return _Decision(document, outcome)
         entry = Entry(row, choice.asker.key_values, document.source)
         leaves_copies = is_update and (original is not None or not self._is_same(document, former))
-        return _Decision(document, outcome, entry, leaves_copies, None if original is None else original.digest)
-
-    def _outcome(
-        self, document: Document, name: OutcomeName, duplicate_of: str | None, choice: Choice | None = None
-    ) -> Outcome:
-        original = None if choice is None else choice.original
-        return Outcome(
-            document.id,
-            name,
-            duplicate_of=duplicate_of,
-            distance=None if original is None else original.distance,
-            similarity=None if original is None else original.similarity,
-            stored=True,
-            fingerprinted=document.fingerprint.value is not None,
-            place=document.place,
-            left_out=0 if choice is None else choice.left_out,
-        )
+        return _Decision(document, outcome, entry, leaves_copies, original)
 
     # --- write ------------------------------------------------------------------------------------------------------
 
@@ -350,8 +333,7 @@ class Run:
         :param heads: gets the ids of heads that have changed or are gone. What is linked to them is decided again.
         """
         own = {decision.document.id for decision in decisions if decision.entry is not None}
-        compared = {(d.outcome.duplicate_of, d.digest_of_head) for d in decisions if d.entry is not None}
-        lost = self._decider.lost_heads({(id, digest) for id, digest in compared if id is not None and id not in own})
+        lost = self._decider.lost_heads([d.original for d in decisions if d.entry is not None], own)
         heads += lost
         entries = [d.entry for d in decisions if d.entry is not None and d.outcome.duplicate_of not in lost]
         written = self._store.write(entries) if entries else Written({}, frozenset(), {})
@@ -395,6 +377,26 @@ class Run:
             head = None if former is None else outcomes.get(former.duplicate_of or "")
             if former is not None and head is not None and (head.id in in_vain or head.outcome == "failed"):
                 outcomes[id] = _with_original(former, choice.original)
+
+
+def _outcome(
+    document: Document, name: OutcomeName, duplicate_of: str | None, original: Original | None = None, left_out: int = 0
+) -> Outcome:
+    """Return the Outcome of a document that is stored.
+
+    :param original: what it is a copy of, if that was looked for.
+    """
+    return Outcome(
+        document.id,
+        name,
+        duplicate_of=duplicate_of,
+        distance=None if original is None else original.distance,
+        similarity=None if original is None else original.similarity,
+        stored=True,
+        fingerprinted=document.fingerprint.value is not None,
+        place=document.place,
+        left_out=left_out,
+    )
 
 
 def _with_original(outcome: Outcome, original: Original | None) -> Outcome:
