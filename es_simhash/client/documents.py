@@ -276,16 +276,17 @@ class Documents:
     ) -> Generator[Outcome, None, None]:
         decider = self._decider_for_writing(new=True)
         field, check = self._reader.id_field(id_field), self._reader.run_check()
-        decider.forget(now=True)
         for outcomes in ingest(decider, source, field, options, workers, checkpoint, check):
             yield from outcomes
 
     def _decider_for_writing(self, *, new: bool = False, stale: bool = False) -> Decider:
-        """Return the Decider for the rule of the store.
+        """Return the Decider for the rule of the store. Nothing is pending there: search finds what was written.
 
         The parameters are those of ``StoreReader.for_writing``.
         """
-        return self._adds_for_writing(new=new, stale=stale).decider
+        decider = self._adds_for_writing(new=new, stale=stale).decider
+        decider.forget(now=True)
+        return decider
 
     def _adds_for_writing(self, *, new: bool = False, stale: bool = False) -> Adds:
         """Return what all calls of this object that write share, with the Decider and what it has decided."""
@@ -321,7 +322,6 @@ class Documents:
     def _backfill(self, filter: Mapping[str, Any] | None, again: bool, workers: int) -> Generator[Outcome, None, None]:
         decider = self._decider_for_writing(stale=True)
         check = self._reader.run_check()
-        decider.forget(now=True)
         is_whole = again and filter is None
         for outcomes in backfill(decider, filter, workers, check, again=again):
             yield from outcomes
@@ -352,7 +352,6 @@ class Documents:
         checked = [] if ids is None else checked_ids(ids)
         decider, id_field = self._decider_for_writing(), self._reader.id_field(None).name
         with saving(save, id_field) as put:
-            decider.forget(now=True)
             if matching is None:
                 return remove(decider, checked, put, filter)
             return remove_matching(decider, matching, put, filter)
@@ -379,7 +378,6 @@ class Documents:
         check_filter(filter)
         start = checked_moment(since, "since")
         decider = self._decider_for_writing()
-        decider.forget(now=True)
         return group(self._store, decider.rule, filter, start, progress)
 
     def remove_duplicates(
@@ -401,7 +399,6 @@ class Documents:
         check_filter(filter)
         decider, id_field = self._decider_for_writing(), self._reader.id_field(None).name
         with saving(save, id_field) as put:
-            decider.forget(now=True)
             return remove_duplicates(decider, duplicates, put, filter)
 
     # --- find documents ----------------------------------------------------------------------------------------------
@@ -491,7 +488,6 @@ class Documents:
 
     def _duplicates(self, filter: Mapping[str, Any] | None) -> Generator[Duplicate, None, None]:
         decider = self._decider_for_writing()
-        decider.forget(now=True)
         for rows in copies(self._store, filter):
             for _, duplicate in checked_duplicates(decider, rows):
                 yield duplicate
