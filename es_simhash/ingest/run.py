@@ -138,26 +138,17 @@ def _ahead(
     yield from begun
 
 
+@dataclass
 class _Stages:
     """The stages of a run over one input."""
 
+    decider: Decider
+    run: Run
+    source: Source
+    reader: Reader
+    workers: int
+    check: Callable[[], object]
     checkpoint: Checkpoint | None = None
-
-    def __init__(
-        self,
-        decider: Decider,
-        run: Run,
-        source: Source,
-        reader: Reader,
-        workers: int,
-        check: Callable[[], object],
-    ) -> None:
-        self._decider = decider
-        self._run = run
-        self._source = source
-        self._reader = reader
-        self._workers = workers
-        self._check = check
 
     def outcomes(self) -> Iterator[Sequence[Outcome]]:
         """Yield the outcomes of each batch, in the order of the input. At the end search finds what was written.
@@ -168,34 +159,34 @@ class _Stages:
         look_ups = Call()
 
         def begin(batch: _Batch) -> Callable[[], LookedUp]:
-            look_up = partial(self._run.look_up, batch.documents)
-            if not self._workers:
+            look_up = partial(self.run.look_up, batch.documents)
+            if not self.workers:
                 return look_up
             return thread.submit(look_ups.do, look_up).result
 
         with (
             saying_what_is_done(lambda: UNFINISHED),
-            closing(Workers(self._reader, self._workers)) as workers,
+            closing(Workers(self.reader, self.workers)) as workers,
             ThreadPoolExecutor(1, "es-simhash-look-up") as thread,
         ):
             try:
-                for batch, looked_up in _ahead(self._batches(workers), begin, min(1, self._workers)):
+                for batch, looked_up in _ahead(self._batches(workers), begin, min(1, self.workers)):
                     yield self._taken(batch, looked_up())
                     if self.checkpoint is not None:
                         self.checkpoint.done(len(batch.items), batch.mark)
             finally:
                 look_ups.cancel()  # the thread may be waiting to repeat a request
-                self._decider.pending.end_whole()
-            self._decider.forget(now=True)
-        if self._source.error is not None:
-            raise self._source.error
+                self.decider.pending.end_whole()
+            self.decider.forget(now=True)
+        if self.source.error is not None:
+            raise self.source.error
 
     def _batches(self, workers: Workers) -> Iterator[_Batch]:
         """Yield the batches of the input. One ends before an id that it already has."""
-        is_first = not self._source.count
-        for lines, read in _ahead(iter(self._source.take, []), workers.submit, self._workers):
+        is_first = not self.source.count
+        for lines, read in _ahead(iter(self.source.take, []), workers.submit, self.workers):
             if is_first:
-                warn_of_missing_fields(lines, self._reader.text_fields)
+                warn_of_missing_fields(lines, self.reader.text_fields)
             is_first = False
             items, start = read(), 0
             emptied = [
@@ -210,9 +201,9 @@ class _Stages:
 
     def _taken(self, batch: _Batch, looked: LookedUp) -> Sequence[Outcome]:
         """Decide and write a batch, and return its outcomes in the order of the input."""
-        self._check()
-        taken = {outcome.id: outcome for outcome in self._run.take(looked)}
+        self.check()
+        taken = {outcome.id: outcome for outcome in self.run.take(looked)}
         if batch.emptied:
-            self._run.empty(batch.emptied)
+            self.run.empty(batch.emptied)
         _log.info("written: a batch of %s", len(batch.items))
         return [item if isinstance(item, Outcome) else taken[item.id] for item in batch.items]
