@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from hashlib import blake2b
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.lines import Line
-    from es_simhash.text.fingerprinter import Fingerprint
     from es_simhash.text.keys import TextKeys
 
 MAX_SOURCE = 30_000_000
@@ -35,30 +35,6 @@ _ROUNDED = re.compile(r"\d\.\d+E\+\d\d")
 
 _sorted_json = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 _to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-
-
-@value
-class _Checked:
-    """A document that can be used, and is not fingerprinted yet.
-
-    :param source: the document as JSON; None if it is stored: only our fields are written then.
-    :param content: of the document (:func:`content_of`); None if it is stored.
-    :param normalised: its text.
-    """
-
-    line: Line
-    id: str
-    source: str | None
-    content: int | None
-    normalised: str
-    time: int | None
-
-
-def _document(checked: _Checked, fingerprint: Fingerprint, keys: TextKeys | None) -> Document:
-    line, text = checked.line, checked.normalised
-    return Document(
-        checked.id, fingerprint, text, checked.source, line.place, keys, checked.time, checked.content, line.stored
-    )
 
 
 def content_of(document: str) -> int:
@@ -104,15 +80,14 @@ class Reader:
         """Return for each line, in order, its Document or a rejected Outcome."""
         checked = [self._checked_or_rejected(line) for line in lines]
         good = [item for item in checked if not isinstance(item, Outcome)]
-        normalised = [item.normalised for item in good]
+        normalised = [item.keywords["text"] for item in good]
         fingerprints = self._fingerprinter.fingerprints_normalised(normalised)
-        keys: Iterable[TextKeys | None] = repeat(None)
-        if self._keys:
-            keys = keys_of_texts(normalised)
-        documents = map(_document, good, fingerprints, keys)
+        keys: Iterable[TextKeys | None] = keys_of_texts(normalised) if self._keys else repeat(None)
+        parts = zip(good, fingerprints, keys, strict=False)
+        documents = (make(fingerprint=fingerprint, keys=own) for make, fingerprint, own in parts)
         return [item if isinstance(item, Outcome) else next(documents) for item in checked]
 
-    def _checked_or_rejected(self, line: Line) -> _Checked | Outcome:
+    def _checked_or_rejected(self, line: Line) -> partial[Document] | Outcome:
         line = parsed(line)
         try:
             return self._checked(line)
@@ -121,8 +96,8 @@ class Reader:
             reason = f"{line.place}: {error}"
             return Outcome(self._id_if_any(line), "rejected", reason=reason, place=line.place, document=document)
 
-    def _checked(self, line: Line) -> _Checked:
-        """Check the document of a parsed line, and normalise its text.
+    def _checked(self, line: Line) -> partial[Document]:
+        """Check the document of a parsed line, and normalise its text. Return it without its fingerprint and keys.
 
         :raises InputError: if the document cannot be used.
         """
@@ -133,11 +108,12 @@ class Reader:
             raise InputError(f"a document must be a JSON object or a mapping, this is {kind_of(document)}")
         field = id_field_of(document, self._id_field)
         id = self._id(document, field)
-        text = text_of(document, self.text_fields)
-        normalised = self._fingerprinter.scheme.normalise(text)
+        text = self._fingerprinter.scheme.normalise(text_of(document, self.text_fields))
         time = None if self._time_field is None else time_of(document, self._time_field)
         source, content = self._source(document, field) if line.stored is None else (None, None)
-        return _Checked(line, id, source, content, normalised, time)
+        return partial(
+            Document, id=id, text=text, source=source, place=line.place, time=time, content=content, stored=line.stored
+        )
 
     def _id_if_any(self, line: Line) -> str | None:
         try:
