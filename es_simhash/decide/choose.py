@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.similarity.confirm import TextFeatures
     from es_simhash.store.types import Probe, Row
-    from es_simhash.text.keys import TextKeys
 
 COMPARED_AT_ONCE = 20
 """Candidates whose texts are read together: mostly the first one is a copy, or none is."""
@@ -29,6 +28,7 @@ class Asker:
     """A document that asks what it is a copy of.
 
     :param row: what is known of it, as a head.
+    :param keys: that are stored.
     :param probe: what to look for.
     :param features: of its text; None if texts do not decide.
     :param keeps_order: it stays where it is in the order of documents, so only earlier ones can be its head. Otherwise
@@ -37,16 +37,11 @@ class Asker:
     """
 
     row: Row
-    keys: TextKeys | None
+    keys: tuple[int, ...]
     probe: Probe
     features: TextFeatures | None
     keeps_order: bool = False
     source: str | None = None
-
-    @property
-    def key_values(self) -> tuple[int, ...]:
-        """The keys that are stored."""
-        return () if self.keys is None else self.keys.values
 
 
 @value

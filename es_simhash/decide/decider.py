@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.store.protocol import Filter, Store
     from es_simhash.store.types import Stored
-    from es_simhash.text.keys import TextKeys
 
 _log = logging.getLogger("es_simhash")
 
@@ -275,17 +274,16 @@ class Decider:
 
     def askers_of_stored(self, documents: Sequence[Stored]) -> list[Asker]:
         """Return stored documents as Askers. One without a text that is needed is left out, with a warning."""
-        needs_texts = self.rule.confirm is not None
-        read = [(stored.row, self.texts.of_stored(stored) if needs_texts else None) for stored in documents]
-        read = [(row, features) for row, features in read if features is not None or not needs_texts]
-        keys: Sequence[TextKeys | None] = [None] * len(read)
-        if needs_texts:
-            keys = keys_of_texts([features.normalised for _, features in read if features is not None])
-        askers = []
-        for (stored_row, features), key in zip(read, keys, strict=True):
-            row = stored_row._replace(duplicate_of=None)
-            askers.append(Asker(row, key, self.rule.probe(row, key), features, keeps_order=True))
-        return askers
+        rows = [stored.row._replace(duplicate_of=None) for stored in documents]
+        if self.rule.confirm is None:
+            return [Asker(row, (), self.rule.probe(row, None), None, keeps_order=True) for row in rows]
+        texts = map(self.texts.of_stored, documents)
+        read = [(row, features) for row, features in zip(rows, texts, strict=True) if features is not None]
+        keys = keys_of_texts([features.normalised for _, features in read])
+        return [
+            Asker(row, key.values, self.rule.probe(row, key), features, keeps_order=True)
+            for (row, features), key in zip(read, keys, strict=True)
+        ]
 
     def lost_heads(self, originals: Iterable[Original | None], own: Collection[str]) -> set[str]:
         """Return the heads that are not as they were compared. What is linked to them must be decided again.

@@ -58,7 +58,7 @@ class Pending:
 
     def enter(self, askers: Sequence[Asker]) -> None:
         """Enter documents that are undecided. Until they are decided, their former rows count."""
-        positions = self.memory.add([asker.row for asker in askers], [asker.key_values for asker in askers])
+        positions = self.memory.add([asker.row for asker in askers], [asker.keys for asker in askers])
         for position, asker in zip(positions, askers, strict=True):
             self._undecided[asker.row.id] = position, asker
 

@@ -145,6 +145,7 @@ class Run:
     def _asker(self, document: Document) -> Asker:
         """Return a document that asks what it is a copy of."""
         fingerprint, keys = document.fingerprint, document.keys
+        values = () if keys is None else keys.values
         row = Row(
             document.id,
             fingerprint.value,
@@ -156,7 +157,7 @@ class Run:
         features = None
         if self._rule.confirm is not None:
             features = TextFeatures(document.text, self._rule.fingerprinter, is_normalised=True)
-        return Asker(row, keys, self._rule.probe(row, keys), features, source=document.source)
+        return Asker(row, values, self._rule.probe(row, keys), features, source=document.source)
 
     def _in_order(self, asker: Asker, former: Row | None, is_backfill: bool) -> Asker:
         """Return a document with its place in the order: a small change keeps it, else it comes now.
@@ -170,7 +171,7 @@ class Run:
         elif is_backfill and row.time is not None:
             order, keeps_order = row.time * 1000, True
         row = row._replace(order=order, written=now, version=None if former is None else former.version)
-        return Asker(row, asker.keys, asker.probe, asker.features, keeps_order, asker.source)
+        return replace(asker, row=row, keeps_order=keeps_order)
 
     # --- take -------------------------------------------------------------------------------------------------------
 
@@ -319,7 +320,7 @@ class Run:
             return _Decision(document, replace(outcome, stored=False))
         if former is not None and former == row._replace(written=former.written, content=former.content):
             return _Decision(document, outcome)
-        entry = Entry(row, choice.asker.key_values, document.source)
+        entry = Entry(row, choice.asker.keys, document.source)
         leaves_copies = is_update and (original is not None or not self._is_same(document, former))
         return _Decision(document, outcome, entry, leaves_copies, original)
 
