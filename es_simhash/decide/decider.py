@@ -66,13 +66,13 @@ class Decided:
     """What was decided for stored documents.
 
     :param choices: for each document that was decided.
-    :param changed: ids of those whose link was written.
+    :param changed: by id, those whose link was written.
     :param former_heads: ids of those of them that were heads, and are copies now.
     :param conflicts: ids of those that another program changes meanwhile: they stay as they are.
     """
 
     choices: list[Choice]
-    changed: frozenset[str]
+    changed: dict[str, Choice]
     former_heads: frozenset[str]
     conflicts: set[str]
 
@@ -227,8 +227,7 @@ class Decider:
             linked = set()
             for part in in_parts(read):
                 decided = self.decide_stored(part, filter)
-                choices = {choice.row.id: choice for choice in decided.choices}
-                changed |= {id: choices[id] for id in decided.changed}
+                changed |= decided.changed
                 linked |= decided.conflicts
                 former_heads |= decided.former_heads
             if not linked:
@@ -259,7 +258,8 @@ class Decider:
         choices = list(self.decide(askers, self.search(askers, filter), filter))
         own = {choice.row.id for choice in choices}
         lost = self.lost_heads([choice.original for choice in choices], own)
-        rows = {choice.row.id: choice.row for choice in choices if choice.row.duplicate_of not in lost}
+        kept = {choice.row.id: choice for choice in choices if choice.row.duplicate_of not in lost}
+        rows = {id: choice.row for id, choice in kept.items()}
         links = [Entry(row, keys=None) for id, row in rows.items() if row.duplicate_of != former[id]]
         written = self.store.write(links) if links else Written({}, frozenset(), {})
         for id in rows.keys() - written.conflicts - written.refused.keys():
@@ -270,7 +270,7 @@ class Decider:
             raise StoreError(f"{self.store.name} did not take the link of {id}: {reason}")
         self.forget()
         former_heads = frozenset(id for id in written.versions if former[id] is None)
-        return Decided(choices, frozenset(written.versions), former_heads, conflicts)
+        return Decided(choices, {id: kept[id] for id in written.versions}, former_heads, conflicts)
 
     def askers_of_stored(self, documents: Sequence[Stored]) -> list[Asker]:
         """Return stored documents as Askers. One without a text that is needed is left out, with a warning."""

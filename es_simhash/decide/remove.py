@@ -152,12 +152,11 @@ def checked_duplicates(decider: Decider, rows: Sequence[Row]) -> list[tuple[Stor
     rule, store, window = decider.rule, decider.store, decider.rule.window
     heads = {row.id: row.duplicate_of for row in rows if row.duplicate_of is not None}
     stored = store.read(sorted({*heads, *heads.values()}), None)
-    pairs = []
-    for id, head in heads.items():
-        if id in stored and head in stored and stored[id].row.duplicate_of == head:
-            pairs.append((stored[id], stored[head]))
     checked = []
-    for document, head_document in pairs:
+    for id, head in heads.items():
+        if id not in stored or head not in stored or stored[id].row.duplicate_of != head:
+            continue
+        document, head_document = stored[id], stored[head]
         row, head_row = document.row, head_document.row
         if window is not None and not window.holds(row.time, head_row.time):
             continue
