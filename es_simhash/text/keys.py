@@ -92,6 +92,7 @@ class TextKeys:
 class KeyQuery:
     """A condition on the keys of a document: at least ``minimum`` of these keys, and a length in a range.
 
+    :param minimum: 1 or more.
     :param lengths: the smallest and the largest number of word characters; None for any.
     """
 
@@ -103,7 +104,7 @@ class KeyQuery:
         """Return whether a document with these keys and so many word characters fulfils the query."""
         if self.lengths is not None and (length is None or not self.lengths[0] <= length <= self.lengths[1]):
             return False
-        return len(set(self.keys).intersection(keys)) >= max(1, self.minimum)
+        return len(set(self.keys).intersection(keys)) >= self.minimum
 
     def rarest(self) -> tuple[int, int]:
         """Return how many of the rarest keys are looked up, and how many of these a document must have.
@@ -113,9 +114,8 @@ class KeyQuery:
         primitive operator for similarity joins in data cleaning", ICDE 2006). p is ``COMMON``: to demand more excludes
         few documents, and takes more entries.
         """
-        minimum = max(1, self.minimum)
-        common = min(minimum, COMMON)
-        return len(self.keys) - minimum + common, common
+        common = min(self.minimum, COMMON)
+        return len(self.keys) - self.minimum + common, common
 
 
 def keys_of_texts(normalised: Sequence[str]) -> list[TextKeys]:

@@ -100,7 +100,7 @@ class Grouping:
             normalised = [self.fingerprinter.scheme.normalise(text) for text in frame["text"]]
             for position, keys in zip(positions, keys_of_texts(normalised), strict=True):
                 asked = key_queries(keys, confirm)
-                queries = [(number, max(1, each.minimum), each.keys) for number, each in enumerate(asked)]
+                queries = [(number, each.minimum, each.keys) for number, each in enumerate(asked)]
                 yield position, keys.values, queries
 
     def copies(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:

@@ -123,11 +123,11 @@ def test_documents_without_a_digest_are_not_found_by_it(store: Store) -> None:
 names = st.sampled_from([f"{kind}{number}" for kind in "gpm" for number in range(8)])
 some_names = st.lists(names, min_size=1, max_size=12, unique=True)
 queries = st.one_of(
-    st.builds(lambda keys_, minimum: (keys_, minimum, None), some_names, st.integers(0, 3)),
+    st.builds(lambda keys_, minimum: (keys_, minimum, None), some_names, st.integers(1, 3)),
     st.builds(
         lambda keys_, minimum, shortest, more: (keys_, minimum, (shortest, shortest + more)),
         st.lists(names.filter(lambda name: name[0] == "g"), min_size=1, max_size=8, unique=True),
-        st.integers(0, 6),
+        st.integers(1, 6),
         st.integers(1, 60),
         st.integers(0, 15),
     ),

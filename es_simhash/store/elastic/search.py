@@ -113,7 +113,7 @@ def clause_of(query: KeyQuery) -> dict[str, Any]:
     In query context the score of a document is that of BM25: the sum of the rarities of the shared keys.
     """
     keys = [{"term": {"simhash.keys": key}} for key in encoded(query.keys)]
-    clause: dict[str, Any] = {"should": keys, "minimum_should_match": max(1, query.minimum)}
+    clause: dict[str, Any] = {"should": keys, "minimum_should_match": query.minimum}
     if query.lengths is not None:
         clause["filter"] = [{"range": {"simhash.length": {"gte": query.lengths[0], "lte": query.lengths[1]}}}]
     return {"bool": clause}

@@ -130,13 +130,12 @@ def _near(query: KeyQuery, connection: Connection, *, heads: bool) -> tuple[Inte
     not be read whole, if T - c is large enough (the prefix filter, :meth:`KeyQuery.rarest`). If nearly all keys are
     common, very many texts share them. Then those are returned that share the most of what was read.
     """
-    minimum = max(1, query.minimum)
     ranges = list(_ranges(query))
     for most in (FEW_ENTRIES, ENTRIES_OF_KEY, max(ENTRIES_OF_KEY, ENTRIES_OF_QUERY // max(1, len(ranges)))):
         lists = [_documents(entries, most, connection, heads=heads) for entries in ranges]
         whole = [documents for documents in lists if len(documents) <= most]
-        needed = minimum - (len(lists) - len(whole))
-        if needed >= min(minimum, ENOUGH):
+        needed = query.minimum - (len(lists) - len(whole))
+        if needed >= min(query.minimum, ENOUGH):
             break
     read = whole if needed > 0 else lists
     counts = [len(documents) for documents in read]
