@@ -16,6 +16,7 @@ made again.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from es_simhash.near.memory import Memory
@@ -37,7 +38,7 @@ class Pending:
     """
 
     def __init__(self, rule: ResolvedRule) -> None:
-        self._rule = rule
+        self._new_memory = partial(Memory, keys=rule.by == "keys", fingerprints=rule.by == "fingerprint")
         self.memory = self._new_memory()
         """The rows, as they were decided."""
         self._undecided: dict[str, tuple[int, Asker]] = {}
@@ -130,6 +131,3 @@ class Pending:
             row = self.memory.row(hit.id)
             if row is not None and row.digest == hit.digest:
                 yield row
-
-    def _new_memory(self) -> Memory:
-        return Memory(keys=self._rule.by == "keys", fingerprints=self._rule.by == "fingerprint")
