@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
-from es_simhash.filters import check_json, matches
+from es_simhash.filters import check_json
 from es_simhash.similarity.times import checked_time
 from es_simhash.text.normalisation import check_surrogates
 
@@ -144,13 +144,3 @@ def check_filter(filter: object, name: str = "filter") -> None:
     if not isinstance(filter, Mapping):
         raise InputError(f'{name} is {reprlib.repr(filter)}: use a filter, such as {{"term": {{"lang": "zh"}}}}')
     check_json(filter)
-
-
-def check_ingest_filter(filter: Mapping[str, Any] | None) -> None:
-    """Check that the program itself can evaluate a filter.
-
-    :raises InputError: if it is malformed, or of a type that only a server can evaluate.
-    """
-    check_filter(filter)
-    if filter is not None:
-        matches({}, "", filter)

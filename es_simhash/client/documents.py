@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, overload
 
 from es_simhash.client.arguments import (
     check_filter,
-    check_ingest_filter,
     check_workers,
     checked_deadline,
     checked_fields,
@@ -31,6 +30,7 @@ from es_simhash.decide.remove import (
 from es_simhash.decide.run import Options
 from es_simhash.decide.similar import similar, similar_to_fingerprint, similar_to_stored
 from es_simhash.errors import InputError, count_of, saying_what_is_done
+from es_simhash.filters import parse_filter
 from es_simhash.ingest.add import Adds
 from es_simhash.ingest.batches import Source, line_of
 from es_simhash.ingest.reader import Reader
@@ -214,7 +214,10 @@ class Documents:
     def _options(
         self, on_duplicate: OnDuplicate, filter: Mapping[str, Any] | None, on_update: OnUpdate = "write"
     ) -> Options:
-        check_ingest_filter(filter)
+        """Return how documents are taken. The program itself evaluates the filter: a server may not have them yet."""
+        check_filter(filter)
+        if filter is not None:
+            parse_filter(filter)
         return Options(on_duplicate, on_update, filter)
 
     def _add(self, lines: Sequence[Line], options: Options) -> list[Outcome]:
