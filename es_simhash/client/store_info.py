@@ -52,7 +52,7 @@ class StoreReader:
         self._known: Description | None = None
         self._until = 0.0
         """When the store is asked again. What is known stays: another thread may be about to return it."""
-        self._resolved: dict[tuple[DuplicateRule, bool], ResolvedRule] = {}
+        self._resolved: dict[tuple[DuplicateRule, Fingerprinter, bool], ResolvedRule] = {}
         self._lock = threading.RLock()
 
     def read(self) -> Description:
@@ -136,11 +136,8 @@ class StoreReader:
                 f"{self._store.name} has no keys, which the rule {rule.rule!r} needs: use the rule 'fingerprint'; or "
                 f"run `es-simhash init --rule {rule.rule} --store {self._store.name}`, then `backfill --again`"
             )
-        with self._lock:
-            known = self._resolved.get((rule, described.keys))
-            if known is None or known.fingerprinter is not self._fingerprinter:
-                known = self._resolved[rule, described.keys] = ResolvedRule(rule, self._fingerprinter, described.keys)
-        return known
+        key = rule, self._fingerprinter, described.keys
+        return self._resolved.get(key) or self._resolved.setdefault(key, ResolvedRule(*key))
 
     # --- a call that writes -------------------------------------------------------------------------------------------
 
