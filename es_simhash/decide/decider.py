@@ -133,7 +133,8 @@ class Decider:
         rows: list[Row] = []
         for asker, found in zip(askers, hits, strict=True):
             if not found.same:
-                near = [row for row in found.rows if row.id != asker.row.id and self.rule.allows(asker.row, row)]
+                stored = [row for row in found.rows if row.version is not None and row.id != asker.row.id]
+                near = [row for row in stored if self.rule.allows(asker.row, row)]
                 rows += sorted(near, key=partial(distance_or_more, asker.row))[:READ_AHEAD]
         self.texts.read_ahead(rows)
 
