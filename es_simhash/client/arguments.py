@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
-from es_simhash.filters import check_json
+from es_simhash.filters import check_json, parse_filter
 from es_simhash.similarity.times import checked_time
 from es_simhash.text.normalisation import check_surrogates
 
@@ -144,3 +144,13 @@ def check_filter(filter: object, name: str = "filter") -> None:
     if not isinstance(filter, Mapping):
         raise InputError(f'{name} is {reprlib.repr(filter)}: use a filter, such as {{"term": {{"lang": "zh"}}}}')
     check_json(filter)
+
+
+def check_filter_of_heads(filter: Mapping[str, Any] | None) -> None:
+    """Check a filter of heads. The program evaluates it itself: the store may not have them yet.
+
+    :raises InputError: if it is malformed, or of a type that only a server can evaluate.
+    """
+    check_filter(filter)
+    if filter is not None:
+        parse_filter(filter)

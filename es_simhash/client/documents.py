@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from es_simhash.client.arguments import (
     check_filter,
+    check_filter_of_heads,
     check_workers,
     checked_deadline,
     checked_fields,
@@ -30,7 +31,6 @@ from es_simhash.decide.remove import (
 from es_simhash.decide.run import Options
 from es_simhash.decide.similar import similar, similar_to_fingerprint, similar_to_stored
 from es_simhash.errors import InputError, count_of, saying_what_is_done
-from es_simhash.filters import parse_filter
 from es_simhash.ingest.add import Adds
 from es_simhash.ingest.batches import Source, line_of
 from es_simhash.ingest.reader import Reader
@@ -214,10 +214,7 @@ class Documents:
     def _options(
         self, on_duplicate: OnDuplicate, filter: Mapping[str, Any] | None, on_update: OnUpdate = "write"
     ) -> Options:
-        """Return how documents are taken. The program itself evaluates the filter: a server may not have them yet."""
-        check_filter(filter)
-        if filter is not None:
-            parse_filter(filter)
+        check_filter_of_heads(filter)
         return Options(on_duplicate, on_update, filter)
 
     def _add(self, lines: Sequence[Line], options: Options) -> list[Outcome]:
@@ -318,7 +315,7 @@ class Documents:
         :returns: an Outcome for each document. A document without a text is ``rejected``.
         :raises NotSetUp: if the index has no fingerprint fields.
         """
-        check_filter(filter)
+        check_filter_of_heads(filter)
         check_workers(workers)
         return self._backfill(filter, again, workers)
 
@@ -350,7 +347,7 @@ class Documents:
         """
         if (ids is None) == (matching is None):
             raise InputError("give either ids or matching=…, a filter")
-        check_filter(filter)
+        check_filter_of_heads(filter)
         check_filter(matching, "matching")
         checked = [] if ids is None else checked_ids(ids)
         decider, id_field = self._decider_for_writing(), self._reader.id_field(None).name
@@ -378,7 +375,7 @@ class Documents:
             datetime (without a time zone it is UTC), or a timedelta before now.
         :param progress: is called with the number of documents that were decided, and of all.
         """
-        check_filter(filter)
+        check_filter_of_heads(filter)
         start = checked_moment(since, "since")
         decider = self._decider_for_writing()
         return group(self._store, decider.rule, filter, start, progress)
@@ -399,7 +396,7 @@ class Documents:
         :param filter: only documents that match this filter can become another original.
         :returns: how many documents were removed.
         """
-        check_filter(filter)
+        check_filter_of_heads(filter)
         decider, id_field = self._decider_for_writing(), self._reader.id_field(None).name
         with saving(save, id_field) as put:
             return remove_duplicates(decider, duplicates, put, filter)

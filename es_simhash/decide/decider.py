@@ -16,7 +16,7 @@ from es_simhash.decide.texts import Texts
 from es_simhash.errors import StoreError, count_of
 from es_simhash.filters import matches
 from es_simhash.retries import held
-from es_simhash.store.types import Entry, Hits, Row, Scan, Written
+from es_simhash.store.types import Entry, Hits, Probe, Row, Scan, Written
 from es_simhash.text.keys import keys_of_texts
 from es_simhash.values import value
 
@@ -145,19 +145,22 @@ class Decider:
     ) -> Generator[Choice, None, None]:
         """Yield what each document is a copy of, in their order. Each is entered as what it was decided to be.
 
-        The caller has the turn. It may drop the pending row before it takes the next choice.
+        The caller has the turn. It may drop the pending row before it takes the next choice, or take no further one.
         """
         self.pending.enter(askers)
-        pending = self.pending.search(askers, filter)
-        self._read_ahead(askers, pending)
-        for asker, stored, own in zip(askers, hits, pending, strict=True):
-            row, original = asker.row, self._original(asker, stored, own, filter)
-            if original is not None:
-                order = row.order if asker.keeps_order else max(row.order, original.order + 1)
-                row = row._replace(duplicate_of=original.id, order=order)
-                self._clock = max(self._clock, order)
-            self.pending.decide(row)
-            yield Choice(asker, row, original, max(stored.left_out, own.left_out))
+        try:
+            pending = self.pending.search(askers, filter)
+            self._read_ahead(askers, pending)
+            for asker, stored, own in zip(askers, hits, pending, strict=True):
+                row, original = asker.row, self._original(asker, stored, own, filter)
+                if original is not None:
+                    order = row.order if asker.keeps_order else max(row.order, original.order + 1)
+                    row = row._replace(duplicate_of=original.id, order=order)
+                    self._clock = max(self._clock, order)
+                self.pending.decide(row)
+                yield Choice(asker, row, original, max(stored.left_out, own.left_out))
+        finally:
+            self.pending.drop_undecided()
 
     def _original(self, asker: Asker, stored: Hits, own: Hits, filter: Filter | None) -> Original | None:
         """Return the head of which a document is a copy.
@@ -175,27 +178,57 @@ class Decider:
             matching = self._matching({row.id for row in [*same, *heads]}, filter)
             same, heads = ([row for row in rows if row.id in matching] for rows in (same, heads))
         heads = [row for row in heads if row.duplicate_of is None][: asker.probe.most]
-        same += [row for row in stored.same if row.id not in self.pending and self._is_before(row, asker)]
         heads += [row for row in stored.rows if row.id not in self.pending and self._is_before(row, asker)]
-        same.sort(key=lambda row: row.order)
-        exact = next((row for row in same if self._has_head(row, asker)), None)
+        exact = self._exact_copy(asker, same, stored.same, filter)
         return choose(asker, exact, heads, self.rule, self.texts.of_rows)
 
+    def _exact_copy(self, asker: Asker, own: Sequence[Row], hits: Sequence[Row], filter: Filter | None) -> Row | None:
+        """Return the first document with an equal text whose head can be that of a document.
+
+        :param own: those that are pending.
+        :param hits: the first ones that search has found. If all of them have other texts now, it is asked for others.
+        """
+        hidden: list[str] = []
+        while True:
+            stored = [row for row in hits if row.id not in self.pending and self._is_before(row, asker)]
+            same = sorted([*own, *stored], key=lambda row: row.order)
+            exact = next((row for row in same if self._may_lead(row, asker, filter)), None)
+            if exact is not None or not hits or not all(map(self._is_stale, hits)):
+                return exact
+            hidden += [row.id for row in hits]
+            others = {"must_not": {"ids": {"values": hidden}}, "filter": [] if filter is None else [filter]}
+            probe = Probe(digest=asker.probe.digest, times=asker.probe.times)
+            [found] = self.store.search([probe], {"bool": others}, heads=True)
+            hits = found.same
+
     def _is_before(self, row: Row, asker: Asker) -> bool:
-        """Return whether a row is another document in the window, and an earlier one if the order says so."""
+        """Return whether a row is another document in the window, and no later one if the order says so."""
         window = self.rule.window
         if window is not None and not window.holds(row.time, asker.row.time):
             return False
-        return row.id != asker.row.id and (row.order < asker.row.order or not asker.keeps_order)
+        return row.id != asker.row.id and (row.order <= asker.row.order or not asker.keeps_order)
 
-    def _has_head(self, row: Row, asker: Asker) -> bool:
-        """Return whether the head of an exact copy is there, and is not the document itself."""
+    def _may_lead(self, row: Row, asker: Asker, filter: Filter | None) -> bool:
+        """Return whether the head of an exact copy can be the head of a document. ``lost_heads`` checks it again."""
         if row.duplicate_of is None:
             return True
-        known = self.pending.memory.row(row.duplicate_of)
-        if known is None:
-            return row.duplicate_of not in self.pending and row.duplicate_of != asker.row.id
-        return known.duplicate_of is None and known.id != asker.row.id
+        head: Row | None = self.pending.memory.row(row.duplicate_of)
+        if head is None and (row.duplicate_of in self.pending or row.duplicate_of == asker.row.id):
+            return False
+        if head is None and (filter is not None or self.rule.window is not None):
+            stored = self.store.read([row.duplicate_of])
+            if row.duplicate_of not in stored:
+                return False
+            head = stored[row.duplicate_of].row
+        if head is None:
+            return True
+        is_head = head.duplicate_of is None and self._is_before(head, asker)
+        return is_head and (filter is None or head.id in self._matching({head.id}, filter))
+
+    def _is_stale(self, hit: Row) -> bool:
+        """Return whether a document that search has found has another text now, or is removed."""
+        known = self.pending.memory.row(hit.id)
+        return hit.id in self.pending and (known is None or known.digest != hit.digest)
 
     def _matching(self, ids: set[str], filter: Filter) -> set[str]:
         """Return the ids of the pending documents that match a filter."""
@@ -346,17 +379,25 @@ class Decider:
         if not self._followed:
             return
         self.store.refresh()
-        if self.store.count(None, missing=False) == len(self.pending.memory):
-            return
         since, self._followed = self._followed, time.time_ns() // 1000
-        self._enter(Scan(keys=self.rule.by == "keys", since=since - CLOCKS_DIFFER))
+        own = sum(row.written >= since for row in self.pending.memory.rows())
+        counts = [self.store.count(None, missing=False, since=start) for start in (None, since)]
+        if counts != [len(self.pending.memory), own]:
+            self._enter(Scan(keys=self.rule.by == "keys", since=since - CLOCKS_DIFFER))
 
     def _enter(self, scan: Scan) -> None:
-        """Enter the documents of a scan that are not pending as they are stored."""
+        """Enter the documents of a scan as they are stored, but for those that this process wrote, or is to write."""
         epoch = self.pending.epoch
         for page in self.store.scan(scan):
             with self._turn:
                 if self.pending.epoch != epoch:
                     return  # the page may be older than what was forgotten since
-                unknown = [stored for stored in page if stored.row.id not in self.pending]
+                unknown = [stored for stored in page if not self._knows(stored.row)]
                 self.pending.enter_stored([stored.row for stored in unknown], [stored.keys for stored in unknown])
+
+    def _knows(self, stored: Row) -> bool:
+        """Return whether a stored document is pending: as it is stored, or as it will be."""
+        known = self.pending.memory.row(stored.id)
+        if known is None or stored.id in self.pending.unwritten:
+            return stored.id in self.pending
+        return bool(known.version == stored.version)

@@ -84,14 +84,17 @@ class Pending:
         self.unwritten.pop(id, None)
         self.memory.drop(id)
 
-    def drop_unwritten(self) -> set[str]:
-        """Forget the documents that are not written, and return the ids of those that were decided."""
+    def drop_undecided(self) -> None:
+        """Forget the documents that are not decided."""
         for position, _ in self._undecided.values():
             self.memory.cancel(position)
+        self._undecided = {}
+
+    def drop_unwritten(self) -> set[str]:
+        """Forget the documents that were decided and are not written, and return their ids."""
         dropped = set(self.unwritten)
         for id in dropped:
             self.drop(id)
-        self._undecided = {}
         return dropped
 
     def remove(self, id: str) -> None:

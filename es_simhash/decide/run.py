@@ -7,6 +7,7 @@ program wrote meanwhile goes into the next round. At last, what was linked to fo
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -188,7 +189,10 @@ class Run:
         while True:
             late: list[Document] = []
             for part in self._parts(looked):
-                late += self._take_part(part, looked, outcomes, attempts)
+                rest = part
+                while rest:
+                    rest, changed = self._take_part(rest, looked, outcomes, attempts)
+                    late += changed
             if not late:
                 break
             outcomes |= {d.id: failed(d, CHANGED) for d in late if attempts[d.id] == ATTEMPTS}
@@ -226,7 +230,7 @@ class Run:
         part: list[Document] = []
         for document in looked.documents:
             part.append(document)
-            if document.id in looked.askers and self._is_head(document.id, looked):
+            if document.id in looked.askers and self._has_copies(document.id, looked):
                 yield part
                 part = []
         if part:
@@ -234,31 +238,38 @@ class Run:
 
     def _take_part(
         self, part: Sequence[Document], looked: LookedUp, outcomes: dict[str, Outcome], attempts: Counter[str]
-    ) -> list[Document]:
-        """Decide and write documents, then decide what was linked to them. Return those to look up again.
+    ) -> tuple[list[Document], list[Document]]:
+        """Decide and write documents, then decide what was linked to them.
 
         :param attempts: by id, how often a document was decided in vain.
+        :returns: the documents that come after these, and those to look up again.
         """
         heads: list[str] = []
         with self._decider.turn():
             if looked.epoch != self._pending.epoch:
-                return list(part)
-            decisions, late = self._decide(part, looked)
+                return [], list(part)
+            decisions, late, rest = self._decide(part, looked)
             outcomes |= {decision.document.id: decision.outcome for decision in decisions}
             in_vain = self._write(decisions, looked, outcomes, heads)
             if heads:
                 self._decide_linked(heads, outcomes, {document.id for document in in_vain})
         attempts.update(document.id for document in in_vain)
-        return [*late, *in_vain]
+        return rest, [*late, *in_vain]
 
-    def _is_head(self, id: str, looked: LookedUp) -> bool:
+    def _has_copies(self, id: str, looked: LookedUp) -> bool:
         """Return whether others are copies of a document."""
         return id in looked.heads or bool(self._pending.memory.members([id]))
 
     # --- decide -----------------------------------------------------------------------------------------------------
 
-    def _decide(self, part: Sequence[Document], looked: LookedUp) -> tuple[list[_Decision], list[Document]]:
-        """Return what was decided, and the documents that must be looked up again."""
+    def _decide(
+        self, part: Sequence[Document], looked: LookedUp
+    ) -> tuple[list[_Decision], list[Document], list[Document]]:
+        """Return what was decided, the documents to look up again, and those that are not decided yet.
+
+        A document of the part may become a copy of a later one that gets another text. It is decided again before those
+        behind that one.
+        """
         decisions: dict[str, _Decision] = {}
         late: list[Document] = []
         askers: list[Asker] = []
@@ -277,12 +288,16 @@ class Run:
             else:
                 late.append(document)  # another call changed its text since it was looked up
         hits = [looked.hits[asker.row.id] for asker in askers]
-        for choice in self._decider.decide(askers, hits, self._options.filter):
-            id = choice.row.id
-            decisions[id] = self._decision(documents[id], choice, former_rows[id])
-            if decisions[id].entry is None:
-                self._pending.drop(id)
-        return [decisions[id] for id in documents if id in decisions], late
+        with closing(self._decider.decide(askers, hits, self._options.filter)) as choices:
+            for choice in choices:
+                id = choice.row.id
+                decisions[id] = self._decision(documents[id], choice, former_rows[id])
+                if decisions[id].entry is None:
+                    self._pending.drop(id)
+                if decisions[id].leaves_copies and self._has_copies(id, looked):
+                    break
+        rest = [documents[asker.row.id] for asker in askers if asker.row.id not in decisions]
+        return [decisions[id] for id in documents if id in decisions], late, rest
 
     def _former(self, id: str, looked: LookedUp) -> Row | None:
         """Return what is stored under an id: as it was read, or as it was decided since."""
@@ -345,9 +360,9 @@ class Run:
                 continue
             if id in written.versions:
                 self._settle(entry, written.versions[id])
-                heads += [id] if decision.leaves_copies and self._is_head(id, looked) else []
+                heads += [id] if decision.leaves_copies and self._has_copies(id, looked) else []
                 continue
-            heads += [id] if self._is_head(id, looked) else []
+            heads += [id] if self._has_copies(id, looked) else []
             self._pending.drop(id)
             if id in written.refused:
                 outcomes[id] = failed(decision.document, written.refused[id])

@@ -107,7 +107,7 @@ class Memory:
         Rows that are not admitted come on top of the most that a Probe asks for: many may turn out to be copies.
 
         :param matches: only rows that it allows.
-        :param before: for each Probe, only rows with a smaller order.
+        :param before: for each Probe, only rows with no larger order.
         :param asking: ids of the documents that are looked for. If a row has the digest of a Probe, and is a head or a
             copy of one, nothing else is looked for. Rows and heads with these ids do not count: their texts change.
         """
@@ -118,8 +118,8 @@ class Memory:
             for probe, allows in zip(probes, allowed, strict=True)
         ]
         if asking is not None:
-            pairs = zip(probes, same, strict=True)
-            probes = [Probe() if self._has_head(rows, asking) else probe for probe, rows in pairs]
+            parts = zip(probes, same, allowed, strict=True)
+            probes = [Probe() if self._has_head(rows, asking, allows) else probe for probe, rows, allows in parts]
         near = self._near(probes)
         ranked, ends = self._ranked(near, len(probes), heads=heads)
         results = []
@@ -128,11 +128,11 @@ class Memory:
             results.append(Hits(copies, rows, left_out or int(number in near.cut)))
         return results
 
-    def _has_head(self, rows: Sequence[Row], asking: frozenset[str]) -> bool:
+    def _has_head(self, rows: Sequence[Row], asking: frozenset[str], allows: Callable[[Row], bool]) -> bool:
         """Return whether one of these rows is an admitted head, or a copy of one, without those that are asking."""
         admitted = [row for row in rows if self.row(row.id) is row and asking.isdisjoint((row.id, row.group))]
         heads = [self.row(row.group) for row in admitted]
-        return any(head is not None and head.duplicate_of is None for head in heads)
+        return any(head is not None and head.duplicate_of is None and allows(head) for head in heads)
 
     def _near(self, probes: Sequence[Probe]) -> Near:
         """Return the positions of all rows that may be near each Probe."""
@@ -201,7 +201,7 @@ class Memory:
 
 def _allows(probe: Probe, matches: Callable[[Row], bool] | None, before: int | None, row: Row) -> bool:
     """Return whether a row is in the times of a Probe, written early enough, and matches the filter."""
-    if before is not None and row.order >= before:
+    if before is not None and row.order > before:
         return False
     if probe.times is not None and (row.time is None or not probe.times[0] <= row.time <= probe.times[1]):
         return False

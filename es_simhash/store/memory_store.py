@@ -94,9 +94,9 @@ class MemoryStore:
         for start in range(0, len(documents), _PAGE):
             yield documents[start : start + _PAGE]
 
-    def count(self, filter: Filter | None, *, missing: bool | None = None) -> int:
+    def count(self, filter: Filter | None, *, missing: bool | None = None, since: int | None = None) -> int:
         """Return how many documents match a filter."""
-        return sum(map(len, self.scan(Scan(filter=filter, missing=missing))))
+        return sum(map(len, self.scan(Scan(filter=filter, missing=missing, since=since))))
 
     def refresh(self) -> None:
         """Do nothing: a write is found at once."""

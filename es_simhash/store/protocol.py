@@ -78,10 +78,10 @@ class Store(Protocol):
     def scan(self, scan: Scan) -> Iterator[list[Stored]]:
         """Yield documents in lists of up to some thousand, as they were when the scan began."""
 
-    def count(self, filter: Filter | None, *, missing: bool | None = None) -> int:
+    def count(self, filter: Filter | None, *, missing: bool | None = None, since: int | None = None) -> int:
         """Return how many documents match a filter.
 
-        :param missing: as for :class:`~es_simhash.store.types.Scan`.
+        :param missing: this and ``since`` as for :class:`~es_simhash.store.types.Scan`.
         """
 
     def refresh(self) -> None:

@@ -24,6 +24,7 @@ class LaggingStore(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
         self._visible = Memory(keys=True, fingerprints=True)
+        self._visible_sources: dict[str, str] = {}
 
     def set_up(self, wanted: Description, *, change: bool = False) -> str:
         done = super().set_up(wanted, change=change)
@@ -32,11 +33,12 @@ class LaggingStore(MemoryStore):
 
     def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
         with self._lock:
-            current, self._memory = self._memory, self._visible
+            current = self._memory, self._sources
+            self._memory, self._sources = self._visible, self._visible_sources
             try:
                 return super().search(probes, filter, heads=heads)
             finally:
-                self._memory = current
+                self._memory, self._sources = current
 
     def members(self, heads: Sequence[str]) -> list[Row]:
         with self._lock:
@@ -44,4 +46,4 @@ class LaggingStore(MemoryStore):
 
     def refresh(self) -> None:
         with self._lock:
-            self._visible = copy.deepcopy(self._memory)
+            self._visible, self._visible_sources = copy.deepcopy((self._memory, self._sources))

@@ -55,6 +55,18 @@ def test_nothing_is_linked_to_a_text_that_another_program_has_replaced(copy: str
     assert (outcome.outcome, links(store)["b"]) == ("new", None)
 
 
+def test_a_large_load_knows_the_texts_that_another_program_has_replaced() -> None:
+    store = SlowStore()
+    ours, theirs = Decider(store, RULE), Decider(store, RULE)
+    added(theirs, [{"id": "z", "text": "城北新开三条公交线路"}])
+    run = load_of(ours)
+    added(theirs, [{"id": "z", "text": TEXT}])
+    ours.forget(now=True)  # as every ten seconds
+    assert ours.pending.is_whole
+    [outcome] = taken(run, {"id": "late", "text": TEXT})
+    assert (outcome.outcome, outcome.duplicate_of) == ("exact_duplicate", "z")
+
+
 def test_a_head_whose_other_fields_are_refused_stays_a_head_in_a_large_load() -> None:
     store = SlowStore()
     added(Decider(store, RULE), [{"id": "a", "text": TEXT}])

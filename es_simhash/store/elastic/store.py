@@ -85,9 +85,9 @@ class ElasticStore:
         for page in pages(self.connection, {"query": query, "sort": sort, **options}, stored):
             yield [one for one in page if one.row.digest or scan.missing is not False]
 
-    def count(self, filter: Filter | None, *, missing: bool | None = None) -> int:
+    def count(self, filter: Filter | None, *, missing: bool | None = None, since: int | None = None) -> int:
         """Return how many documents match a filter."""
-        query = _query(filter, missing)
+        query = _query(filter, missing, since)
         return self.connection.send("POST", "_count", {"query": query}, read=lambda answer: int(answer["count"]))
 
     def refresh(self) -> None:

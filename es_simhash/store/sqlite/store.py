@@ -140,9 +140,9 @@ class SqliteStore:
                     for *row, of_text, source in page
                 ]
 
-    def count(self, filter: Filter | None, *, missing: bool | None = None) -> int:
+    def count(self, filter: Filter | None, *, missing: bool | None = None, since: int | None = None) -> int:
         """Return how many documents match a filter."""
-        where, parameters = condition(filter, missing=missing)
+        where, parameters = condition(filter, missing=missing, since=since)
         with self._database.transaction(write=False) as connection:
             sql = f"SELECT count(*) FROM documents WHERE {where}"
             return int(connection.execute(sql, parameters).fetchone()[0])

@@ -1,0 +1,98 @@
+"""Laws of heads, on each store: what may be the head of a document, and what may not."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import Documents, DuplicateRule, Scheme
+from es_simhash.store.address import open_store
+from es_simhash.store.elastic.store import ElasticStore
+from tests.cli import HARVEST as OTHER
+from tests.client import STORM
+from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from es_simhash import Outcome
+
+EDITED = STORM.replace("部分", "多处")
+EDITED_TWICE = EDITED.replace("提醒", "告诫")
+
+
+def dated(id: str, date: str, text: str = STORM) -> dict[str, Any]:
+    return {"id": id, "date": date, "text": text}
+
+
+def told(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str | None]]:
+    return [(outcome.id, outcome.outcome, outcome.duplicate_of) for outcome in outcomes]
+
+
+def test_the_head_of_a_copy_is_in_its_window_too(new_address: Callable[[], str]) -> None:
+    rule = DuplicateRule(within=timedelta(days=7), time_field="date")
+    days = [f"2024-01-{day:02}" for day in (1, 6, 11, 16, 21)]
+    with Documents(new_address()) as documents:
+        documents.setup(rule)
+        outcomes = documents.add_many([dated(day, day) for day in days], refresh=True)
+        heads = [None, days[0], None, days[2], None]
+        assert [outcome.duplicate_of for outcome in outcomes] == heads
+        assert documents.group().changed == 0
+        assert sorted(copy.id for copy in documents.duplicates()) == [days[1], days[3]]
+
+
+def test_the_head_of_a_copy_matches_the_filter_too(new_address: Callable[[], str]) -> None:
+    ours = {"term": {"tenant.keyword": "a"}}
+    with Documents(new_address()) as documents:
+        documents.setup()
+        documents.add({"id": "theirs", "tenant": "b", "text": STORM}, refresh=True)
+        documents.add({"id": "linked", "tenant": "a", "text": STORM}, refresh=True)
+        [first, second] = documents.add_many([{"id": id, "tenant": "a", "text": STORM} for id in "12"], filter=ours)
+        assert told([first, second]) == [("1", "new", None), ("2", "exact_duplicate", "1")]
+
+
+@pytest.mark.parametrize("text", [EDITED_TWICE, EDITED])
+def test_a_batch_that_replaces_a_head_decides_as_single_calls_do(new_address: Callable[[], str], text: str) -> None:
+    batch = [{"id": "m", "text": EDITED}, {"id": "h", "text": OTHER}, {"id": "x", "text": text}]
+    results = []
+    for add in (Documents.add_many, lambda documents, batch: [documents.add(document) for document in batch]):
+        with Documents(new_address()) as documents:
+            documents.setup()
+            documents.add({"id": "h", "text": STORM}, refresh=True)
+            outcomes = told(add(documents, batch))
+            assert documents.group().changed == 0
+            results.append((outcomes[1:], {record.id: record.duplicate_of for record in documents.export()}))
+    assert results[0] == results[1]
+    assert results[0][1]["x"] == "m"
+
+
+@pytest.mark.parametrize("rule", ["exact", "copy"])
+def test_an_equal_text_is_found_behind_those_that_were_replaced(new_address: Callable[[], str], rule: Any) -> None:
+    address = new_address()
+    chosen = DuplicateRule(rule, within=timedelta(days=5), time_field="date")
+    with Documents(address) as before, Documents(address) as documents:
+        before.setup(chosen)
+        for id, date in (("d1", "2024-01-01"), ("d2", "2024-01-10")):  # both are heads
+            before.add(dated(id, date), refresh=True)
+        documents.add(dated("d1", "2024-01-01", OTHER))  # search does not know it yet
+        assert told([documents.add(dated("d3", "2024-01-06"))]) == [("d3", "exact_duplicate", "d2")]
+
+
+@pytest.mark.parametrize("new_address", [ELASTICSEARCH, OPENSEARCH], indirect=True)
+@pytest.mark.parametrize("rule", ["copy", "fingerprint", "exact"])
+def test_of_documents_of_one_time_a_backfill_and_a_group_link_all_but_one(
+    new_address: Callable[[], str], rule: Any
+) -> None:
+    store = open_store(new_address())
+    assert isinstance(store, ElasticStore)
+    for number in range(6):
+        store.connection.send("PUT", f"_doc/{number}", {"text": STORM, "date": "2026-03-01"})
+    store.refresh()
+    with Documents(store, scheme=Scheme()) as documents:
+        documents.setup(DuplicateRule(rule, within=timedelta(0), time_field="date"))
+        outcomes = [outcome.outcome for outcome in documents.backfill()]
+        assert sorted(outcomes) == ["exact_duplicate"] * 5 + ["new"]
+        report = documents.group()
+        assert (report.groups, report.members, report.changed) == (1, 6, 0)
