@@ -56,7 +56,7 @@ def test_every_verb_repeats_a_request_until_the_deadline(proxy: Proxy, address: 
 
 
 def test_seen_items_repeat_a_request_until_the_deadline(proxy: Proxy, elasticsearch_url: str, index_name: str) -> None:
-    with SeenItems(f"{elasticsearch_url}/{index_name}") as seen:
+    with SeenItems(f"{elasticsearch_url}/{index_name}", generations=2) as seen:
         seen.setup()
     numbers = iter(range(10_000))
     proxy.rule = lambda request: now_and_then(request, numbers)
