@@ -9,10 +9,11 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.errors import NotSetUp
 from es_simhash.filters import parse_filter
 from es_simhash.near.memory import Memory
 from es_simhash.similarity.text_fields import field_value
-from es_simhash.store.description import extended, not_set_up
+from es_simhash.store.description import extended
 from es_simhash.store.types import Description, Hits, Row, Scan, Stored, UserState, Written
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class MemoryStore:
     def describe(self) -> Description:
         """Return how the store was set up."""
         if self._description is None:
-            raise not_set_up(self.name, "it is empty")
+            raise NotSetUp("the store in memory is not set up: call setup()")
         return self._description
 
     def set_up(self, wanted: Description, *, change: bool = False) -> str:
