@@ -26,7 +26,7 @@ RULE = DuplicateRule(
 
 def test_a_store_that_was_not_set_up_raises(stores: Stores) -> None:
     store = stores.new()
-    with pytest.raises(NotSetUp, match="init"):
+    with pytest.raises(NotSetUp, match=r"setup\(\)"):
         store.describe()
 
 
