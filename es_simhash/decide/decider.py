@@ -16,7 +16,7 @@ from es_simhash.decide.texts import Texts
 from es_simhash.errors import StoreError, count_of
 from es_simhash.filters import matches
 from es_simhash.retries import held
-from es_simhash.store.types import Entry, Hits, Probe, Row, Scan, Written
+from es_simhash.store.types import MOST_HITS, Entry, Hits, Probe, Row, Scan, Written
 from es_simhash.text.keys import keys_of_texts
 from es_simhash.values import value
 
@@ -92,6 +92,7 @@ class Decider:
         self.store, self.rule = store, rule
         self.pending = Pending(rule)
         self.texts = Texts(store, rule, self.pending.unwritten)
+        self._heads: dict[str, Row | None] = {}
         self._turn = threading.RLock()
         self._clock = 0
         self._forgotten = time.monotonic()
@@ -147,6 +148,7 @@ class Decider:
 
         The caller has the turn. It may drop the pending row before it takes the next choice, or take no further one.
         """
+        self._heads = {}
         self.pending.enter(askers)
         try:
             pending = self.pending.search(askers, filter)
@@ -186,20 +188,21 @@ class Decider:
         """Return the first document with an equal text whose head can be that of a document.
 
         :param own: those that are pending.
-        :param hits: the first ones that search has found. If all of them have other texts now, it is asked for others.
+        :param hits: the first ones that search has found.
         """
-        hidden: list[str] = []
-        while True:
-            stored = [row for row in hits if row.id not in self.pending and self._is_before(row, asker)]
-            same = sorted([*own, *stored], key=lambda row: row.order)
-            exact = next((row for row in same if self._may_lead(row, asker, filter)), None)
-            if exact is not None or not hits or not all(map(self._is_stale, hits)):
-                return exact
-            hidden += [row.id for row in hits]
-            others = {"must_not": {"ids": {"values": hidden}}, "filter": [] if filter is None else [filter]}
-            probe = Probe(digest=asker.probe.digest, times=asker.probe.times)
-            [found] = self.store.search([probe], {"bool": others}, heads=True)
-            hits = found.same
+        exact = self._leading(asker, own, hits, filter)
+        is_limited = filter is not None or self.rule.window is not None
+        if exact is None and is_limited and any(self._is_stale(hit) or self._is_before(hit, asker) for hit in hits):
+            probe = Probe(digest=asker.probe.digest, times=asker.probe.times, most=MOST_HITS)
+            [found] = self.store.search([probe], filter, heads=False)
+            exact = self._leading(asker, own, found.same, filter)
+        return exact
+
+    def _leading(self, asker: Asker, own: Sequence[Row], hits: Sequence[Row], filter: Filter | None) -> Row | None:
+        """Return the first of the documents with an equal text whose head can be that of a document."""
+        stored = [row for row in hits if row.id not in self.pending and self._is_before(row, asker)]
+        same = sorted([*own, *stored], key=lambda row: row.order)
+        return next((row for row in same if self._may_lead(row, asker, filter)), None)
 
     def _is_before(self, row: Row, asker: Asker) -> bool:
         """Return whether a row is another document in the window, and no later one if the order says so."""
@@ -215,15 +218,21 @@ class Decider:
         head: Row | None = self.pending.memory.row(row.duplicate_of)
         if head is None and (row.duplicate_of in self.pending or row.duplicate_of == asker.row.id):
             return False
-        if head is None and (filter is not None or self.rule.window is not None):
-            stored = self.store.read([row.duplicate_of])
-            if row.duplicate_of not in stored:
-                return False
-            head = stored[row.duplicate_of].row
-        if head is None:
+        if head is None and filter is None and self.rule.window is None:
             return True
+        if head is None:
+            head = self._stored_head(row.duplicate_of)
+        if head is None:
+            return False
         is_head = head.duplicate_of is None and self._is_before(head, asker)
         return is_head and (filter is None or head.id in self._matching({head.id}, filter))
+
+    def _stored_head(self, id: str) -> Row | None:
+        """Return a head as it is stored. It is read once for the documents that are decided together."""
+        if id not in self._heads:
+            stored = self.store.read([id]).get(id)
+            self._heads[id] = None if stored is None else stored.row
+        return self._heads[id]
 
     def _is_stale(self, hit: Row) -> bool:
         """Return whether a document that search has found has another text now, or is removed."""
@@ -393,6 +402,10 @@ class Decider:
                 if self.pending.epoch != epoch:
                     return  # the page may be older than what was forgotten since
                 unknown = [stored for stored in page if not self._knows(stored.row)]
+                replaced = [stored.row.id for stored in unknown if stored.row.id in self.pending]
+                now = self.store.read(replaced) if replaced else {}
+                own = {id for id, stored in now.items() if self._knows(stored.row)}  # written since the scan began
+                unknown = [stored for stored in unknown if stored.row.id not in own]
                 self.pending.enter_stored([stored.row for stored in unknown], [stored.keys for stored in unknown])
 
     def _knows(self, stored: Row) -> bool:

@@ -83,9 +83,9 @@ def group(
             conflicts += len(decided.conflicts)
             left_out += sum(choice.left_out for choice in decided.choices)
             sizes.update(choice.row.group for choice in decided.choices)
-            if since is not None:
-                linked = decider.again([choice.row.id for choice in decided.choices], filter)
-                changed += len(linked)
+            if not decider.pending.is_whole:
+                heads = decided.former_heads if since is None else {choice.row.id for choice in decided.choices}
+                changed += len(decider.again(sorted(heads), filter))
             if progress is not None:
                 progress(documents, max(documents, total))
         store.refresh()

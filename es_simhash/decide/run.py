@@ -88,8 +88,8 @@ class _Decision:
     """What was decided for a document.
 
     :param entry: what is written; None if nothing is.
-    :param leaves_copies: the stored document has another text, or another time where times count, or it is no head any
-        more. So its copies are decided again.
+    :param leaves_copies: the stored document has copies, and another text now, or another time where times count, or
+        it is no head any more. So its copies are decided again.
     :param original: what it was found to be a copy of.
     """
 
@@ -114,6 +114,8 @@ class Run:
         self._room = (free_memory() or 0) // (4 * self._rule.bytes_of_row) if self._may_hold_all else 0
         self._stored: int | None = None
         self._taken = 0
+        self._backfilled = -(1 << 62)
+        """The order of the last document that has its time as order. A backfill reads them by their time."""
 
     # --- look up ----------------------------------------------------------------------------------------------------
 
@@ -170,7 +172,8 @@ class Run:
         if former is not None and former.digest and (former.digest == row.digest or self._rule.is_near(former, row)):
             order, keeps_order = former.order, True
         elif is_backfill and row.time is not None:
-            order, keeps_order = row.time * 1000, True
+            self._backfilled = max(row.time * 1000, self._backfilled + 1)
+            order, keeps_order = self._backfilled, True
         row = row._replace(order=order, written=now, version=None if former is None else former.version)
         return replace(asker, row=row, keeps_order=keeps_order)
 
@@ -291,10 +294,10 @@ class Run:
         with closing(self._decider.decide(askers, hits, self._options.filter)) as choices:
             for choice in choices:
                 id = choice.row.id
-                decisions[id] = self._decision(documents[id], choice, former_rows[id])
+                decisions[id] = self._decision(documents[id], choice, former_rows[id], looked)
                 if decisions[id].entry is None:
                     self._pending.drop(id)
-                if decisions[id].leaves_copies and self._has_copies(id, looked):
+                if decisions[id].leaves_copies:
                     break
         rest = [documents[asker.row.id] for asker in askers if asker.row.id not in decisions]
         return [decisions[id] for id in documents if id in decisions], late, rest
@@ -322,7 +325,7 @@ class Run:
             return None
         return _Decision(document, _outcome(document, "kept", former.duplicate_of, copied))
 
-    def _decision(self, document: Document, choice: Choice, former: Row | None) -> _Decision:
+    def _decision(self, document: Document, choice: Choice, former: Row | None, looked: LookedUp) -> _Decision:
         """Return the decision for a document whose text is not stored under its id."""
         original, row = choice.original, choice.row
         name = _name(original)
@@ -336,7 +339,8 @@ class Run:
         if former is not None and former == row._replace(written=former.written, content=former.content):
             return _Decision(document, outcome)
         entry = Entry(row, choice.asker.keys, document.source)
-        leaves_copies = is_update and (original is not None or not self._is_same(document, former))
+        is_left = is_update and (original is not None or not self._is_same(document, former))
+        leaves_copies = is_left and self._has_copies(document.id, looked)
         return _Decision(document, outcome, entry, leaves_copies, original)
 
     # --- write ------------------------------------------------------------------------------------------------------
@@ -360,7 +364,7 @@ class Run:
                 continue
             if id in written.versions:
                 self._settle(entry, written.versions[id])
-                heads += [id] if decision.leaves_copies and self._has_copies(id, looked) else []
+                heads += [id] if decision.leaves_copies else []
                 continue
             heads += [id] if self._has_copies(id, looked) else []
             self._pending.drop(id)

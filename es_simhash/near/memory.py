@@ -12,7 +12,7 @@ import numpy as np
 
 from es_simhash.near.fingerprint_index import FingerprintIndex
 from es_simhash.near.key_index import KeyIndex, Near
-from es_simhash.store.types import SAME, Hits, Probe, Row
+from es_simhash.store.types import MOST_HITS, SAME, Hits, Probe, Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -113,9 +113,11 @@ class Memory:
         """
         limits = [None] * len(probes) if before is None else before
         allowed = [partial(_allows, probe, matches, limit) for probe, limit in zip(probes, limits, strict=True)]
+        # The head of a copy may be outside of the times, so one document may not be enough.
+        most = [probe.most if not heads else SAME if probe.times is None else MOST_HITS for probe in probes]
         same = [
-            self._same(probe.digest or "", SAME if heads else probe.most, allows)
-            for probe, allows in zip(probes, allowed, strict=True)
+            self._same(probe.digest or "", limit, allows)
+            for probe, limit, allows in zip(probes, most, allowed, strict=True)
         ]
         if asking is not None:
             parts = zip(probes, same, allowed, strict=True)

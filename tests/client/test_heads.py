@@ -43,6 +43,21 @@ def test_the_head_of_a_copy_is_in_its_window_too(new_address: Callable[[], str])
         assert sorted(copy.id for copy in documents.duplicates()) == [days[1], days[3]]
 
 
+@pytest.mark.parametrize("rule", ["exact", "copy"])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_an_equal_text_is_found_behind_copies_of_a_head_outside_of_the_window(
+    new_address: Callable[[], str], rule: Any, at_once: bool
+) -> None:
+    chosen = DuplicateRule(rule, within=timedelta(days=7), time_field="date")
+    batch = [dated(str(number), f"2024-01-{day:02}") for number, day in enumerate((1, 6, 6, 6, 10, 11))]
+    with Documents(new_address()) as documents:
+        documents.setup(chosen)
+        parts = [batch] if at_once else [[document] for document in batch]
+        [*_, last] = [outcome for part in parts for outcome in documents.add_many(part, refresh=True)]
+        assert (last.outcome, last.duplicate_of) == ("exact_duplicate", "4")
+        assert documents.group().changed == 0
+
+
 def test_the_head_of_a_copy_matches_the_filter_too(new_address: Callable[[], str]) -> None:
     ours = {"term": {"tenant.keyword": "a"}}
     with Documents(new_address()) as documents:
@@ -66,6 +81,16 @@ def test_a_batch_that_replaces_a_head_decides_as_single_calls_do(new_address: Ca
             results.append((outcomes[1:], {record.id: record.duplicate_of for record in documents.export()}))
     assert results[0] == results[1]
     assert results[0][1]["x"] == "m"
+
+
+def test_a_copy_of_a_replaced_text_keeps_its_head(new_address: Callable[[], str]) -> None:
+    copy = OTHER.replace("十二万", "十三万")
+    with Documents(new_address()) as documents:
+        documents.setup()
+        documents.add_many([{"id": "3", "text": OTHER}, {"id": "1", "text": STORM}], refresh=True)
+        outcomes = documents.add_many([{"id": id, "text": copy} for id in "163"], refresh=True)
+        assert outcomes[1].duplicate_of == "1"
+        assert {record.id: record.duplicate_of for record in documents.export()}["6"] == "1"
 
 
 @pytest.mark.parametrize("rule", ["exact", "copy"])

@@ -19,7 +19,7 @@ from tests.decide.test_histories import links
 from tests.decide.test_together import RULE, TEXT, SlowStore, added
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from es_simhash.decide.outcome import Outcome
     from es_simhash.store.types import Scan, Stored
@@ -65,6 +65,42 @@ def test_a_large_load_knows_the_texts_that_another_program_has_replaced() -> Non
     assert ours.pending.is_whole
     [outcome] = taken(run, {"id": "late", "text": TEXT})
     assert (outcome.outcome, outcome.duplicate_of) == ("exact_duplicate", "z")
+
+
+class ChangedInAScan(SlowStore):
+    """A call of this program is made after a scan has read a page, and before it returns it."""
+
+    call: Callable[[], object] | None = None
+
+    def scan(self, scan: Scan) -> Iterator[list[Stored]]:
+        pages = list(super().scan(scan))
+        if scan.keys and self.call is not None:
+            call, self.call = self.call, None
+            call()
+        yield from pages
+
+
+def test_a_large_load_keeps_what_is_written_while_it_reads_the_store() -> None:
+    store = ChangedInAScan()
+    decider = Decider(store, RULE)
+    added(decider, [{"id": "a", "text": TEXT}])
+    store.call = lambda: added(decider, [{"id": "a", "text": OTHER}])
+    decider.hold_all()
+    [outcome] = added(decider, [{"id": "b", "text": OTHER}])
+    assert (outcome.outcome, outcome.duplicate_of) == ("exact_duplicate", "a")
+
+
+def test_a_group_that_searches_leaves_no_chain_among_documents_of_one_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("es_simhash.decide.group.free_memory", lambda: 0)
+    store = SlowStore()
+    added(Decider(store, RULE), [{"id": "c", "text": TEXT}])
+    added(Decider(store, RULE), [{"id": id, "text": TEXT.replace("部分", "多处")} for id in "ab"])
+    rows = [stored.row for stored in store.read("ab").values()]
+    store.write([Entry(row._replace(order=rows[0].order, duplicate_of=None), keys=None) for row in rows])
+    store.refresh()
+    group(store, RULE)
+    assert links(store) == {"a": "c", "b": "c", "c": None}
+    assert group(store, RULE).changed == 0
 
 
 def test_a_head_whose_other_fields_are_refused_stays_a_head_in_a_large_load() -> None:
