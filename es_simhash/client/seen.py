@@ -189,8 +189,8 @@ class SeenItems:
         config = self._config or self._read_config()
         if config.generations == 1:
             raise InputError(
-                f"{self.name} keeps one generation for a user, so to rotate would forget everything: keep more "
-                "(generations; `es-simhash seen init --generations 2`)"
+                f"{self.name} keeps one generation for each user, and a rotation would forget everything: keep more in "
+                "a new store (generations=2; `es-simhash seen init --generations 2`)"
             )
         return rotate(self._store, config, checked, int(time.time()), limit, self.deadline)
 

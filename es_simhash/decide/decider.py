@@ -93,6 +93,7 @@ class Decider:
         self.pending = Pending(rule)
         self.texts = Texts(store, rule, self.pending.unwritten)
         self._heads: dict[str, Row | None] = {}
+        """By id, stored heads that were read for the documents that are decided now."""
         self._turn = threading.RLock()
         self._clock = 0
         self._forgotten = time.monotonic()
@@ -188,15 +189,16 @@ class Decider:
         """Return the first document with an equal text whose head can be that of a document.
 
         :param own: those that are pending.
-        :param hits: the first ones that search has found.
+        :param hits: the first ones that search has found. If none of them will do, it is asked for more.
         """
         exact = self._leading(asker, own, hits, filter)
-        is_limited = filter is not None or self.rule.window is not None
-        if exact is None and is_limited and any(self._is_stale(hit) or self._is_before(hit, asker) for hit in hits):
-            probe = Probe(digest=asker.probe.digest, times=asker.probe.times, most=MOST_HITS)
-            [found] = self.store.search([probe], filter, heads=False)
-            exact = self._leading(asker, own, found.same, filter)
-        return exact
+        if exact is not None or not self._limits_heads(filter):
+            return exact
+        if not any(self._is_stale(hit) or self._is_before(hit, asker) for hit in hits):
+            return None
+        probe = Probe(digest=asker.probe.digest, times=asker.probe.times, most=MOST_HITS)
+        [found] = self.store.search([probe], filter, heads=False)
+        return self._leading(asker, own, found.same, filter)
 
     def _leading(self, asker: Asker, own: Sequence[Row], hits: Sequence[Row], filter: Filter | None) -> Row | None:
         """Return the first of the documents with an equal text whose head can be that of a document."""
@@ -215,17 +217,20 @@ class Decider:
         """Return whether the head of an exact copy can be the head of a document. ``lost_heads`` checks it again."""
         if row.duplicate_of is None:
             return True
-        head: Row | None = self.pending.memory.row(row.duplicate_of)
-        if head is None and (row.duplicate_of in self.pending or row.duplicate_of == asker.row.id):
-            return False
-        if head is None and filter is None and self.rule.window is None:
-            return True
+        head = self.pending.memory.row(row.duplicate_of)
         if head is None:
+            if row.duplicate_of in self.pending or row.duplicate_of == asker.row.id:
+                return False
+            if not self._limits_heads(filter):
+                return True
             head = self._stored_head(row.duplicate_of)
-        if head is None:
+        if head is None or head.duplicate_of is not None or not self._is_before(head, asker):
             return False
-        is_head = head.duplicate_of is None and self._is_before(head, asker)
-        return is_head and (filter is None or head.id in self._matching({head.id}, filter))
+        return filter is None or head.id in self._matching({head.id}, filter)
+
+    def _limits_heads(self, filter: Filter | None) -> bool:
+        """Return whether the head of a copy may be one that is not allowed, although the copy is."""
+        return filter is not None or self.rule.window is not None
 
     def _stored_head(self, id: str) -> Row | None:
         """Return a head as it is stored. It is read once for the documents that are decided together."""

@@ -83,7 +83,7 @@ def group(
             conflicts += len(decided.conflicts)
             left_out += sum(choice.left_out for choice in decided.choices)
             sizes.update(choice.row.group for choice in decided.choices)
-            if not decider.pending.is_whole:
+            if not decider.pending.is_whole:  # search finds heads that are copies by now
                 heads = decided.former_heads if since is None else {choice.row.id for choice in decided.choices}
                 changed += len(decider.again(sorted(heads), filter))
             if progress is not None:

@@ -131,7 +131,10 @@ class Memory:
         return results
 
     def _has_head(self, rows: Sequence[Row], asking: frozenset[str], allows: Callable[[Row], bool]) -> bool:
-        """Return whether one of these rows is an admitted head, or a copy of one, without those that are asking."""
+        """Return whether one of these rows is an admitted head, or a copy of one that is allowed.
+
+        Those that are asking do not count.
+        """
         admitted = [row for row in rows if self.row(row.id) is row and asking.isdisjoint((row.id, row.group))]
         heads = [self.row(row.group) for row in admitted]
         return any(head is not None and head.duplicate_of is None and allows(head) for head in heads)
