@@ -167,7 +167,7 @@ def test_a_forged_filter_of_many_layers_is_refused_at_once() -> None:
     for number in (101, 255):
         with pytest.raises(FilterFormatError, match=f"{number} layers, 100 at most"):
             BloomFilter.from_bytes(many_layers(number))
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 5
 
 
 def test_a_forged_filter_of_the_most_layers_answers_in_time_and_does_not_grow() -> None:

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import httpx2
 import jsonschema
 import pytest
 
 from es_simhash import Documents
 from es_simhash.tools.serve import app
+from es_simhash.tools.serve.command import GRACE
 from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, environment, es_simhash
 from tests.es_node.proxy import Delay, Proxy
 
@@ -243,6 +243,8 @@ def test_copies_that_come_at_once_are_new_once_and_a_signal_ends_the_server(serv
     with ThreadPoolExecutor(10) as pool:
         adds = pool.map(lambda n: server.call("/add", {"document": {"id": f"n{n}", "text": STORM}}), range(10))
     assert sorted(each.json["outcome"] for each in adds).count("new") == 1
+    other = sqlite3.connect(tmp_path / "news.db", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")  # until it ends, the server can't write
     replies = []
 
     def add() -> None:
@@ -252,45 +254,45 @@ def test_copies_that_come_at_once_are_new_once_and_a_signal_ends_the_server(serv
     thread = threading.Thread(target=add)
     thread.start()
     server.wait_for_work(1)
+    threading.Timer(0.5, other.rollback).start()
     assert server.stop(signal.SIGINT) == 0, server.log
     thread.join()
+    other.close()
     assert replies[0].status == 200, (replies, server.log)
     with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
         assert len(list(documents.export())) == 110
 
 
 @pytest.mark.slow
-def test_the_end_of_the_server_waits_for_no_work_longer_than_its_grace(serve: Start) -> None:
-    server = serve()
-    text = "".join(map(chr, random.Random(1).choices(range(0x4E00, 0x9FA5), k=2_500_000)))
-    statuses = []
+def test_the_end_of_the_server_waits_for_no_work_longer_than_its_grace(serve: Start, tmp_path: Path) -> None:
+    server = serve("--deadline", "60")
+    replies = []
 
-    def call() -> None:
-        with suppress(httpx2.TransportError):
-            statuses.append(server.call("/similar", {"text": text}).status)
+    def add() -> None:
+        replies.append(server.call("/add", {"document": {"id": 1, "text": STORM}}))
 
-    threads = [threading.Thread(target=call) for _ in range(6)]  # longer than the grace
-    for each in threads:
-        each.start()
-    server.wait_for_work(6)
-    began = time.monotonic()
-    assert server.stop() == 0, server.log
-    assert time.monotonic() - began < 25
-    for each in threads:
-        each.join()
-    assert set(statuses) <= {200, 503}
+    thread = threading.Thread(target=add)
+    with closing(sqlite3.connect(tmp_path / "news.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")  # until it ends, the server can't write
+        thread.start()
+        server.wait_for_work(1)
+        began = time.monotonic()
+        assert server.stop() == 0, server.log
+        assert GRACE <= time.monotonic() - began < GRACE + 15
+    thread.join()
+    assert (replies[0].status, "the server ends" in replies[0].detail) == (503, True)
 
 
 def test_a_store_that_is_away_is_503(serve: Start) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        server = serve("--store", f"http://127.0.0.1:{unused.getsockname()[1]}/news", "--deadline", "5")
+        server = serve("--store", f"http://127.0.0.1:{unused.getsockname()[1]}/news", "--deadline", "60")
         assert server.call("/healthz").status == 200
         began = time.monotonic()
         assert server.call("/readyz").status == 503
         reply = server.call("/similar", {"text": STORM})
         assert (reply.status, reply.headers["Retry-After"]) == (503, "1")
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30
 
 
 @pytest.mark.elasticsearch
@@ -311,7 +313,7 @@ def test_a_request_to_a_store_that_hangs_ends_at_the_deadline(
         ):
             began = time.monotonic()
             assert server.call(path, body).status == 503
-            assert 1.5 < time.monotonic() - began < 3
+            assert 1.5 < time.monotonic() - began < 15
 
 
 @pytest.mark.elasticsearch
