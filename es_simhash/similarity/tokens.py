@@ -3,9 +3,9 @@
 A token is a number, a sign, a word, or a character of a script without spaces.
 
 **Numbers** are read as people read them, by their value: ``1,200``, ``1200.00``, ``一千二百`` and ``0.12万`` are one
-number; so are ``1/3`` and ``三分之一``, ``50%`` and ``百分之五十``, ``10:00`` and ``10``, ``8``, ``八``, ``eight`` and
-the 8 of any script. A sign and a percent sign belong to the number: ``-5`` is not ``5``. A superscript does, too: 10⁵
-is not 105.
+number; so are ``1/3`` and ``三分之一``, ``50%``, ``百分之五十`` and ``50 percent``, ``1.2 million`` and
+``1,200,000``, ``10:00`` and ``10``, ``8``, ``八``, ``eight`` and the 8 of any script. A sign and a percent sign belong
+to the number: ``-5`` is not ``5``. A superscript does, too: 10⁵ is not 105.
 
 **What changes by itself** is left out in texts of ``LONG_ENOUGH`` word characters: counters (阅读 10234), clocks with
 seconds, times of an update (更新时间 10:31, 5 hours ago) and numbers of references ([12]). In longer ones numbers of
@@ -33,11 +33,12 @@ OPPOSITES = [
 """Terms that exclude each other, in groups. A term has one spelling or several."""
 _MONTHS = [spelling for terms in OPPOSITES if "january" in terms[0] for term in terms for spelling in term]
 _SPELLINGS = [spelling for terms in OPPOSITES for term in terms for spelling in term]
-_LONG = [spelling for spelling in _SPELLINGS if len(spelling) > 1 and spelling[0] > "\u3040"]
-"""Terms of several characters, in a script without spaces."""
-_KINDS = {"term": "w", "word": "w", "other": "w", "letters": "s", "symbol": "s"}
-_NOT = "not no never without cannot nor nicht kein keine pas jamais sans не нет без"
-_NEGATIONS = frozenset([*"不没無未非勿", *_NOT.split()])
+_LONG = sorted((term for term in _SPELLINGS if len(term) > 1 and term[0] > "\u3040"), key=len, reverse=True)
+"""Terms of several characters, in a script without spaces, the longest first."""
+_KINDS = {"term": "w", "word": "w", "other": "w", "spelled": "w", "letters": "s", "symbol": "s"}
+_NOT = "not no never without cannot nor nicht kein keine niet geen pas jamais sans não не нет без değil नहीं لا لم لن"
+_NEGATIONS = frozenset([*"不没無未非勿副", *_NOT.split()])
+"""副 is none, but a deputy is another office as well."""
 
 # Numbers: Chinese numerals, the largest unit first; English numerals; superscripts, subscripts and fractions.
 _DIGITS = "零〇○一二三四五六七八九两壹贰叁肆伍陆柒捌玖兩"
@@ -48,7 +49,9 @@ _NUMERALS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
 )
-_WORDS = dict(zip(_NUMERALS.split(), map(str, [*range(1, 20), *range(20, 100, 10)]), strict=True))
+_WORDS = dict(zip(_NUMERALS.split(), [*range(1, 20), *range(20, 100, 10)], strict=True))
+_WORDS |= {f"{ten}-{one}": _WORDS[ten] + _WORDS[one] for ten in list(_WORDS)[19:] for one in list(_WORDS)[:9]}
+_SIZES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _RAISED = "\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089"
 _FRACTIONS = "\u00bc-\u00be\u2150-\u215f\u2189"
 _THOUSANDS = re.compile(r"\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?")
@@ -92,23 +95,25 @@ _FIRST = set(_STARTS) | set(_CHINESE) | set("日天更新发布刷小时间期�
 _ENDS = ["\u33ff", *sorted(first for first in _FIRST if "\u3400" <= first <= "\u9fff"), "\ua000"]
 _SINGLE = "".join(f"{chr(ord(a) + 1)}-{chr(ord(b) - 1)}" for a, b in pairwise(_ENDS) if ord(b) - ord(a) > 1)
 """All other Han characters, as a class of a regular expression: each is a token of its own."""
+_HAN = "\u3400-\u9fff"
 _LATIN = "a-z\u00df-\u024f\u0370-\u03ff\u0400-\u052f\u0590-\u08ff\u0900-\u0965\u0970-\u0dff"
 _SIGNS = r"+*\u00d7\u00f7\u00b1\u221a\u2713\u2714\u2717\u2718\u25cb$\u00a3\u00a5\u20a0-\u20bf"
 _TOKEN = re.compile(
     r"(?![ ,.:;!?\"'()/、《》])"  # no token begins with one of these
     rf"(?:(?P<characters>[{_SINGLE}]+)"
-    rf"|(?P<letters>(?<![0-9{_LATIN}])[a-z]{{1,2}}(?=[\u3400-\u9fff]))"
+    rf"|(?P<letters>(?<![0-9{_LATIN}])[a-z]{{1,2}}(?=[{_HAN}]))"
+    rf"|(?P<spelled>[a-z]{{3,5}}ty-(?:{'|'.join(list(_WORDS)[:9])})(?![{_LATIN}]))"
     rf"|(?P<word>(?!\d)[{_LATIN}]+(?:'[{_LATIN}]+)*"
-    rf"(?:\++|(?<![{_LATIN}]{{2}})#|-(?![\w \n]|$)|-(?=[\u3400-\u9fff]))?)"
+    rf"(?:\++|(?<![{_LATIN}]{{2}})#|-(?![\w \n]|$)|(?:(?<=aa|bb|cc)|(?<![{_LATIN}]{{2}}))-(?=[{_HAN}]))?)"
     rf"|(?P<term>(?=[{_STARTS}])(?:{_NO_NEGATIONS}|{'|'.join(_LONG)}))"
     rf"|(?:(?P<sign>(?<![0-9{_LATIN})])[+\-\u2212\u2013]|零下)?(?=\d)"
     rf"(?P<after>{'|'.join(f'(?<={month} )' for month in _MONTHS)})?"
     r"(?P<digits>\d{1,3}(?:[ ,]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:[.,:/-]\d+)*)"
     rf"(?P<raised>[{_RAISED}{_FRACTIONS}]*)"
-    rf"(?P<sizes>(?:(?!{_OF_THOUSAND})[百千万亿]){{0,4}})(?P<unit>{_OF_THOUSAND})?(?: ?(?P<percent>[%‰]))?"
-    rf"|(?P<below>零下)?(?:(?P<parts>[{_CHINESE}]{{1,50}})分之(?P<share>[{_CHINESE}]{{1,50}})"
-    rf"|(?P<chinese>[{_CHINESE}]{{1,50}}|(?<=[周期拜])[日天])"
-    rf"(?:点(?P<decimals>[{_DIGITS}]{{1,50}}[百千万亿]{{0,4}}(?![{_CHINESE}])))?))"
+    rf"(?P<sizes>[ -](?:{'|'.join(_SIZES)})(?![a-z])|(?:(?!{_OF_THOUSAND})[百千万亿]){{0,4}})(?P<unit>{_OF_THOUSAND})?"
+    r"(?: ?(?P<percent>[%‰]|per ?cent(?![a-z])))?"
+    rf"|(?P<below>零下)?(?:(?P<parts>[{_CHINESE}]{{1,50}})分之)?(?P<chinese>[{_CHINESE}]{{1,50}}|(?<=[周期拜])[日天])"
+    rf"(?:点(?P<decimals>[{_DIGITS}]{{1,50}}[百千万亿]{{0,4}}(?![{_CHINESE}])))?)"
     rf"(?P<day>(?=[月日号]| (?:{'|'.join(_MONTHS)})))?"
     rf"|(?P<alone>[{_FRACTIONS}\u2460-\u2473])"
     rf"|(?P<symbol>[<>\u2264\u2265=\u2260]=?|[{_SIGNS}{_RAISED}]"
@@ -116,7 +121,7 @@ _TOKEN = re.compile(
     r"|(?P<other>\w))"
 )
 _GROUPS = tuple(_TOKEN.groupindex)
-BORDER = rf"[{_SINGLE}](?=[{_SINGLE}])|(?<![^ ])[{_LATIN}]+ [{_LATIN}]+(?= )|[\u3002!?;]|,(?=\D)"
+BORDER = rf"[{_SINGLE}](?=[{_SINGLE}])|(?<![^ ])(?!per )[{_LATIN}]+ [{_LATIN}]+(?= )|[\u3002!?;]|,(?=\D)"
 """A regular expression for borders. No token reaches across a border. So where two texts have the same border, what
 stands on its two sides is compared alone."""
 
@@ -163,8 +168,9 @@ def tokens(text: str, length: int) -> list[Token]:
 @lru_cache(10_000)
 def _token(written: str, kind: str = "w") -> Token:
     if written in _WORDS:
-        return Token("n", _WORDS[written], written)
-    return Token("x" if written in _NEGATIONS or written.endswith("n't") else kind, written, written)
+        return Token("n", str(_WORDS[written]), written)
+    is_negation = written in _NEGATIONS or written.endswith("n't")
+    return Token("x" if is_negation else kind, written.replace("\u00d7", "*"), written)
 
 
 @lru_cache(10_000)
@@ -180,20 +186,21 @@ def _number_tokens(written: str, groups: tuple[str | None, ...]) -> tuple[Token,
         values = _arabic_values(match["digits"], sizes + unit)
         if match["sign"] not in (None, "+"):
             values[0] = f"-{values[0]}"
-        values[-1] += (match["raised"] or "") + (match["percent"] or "")
+        values[-1] += match["raised"] or ""
+        if percent := match["percent"]:
+            values[-1] += "‰" if percent == "‰" else "%"
         kind = "d" if is_date or len(values) == 3 else "n"
         written = written[: len(written) - len(unit)]
         return tuple([Token(kind, value, value if len(values) > 1 else written) for value in values])
     if match["alone"]:
         value = unicodedata.normalize("NFKC", written).replace("\u2044", "/")
-    elif parts := match["parts"]:
-        of_parts = {"百": "%", "千": "‰"}.get(parts) or f"/{_chinese_value(parts)}"
-        value = f"{_chinese_value(match['share'] or '')}{of_parts}"
     else:
         value = str(_chinese_value(match["chinese"] or ""))
         if decimals := match["decimals"]:
             digits = decimals.rstrip(_UNITS)
             value = _product(f"{value}.{''.join(str(_VALUES[digit]) for digit in digits)}", decimals[len(digits) :])
+        if parts := match["parts"]:
+            value += {"百": "%", "千": "‰"}.get(parts) or f"/{_chinese_value(parts)}"
     return (Token("d" if is_date else "n", f"-{value}" if match["below"] else value, written),)
 
 
@@ -201,7 +208,7 @@ def _arabic_values(digits: str, sizes: str) -> list[str]:
     """Return the values of what is written in digits: more than one for a date, a time, a range or a list.
 
     :param digits: with the points, commas, colons, slashes, hyphens and spaces between them.
-    :param sizes: 百, 千, 万 or 亿 behind them.
+    :param sizes: 百, 千, 万 or 亿, or an English one, behind them.
     """
     if _THOUSANDS.fullmatch(digits):
         parts = [re.sub("[, ]", "", digits)]
@@ -220,8 +227,8 @@ def _product(digits: str, sizes: str) -> str:
     if "/" in digits or digits.count(".") > 1:
         return re.sub(r"\d+", lambda part: f"{Decimal(part[0]):f}", digits) + sizes
     value = Decimal(digits)
-    for size in sizes:
-        value *= _VALUES[size]
+    for size in re.findall("[a-z]+|[百千万亿]", sizes):
+        value *= _SIZES.get(size) or _VALUES[size]
     plain = f"{value:f}"
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
 
