@@ -22,21 +22,8 @@ PIECES = [
     *("停水", "通知", "，", " ", "三", "3", "-3", "5月", "1,200", "上调", "下调", "不", "可以", "C++", "C#", "周日"),
     *("½", "10⁵", "on", "off", "a", "b", "(", ")", "阅读", "12:30:05", "😀", "万一", "点", "三分之一", "monday"),
     *("更新时间10:31", "浏览次数", "小时前", "分钟前", "成功", "第十二条", "ab型", "$"),
-    *(
-        "(四)",
-        "2.",
-        "三、",
-        ":",
-        "。",
-        "twenty",
-        "five",
-        "twenty-five",
-        "percent",
-        " per cent of ",
-        "million",
-        "百分之",
-        "副",
-    ),
+    *("(四)", "2.", "三、", ":", "。", "副", "百分之", "twenty", "five", "twenty-five", "million", "percent"),
+    " per cent of ",
 ]
 FINGERPRINTER = Fingerprinter()
 texts = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
