@@ -9,9 +9,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from es_simhash.decide.decider import Decider, in_parts
+from es_simhash.decide.decider import AT_ONCE, Decider
 from es_simhash.errors import count_of, saying_what_is_done
 from es_simhash.machine import free_memory
+from es_simhash.parts import in_parts
 from es_simhash.store.types import Scan
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def group(
 
     with saying_what_is_done(report):
         scan = Scan(filter=filter, fields=fields, missing=False, since=since, by_order=True)
-        for batch in (part for page in store.scan(scan) for part in in_parts(page)):
+        for batch in (part for page in store.scan(scan) for part in in_parts(page, AT_ONCE)):
             decided = decider.decide_stored(batch, filter)
             documents += len(batch)
             changed += len(decided.changed)

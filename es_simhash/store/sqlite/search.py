@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from es_simhash.near.query_plan import ball
+from es_simhash.parts import in_parts
 from es_simhash.store.sqlite import keys
 from es_simhash.store.sqlite.schema import COLUMNS, IS_COPY, SEGMENTS, condition, json_list, to_row
 from es_simhash.store.types import SAME, Hits
@@ -76,10 +77,9 @@ def _rows(connection: Connection, ranks: Mapping[int, float], where: tuple[str, 
     """Return the rows of the first ``most`` documents that fulfil a condition, and perhaps of more."""
     sql = f"SELECT {COLUMNS}, position FROM documents WHERE position IN (SELECT value FROM json_each(?)) AND {where[0]}"
     rows: list[Row] = []
-    ranked, chunk = sorted(ranks, key=ranks.__getitem__), _CHUNK * most
-    for start in range(0, len(ranked), chunk):
+    for chunk in in_parts(sorted(ranks, key=ranks.__getitem__), _CHUNK * most):
         found = []
-        for *values, position in connection.execute(sql, [json_list(ranked[start : start + chunk]), *where[1]]):
+        for *values, position in connection.execute(sql, [json_list(chunk), *where[1]]):
             row = to_row(tuple(values))
             found.append((ranks[position], row.order, row.id, row))
         rows += [row for *_, row in sorted(found)]
