@@ -9,7 +9,7 @@ from es_simhash.parts import in_parts
 from es_simhash.store.sqlite import keys
 from es_simhash.store.sqlite.schema import COLUMNS, IS_COPY, SEGMENTS, condition, json_list, to_row
 from es_simhash.store.types import SAME, Hits
-from es_simhash.text.encoding import split, to_signed
+from es_simhash.text.encoding import from_signed, split, to_signed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _CHUNK = 2
 """Rows are read in chunks of so many times what is wanted, because a filter may leave some out."""
-_BITS = (1 << 64) - 1
 
 
 def search(
@@ -70,7 +69,7 @@ def _near(connection: Connection, fingerprint: int, distance: int, *, heads: boo
     )
     found = connection.execute(sql, [segment ^ mask for segment in split(fingerprint, 64) for mask in masks])
     signed = to_signed(fingerprint)
-    return {position: order for position, order, other in found if ((other ^ signed) & _BITS).bit_count() <= distance}
+    return {position: order for position, order, other in found if from_signed(other ^ signed).bit_count() <= distance}
 
 
 def _rows(connection: Connection, ranks: Mapping[int, float], where: tuple[str, list[Any]], most: int) -> list[Row]:
