@@ -39,18 +39,8 @@ def check_json(filter: Any) -> None:
         raise InputError(f"the filter cannot be written as JSON ({one_line(error)}): correct this value") from error
 
 
-def matches(document: Mapping[str, Any], id: str, filter: Mapping[str, Any]) -> bool:
-    """Return whether a document matches a filter, without a store.
-
-    An ingest needs it for documents that no store holds yet.
-
-    :raises InputError: if the filter is malformed, or of a type that only Elasticsearch knows.
-    """
-    return parse_filter(filter)(document, id)
-
-
 def parse_filter(filter: Any) -> Predicate:
-    """Check a filter, and return what says whether a document matches it.
+    """Check a filter, and return what says whether a document matches it, without a store.
 
     :param filter: a filter as for Elasticsearch, such as ``{"term": {"lang": "zh"}}``.
     :raises InputError: if it is malformed, or of a type that only Elasticsearch knows.

@@ -98,27 +98,20 @@ class Documents:
         **client_options: Any,
     ) -> None:
         self.deadline = checked_deadline(deadline)
-        self._store = open_store(store, index, deadline=self.deadline, **client_options)
-        self._reader = StoreReader(self._store, scheme, fingerprinter)
+        self.store = open_store(store, index, deadline=self.deadline, **client_options)
+        """The store itself, for what this class has no method for."""
+        self.name = self.store.name
+        """The store's address, without credentials."""
+        self._reader = StoreReader(self.store, scheme, fingerprinter)
         self._lock = threading.Lock()
         self._adds: Adds | None = None
-
-    @property
-    def name(self) -> str:
-        """The store's address, without credentials."""
-        return self._store.name
-
-    @property
-    def store(self) -> Store:
-        """The store itself, for what this class has no method for."""
-        return self._store
 
     def __repr__(self) -> str:
         return f"Documents({self.name!r})"
 
     def close(self) -> None:
         """Close the file, or the client unless it is yours."""
-        self._store.close()
+        self.store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -181,7 +174,7 @@ class Documents:
         with limited(self.deadline):
             [outcome] = self._add([line_of(document, "the document")], options)
             if refresh:
-                self._store.refresh()
+                self.store.refresh()
         return outcome
 
     def add_many(
@@ -206,7 +199,7 @@ class Documents:
             while lines := source.take():
                 outcomes += self._add(lines, options)
             if refresh:
-                self._store.refresh()
+                self.store.refresh()
         if source.error is not None:
             raise source.error
         return outcomes
@@ -293,7 +286,7 @@ class Documents:
         rule = self._reader.for_writing(new=new, stale=stale)
         with self._lock:
             if self._adds is None or self._adds.decider.rule is not rule:
-                self._adds = Adds(Decider(self._store, rule))
+                self._adds = Adds(Decider(self.store, rule))
             return self._adds
 
     def backfill(
@@ -378,7 +371,7 @@ class Documents:
         check_filter_of_heads(filter)
         start = checked_moment(since, "since")
         decider = self._decider_for_writing()
-        return group(self._store, decider.rule, filter, start, progress)
+        return group(self.store, decider.rule, filter, start, progress)
 
     def remove_duplicates(
         self,
@@ -435,7 +428,7 @@ class Documents:
             checked = checked_times(times, [""], resolved.window)
             value, digest = checked_fingerprint(near, resolved.fingerprinter.scheme.bits)
             row = Row("", value, digest or "", time=checked[0] if checked else None)
-            return similar_to_fingerprint(self._store, row, resolved, filter)
+            return similar_to_fingerprint(self.store, row, resolved, filter)
 
     def similar_many(
         self,
@@ -451,7 +444,7 @@ class Documents:
         """
         check_filter(filter)
         checked, resolved = checked_texts(texts), self._reader.rule(rule)
-        return similar(self._store, checked, resolved, filter, checked_times(times, checked, resolved.window))
+        return similar(self.store, checked, resolved, filter, checked_times(times, checked, resolved.window))
 
     def similar_to(
         self, id: str | int, *, filter: Mapping[str, Any] | None = None, rule: str | DuplicateRule | None = None
@@ -463,7 +456,7 @@ class Documents:
         check_filter(filter)
         [checked] = checked_ids([id])
         with limited(self.deadline):
-            return similar_to_stored(self._store, checked, self._reader.rule(rule), filter)
+            return similar_to_stored(self.store, checked, self._reader.rule(rule), filter)
 
     def near_query(self, near: str | Fingerprint | int, *, rule: str | DuplicateRule | None = None) -> NearQuery:
         """Return the clause for a search of your own in Elasticsearch, and what reads the hits.
@@ -488,7 +481,7 @@ class Documents:
 
     def _duplicates(self, filter: Mapping[str, Any] | None) -> Generator[Duplicate, None, None]:
         decider = self._decider_for_writing()
-        for rows in copies(self._store, filter):
+        for rows in copies(self.store, filter):
             for _, duplicate in checked_duplicates(decider, rows):
                 yield duplicate
 
@@ -514,8 +507,8 @@ class Documents:
         with limited(self.deadline):
             self._reader.read()
             if fields is None:
-                return {id: stored.row for id, stored in self._store.read(checked).items() if stored.row.digest}
-            return {id: stored.source or {} for id, stored in self._store.read(checked, names).items()}
+                return {id: stored.row for id, stored in self.store.read(checked).items() if stored.row.digest}
+            return {id: stored.source or {} for id, stored in self.store.read(checked, names).items()}
 
     def export(self, *, filter: Mapping[str, Any] | None = None) -> Generator[Row, None, None]:
         """Return the fingerprint, digest, group and original of every document, in no particular order.
@@ -527,10 +520,10 @@ class Documents:
 
     def _export(self, filter: Mapping[str, Any] | None) -> Generator[Row, None, None]:
         self._reader.read()
-        self._store.refresh()
+        self.store.refresh()
         count = 0
         with saying_what_is_done(lambda: f"{count_of(count, 'document')} exported, others are missing: export again"):
-            for page in self._store.scan(Scan(filter=filter)):
+            for page in self.store.scan(Scan(filter=filter)):
                 for stored in page:
                     count += 1
                     yield stored.row

@@ -14,7 +14,7 @@ from es_simhash.decide.choose import Asker, Original, choose, distance_or_more
 from es_simhash.decide.pending import Pending
 from es_simhash.decide.texts import Texts
 from es_simhash.errors import StoreError, count_of
-from es_simhash.filters import matches
+from es_simhash.filters import parse_filter
 from es_simhash.parts import in_parts
 from es_simhash.retries import held
 from es_simhash.store.types import MOST_HITS, Entry, Hits, Probe, Row, Scan, Written
@@ -244,7 +244,8 @@ class Decider:
         unwritten = {asker.row.id: json.loads(asker.source) for asker in askers if asker.source is not None}
         read = self.store.read(sorted(ids - unwritten.keys()), None)
         documents = {id: stored.source or {} for id, stored in read.items()} | unwritten
-        return {id for id, document in documents.items() if matches(document, id, filter)}
+        matches = parse_filter(filter)
+        return {id for id, document in documents.items() if matches(document, id)}
 
     # --- decide again -----------------------------------------------------------------------------------------------
 

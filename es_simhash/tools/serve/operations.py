@@ -12,7 +12,7 @@ from fastapi.security import HTTPBearer
 
 from es_simhash import Documents, DuplicateRule, InputError, SeenItems, SimhashError, StoreUnavailable, __version__
 from es_simhash.cli.options import chosen_rule
-from es_simhash.filters import matches, parse_filter
+from es_simhash.filters import parse_filter
 from es_simhash.parts import in_parts
 from es_simhash.similarity.text_fields import field_value, id_field_of
 from es_simhash.tools.serve import models
@@ -65,12 +65,12 @@ class Scope:
         """
         if self.filter is None:
             return
-        field = documents.info().id_field
+        matches, field = parse_filter(self.filter), documents.info().id_field
         ids_of_new = ((field_value(document, id_field_of(document, field)), document) for document in new)
         named = [(str(id), document) for id, document in ids_of_new if id is not None]
         stored = documents.fetch([*map(str, ids), *(id for id, _ in named)], fields="*")
         for id, document in [*stored.items(), *named]:
-            if not matches(document, id, self.filter):
+            if not matches(document, id):
                 raise InputError(f"document {id!r} is outside of the filter of this server (--filter): use another id")
 
 
