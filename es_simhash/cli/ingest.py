@@ -26,7 +26,7 @@ from es_simhash.cli.options import (
     text_field_option,
     workers_option,
 )
-from es_simhash.cli.output import OutcomePrinter, print_outcomes, progress_bar
+from es_simhash.cli.output import OutcomePrinter, progress_bar
 from es_simhash.decide.run import ON_DUPLICATE, ON_UPDATE
 from es_simhash.machine import LinesFile
 from es_simhash.store.address import sqlite_file
@@ -142,10 +142,10 @@ def ingest(
         )
         keep_fields(documents, text_field, id_field)
         printer = OutcomePrinter(documents.name, as_json=as_json, quiet=quiet)
-        print_outcomes(outcomes, printer, None if letters is None else letters.put, check=is_start)
-    if not printer.counts.total and resume is None:
+        printer.show_all(outcomes, None if letters is None else letters.put, check=is_start)
+    if not printer.counts.total() and resume is None:
         raise InputError(f"no documents in {source.names}: give one JSON object per line")
-    exit_unless_all_done(printer.counts.not_taken, printer.counts.total)
+    exit_unless_all_done(printer.not_taken, printer.counts.total())
 
 
 @click.command()
@@ -186,5 +186,5 @@ def backfill(
             if not progress.disable:
                 progress.total = documents.store.count(filter, missing=None if again else True)
             printer = OutcomePrinter(documents.name, as_json=as_json, quiet=quiet)
-            print_outcomes(outcomes, printer, lambda _: progress.update(), check=is_start)
-    exit_unless_all_done(printer.counts.not_taken, printer.counts.total)
+            printer.show_all(outcomes, lambda _: progress.update(), check=is_start)
+    exit_unless_all_done(printer.not_taken, printer.counts.total())
