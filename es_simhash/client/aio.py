@@ -14,7 +14,7 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from es_simhash.client.documents import Documents
 from es_simhash.client.page import Filling
@@ -141,7 +141,7 @@ class AsyncDocuments(_InThreads[Documents]):
         self,
         documents: Iterable[Any],
         *,
-        on_duplicate: Literal["index", "skip"] = "index",
+        on_duplicate: OnDuplicate = "index",
         filter: Mapping[str, Any] | None = None,
         refresh: bool = False,
     ) -> list[Outcome]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from es_simhash.decide.choose import Asker, choose
 from es_simhash.decide.decider import ATTEMPTS
@@ -34,9 +34,9 @@ CHANGED = f"other programs changed it or its original each of the {ATTEMPTS} tim
 MOVED = "another program changed or removed it meanwhile: run the backfill again"
 
 OnDuplicate = Literal["index", "skip"]
-ON_DUPLICATE: tuple[OnDuplicate, ...] = ("index", "skip")
+ON_DUPLICATE: tuple[OnDuplicate, ...] = get_args(OnDuplicate)
 OnUpdate = Literal["write", "keep"]
-ON_UPDATE: tuple[OnUpdate, ...] = ("write", "keep")
+ON_UPDATE: tuple[OnUpdate, ...] = get_args(OnUpdate)
 
 
 @value

@@ -199,9 +199,9 @@ class ElasticStore:
 
     # --- the items that users have seen -----------------------------------------------------------------------------
 
-    def read_users(self, names: Sequence[str]) -> dict[str, UserState]:
+    def read_users(self, users: Sequence[str]) -> dict[str, UserState]:
         """Return the states of users."""
-        return self._get(names, ["seen"], lambda one: UserState(one["_source"].get("seen"), version_of(one)))
+        return self._get(users, ["seen"], lambda one: UserState(one["_source"].get("seen"), version_of(one)))
 
     def write_users(self, states: Mapping[str, UserState]) -> Written:
         """Write the state of each user, on its version, by a partial update: other fields of the document stay.
