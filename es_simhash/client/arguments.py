@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.errors import InputError
 from es_simhash.filters import check_json, parse_filter
 from es_simhash.similarity.times import checked_time
-from es_simhash.text.normalisation import check_surrogates
+from es_simhash.text.normalisation import check_surrogates, check_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -75,15 +75,14 @@ def _checked_id(id: str | int) -> str:
 def checked_texts(texts: Iterable[str]) -> list[str]:
     """Return the texts as a list.
 
-    :raises InputError: for one text in place of a list; for a text that is no string, or has a lone surrogate.
+    :raises InputError: for one text in place of a list; for a text that is no string, has a lone
+        surrogate, or is too long.
     """
     if isinstance(texts, str):
         raise InputError("the texts are one string: put it in a list, or use similar()")
     checked = list(texts)
     for text in checked:
-        if not isinstance(text, str):
-            raise InputError(f"the text is of type {type(text).__name__}: use a string")
-        check_surrogates(text, "the text")
+        check_text(text)
     return checked
 
 
