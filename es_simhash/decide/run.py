@@ -328,18 +328,19 @@ class Run:
     def _decision(self, document: Document, choice: Choice, former: Row | None, looked: LookedUp) -> _Decision:
         """Return the decision for a document whose text is not stored under its id."""
         original, row = choice.original, choice.row
+        if former is not None and not former.digest:
+            former = None  # it has no text yet
         name = _name(original)
-        is_update = former is not None and bool(former.digest)
-        if is_update and former is not None:
+        if former is not None:
             same = document.stored is not None and former.digest == row.digest
             name = "unchanged" if same and former.duplicate_of == row.duplicate_of else "updated"
         outcome = _outcome(document, name, row.duplicate_of, original, choice.left_out)
-        if original is not None and not is_update and document.stored is None and self._options.on_duplicate == "skip":
+        if original is not None and former is None and document.stored is None and self._options.on_duplicate == "skip":
             return _Decision(document, replace(outcome, stored=False))
         if former is not None and former == row._replace(written=former.written, content=former.content):
             return _Decision(document, outcome)
         entry = Entry(row, choice.asker.keys, document.source)
-        is_left = is_update and (original is not None or not self._is_same(document, former))
+        is_left = former is not None and (original is not None or not self._is_same(document, former))
         leaves_copies = is_left and self._has_copies(document.id, looked)
         return _Decision(document, outcome, entry, leaves_copies, original)
 
