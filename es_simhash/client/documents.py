@@ -21,8 +21,7 @@ from es_simhash.client.store_info import StoreReader
 from es_simhash.decide.decider import Decider
 from es_simhash.decide.group import group
 from es_simhash.decide.remove import (
-    checked_duplicates,
-    copies,
+    duplicates,
     remove,
     remove_duplicates,
     remove_matching,
@@ -269,8 +268,7 @@ class Documents:
     ) -> Generator[Outcome, None, None]:
         decider = self._decider_for_writing(new=True)
         field, check = self._reader.id_field(id_field), self._reader.run_check()
-        for outcomes in ingest(decider, source, field, options, workers, checkpoint, check):
-            yield from outcomes
+        yield from ingest(decider, source, field, options, workers, checkpoint, check)
 
     def _decider_for_writing(self, *, new: bool = False, stale: bool = False) -> Decider:
         """Return the Decider for the rule of the store. Nothing is pending there: search finds what was written.
@@ -316,9 +314,9 @@ class Documents:
         decider = self._decider_for_writing(stale=True)
         check = self._reader.run_check()
         is_whole = again and filter is None
-        for outcomes in backfill(decider, filter, workers, check, again=again):
-            yield from outcomes
-            is_whole = is_whole and all(outcome.outcome != "failed" for outcome in outcomes)
+        for outcome in backfill(decider, filter, workers, check, again=again):
+            is_whole = is_whole and outcome.outcome != "failed"
+            yield outcome
         if is_whole:
             self._reader.end_stale(check)
 
@@ -480,10 +478,7 @@ class Documents:
         return self._duplicates(filter)
 
     def _duplicates(self, filter: Mapping[str, Any] | None) -> Generator[Duplicate, None, None]:
-        decider = self._decider_for_writing()
-        for rows in copies(self.store, filter):
-            for _, duplicate in checked_duplicates(decider, rows):
-                yield duplicate
+        yield from duplicates(self._decider_for_writing(), filter)
 
     # --- read documents ----------------------------------------------------------------------------------------------
 

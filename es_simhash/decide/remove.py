@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from es_simhash.decide.decider import Decider
-    from es_simhash.store.protocol import Filter, Store
+    from es_simhash.store.protocol import Filter
     from es_simhash.store.types import Row, Stored
 
     Save = Callable[[Sequence[Stored]], None]
@@ -139,13 +139,15 @@ def _remove(
     return removed
 
 
-def copies(store: Store, filter: Filter | None) -> Iterator[Sequence[Row]]:
-    """Yield the copies in the store, some hundred together."""
-    for page in store.scan(Scan(filter=filter)):
-        yield from in_parts([stored.row for stored in page if stored.row.duplicate_of is not None], AT_ONCE)
+def duplicates(decider: Decider, filter: Filter | None) -> Iterator[Duplicate]:
+    """Yield the copies in the store that are copies of their head as both are stored now."""
+    for page in decider.store.scan(Scan(filter=filter)):
+        for part in in_parts([stored.row for stored in page if stored.row.duplicate_of is not None], AT_ONCE):
+            for _, duplicate in _checked_duplicates(decider, part):
+                yield duplicate
 
 
-def checked_duplicates(decider: Decider, rows: Sequence[Row]) -> list[tuple[Stored, Duplicate]]:
+def _checked_duplicates(decider: Decider, rows: Sequence[Row]) -> list[tuple[Stored, Duplicate]]:
     """Return which documents are copies of their head as both are stored now. Exact copies have equal texts.
 
     A document that changed, or whose text is no copy of its head's any more, is left out.
@@ -189,7 +191,7 @@ def remove_duplicates(
 
     def read(part: Sequence[str]) -> Mapping[str, Stored | None]:
         rows = [stored.row for stored in decider.store.read(part).values()]
-        return {document.row.id: document for document, _ in checked_duplicates(decider, rows)}
+        return {document.row.id: document for document, _ in _checked_duplicates(decider, rows)}
 
     return len(_remove_parts(decider, in_parts(ids, AT_ONCE), read, save, filter, "remove the other duplicates again"))
 
