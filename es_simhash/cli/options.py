@@ -194,15 +194,17 @@ def duration_option(name: str, help: str) -> Callable[[F], F]:
     return click.option(name, metavar="DURATION", callback=parsed_by(duration), help=help)
 
 
-rule_option = click.option(
-    "--rule",
-    metavar="RULE",
-    type=click.Choice(RULES),
-    help="Near-duplicates: copy (with edits), contained (also a part), fingerprint, or exact (none).  [default: copy, "
-    "or the store's]",
-)
-confirm_option = click.option(
-    "--confirm", metavar="S", type=float, help="Least similarity of the texts.  [default: 0.8; contained 0.9]"
+rule_options = together(
+    click.option(
+        "--rule",
+        metavar="RULE",
+        type=click.Choice(RULES),
+        help="Near-duplicates: copy (with edits), contained (also a part), fingerprint, or exact (none).  "
+        "[default: copy, or the store's]",
+    ),
+    click.option(
+        "--confirm", metavar="S", type=float, help="Least similarity of the texts.  [default: 0.8; contained 0.9]"
+    ),
 )
 text_field_option = click.option(
     "--text-field",

@@ -232,11 +232,7 @@ class _LineFormatter(logging.Formatter):
 
 
 def show_log_lines() -> None:
-    """Escape control characters in the warnings that Python prints on standard error.
-
-    Warnings of iterators that a program leaves are for programs: a command that stops says why itself.
-    """
-    logging.getLogger("es_simhash.iterators").disabled = True
+    """Escape control characters in the warnings that Python prints on standard error."""
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_LineFormatter())
 
