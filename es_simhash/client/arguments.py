@@ -54,14 +54,12 @@ def checked_ids(ids: Iterable[Any]) -> list[str]:
     """
     if isinstance(ids, str | bytes):
         raise InputError(f"the ids are one string, {ids!r}: put it in a list")
-    checked = list(ids)
-    for id in checked:
-        if isinstance(id, bool) or not isinstance(id, str | int) or id == "":
-            raise InputError(f"{reprlib.repr(id)} cannot be an id: use a string or a whole number")
-    return list(map(_checked_id, checked))
+    return list(map(_checked_id, ids))
 
 
-def _checked_id(id: str | int) -> str:
+def _checked_id(id: Any) -> str:
+    if isinstance(id, bool) or not isinstance(id, str | int) or id == "":
+        raise InputError(f"{reprlib.repr(id)} cannot be an id: use a string or a whole number")
     try:
         text = str(id)
     except ValueError as error:

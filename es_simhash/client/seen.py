@@ -79,9 +79,8 @@ class SeenItems:
         **client_options: Any,
     ) -> None:
         config = {"capacity": capacity, "error_rate": error_rate, "generations": generations, "period": period}
-        chosen: dict[str, Any] = {key: value for key, value in config.items() if value is not None}
-        SeenConfig(**chosen)
-        self._chosen = chosen
+        self._chosen: dict[str, Any] = {key: value for key, value in config.items() if value is not None}
+        SeenConfig(**self._chosen)  # raises for a number that cannot be used
         self.deadline = checked_deadline(deadline)
         self._config: SeenConfig | None = None
         self._store = open_store(store, index, deadline=self.deadline, default_index=USERS_INDEX, **client_options)
