@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import reprlib
 import time
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
-from es_simhash.filters import check_json, parse_filter
 from es_simhash.similarity.times import checked_time
 from es_simhash.text.normalisation import check_surrogates, check_text
 
@@ -128,26 +126,3 @@ def check_workers(workers: object) -> None:
     """
     if type(workers) is not int or workers < 0:
         raise InputError(f"workers is {workers!r}: use a whole number from 0")
-
-
-def check_filter(filter: object, name: str = "filter") -> None:
-    """Check that a filter is None, or a dict that can be sent to a store. The store checks its meaning.
-
-    :param name: of the argument, for the message.
-    :raises InputError: if it is something else.
-    """
-    if filter is None:
-        return
-    if not isinstance(filter, Mapping):
-        raise InputError(f'{name} is {reprlib.repr(filter)}: use a filter, such as {{"term": {{"lang": "zh"}}}}')
-    check_json(filter)
-
-
-def check_filter_of_heads(filter: Mapping[str, Any] | None) -> None:
-    """Check a filter of heads. The program evaluates it itself: the store may not have them yet.
-
-    :raises InputError: if it is malformed, or of a type that only a server can evaluate.
-    """
-    check_filter(filter)
-    if filter is not None:
-        parse_filter(filter)

@@ -6,8 +6,6 @@ import threading
 from typing import TYPE_CHECKING, Any, overload
 
 from es_simhash.client.arguments import (
-    check_filter,
-    check_filter_of_heads,
     check_workers,
     checked_deadline,
     checked_fields,
@@ -30,6 +28,7 @@ from es_simhash.decide.remove import (
 from es_simhash.decide.run import Options
 from es_simhash.decide.similar import similar, similar_to_fingerprint, similar_to_stored
 from es_simhash.errors import InputError, count_of, saying_what_is_done
+from es_simhash.filters import check_filter, check_filter_of_heads
 from es_simhash.ingest.add import Adds
 from es_simhash.ingest.batches import Source, line_of
 from es_simhash.ingest.reader import Reader
@@ -169,7 +168,7 @@ class Documents:
         :raises NotSetUp: if the index has no fingerprint fields.
         :raises StoreError: if the store fails for longer than the deadline. Add the document again then.
         """
-        options = self._options(on_duplicate, filter)
+        options = Options(on_duplicate, filter=filter)
         with limited(self.deadline):
             [outcome] = self._add([line_of(document, "the document")], options)
             if refresh:
@@ -192,7 +191,7 @@ class Documents:
         :param documents: dicts or other mappings with an id and a text, or Lines.
         :raises StoreError: if the store fails for longer than the deadline. The message says how many are stored.
         """
-        source, options = Source(documents), self._options(on_duplicate, filter)
+        source, options = Source(documents), Options(on_duplicate, filter=filter)
         outcomes: list[Outcome] = []
         with saying_what_is_done(lambda: f"the first {len(outcomes):,} documents are done: add the others again"):
             while lines := source.take():
@@ -202,12 +201,6 @@ class Documents:
         if source.error is not None:
             raise source.error
         return outcomes
-
-    def _options(
-        self, on_duplicate: OnDuplicate, filter: Mapping[str, Any] | None, on_update: OnUpdate = "write"
-    ) -> Options:
-        check_filter_of_heads(filter)
-        return Options(on_duplicate, on_update, filter)
 
     def _add(self, lines: Sequence[Line], options: Options) -> list[Outcome]:
         """Add documents in their order, and return their outcomes."""
@@ -259,7 +252,7 @@ class Documents:
         :raises StoreError: if the store fails for longer than the deadline. Repeat the call then, with the documents
             that have no outcome; with a ``checkpoint``, with all of them.
         """
-        options = self._options(on_duplicate, filter, on_update)
+        options = Options(on_duplicate, on_update, filter)
         check_workers(workers)
         return self._ingest(Source(documents), id_field, options, workers, checkpoint)
 

@@ -15,6 +15,7 @@ from es_simhash.decide.choose import Asker, choose
 from es_simhash.decide.decider import ATTEMPTS
 from es_simhash.decide.outcome import Outcome, failed
 from es_simhash.errors import InputError
+from es_simhash.filters import check_filter_of_heads
 from es_simhash.machine import free_memory
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.store.types import Entry, Hits, Row, Written
@@ -48,7 +49,7 @@ class Options:
     :param on_update: what to do with another text for a stored id: ``write`` it, or ``keep`` the stored document if the
         text is a copy of its text.
     :param filter: only documents that match it become heads of others.
-    :raises InputError: for a value that is not allowed.
+    :raises InputError: for a value that is not allowed; for a filter that the program cannot evaluate.
     """
 
     on_duplicate: OnDuplicate = "index"
@@ -60,6 +61,7 @@ class Options:
             raise InputError(f"on_duplicate is {self.on_duplicate!r}: use one of {', '.join(ON_DUPLICATE)}")
         if self.on_update not in ON_UPDATE:
             raise InputError(f"on_update is {self.on_update!r}: use one of {', '.join(ON_UPDATE)}")
+        check_filter_of_heads(self.filter)
 
 
 @value
