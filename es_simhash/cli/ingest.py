@@ -30,6 +30,7 @@ from es_simhash.cli.output import OutcomePrinter, progress_bar
 from es_simhash.decide.run import ON_DUPLICATE, ON_UPDATE
 from es_simhash.machine import LinesFile
 from es_simhash.store.address import sqlite_file
+from es_simhash.store.types import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -178,13 +179,13 @@ def backfill(
     es-simhash backfill --text-field body --filter '{"term": {"lang": "zh"}}'
     """
     with open_documents(**store) as documents:
-        documents.store.count(None)  # a store that does not exist is not made here
+        documents.store.count(Scan())  # a store that does not exist is not made here
         keep_fields(documents, text_field)
-        is_start = again or not documents.store.count(None, missing=False)
+        is_start = again or not documents.store.count(Scan())
         outcomes = documents.backfill(filter=filter, again=again, workers=workers)
         with progress_bar() as progress:
             if not progress.disable:
-                progress.total = documents.store.count(filter, missing=None if again else True)
+                progress.total = documents.store.count(Scan(filter=filter, missing=None if again else True))
             printer = OutcomePrinter(documents.name, as_json=as_json, quiet=quiet)
             printer.show_all(outcomes, lambda _: progress.update(), check=is_start)
     exit_unless_all_done(printer.not_taken, printer.counts.total())

@@ -13,7 +13,7 @@ from es_simhash.ingest.reader import IdField
 from es_simhash.retries import held
 from es_simhash.similarity.rule import DuplicateRule, rule_of, rule_without_text
 from es_simhash.store.description import other_scheme
-from es_simhash.store.types import Description
+from es_simhash.store.types import Description, Scan
 from es_simhash.text.fingerprinter import Fingerprinter
 from es_simhash.text.scheme import DEFAULT
 
@@ -223,7 +223,7 @@ class StoreReader:
             return made
         if _needs_more(changed, former):
             self._store.refresh()  # a document that was written just now counts too
-            changed = replace(changed, stale=former.stale or self._store.count(None, missing=False) > 0)
+            changed = replace(changed, stale=former.stale or self._store.count(Scan()) > 0)
         self._store.set_up(changed, change=True)
         self._until = 0.0
         return "changed"

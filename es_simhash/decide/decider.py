@@ -390,7 +390,7 @@ class Decider:
         self.store.refresh()
         since, self._followed = self._followed, time.time_ns() // 1000
         own = sum(row.written >= since for row in self.pending.memory.rows())
-        counts = [self.store.count(None, missing=False, since=start) for start in (None, since)]
+        counts = [self.store.count(Scan(since=start)) for start in (None, since)]
         if counts != [len(self.pending.memory), own]:
             self._enter(Scan(keys=self.rule.by == "keys", since=since - CLOCKS_DIFFER))
 

@@ -65,7 +65,7 @@ def group(
     :param since: only documents whose text was written at this time or later, in microseconds since 1970, and what is
         linked to them.
     """
-    total = store.count(filter, missing=False)
+    total = store.count(Scan(filter=filter))
     decider = Decider(store, rule)
     decider.pending.is_whole = since is None and 4 * total * rule.bytes_of_row < (free_memory() or 0)
     fields = rule.text_fields if rule.confirm is not None else ()

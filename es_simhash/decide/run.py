@@ -18,7 +18,7 @@ from es_simhash.errors import InputError
 from es_simhash.filters import check_filter_of_heads
 from es_simhash.machine import free_memory
 from es_simhash.similarity.confirm import TextFeatures
-from es_simhash.store.types import Entry, Hits, Row, Written
+from es_simhash.store.types import Entry, Hits, Row, Scan, Written
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ class Run:
     def _hold_all_if_it_pays(self) -> None:
         """Hold the documents of the store in memory, if they are few beside those that come, while there is room."""
         if self._stored is None:
-            self._stored = self._store.count(None, missing=False)
+            self._stored = self._store.count(Scan())
         fits = self._stored + self._taken <= self._room
         if self._pending.is_whole and not fits:
             self._pending.end_whole()

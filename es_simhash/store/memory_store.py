@@ -95,9 +95,9 @@ class MemoryStore:
             ]
         yield from map(list, in_parts(documents, _PAGE))
 
-    def count(self, filter: Filter | None, *, missing: bool | None = None, since: int | None = None) -> int:
-        """Return how many documents match a filter."""
-        return sum(map(len, self.scan(Scan(filter=filter, missing=missing, since=since))))
+    def count(self, scan: Scan) -> int:
+        """Return how many documents a Scan reads."""
+        return sum(map(len, self.scan(scan)))
 
     def refresh(self) -> None:
         """Do nothing: a write is found at once."""
