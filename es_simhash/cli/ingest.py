@@ -125,7 +125,7 @@ def ingest(
         named = {"--store": sqlite_file(store["store"]), "--resume": resume, "--dead-letter": dead_letter}
         check_different_files(named, source.paths)
         documents = stack.enter_context(open_documents(**store))  # before any file is created
-        letters = None if dead_letter is None else stack.enter_context(closing(_DeadLetters(dead_letter)))
+        put = None if dead_letter is None else stack.enter_context(closing(_DeadLetters(dead_letter))).put
         info = documents.info()
         if info.scheme is None and documents.store.lags:
             documents.store.describe()  # it says what is missing: init and backfill alone set up an index
@@ -143,7 +143,7 @@ def ingest(
         )
         keep_fields(documents, text_field, id_field)
         printer = OutcomePrinter(documents.name, as_json=as_json, quiet=quiet)
-        printer.show_all(outcomes, None if letters is None else letters.put, check=is_start)
+        printer.show_all(outcomes, put, check=is_start)
     if not printer.counts.total() and resume is None:
         raise InputError(f"no documents in {source.names}: give one JSON object per line")
     exit_unless_all_done(printer.not_taken, printer.counts.total())
