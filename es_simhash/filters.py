@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import operator
 import re
+import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -26,11 +27,16 @@ _OCCURRENCES = ("must", "filter", "should", "must_not")
 _DATE_MATH = re.compile(r"now($|[-+/])|.*\|\|", re.DOTALL)
 
 
-def check_json(filter: Any) -> None:
-    """Check that a filter can be sent to a store. Its meaning is not checked.
+def check_filter(filter: object, name: str = "filter") -> None:
+    """Check that a filter is None, or a dict that can be sent to a store. The store checks its meaning.
 
-    :raises InputError: if it is nested too deeply, or cannot be written as JSON.
+    :param name: of the argument, for the message.
+    :raises InputError: if it is something else: if it is nested too deeply, or cannot be written as JSON.
     """
+    if filter is None:
+        return
+    if not isinstance(filter, Mapping):
+        raise InputError(f'{name} is {reprlib.repr(filter)}: use a filter, such as {{"term": {{"lang": "zh"}}}}')
     try:
         json.dumps(filter, allow_nan=False, ensure_ascii=False).encode()
     except RecursionError as error:
@@ -39,18 +45,18 @@ def check_json(filter: Any) -> None:
         raise InputError(f"the filter cannot be written as JSON ({one_line(error)}): correct this value") from error
 
 
-def matches(document: Mapping[str, Any], id: str, filter: Mapping[str, Any]) -> bool:
-    """Return whether a document matches a filter, without a store.
+def check_filter_of_heads(filter: Mapping[str, Any] | None) -> None:
+    """Check a filter of heads. The program evaluates it itself: the store may not have them yet.
 
-    An ingest needs it for documents that no store holds yet.
-
-    :raises InputError: if the filter is malformed, or of a type that only Elasticsearch knows.
+    :raises InputError: if it is malformed, or of a type that only a server can evaluate.
     """
-    return parse_filter(filter)(document, id)
+    check_filter(filter)
+    if filter is not None:
+        parse_filter(filter)
 
 
 def parse_filter(filter: Any) -> Predicate:
-    """Check a filter, and return what says whether a document matches it.
+    """Check a filter, and return what says whether a document matches it, without a store.
 
     :param filter: a filter as for Elasticsearch, such as ``{"term": {"lang": "zh"}}``.
     :raises InputError: if it is malformed, or of a type that only Elasticsearch knows.

@@ -19,6 +19,7 @@ from es_simhash.errors import (
     SimhashError,
     StoreError,
 )
+from es_simhash.parts import in_parts
 from es_simhash.retries import Waits, end_after
 from es_simhash.store.types import UserState
 
@@ -71,10 +72,9 @@ def change(
     :returns: for each user what ``change`` returned.
     """
     report = SeenReport({}, {})
-    for start in range(0, len(users), USERS):
+    for left in in_parts(users, USERS):
         # The waits are short, because the other writer has already finished.
         waits = Waits(end_after(deadline), maximum=0.01, longest=0.5)
-        left = users[start : start + USERS]
         while (left := _attempt(store, config, left, change, report, anew=anew)) and waits.wait():
             pass
         for user in left:

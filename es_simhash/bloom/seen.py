@@ -30,6 +30,7 @@ from es_simhash.bloom import BloomFilter
 from es_simhash.bloom.layer import hash_items
 from es_simhash.bloom.sizing import Config, whole_number
 from es_simhash.errors import FilterFormatError, InputError
+from es_simhash.text.normalisation import check_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,11 +51,9 @@ def user_id(user: object) -> str:
     """
     if isinstance(user, bool) or not isinstance(user, str | int):
         raise InputError(f"the user {user!r} is a {type(user).__name__}: use a string or an integer")
-    try:
-        text = str(user)
-        size = len(text.encode())
-    except UnicodeEncodeError as error:
-        raise InputError(f"the user has a lone surrogate at character {error.start + 1}: repair the text") from error
+    text = str(user)
+    check_surrogates(text, "the user")
+    size = len(text.encode())
     if not 1 <= size <= MAX_USER or "\0" in text:
         what = "a zero byte" if "\0" in text else f"{size} bytes"
         raise InputError(f"the user {text[:40]!r} has {what}: use from 1 to {MAX_USER} bytes, and no zero byte")

@@ -26,10 +26,11 @@ from es_simhash.cli.options import (
     text_field_option,
     workers_option,
 )
-from es_simhash.cli.output import OutcomePrinter, print_outcomes, progress_bar
+from es_simhash.cli.output import OutcomePrinter, progress_bar
 from es_simhash.decide.run import ON_DUPLICATE, ON_UPDATE
 from es_simhash.machine import LinesFile
 from es_simhash.store.address import sqlite_file
+from es_simhash.store.types import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -124,7 +125,7 @@ def ingest(
         named = {"--store": sqlite_file(store["store"]), "--resume": resume, "--dead-letter": dead_letter}
         check_different_files(named, source.paths)
         documents = stack.enter_context(open_documents(**store))  # before any file is created
-        letters = None if dead_letter is None else stack.enter_context(closing(_DeadLetters(dead_letter)))
+        put = None if dead_letter is None else stack.enter_context(closing(_DeadLetters(dead_letter))).put
         info = documents.info()
         if info.scheme is None and documents.store.lags:
             documents.store.describe()  # it says what is missing: init and backfill alone set up an index
@@ -142,10 +143,10 @@ def ingest(
         )
         keep_fields(documents, text_field, id_field)
         printer = OutcomePrinter(documents.name, as_json=as_json, quiet=quiet)
-        print_outcomes(outcomes, printer, None if letters is None else letters.put, check=is_start)
-    if not printer.counts.total and resume is None:
+        printer.show_all(outcomes, put, check=is_start)
+    if not printer.counts.total() and resume is None:
         raise InputError(f"no documents in {source.names}: give one JSON object per line")
-    exit_unless_all_done(printer.counts.not_taken, printer.counts.total)
+    exit_unless_all_done(printer.not_taken, printer.counts.total())
 
 
 @click.command()
@@ -178,13 +179,13 @@ def backfill(
     es-simhash backfill --text-field body --filter '{"term": {"lang": "zh"}}'
     """
     with open_documents(**store) as documents:
-        documents.store.count(None)  # a store that does not exist is not made here
+        documents.store.count(Scan())  # a store that does not exist is not made here
         keep_fields(documents, text_field)
-        is_start = again or not documents.store.count(None, missing=False)
+        is_start = again or not documents.store.count(Scan())
         outcomes = documents.backfill(filter=filter, again=again, workers=workers)
         with progress_bar() as progress:
             if not progress.disable:
-                progress.total = documents.store.count(filter, missing=None if again else True)
+                progress.total = documents.store.count(Scan(filter=filter, missing=None if again else True))
             printer = OutcomePrinter(documents.name, as_json=as_json, quiet=quiet)
-            print_outcomes(outcomes, printer, lambda _: progress.update(), check=is_start)
-    exit_unless_all_done(printer.counts.not_taken, printer.counts.total)
+            printer.show_all(outcomes, lambda _: progress.update(), check=is_start)
+    exit_unless_all_done(printer.not_taken, printer.counts.total())

@@ -8,12 +8,11 @@ import click
 
 from es_simhash.cli.options import (
     chosen_rule,
-    confirm_option,
     duration_option,
     id_field_option,
     open_documents,
     read_fingerprinter,
-    rule_option,
+    rule_options,
     scheme_options,
     store_options,
     text_field_option,
@@ -40,8 +39,7 @@ _MESSAGES = {
 
 
 @click.command()
-@rule_option
-@confirm_option
+@rule_options
 @click.option(
     "--max-distance",
     metavar="K",

@@ -22,6 +22,7 @@ from es_simhash.similarity.rule import RULES
 from es_simhash.similarity.text_fields import field_names
 from es_simhash.similarity.times import LONGEST
 from es_simhash.store.address import default_address
+from es_simhash.store.types import Scan
 from es_simhash.text.scheme import DEFAULT
 from es_simhash.text.tables import LISTS
 
@@ -194,15 +195,17 @@ def duration_option(name: str, help: str) -> Callable[[F], F]:
     return click.option(name, metavar="DURATION", callback=parsed_by(duration), help=help)
 
 
-rule_option = click.option(
-    "--rule",
-    metavar="RULE",
-    type=click.Choice(RULES),
-    help="Near-duplicates: copy (with edits), contained (also a part), fingerprint, or exact (none).  [default: copy, "
-    "or the store's]",
-)
-confirm_option = click.option(
-    "--confirm", metavar="S", type=float, help="Least similarity of the texts.  [default: 0.8; contained 0.9]"
+rule_options = together(
+    click.option(
+        "--rule",
+        metavar="RULE",
+        type=click.Choice(RULES),
+        help="Near-duplicates: copy (with edits), contained (also a part), fingerprint, or exact (none).  "
+        "[default: copy, or the store's]",
+    ),
+    click.option(
+        "--confirm", metavar="S", type=float, help="Least similarity of the texts.  [default: 0.8; contained 0.9]"
+    ),
 )
 text_field_option = click.option(
     "--text-field",
@@ -243,7 +246,7 @@ def keep_fields(documents: Documents, text_field: tuple[str, ...] | None, id_fie
         return
     info = documents.info()
     kept = info.rule.text_fields
-    if info.scheme is None or not documents.store.count(None, missing=False):
+    if info.scheme is None or not documents.store.count(Scan()):
         documents.setup(replace(info.rule, text_field=text_field or kept), id_field=id_field)
     elif text_field not in (None, kept):
         raise InputError(

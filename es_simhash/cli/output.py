@@ -10,13 +10,14 @@ import json
 import logging
 import re
 import time
+from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from tqdm import tqdm
 
-from es_simhash.decide.outcome import OUTCOMES, Counts
+from es_simhash.decide.outcome import OUTCOMES
 from es_simhash.errors import InputError, SimhashError
 from es_simhash.errors import count_of as count_of
 
@@ -125,15 +126,43 @@ class OutcomePrinter:
     """
 
     def __init__(self, store: str, *, as_json: bool, quiet: bool) -> None:
-        self.counts = Counts()
+        self.counts = Counter(dict.fromkeys(OUTCOMES, 0))
+        self._without_fingerprint = 0
         self._store = store
         self._as_json = as_json
         self._quiet = quiet
         self._started = time.monotonic()
 
-    def show(self, outcome: Outcome) -> None:
+    @property
+    def not_taken(self) -> int:
+        """How many documents were rejected or have failed."""
+        return self.counts["rejected"] + self.counts["failed"]
+
+    def show_all(
+        self, outcomes: Generator[Outcome, None, None], note: Callable[[Outcome], object] | None, *, check: bool
+    ) -> None:
+        """Print the outcomes of a run, then the counts. They are also printed before an error is raised.
+
+        :param outcomes: is closed at the end.
+        :param note: is called with each outcome, before it is printed.
+        :param check: the run begins at the start of its input, which may be a wrong file.
+        """
+        with closing(outcomes):
+            try:
+                for outcome in checked_start(outcomes, lambda outcome: outcome.reason) if check else outcomes:
+                    if note is not None:
+                        note(outcome)
+                    self._show(outcome)
+            except (SimhashError, KeyboardInterrupt):
+                if self.counts.total():  # without any counts the error message is enough
+                    self._show_counts()
+                raise
+            self._show_counts()
+
+    def _show(self, outcome: Outcome) -> None:
         """Count one outcome, and print it."""
-        self.counts.add(outcome)
+        self.counts[outcome.outcome] += 1
+        self._without_fingerprint += outcome.stored and not outcome.fingerprinted
         if self._as_json and not self._quiet:
             print_json(outcome.to_dict())
         elif outcome.reason is not None:
@@ -144,16 +173,17 @@ class OutcomePrinter:
             skipped = "" if outcome.stored else "  (not stored)"
             echo(f"{outcome.id}  {_OUTCOME_LABELS[outcome.outcome]} {outcome.duplicate_of}{near}{skipped}")
 
-    def show_counts(self) -> None:
+    def _show_counts(self) -> None:
         """Print how many documents had each outcome."""
+        total, without_fingerprint = self.counts.total(), self._without_fingerprint
         if self._as_json:
-            print_json(self.counts.to_dict())
+            print_json({"total": total, **self.counts, "without_fingerprint": without_fingerprint})
             return
-        labelled = [(_COUNT_LABELS.get(name, name), self.counts.outcomes[name]) for name in OUTCOMES]
-        echo_counts(labelled, self.counts.total, time.monotonic() - self._started, store=self._store)
-        if self.counts.without_fingerprint:
+        labelled = [(_COUNT_LABELS.get(name, name), count) for name, count in self.counts.items()]
+        echo_counts(labelled, total, time.monotonic() - self._started, store=self._store)
+        if without_fingerprint:
             echo(
-                f"{self.counts.without_fingerprint:,} stored without a fingerprint (text too short): the rule "
+                f"{without_fingerprint:,} stored without a fingerprint (text too short): the rule "
                 "fingerprint finds only exact duplicates of them"
             )
 
@@ -174,32 +204,6 @@ def checked_start(items: Iterable[T], problem: Callable[[T], str | None]) -> Ite
             raise InputError(f"stopped, because none of the first {FIRST} documents can be used. {problem(held[0])}")
     yield from held
     yield from items
-
-
-def print_outcomes(
-    outcomes: Generator[Outcome, None, None],
-    printer: OutcomePrinter,
-    note: Callable[[Outcome], object] | None,
-    *,
-    check: bool,
-) -> None:
-    """Print the outcomes of a run, then the counts. They are also printed before an error is raised.
-
-    :param outcomes: is closed at the end.
-    :param note: is called with each outcome, before it is printed.
-    :param check: the run begins at the start of its input, which may be a wrong file.
-    """
-    with closing(outcomes):
-        try:
-            for outcome in checked_start(outcomes, lambda outcome: outcome.reason) if check else outcomes:
-                if note is not None:
-                    note(outcome)
-                printer.show(outcome)
-        except (SimhashError, KeyboardInterrupt):
-            if printer.counts.total:  # without any counts the error message is enough
-                printer.show_counts()
-            raise
-        printer.show_counts()
 
 
 def echo_counts(
@@ -228,11 +232,7 @@ class _LineFormatter(logging.Formatter):
 
 
 def show_log_lines() -> None:
-    """Escape control characters in the warnings that Python prints on standard error.
-
-    Warnings of iterators that a program leaves are for programs: a command that stops says why itself.
-    """
-    logging.getLogger("es_simhash.iterators").disabled = True
+    """Escape control characters in the warnings that Python prints on standard error."""
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_LineFormatter())
 

@@ -9,7 +9,7 @@ import click
 from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.options import json_object, open_documents, parsed_by, store_options
 from es_simhash.cli.output import count_of, echo, nearness, progress_bar
-from es_simhash.client.arguments import check_filter
+from es_simhash.filters import check_filter
 from es_simhash.store.types import Scan
 
 if TYPE_CHECKING:

@@ -11,11 +11,10 @@ from es_simhash import Scheme, fingerprint
 from es_simhash.cli.input import read_text
 from es_simhash.cli.options import (
     chosen_rule,
-    confirm_option,
     filter_option,
     json_option,
     open_documents,
-    rule_option,
+    rule_options,
     store_options,
 )
 from es_simhash.cli.output import count_of, echo, nearness, print_json
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
 @click.option("--id", "id", metavar="ID", help="Search for duplicates of this stored document, instead of a text.")
 @click.option("--file", metavar="FILE", help="Read the text from this file; - is standard input.")
 @click.option("--time", "time", metavar="TIME", help="The time of the text, if the rule of the store has --within.")
-@rule_option
-@confirm_option
+@rule_options
 @filter_option('Find only documents that match this query clause, such as \'{"term": {"lang": "zh"}}\'.')
 @json_option
 @store_options

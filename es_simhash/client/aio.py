@@ -14,7 +14,7 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from es_simhash.client.documents import Documents
 from es_simhash.client.page import Filling
@@ -62,13 +62,10 @@ class _InThreads(Generic[Client]):
         if type(threads) is not int or threads < 1:
             raise InputError(f"threads is {threads!r}: use a whole number from 1")
         self._client: Client = client
+        self.name = client.name
+        """The store's address, without credentials."""
         self._patience = (client.deadline or DEADLINE) / 2  # seconds for which a call may wait for a thread
         self._pool = ThreadPoolExecutor(threads, "es-simhash")
-
-    @property
-    def name(self) -> str:
-        """The store's address, without credentials."""
-        return self._client.name
 
     def __repr__(self) -> str:
         return f"Async{self._client!r}"
@@ -141,7 +138,7 @@ class AsyncDocuments(_InThreads[Documents]):
         self,
         documents: Iterable[Any],
         *,
-        on_duplicate: Literal["index", "skip"] = "index",
+        on_duplicate: OnDuplicate = "index",
         filter: Mapping[str, Any] | None = None,
         refresh: bool = False,
     ) -> list[Outcome]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import reprlib
 import time
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
-from es_simhash.filters import check_json, parse_filter
 from es_simhash.similarity.times import checked_time
-from es_simhash.text.normalisation import check_surrogates
+from es_simhash.text.normalisation import check_surrogates, check_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -54,14 +52,12 @@ def checked_ids(ids: Iterable[Any]) -> list[str]:
     """
     if isinstance(ids, str | bytes):
         raise InputError(f"the ids are one string, {ids!r}: put it in a list")
-    checked = list(ids)
-    for id in checked:
-        if isinstance(id, bool) or not isinstance(id, str | int) or id == "":
-            raise InputError(f"{reprlib.repr(id)} cannot be an id: use a string or a whole number")
-    return list(map(_checked_id, checked))
+    return list(map(_checked_id, ids))
 
 
-def _checked_id(id: str | int) -> str:
+def _checked_id(id: Any) -> str:
+    if isinstance(id, bool) or not isinstance(id, str | int) or id == "":
+        raise InputError(f"{reprlib.repr(id)} cannot be an id: use a string or a whole number")
     try:
         text = str(id)
     except ValueError as error:
@@ -75,15 +71,14 @@ def _checked_id(id: str | int) -> str:
 def checked_texts(texts: Iterable[str]) -> list[str]:
     """Return the texts as a list.
 
-    :raises InputError: for one text in place of a list; for a text that is no string, or has a lone surrogate.
+    :raises InputError: for one text in place of a list; for a text that is no string, has a lone
+        surrogate, or is too long.
     """
     if isinstance(texts, str):
         raise InputError("the texts are one string: put it in a list, or use similar()")
     checked = list(texts)
     for text in checked:
-        if not isinstance(text, str):
-            raise InputError(f"the text is of type {type(text).__name__}: use a string")
-        check_surrogates(text, "the text")
+        check_text(text)
     return checked
 
 
@@ -131,26 +126,3 @@ def check_workers(workers: object) -> None:
     """
     if type(workers) is not int or workers < 0:
         raise InputError(f"workers is {workers!r}: use a whole number from 0")
-
-
-def check_filter(filter: object, name: str = "filter") -> None:
-    """Check that a filter is None, or a dict that can be sent to a store. The store checks its meaning.
-
-    :param name: of the argument, for the message.
-    :raises InputError: if it is something else.
-    """
-    if filter is None:
-        return
-    if not isinstance(filter, Mapping):
-        raise InputError(f'{name} is {reprlib.repr(filter)}: use a filter, such as {{"term": {{"lang": "zh"}}}}')
-    check_json(filter)
-
-
-def check_filter_of_heads(filter: Mapping[str, Any] | None) -> None:
-    """Check a filter of heads. The program evaluates it itself: the store may not have them yet.
-
-    :raises InputError: if it is malformed, or of a type that only a server can evaluate.
-    """
-    check_filter(filter)
-    if filter is not None:
-        parse_filter(filter)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -70,10 +71,8 @@ def distinct(
     :param rule: as for :meth:`es_simhash.Documents.setup`.
     :raises InputError: for an item without a text. The items before it are yielded first.
     """
-    waiting: dict[int, T] = {}
-    outcomes = _outcomes(items, waiting, text, scheme, rule)
-    decided = ((waiting.pop(position), outcome) for position, outcome in enumerate(outcomes))
-    return (item for item, outcome in decided if outcome.duplicate_of is None)
+    decided = _decided(items, text, scheme, rule)
+    return (item for _, item, outcome in decided if outcome.duplicate_of is None)
 
 
 def pairs(
@@ -88,9 +87,8 @@ def pairs(
     >>> [(pair.position, pair.original) for pair in pairs(["一二三四五六", "天地玄黄", "一二三四五六。"])]
     [(2, 0)]
     """
-    waiting: dict[int, T] = {}
-    outcomes = enumerate(_outcomes(items, waiting, text, scheme, rule))
-    return (_pair(position, outcome) for position, outcome in outcomes if outcome.duplicate_of is not None)
+    decided = _decided(items, text, scheme, rule)
+    return (_pair(position, outcome) for position, _, outcome in decided if outcome.duplicate_of is not None)
 
 
 def _pair(position: int, outcome: Outcome) -> Pair:
@@ -98,30 +96,24 @@ def _pair(position: int, outcome: Outcome) -> Pair:
     return Pair(position, int(outcome.duplicate_of or 0), exact, outcome.similarity, outcome.distance)
 
 
-def _outcomes(
-    items: Iterable[T],
-    waiting: dict[int, T],
-    text: Text,
-    scheme: Scheme | None,
-    rule: str | DuplicateRule | None,
-) -> Iterator[Outcome]:
-    """Return the outcome of each item. Invalid arguments raise at once.
-
-    :param waiting: gets the items that are read, by position.
-    """
+def _decided(
+    items: Iterable[T], text: Text, scheme: Scheme | None, rule: str | DuplicateRule | None
+) -> Iterator[tuple[int, T, Outcome]]:
+    """Return the position, the item and the outcome of each item. Invalid arguments raise at once."""
     chosen = replace(rule_of(rule), text_field=_TEXT)
     read = text if callable(text) else _field_reader(field_names(text))
     documents = Documents("memory://", fingerprinter=Fingerprinter(scheme or DEFAULT))
     documents.setup(chosen, id_field=_POSITION)
-    rows = rows_of(items)
+    rows, waiting = rows_of(items), deque[T]()
 
     def lines() -> Iterator[Line]:
         for position, item in enumerate(rows):
             document = _document(position, item, read, chosen)
-            waiting[position] = item
+            waiting.append(item)
             yield Line(f"item {position}", document)
 
-    return map(_checked, documents.ingest(lines(), on_duplicate="skip"))
+    outcomes = enumerate(documents.ingest(lines(), on_duplicate="skip"))
+    return ((position, waiting.popleft(), _checked(outcome)) for position, outcome in outcomes)
 
 
 def _checked(outcome: Outcome) -> Outcome:

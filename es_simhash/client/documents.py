@@ -6,8 +6,6 @@ import threading
 from typing import TYPE_CHECKING, Any, overload
 
 from es_simhash.client.arguments import (
-    check_filter,
-    check_filter_of_heads,
     check_workers,
     checked_deadline,
     checked_fields,
@@ -21,8 +19,7 @@ from es_simhash.client.store_info import StoreReader
 from es_simhash.decide.decider import Decider
 from es_simhash.decide.group import group
 from es_simhash.decide.remove import (
-    checked_duplicates,
-    copies,
+    duplicates,
     remove,
     remove_duplicates,
     remove_matching,
@@ -31,6 +28,7 @@ from es_simhash.decide.remove import (
 from es_simhash.decide.run import Options
 from es_simhash.decide.similar import similar, similar_to_fingerprint, similar_to_stored
 from es_simhash.errors import InputError, count_of, saying_what_is_done
+from es_simhash.filters import check_filter, check_filter_of_heads
 from es_simhash.ingest.add import Adds
 from es_simhash.ingest.batches import Source, line_of
 from es_simhash.ingest.reader import Reader
@@ -98,27 +96,20 @@ class Documents:
         **client_options: Any,
     ) -> None:
         self.deadline = checked_deadline(deadline)
-        self._store = open_store(store, index, deadline=self.deadline, **client_options)
-        self._reader = StoreReader(self._store, scheme, fingerprinter)
+        self.store = open_store(store, index, deadline=self.deadline, **client_options)
+        """The store itself, for what this class has no method for."""
+        self.name = self.store.name
+        """The store's address, without credentials."""
+        self._reader = StoreReader(self.store, scheme, fingerprinter)
         self._lock = threading.Lock()
         self._adds: Adds | None = None
-
-    @property
-    def name(self) -> str:
-        """The store's address, without credentials."""
-        return self._store.name
-
-    @property
-    def store(self) -> Store:
-        """The store itself, for what this class has no method for."""
-        return self._store
 
     def __repr__(self) -> str:
         return f"Documents({self.name!r})"
 
     def close(self) -> None:
         """Close the file, or the client unless it is yours."""
-        self._store.close()
+        self.store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -177,11 +168,11 @@ class Documents:
         :raises NotSetUp: if the index has no fingerprint fields.
         :raises StoreError: if the store fails for longer than the deadline. Add the document again then.
         """
-        options = self._options(on_duplicate, filter)
+        options = Options(on_duplicate, filter=filter)
         with limited(self.deadline):
             [outcome] = self._add([line_of(document, "the document")], options)
             if refresh:
-                self._store.refresh()
+                self.store.refresh()
         return outcome
 
     def add_many(
@@ -200,22 +191,16 @@ class Documents:
         :param documents: dicts or other mappings with an id and a text, or Lines.
         :raises StoreError: if the store fails for longer than the deadline. The message says how many are stored.
         """
-        source, options = Source(documents), self._options(on_duplicate, filter)
+        source, options = Source(documents), Options(on_duplicate, filter=filter)
         outcomes: list[Outcome] = []
         with saying_what_is_done(lambda: f"the first {len(outcomes):,} documents are done: add the others again"):
             while lines := source.take():
                 outcomes += self._add(lines, options)
             if refresh:
-                self._store.refresh()
+                self.store.refresh()
         if source.error is not None:
             raise source.error
         return outcomes
-
-    def _options(
-        self, on_duplicate: OnDuplicate, filter: Mapping[str, Any] | None, on_update: OnUpdate = "write"
-    ) -> Options:
-        check_filter_of_heads(filter)
-        return Options(on_duplicate, on_update, filter)
 
     def _add(self, lines: Sequence[Line], options: Options) -> list[Outcome]:
         """Add documents in their order, and return their outcomes."""
@@ -267,7 +252,7 @@ class Documents:
         :raises StoreError: if the store fails for longer than the deadline. Repeat the call then, with the documents
             that have no outcome; with a ``checkpoint``, with all of them.
         """
-        options = self._options(on_duplicate, filter, on_update)
+        options = Options(on_duplicate, on_update, filter)
         check_workers(workers)
         return self._ingest(Source(documents), id_field, options, workers, checkpoint)
 
@@ -276,8 +261,7 @@ class Documents:
     ) -> Generator[Outcome, None, None]:
         decider = self._decider_for_writing(new=True)
         field, check = self._reader.id_field(id_field), self._reader.run_check()
-        for outcomes in ingest(decider, source, field, options, workers, checkpoint, check):
-            yield from outcomes
+        yield from ingest(decider, source, field, options, workers, checkpoint, check)
 
     def _decider_for_writing(self, *, new: bool = False, stale: bool = False) -> Decider:
         """Return the Decider for the rule of the store. Nothing is pending there: search finds what was written.
@@ -293,7 +277,7 @@ class Documents:
         rule = self._reader.for_writing(new=new, stale=stale)
         with self._lock:
             if self._adds is None or self._adds.decider.rule is not rule:
-                self._adds = Adds(Decider(self._store, rule))
+                self._adds = Adds(Decider(self.store, rule))
             return self._adds
 
     def backfill(
@@ -323,9 +307,9 @@ class Documents:
         decider = self._decider_for_writing(stale=True)
         check = self._reader.run_check()
         is_whole = again and filter is None
-        for outcomes in backfill(decider, filter, workers, check, again=again):
-            yield from outcomes
-            is_whole = is_whole and all(outcome.outcome != "failed" for outcome in outcomes)
+        for outcome in backfill(decider, filter, workers, check, again=again):
+            is_whole = is_whole and outcome.outcome != "failed"
+            yield outcome
         if is_whole:
             self._reader.end_stale(check)
 
@@ -378,7 +362,7 @@ class Documents:
         check_filter_of_heads(filter)
         start = checked_moment(since, "since")
         decider = self._decider_for_writing()
-        return group(self._store, decider.rule, filter, start, progress)
+        return group(self.store, decider.rule, filter, start, progress)
 
     def remove_duplicates(
         self,
@@ -435,7 +419,7 @@ class Documents:
             checked = checked_times(times, [""], resolved.window)
             value, digest = checked_fingerprint(near, resolved.fingerprinter.scheme.bits)
             row = Row("", value, digest or "", time=checked[0] if checked else None)
-            return similar_to_fingerprint(self._store, row, resolved, filter)
+            return similar_to_fingerprint(self.store, row, resolved, filter)
 
     def similar_many(
         self,
@@ -451,7 +435,7 @@ class Documents:
         """
         check_filter(filter)
         checked, resolved = checked_texts(texts), self._reader.rule(rule)
-        return similar(self._store, checked, resolved, filter, checked_times(times, checked, resolved.window))
+        return similar(self.store, checked, resolved, filter, checked_times(times, checked, resolved.window))
 
     def similar_to(
         self, id: str | int, *, filter: Mapping[str, Any] | None = None, rule: str | DuplicateRule | None = None
@@ -463,7 +447,7 @@ class Documents:
         check_filter(filter)
         [checked] = checked_ids([id])
         with limited(self.deadline):
-            return similar_to_stored(self._store, checked, self._reader.rule(rule), filter)
+            return similar_to_stored(self.store, checked, self._reader.rule(rule), filter)
 
     def near_query(self, near: str | Fingerprint | int, *, rule: str | DuplicateRule | None = None) -> NearQuery:
         """Return the clause for a search of your own in Elasticsearch, and what reads the hits.
@@ -487,10 +471,7 @@ class Documents:
         return self._duplicates(filter)
 
     def _duplicates(self, filter: Mapping[str, Any] | None) -> Generator[Duplicate, None, None]:
-        decider = self._decider_for_writing()
-        for rows in copies(self._store, filter):
-            for _, duplicate in checked_duplicates(decider, rows):
-                yield duplicate
+        yield from duplicates(self._decider_for_writing(), filter)
 
     # --- read documents ----------------------------------------------------------------------------------------------
 
@@ -514,8 +495,8 @@ class Documents:
         with limited(self.deadline):
             self._reader.read()
             if fields is None:
-                return {id: stored.row for id, stored in self._store.read(checked).items() if stored.row.digest}
-            return {id: stored.source or {} for id, stored in self._store.read(checked, names).items()}
+                return {id: stored.row for id, stored in self.store.read(checked).items() if stored.row.digest}
+            return {id: stored.source or {} for id, stored in self.store.read(checked, names).items()}
 
     def export(self, *, filter: Mapping[str, Any] | None = None) -> Generator[Row, None, None]:
         """Return the fingerprint, digest, group and original of every document, in no particular order.
@@ -527,10 +508,10 @@ class Documents:
 
     def _export(self, filter: Mapping[str, Any] | None) -> Generator[Row, None, None]:
         self._reader.read()
-        self._store.refresh()
+        self.store.refresh()
         count = 0
         with saying_what_is_done(lambda: f"{count_of(count, 'document')} exported, others are missing: export again"):
-            for page in self._store.scan(Scan(filter=filter)):
+            for page in self.store.scan(Scan(filter=filter)):
                 for stored in page:
                     count += 1
                     yield stored.row

@@ -21,7 +21,6 @@ from es_simhash.store.elastic.rows import FIELDS, row_of
 from es_simhash.store.elastic.search import clause_of
 from es_simhash.store.types import Hits, Row
 from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter
-from es_simhash.text.normalisation import check_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -102,27 +101,17 @@ def near_query(
         for ``within``.
     """
     chosen = rule_of(rule) if isinstance(near, str) else rule_without_text(rule)
-    check_near(near, chosen)
+    if chosen.within is not None:
+        raise InputError("within has no clause: put a range on your time field into the query, and leave within out")
     fingerprinter = fingerprinter or Fingerprinter()
     resolved = ResolvedRule(chosen, fingerprinter, keys=True)
-    own = TextFeatures(near, fingerprinter) if isinstance(near, str) else None
+    own = None
     if isinstance(near, str):
-        near = fingerprinter.fingerprint(near)
+        own, near = TextFeatures(near, fingerprinter), fingerprinter.fingerprint(near)
     value, digest = checked_fingerprint(near, fingerprinter.scheme.bits)
     row = Row("", value, digest or "")
     fields = [{"field": f"simhash.{name}"} for name in FIELDS]
     return NearQuery(_clause(resolved, row, own), fields, resolved, row, own)
-
-
-def check_near(near: object, rule: DuplicateRule) -> None:
-    """Check that a search of your own can look for a text or a fingerprint by this rule.
-
-    :raises InputError: if it cannot.
-    """
-    if rule.within is not None:
-        raise InputError("within has no clause: put a range on your time field into the query, and leave within out")
-    if isinstance(near, str):
-        check_surrogates(near, "the text")
 
 
 def checked_fingerprint(near: object, bits: int) -> tuple[int | None, str | None]:

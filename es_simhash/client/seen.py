@@ -9,11 +9,11 @@ from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from es_simhash.bloom import Item
 from es_simhash.bloom.seen import Seen, SeenConfig, user_id
 from es_simhash.client.arguments import checked_deadline, checked_moment
 from es_simhash.client.page import Filling
 from es_simhash.errors import InputError, NotSetUp
+from es_simhash.parts import in_parts
 from es_simhash.retries import limited
 from es_simhash.seen import NOTHING, SEEN_DEADLINE, USERS, SeenStats, change, rotate
 from es_simhash.store.address import USERS_INDEX, open_store
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from opensearchpy import OpenSearch
     from typing_extensions import Self
 
+    from es_simhash.bloom import Item
     from es_simhash.client.page import Page
     from es_simhash.seen import SeenReport
     from es_simhash.store.protocol import Store
@@ -78,9 +79,8 @@ class SeenItems:
         **client_options: Any,
     ) -> None:
         config = {"capacity": capacity, "error_rate": error_rate, "generations": generations, "period": period}
-        chosen: dict[str, Any] = {key: value for key, value in config.items() if value is not None}
-        SeenConfig(**chosen)
-        self._chosen = chosen
+        self._chosen: dict[str, Any] = {key: value for key, value in config.items() if value is not None}
+        SeenConfig(**self._chosen)  # raises for a number that cannot be used
         self.deadline = checked_deadline(deadline)
         self._config: SeenConfig | None = None
         self._store = open_store(store, index, deadline=self.deadline, default_index=USERS_INDEX, **client_options)
@@ -146,10 +146,10 @@ class SeenItems:
     def unseen_many(self, items: ByUser) -> dict[str, list[Item]]:
         """:meth:`unseen` for many users, by one read."""
         checked, config = _by_user(items), self._config or self._read_config(sets_up=True)
-        users, unseen = list(checked), dict[str, list[Item]]()
-        for start in range(0, len(users), USERS):
-            states = self._store.read_users(users[start : start + USERS])
-            for user in users[start : start + USERS]:
+        unseen: dict[str, list[Item]] = {}
+        for users in in_parts(list(checked), USERS):
+            states = self._store.read_users(users)
+            for user in users:
                 seen, theirs = Seen.from_json(config, states.get(user, NOTHING).seen, user), checked[user]
                 unseen[user] = list(compress(theirs, (~seen.might_contain(theirs)).tolist()))
         return unseen

@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_simhash.decide.rule import ResolvedRule
-from es_simhash.errors import InputError, NotSetUp, SchemeMismatch, StoreError
+from es_simhash.errors import InputError, NotSetUp, StoreError
 from es_simhash.ingest.reader import IdField
 from es_simhash.retries import held
 from es_simhash.similarity.rule import DuplicateRule, rule_of, rule_without_text
-from es_simhash.store.types import Description
+from es_simhash.store.description import other_scheme
+from es_simhash.store.types import Description, Scan
 from es_simhash.text.fingerprinter import Fingerprinter
 from es_simhash.text.scheme import DEFAULT
 
@@ -84,11 +85,7 @@ class StoreReader:
         if stored == self._fingerprinter.scheme:
             return
         if self._is_given:
-            raise SchemeMismatch(
-                f"{self._store.name} holds fingerprints of Scheme {stored.version}, this program makes fingerprints "
-                f"of {self._fingerprinter.scheme.version}: open the store without a Scheme to use its own, or put "
-                "these documents into another store"
-            )
+            raise other_scheme(self._store.name, stored, self._fingerprinter.scheme)
         try:
             self._fingerprinter = Fingerprinter(stored)
         except InputError as error:
@@ -226,7 +223,7 @@ class StoreReader:
             return made
         if _needs_more(changed, former):
             self._store.refresh()  # a document that was written just now counts too
-            changed = replace(changed, stale=former.stale or self._store.count(None, missing=False) > 0)
+            changed = replace(changed, stale=former.stale or self._store.count(Scan()) > 0)
         self._store.set_up(changed, change=True)
         self._until = 0.0
         return "changed"

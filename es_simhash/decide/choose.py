@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from es_simhash.parts import in_parts
 from es_simhash.similarity.confirm import similar_among
 from es_simhash.text.encoding import hamming_distance
 from es_simhash.values import value
@@ -82,8 +83,7 @@ def choose(
     near.sort(key=lambda row: (distance_or_more(asker.row, row), row.order, row.id))
     if rule.confirm is None or asker.features is None:
         return _near_copy(asker, near[0], None) if near else None
-    for start in range(0, len(near), COMPARED_AT_ONCE):
-        compared = near[start : start + COMPARED_AT_ONCE]
+    for compared in in_parts(near, COMPARED_AT_ONCE):
         known = [(row, features) for row, features in zip(compared, texts(compared), strict=True) if features]
         for index, similarity in similar_among(asker.features, [features for _, features in known], rule.chosen):
             return _near_copy(asker, known[index][0], similarity)

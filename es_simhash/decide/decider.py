@@ -8,13 +8,14 @@ import threading
 import time
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from es_simhash.decide.choose import Asker, Original, choose, distance_or_more
 from es_simhash.decide.pending import Pending
 from es_simhash.decide.texts import Texts
 from es_simhash.errors import StoreError, count_of
-from es_simhash.filters import matches
+from es_simhash.filters import parse_filter
+from es_simhash.parts import in_parts
 from es_simhash.retries import held
 from es_simhash.store.types import MOST_HITS, Entry, Hits, Probe, Row, Scan, Written
 from es_simhash.text.keys import keys_of_texts
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from es_simhash.store.types import Stored
 
 _log = logging.getLogger("es_simhash")
-
-T = TypeVar("T")
 
 MOST_PENDING = 20_000
 """Documents that are pending, after which the store is refreshed and they are forgotten."""
@@ -75,11 +74,6 @@ class Decided:
     changed: dict[str, Choice]
     former_heads: frozenset[str]
     conflicts: set[str]
-
-
-def in_parts(items: Sequence[T]) -> Generator[Sequence[T], None, None]:
-    """Yield the items in parts: what is decided again, or removed, together."""
-    return (items[start : start + AT_ONCE] for start in range(0, len(items), AT_ONCE))
 
 
 class Decider:
@@ -250,7 +244,8 @@ class Decider:
         unwritten = {asker.row.id: json.loads(asker.source) for asker in askers if asker.source is not None}
         read = self.store.read(sorted(ids - unwritten.keys()), None)
         documents = {id: stored.source or {} for id, stored in read.items()} | unwritten
-        return {id for id, document in documents.items() if matches(document, id, filter)}
+        matches = parse_filter(filter)
+        return {id for id, document in documents.items() if matches(document, id)}
 
     # --- decide again -----------------------------------------------------------------------------------------------
 
@@ -273,7 +268,7 @@ class Decider:
             read = self._read_texts(sorted(linked))
             read.sort(key=lambda stored: stored.row.order)
             linked = set()
-            for part in in_parts(read):
+            for part in in_parts(read, AT_ONCE):
                 decided = self.decide_stored(part, filter)
                 changed |= decided.changed
                 linked |= decided.conflicts
@@ -288,7 +283,7 @@ class Decider:
     def _read_texts(self, ids: Sequence[str]) -> list[Stored]:
         fields = self.rule.text_fields if self.rule.confirm is not None else ()
         read: list[Stored] = []
-        for part in in_parts(ids):
+        for part in in_parts(ids, AT_ONCE):
             read += self.store.read(part, fields).values()
         return [stored for stored in read if stored.row.digest]
 
@@ -395,7 +390,7 @@ class Decider:
         self.store.refresh()
         since, self._followed = self._followed, time.time_ns() // 1000
         own = sum(row.written >= since for row in self.pending.memory.rows())
-        counts = [self.store.count(None, missing=False, since=start) for start in (None, since)]
+        counts = [self.store.count(Scan(since=start)) for start in (None, since)]
         if counts != [len(self.pending.memory), own]:
             self._enter(Scan(keys=self.rule.by == "keys", since=since - CLOCKS_DIFFER))
 

@@ -9,9 +9,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from es_simhash.decide.decider import Decider, in_parts
+from es_simhash.decide.decider import AT_ONCE, Decider
 from es_simhash.errors import count_of, saying_what_is_done
 from es_simhash.machine import free_memory
+from es_simhash.parts import in_parts
 from es_simhash.store.types import Scan
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def group(
     :param since: only documents whose text was written at this time or later, in microseconds since 1970, and what is
         linked to them.
     """
-    total = store.count(filter, missing=False)
+    total = store.count(Scan(filter=filter))
     decider = Decider(store, rule)
     decider.pending.is_whole = since is None and 4 * total * rule.bytes_of_row < (free_memory() or 0)
     fields = rule.text_fields if rule.confirm is not None else ()
@@ -76,7 +77,7 @@ def group(
 
     with saying_what_is_done(report):
         scan = Scan(filter=filter, fields=fields, missing=False, since=since, by_order=True)
-        for batch in (part for page in store.scan(scan) for part in in_parts(page)):
+        for batch in (part for page in store.scan(scan) for part in in_parts(page, AT_ONCE)):
             decided = decider.decide_stored(batch, filter)
             documents += len(batch)
             changed += len(decided.changed)

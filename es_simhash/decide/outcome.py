@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -95,31 +94,3 @@ def failed(document: Document, reason: str) -> Outcome:
         place=document.place,
         document=None if document.source is None else json.loads(document.source),
     )
-
-
-class Counts:
-    """The number of documents with each outcome."""
-
-    def __init__(self) -> None:
-        self.outcomes: Counter[str] = Counter()
-        self.without_fingerprint = 0
-
-    def add(self, outcome: Outcome) -> None:
-        """Count one outcome."""
-        self.outcomes[outcome.outcome] += 1
-        self.without_fingerprint += outcome.stored and not outcome.fingerprinted
-
-    @property
-    def total(self) -> int:
-        """The number of all documents."""
-        return self.outcomes.total()
-
-    @property
-    def not_taken(self) -> int:
-        """The number of rejected and failed documents."""
-        return self.outcomes["rejected"] + self.outcomes["failed"]
-
-    def to_dict(self) -> dict[str, int]:
-        """Return ``total``, a count for each of OUTCOMES, and ``without_fingerprint`` (stored, but text too short)."""
-        counts: dict[str, int] = {name: self.outcomes[name] for name in OUTCOMES}
-        return {"total": self.total, **counts, "without_fingerprint": self.without_fingerprint}

@@ -9,9 +9,10 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from es_simhash.decide.decider import in_parts
+from es_simhash.decide.decider import AT_ONCE
 from es_simhash.errors import StoreError, count_of, saying_what_is_done
 from es_simhash.machine import LinesFile, writing
+from es_simhash.parts import in_parts
 from es_simhash.similarity.confirm import similar_among
 from es_simhash.similarity.text_fields import field_value
 from es_simhash.store.types import Scan
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from es_simhash.decide.decider import Decider
-    from es_simhash.store.protocol import Filter, Store
+    from es_simhash.store.protocol import Filter
     from es_simhash.store.types import Row, Stored
 
     Save = Callable[[Sequence[Stored]], None]
@@ -61,7 +62,7 @@ def remove(decider: Decider, ids: Sequence[str], save: Save | None = None, filte
         stored = decider.store.read(part, None if save is not None else ())
         return {id: stored.get(id) for id in part}
 
-    return _remove_parts(decider, in_parts(ids), read, save, filter, "remove all of them again")
+    return _remove_parts(decider, in_parts(ids, AT_ONCE), read, save, filter, "remove all of them again")
 
 
 def remove_matching(
@@ -76,7 +77,7 @@ def remove_matching(
         return {stored.row.id: stored for stored in part}
 
     scan = Scan(filter=matching, fields=None if save is not None else (), missing=None)
-    parts = (part for page in decider.store.scan(scan) for part in in_parts(page))
+    parts = (part for page in decider.store.scan(scan) for part in in_parts(page, AT_ONCE))
     return _remove_parts(decider, parts, read, save, filter, "remove the others again")
 
 
@@ -138,13 +139,15 @@ def _remove(
     return removed
 
 
-def copies(store: Store, filter: Filter | None) -> Iterator[Sequence[Row]]:
-    """Yield the copies in the store, some hundred together."""
-    for page in store.scan(Scan(filter=filter)):
-        yield from in_parts([stored.row for stored in page if stored.row.duplicate_of is not None])
+def duplicates(decider: Decider, filter: Filter | None) -> Iterator[Duplicate]:
+    """Yield the copies in the store that are copies of their head as both are stored now."""
+    for page in decider.store.scan(Scan(filter=filter)):
+        for part in in_parts([stored.row for stored in page if stored.row.duplicate_of is not None], AT_ONCE):
+            for _, duplicate in _checked_duplicates(decider, part):
+                yield duplicate
 
 
-def checked_duplicates(decider: Decider, rows: Sequence[Row]) -> list[tuple[Stored, Duplicate]]:
+def _checked_duplicates(decider: Decider, rows: Sequence[Row]) -> list[tuple[Stored, Duplicate]]:
     """Return which documents are copies of their head as both are stored now. Exact copies have equal texts.
 
     A document that changed, or whose text is no copy of its head's any more, is left out.
@@ -188,9 +191,9 @@ def remove_duplicates(
 
     def read(part: Sequence[str]) -> Mapping[str, Stored | None]:
         rows = [stored.row for stored in decider.store.read(part).values()]
-        return {document.row.id: document for document, _ in checked_duplicates(decider, rows)}
+        return {document.row.id: document for document, _ in _checked_duplicates(decider, rows)}
 
-    return len(_remove_parts(decider, in_parts(ids), read, save, filter, "remove the other duplicates again"))
+    return len(_remove_parts(decider, in_parts(ids, AT_ONCE), read, save, filter, "remove the other duplicates again"))
 
 
 # --- what is removed, in a file that an ingest takes back -------------------------------------------------------

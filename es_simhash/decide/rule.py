@@ -55,7 +55,7 @@ class ResolvedRule:
                 return _NEVER
             times = self.window.around(row.time)
         digest = None if row.digest in ("", self.fingerprinter.scheme.blank_digest) else row.digest
-        if self.by == "keys" and keys is not None and self.confirm is not None:
+        if self.confirm is not None and keys is not None:
             queries = key_queries(keys, self.confirm)
             return Probe(None, digest, queries, self.distance, times, most_texts(keys.length))
         fingerprint = row.fingerprint if self.by == "fingerprint" else None

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from es_simhash.decide.choose import Asker, choose
 from es_simhash.decide.decider import ATTEMPTS
 from es_simhash.decide.outcome import Outcome, failed
 from es_simhash.errors import InputError
+from es_simhash.filters import check_filter_of_heads
 from es_simhash.machine import free_memory
 from es_simhash.similarity.confirm import TextFeatures
-from es_simhash.store.types import Entry, Hits, Row, Written
+from es_simhash.store.types import Entry, Hits, Row, Scan, Written
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ CHANGED = f"other programs changed it or its original each of the {ATTEMPTS} tim
 MOVED = "another program changed or removed it meanwhile: run the backfill again"
 
 OnDuplicate = Literal["index", "skip"]
-ON_DUPLICATE: tuple[OnDuplicate, ...] = ("index", "skip")
+ON_DUPLICATE: tuple[OnDuplicate, ...] = get_args(OnDuplicate)
 OnUpdate = Literal["write", "keep"]
-ON_UPDATE: tuple[OnUpdate, ...] = ("write", "keep")
+ON_UPDATE: tuple[OnUpdate, ...] = get_args(OnUpdate)
 
 
 @value
@@ -48,7 +49,7 @@ class Options:
     :param on_update: what to do with another text for a stored id: ``write`` it, or ``keep`` the stored document if the
         text is a copy of its text.
     :param filter: only documents that match it become heads of others.
-    :raises InputError: for a value that is not allowed.
+    :raises InputError: for a value that is not allowed; for a filter that the program cannot evaluate.
     """
 
     on_duplicate: OnDuplicate = "index"
@@ -60,6 +61,7 @@ class Options:
             raise InputError(f"on_duplicate is {self.on_duplicate!r}: use one of {', '.join(ON_DUPLICATE)}")
         if self.on_update not in ON_UPDATE:
             raise InputError(f"on_update is {self.on_update!r}: use one of {', '.join(ON_UPDATE)}")
+        check_filter_of_heads(self.filter)
 
 
 @value
@@ -220,7 +222,7 @@ class Run:
     def _hold_all_if_it_pays(self) -> None:
         """Hold the documents of the store in memory, if they are few beside those that come, while there is room."""
         if self._stored is None:
-            self._stored = self._store.count(None, missing=False)
+            self._stored = self._store.count(Scan())
         fits = self._stored + self._taken <= self._room
         if self._pending.is_whole and not fits:
             self._pending.end_whole()
@@ -328,18 +330,19 @@ class Run:
     def _decision(self, document: Document, choice: Choice, former: Row | None, looked: LookedUp) -> _Decision:
         """Return the decision for a document whose text is not stored under its id."""
         original, row = choice.original, choice.row
+        if former is not None and not former.digest:
+            former = None  # it has no text yet
         name = _name(original)
-        is_update = former is not None and bool(former.digest)
-        if is_update and former is not None:
+        if former is not None:
             same = document.stored is not None and former.digest == row.digest
             name = "unchanged" if same and former.duplicate_of == row.duplicate_of else "updated"
         outcome = _outcome(document, name, row.duplicate_of, original, choice.left_out)
-        if original is not None and not is_update and document.stored is None and self._options.on_duplicate == "skip":
+        if original is not None and former is None and document.stored is None and self._options.on_duplicate == "skip":
             return _Decision(document, replace(outcome, stored=False))
         if former is not None and former == row._replace(written=former.written, content=former.content):
             return _Decision(document, outcome)
         entry = Entry(row, choice.asker.keys, document.source)
-        is_left = is_update and (original is not None or not self._is_same(document, former))
+        is_left = former is not None and (original is not None or not self._is_same(document, former))
         leaves_copies = is_left and self._has_copies(document.id, looked)
         return _Decision(document, outcome, entry, leaves_copies, original)
 

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError
+from es_simhash.parts import in_parts
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.text_fields import text_of
 
@@ -45,9 +46,8 @@ class Texts:
         known = {row.id: self._kept.get(row.digest) for row in rows}
         known |= {id: asker.features for id in known if (asker := self._unwritten.get(id)) is not None}
         missing = {row.id: row for row in rows if known[row.id] is None}
-        ids = sorted(missing)
-        for start in range(0, len(ids), READ_AT_ONCE):
-            stored = self._store.read(ids[start : start + READ_AT_ONCE], self._rule.text_fields)
+        for ids in in_parts(sorted(missing), READ_AT_ONCE):
+            stored = self._store.read(ids, self._rule.text_fields)
             for id, document in stored.items():
                 if document.row.digest == missing[id].digest and (features := self.of_stored(document)) is not None:
                     known[id] = features

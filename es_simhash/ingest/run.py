@@ -73,8 +73,8 @@ def ingest(
     workers: int,
     checkpoint: str | None,
     check: Callable[[], object],
-) -> Iterator[Sequence[Outcome]]:
-    """Ingest documents, and return the outcomes of each batch.
+) -> Iterator[Outcome]:
+    """Ingest documents, and return the outcome of each.
 
     If the input ends in an error, everything before it is done. Then the error is raised.
 
@@ -96,8 +96,8 @@ def backfill(
     check: Callable[[], object],
     *,
     again: bool,
-) -> Iterator[Sequence[Outcome]]:
-    """Backfill stored documents, and yield the outcomes of each batch.
+) -> Iterator[Outcome]:
+    """Backfill stored documents, and yield the outcome of each.
 
     Where the rule has a time field, the documents are read in the order of their times, so the first published is the
     head.
@@ -150,11 +150,11 @@ class _Stages:
     check: Callable[[], object]
     checkpoint: Checkpoint | None = None
 
-    def outcomes(self) -> Iterator[Sequence[Outcome]]:
-        """Yield the outcomes of each batch, in the order of the input. At the end search finds what was written.
+    def outcomes(self) -> Iterator[Outcome]:
+        """Yield the outcome of each document, in the order of the input. At the end search finds what was written.
 
         With worker processes each batch is looked up while the one before it is decided and written. When the caller
-        asks for more outcomes, the checkpoint says that a batch is done.
+        asks for more than the outcomes of a batch, the checkpoint says that it is done.
         """
         look_ups = Call()
 
@@ -171,7 +171,7 @@ class _Stages:
         ):
             try:
                 for batch, looked_up in _ahead(self._batches(workers), begin, min(1, self.workers)):
-                    yield self._taken(batch, looked_up())
+                    yield from self._taken(batch, looked_up())
                     if self.checkpoint is not None:
                         self.checkpoint.done(len(batch.items), batch.mark)
             finally:

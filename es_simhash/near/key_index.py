@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from es_simhash.text.keys import GRAM, HASH_BITS
+from es_simhash.text.keys import GRAM, HASH_BITS, ROUNDED_TO, rarities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,7 +127,7 @@ class KeyIndex:
         entries = entries[by_pair]
         first = np.flatnonzero(np.diff(entries, prepend=-1))
         pairs, shared = entries[first], np.diff(first, append=len(entries))
-        scores = np.add.reduceat(score[by_pair], first).round(6)
+        scores = np.add.reduceat(score[by_pair], first).round(ROUNDED_TO)
         fulfils = shared >= needed[pairs >> POSITION_BITS]
         pairs, scores = pairs[fulfils], scores[fulfils]
         asker_of = np.array([asker for asker, _ in queries], dtype=np.int64)
@@ -153,9 +153,9 @@ class KeyIndex:
         ranges = self._entries.ranges(lowest[order], highest[order])
         sizes = sizes_of(ranges, len(values))
         most, needed = _plan(queries, of_query, sizes)
-        rarities = np.log1p((self._count - sizes + 0.5).clip(0.5) / (sizes + 0.5))
         numbers, positions = self._entries.read(ranges, most)
-        return of_query[numbers], positions, rarities[numbers], needed, of_query[(most > 0) & (most < sizes)]
+        scores = rarities(sizes, self._count)[numbers]
+        return of_query[numbers], positions, scores, needed, of_query[(most > 0) & (most < sizes)]
 
 
 def _plan(

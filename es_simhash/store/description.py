@@ -71,11 +71,7 @@ def extended(stored: Description | None, wanted: Description, name: str, *, chan
     if stored is None:
         return replace(wanted, instance=uuid.uuid4().hex)
     if stored.scheme is not None and wanted.scheme is not None and stored.scheme != wanted.scheme:
-        raise SchemeMismatch(
-            f"{name} holds fingerprints of Scheme {stored.scheme.version}, this program makes fingerprints of "
-            f"{wanted.scheme.version}: open the store without a Scheme to use its own, or put these documents "
-            "into another store"
-        )
+        raise other_scheme(name, stored.scheme, wanted.scheme)
     if None not in (stored.seen, wanted.seen) and stored.seen != wanted.seen:
         raise SchemeMismatch(
             f"the seen items of {name} were set up with {stored.seen}, not with {wanted.seen}: leave the configuration "
@@ -83,6 +79,14 @@ def extended(stored: Description | None, wanted: Description, name: str, *, chan
         )
     documents = wanted if wanted.scheme is not None and (change or stored.scheme is None) else stored
     return replace(documents, instance=stored.instance, seen=stored.seen or wanted.seen)
+
+
+def other_scheme(name: str, stored: Scheme, wanted: Scheme) -> SchemeMismatch:
+    """Return the error for a store that was set up with another Scheme than the one that is wanted."""
+    return SchemeMismatch(
+        f"{name} holds fingerprints of Scheme {stored.version}, this program makes fingerprints of {wanted.version}: "
+        "open the store without a Scheme to use its own, or put these documents into another store"
+    )
 
 
 def not_set_up(name: str, reason: str, command: str = "init") -> NotSetUp:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.errors import NotSetUp
 from es_simhash.filters import parse_filter
 from es_simhash.near.memory import Memory
+from es_simhash.parts import in_parts
 from es_simhash.similarity.text_fields import field_value
 from es_simhash.store.description import extended
 from es_simhash.store.types import Description, Hits, Row, Scan, Stored, UserState, Written
@@ -92,12 +93,11 @@ class MemoryStore:
                 Stored(row, tuple(self._keys[row.id]) if scan.keys else (), self._source(row.id, scan.fields))
                 for row in rows
             ]
-        for start in range(0, len(documents), _PAGE):
-            yield documents[start : start + _PAGE]
+        yield from map(list, in_parts(documents, _PAGE))
 
-    def count(self, filter: Filter | None, *, missing: bool | None = None, since: int | None = None) -> int:
-        """Return how many documents match a filter."""
-        return sum(map(len, self.scan(Scan(filter=filter, missing=missing, since=since))))
+    def count(self, scan: Scan) -> int:
+        """Return how many documents a Scan reads."""
+        return sum(map(len, self.scan(scan)))
 
     def refresh(self) -> None:
         """Do nothing: a write is found at once."""

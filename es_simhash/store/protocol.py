@@ -78,11 +78,8 @@ class Store(Protocol):
     def scan(self, scan: Scan) -> Iterator[list[Stored]]:
         """Yield documents in lists of up to some thousand, as they were when the scan began."""
 
-    def count(self, filter: Filter | None, *, missing: bool | None = None, since: int | None = None) -> int:
-        """Return how many documents match a filter.
-
-        :param missing: this and ``since`` as for :class:`~es_simhash.store.types.Scan`.
-        """
+    def count(self, scan: Scan) -> int:
+        """Return how many documents a Scan reads."""
 
     def refresh(self) -> None:
         """Make everything that was written visible to ``search``, ``members``, ``scan`` and ``count``."""

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError
+from es_simhash.parts import in_parts
 from es_simhash.text import encoding
 from es_simhash.text.characters import fold_scripts
 from es_simhash.text.features import canonical_form, parse_features, weigh
@@ -138,8 +139,8 @@ class Fingerprinter:
         """:meth:`fingerprints` of texts that ``scheme.normalise`` has returned."""
         scheme = self.scheme
         made: list[Fingerprint] = []
-        for start in range(0, len(normalised), TOGETHER):
-            part, segment = normalised[start : start + TOGETHER], segmenter()
+        for part in in_parts(normalised, TOGETHER):
+            segment = segmenter()
             weights = [self.weigh(tokens) for tokens in [tokenize(text, segment) for text in part]]
             values = [aggregate(features, scheme.hash, scheme.bits) if features else None for features in weights]
             made += [

@@ -24,9 +24,8 @@ Two similar texts may stand on two sides of a boundary. So the longer one has th
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import islice
-from math import inf, log
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,6 +38,8 @@ from es_simhash.values import value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
 
 KEY_BITS = 36
 HASH_BITS = 34
@@ -157,18 +158,18 @@ def key_queries(keys: TextKeys, similarity: float) -> tuple[KeyQuery, ...]:
     return tuple(queries)
 
 
-@lru_cache(maxsize=4096)  # most keys of a text have the same few numbers of documents
-def rarity(documents: int, total: int) -> float:
-    """Return the inverse document frequency of a key.
+def rarities(documents: NDArray[np.int64], total: int) -> NDArray[np.float64]:
+    """Return the inverse document frequency of each of n keys, shape (n,).
 
     The rarer a key is, the more likely two documents that share it are copies. Pages of one template share the keys of
     the template, which many documents have. Two copies also share keys that no other document has. The formula is that
     of BM25 in Lucene (Robertson and Zaragoza 2009, section 3.1), so Elasticsearch ranks in the same way.
 
-    :param documents: that have the key.
+    :param documents: how many have each key, shape (n,). A document may count twice: two of its keys may be in a range.
     :param total: all documents with keys.
     """
-    return log(1 + (total - documents + 0.5) / (documents + 0.5))
+    logarithms: NDArray[np.float64] = np.log1p((total - documents + 0.5).clip(0.5) / (documents + 0.5))
+    return logarithms
 
 
 def encoded(keys: Sequence[int]) -> list[str]:

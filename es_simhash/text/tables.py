@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache, cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +31,7 @@ from es_simhash.text.characters import fold_scripts
 from es_simhash.text.features import UNIT, to_decimal, to_units
 from es_simhash.text.normalisation import normalise
 from es_simhash.text.scheme import DEFAULT, Scheme
-from es_simhash.text.tokens import segmenter, tokenize
+from es_simhash.text.tokens import jieba_folder, segmenter, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -133,11 +132,8 @@ def _parse_rows(rows: Iterable[tuple[str, str, object]]) -> dict[str, int]:
 @cache
 def jieba_idf() -> IdfTable:
     """Return jieba's IDF table. It is loaded at the first call. Its words are not normalised."""
-    package = find_spec("jieba")
-    assert package is not None
-    assert package.origin is not None
-    path = Path(package.origin).with_name("analyse").joinpath("idf.txt")
-    rows = (line.split() for line in path.read_text(encoding="utf-8").splitlines())
+    table = (jieba_folder() / "analyse" / "idf.txt").read_text(encoding="utf-8")
+    rows = map(str.split, table.splitlines())
     return IdfTable({word: to_units(float(number)) or 0 for word, number in rows})
 
 

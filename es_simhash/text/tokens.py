@@ -145,14 +145,15 @@ def _jieba() -> Any:
     """Return a tokenizer of jieba."""
     tokenizer = _private_jieba().Tokenizer()
     # jieba's own initialize() would log, and read and write a cache file in the shared temporary directory.
-    with _dictionary().open("rb") as dictionary:
+    with (jieba_folder() / "dict.txt").open("rb") as dictionary:
         tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(dictionary)
     tokenizer.initialized = True
     return tokenizer
 
 
-def _dictionary() -> Path:
-    return Path(str(_private_jieba().__file__)).with_name("dict.txt")
+def jieba_folder() -> Path:
+    """Return the folder with jieba's tables."""
+    return Path(str(_private_jieba().__file__)).parent
 
 
 @cache
@@ -167,7 +168,8 @@ def _rjieba() -> Any:
 def _tagger(name: str) -> Callable[[str], list[tuple[str, str]]]:
     if name == "rjieba":
         return partial(_rjieba().tag, hmm=False)
-    tags = {word: tag for word, _, tag in map(str.split, _dictionary().read_text(encoding="utf-8").splitlines())}
+    words = (jieba_folder() / "dict.txt").read_text(encoding="utf-8").splitlines()
+    tags = {word: tag for word, _, tag in map(str.split, words)}
     return lambda text: [(word, tags.get(word, "x")) for word in _jieba().cut(text, HMM=False)]
 
 

@@ -11,11 +11,10 @@ from es_simhash import compare as compare_texts
 from es_simhash.cli.input import read_text
 from es_simhash.cli.options import (
     chosen_rule,
-    confirm_option,
     json_option,
     open_documents,
     read_fingerprinter,
-    rule_option,
+    rule_options,
     scheme_options,
     store_options,
 )
@@ -53,8 +52,7 @@ _MOST = 20
 @click.argument("texts", metavar="[TEXT]…", nargs=-1)
 @click.option("--file", "files", metavar="FILE", multiple=True, help="Read a text from this file; - is standard input.")
 @click.option("--id", "ids", metavar="ID", multiple=True, help="Take the text of this stored document.")
-@rule_option
-@confirm_option
+@rule_options
 @scheme_options
 @json_option
 @store_options

@@ -23,9 +23,8 @@ import elasticsearch.helpers
 from es_simhash import DuplicateRule, Fingerprinter, InputError
 from es_simhash.cli.exits import run
 from es_simhash.cli.options import (
-    confirm_option,
     read_fingerprinter,
-    rule_option,
+    rule_options,
     scheme_options,
     text_field_option,
 )
@@ -279,8 +278,7 @@ def _session() -> SparkSession:
 @click.command()
 @click.argument("input")
 @click.argument("output")
-@rule_option
-@confirm_option
+@rule_options
 @text_field_option
 @click.option("--order", metavar="COLUMN", help="Who is earlier: a number, a time or a text.  [default: id]")
 @scheme_options

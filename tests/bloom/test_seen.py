@@ -246,7 +246,7 @@ def test_a_user_is_a_string_or_the_digits_of_an_integer() -> None:
         ("", "has 0 bytes: use from 1 to 512"),
         ("号" * 171, "has 513 bytes: use from 1 to 512"),
         ("a\0b", "zero"),
-        ("a\ud83d", "lone surrogate at character 2"),
+        ("a\ud83d", "the user has a lone surrogate"),
         (True, "is a bool: use a string or an integer"),
         (1.0, "is a float"),
         (None, "is a NoneType"),

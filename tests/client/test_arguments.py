@@ -91,7 +91,7 @@ WRONG: list[Call] = [
     ("near_query", (1,), {"rule": "copy"}, "the rule 'copy' compares texts: give the text in place of its"),
     ("similar", ("\ud83d",), {}, "the text has a lone surrogate"),
     ("similar_many", ("a text",), {}, "the texts are one string: put it in a list"),
-    ("similar_many", (["a text", None],), {}, "the text is of type NoneType: use a string"),
+    ("similar_many", (["a text", None],), {}, "the text is of type NoneType: give a string"),
 ]
 
 

@@ -195,7 +195,7 @@ def test_documents_without_a_digest_are_scanned_apart(store: Store) -> None:
     assert ids(scanned(store)) == ["a"]
     assert ids(scanned(store, Scan(missing=True))) == ["b"]
     assert sorted(ids(scanned(store, Scan(missing=None)))) == ["a", "b"]
-    counts = [store.count(None, missing=missing) for missing in (None, True, False)]
+    counts = [store.count(Scan(missing=missing)) for missing in (None, True, False)]
     assert counts == [2, 1, 1]
 
 
@@ -218,15 +218,15 @@ def test_a_scan_has_an_order(store: Store) -> None:
 def test_a_filter_chooses_documents(store: Store) -> None:
     put(store, document("a", {"lang": "zh", "o": {"n": 1}}), document("b", {"lang": "en"}))
     assert ids(scanned(store, Scan(filter={"term": {"lang": "zh"}}))) == ["a"]
-    assert store.count({"range": {"o.n": {"lt": 2}}}) == 1
-    assert store.count({"bool": {"must_not": [{"ids": {"values": ["a"]}}]}}) == 1
+    assert store.count(Scan(filter={"range": {"o.n": {"lt": 2}}})) == 1
+    assert store.count(Scan(filter={"bool": {"must_not": [{"ids": {"values": ["a"]}}]}})) == 1
 
 
 @pytest.mark.parametrize("filter", [{"no_such_type": {}}, {"term": {}, "terms": {}}])
 def test_a_filter_that_cannot_be_evaluated_raises(store: Store, filter: dict[str, object]) -> None:
     put(store, document("a", {"lang": "zh"}))
     with pytest.raises(InputError):
-        store.count(filter)
+        store.count(Scan(filter=filter))
     with pytest.raises(InputError):
         scanned(store, Scan(filter=filter))
     with pytest.raises(InputError):

@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.store.types import Row
-from es_simhash.text.encoding import hex_segments, to_signed
+from es_simhash.text.encoding import from_signed, hex_segments, to_signed
 from es_simhash.text.keys import encoded
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def row_of(hit: Mapping[str, Any], warn: Warn) -> Row:
     ):
         warn(f"row {hit['_id']}", f"document {hit['_id']!r} is left out: its field `simhash` is not ours")
         return Row(hit["_id"], None, "", version=version)
-    fingerprint = None if fp is None else fp % (1 << 64)
+    fingerprint = None if fp is None else from_signed(fp)
     return Row(hit["_id"], fingerprint, digest or "", length, duplicate_of, order, written, time, content, version)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from es_simhash.near.query_plan import candidates_clause
+from es_simhash.parts import in_parts
 from es_simhash.store.elastic.pages import pages
 from es_simhash.store.elastic.rows import HIT_OPTIONS, row_of
 from es_simhash.store.types import Hits, Row
@@ -45,8 +46,7 @@ def search(connection: Connection, probes: Sequence[Probe], filter: Filter | Non
         if probe.fingerprint is not None:
             together.setdefault((probe.distance, probe.times), []).append(number)
     for numbers in together.values():
-        for start in range(0, len(numbers), TOGETHER):
-            part = numbers[start : start + TOGETHER]
+        for part in in_parts(numbers, TOGETHER):
             found, unread = _near(connection, [probes[number] for number in part], filter, heads=heads)
             for number, near in zip(part, found, strict=True):
                 rows[number] += near
@@ -90,8 +90,7 @@ def _by_digest_and_keys(
         first_of_each = _body([equal], filter, size=len(by_digest)) | {"collapse": {"field": "simhash.digest"}}
         searches.append((first_of_each, first_of_digests))
     shared: dict[str, Row] = {}  # each Probe finds the same documents of a crowd
-    for start in range(0, len(searches), SEARCHES):
-        together = searches[start : start + SEARCHES]
+    for together in in_parts(searches, SEARCHES):
         answers = connection.send(
             "POST",
             "_msearch",

@@ -69,7 +69,7 @@ class ElasticStore:
 
     def scan(self, scan: Scan) -> Iterator[list[Stored]]:
         """Yield documents in pages, from one point in time."""
-        query = _query(scan.filter, scan.missing, scan.since)
+        query = _query(scan)
         source = True if scan.fields is None else list(scan.fields) or False
         options: dict[str, Any] = {**HIT_OPTIONS, "_source": source}
         if scan.keys:
@@ -85,9 +85,9 @@ class ElasticStore:
         for page in pages(self.connection, {"query": query, "sort": sort, **options}, stored):
             yield [one for one in page if one.row.digest or scan.missing is not False]
 
-    def count(self, filter: Filter | None, *, missing: bool | None = None, since: int | None = None) -> int:
-        """Return how many documents match a filter."""
-        query = _query(filter, missing, since)
+    def count(self, scan: Scan) -> int:
+        """Return how many documents a Scan reads."""
+        query = _query(scan)
         return self.connection.send("POST", "_count", {"query": query}, read=lambda answer: int(answer["count"]))
 
     def refresh(self) -> None:
@@ -199,9 +199,9 @@ class ElasticStore:
 
     # --- the items that users have seen -----------------------------------------------------------------------------
 
-    def read_users(self, names: Sequence[str]) -> dict[str, UserState]:
+    def read_users(self, users: Sequence[str]) -> dict[str, UserState]:
         """Return the states of users."""
-        return self._get(names, ["seen"], lambda one: UserState(one["_source"].get("seen"), version_of(one)))
+        return self._get(users, ["seen"], lambda one: UserState(one["_source"].get("seen"), version_of(one)))
 
     def write_users(self, states: Mapping[str, UserState]) -> Written:
         """Write the state of each user, on its version, by a partial update: other fields of the document stay.
@@ -236,12 +236,12 @@ class ElasticStore:
         yield from pages(self.connection, search, itemgetter("_id"))
 
 
-def _query(filter: Filter | None, missing: bool | None, since: int | None = None) -> dict[str, Any]:
-    """Return the query for the documents of a scan."""
-    filters: list[Any] = [] if filter is None else [filter]
-    if missing is not None:
+def _query(scan: Scan) -> dict[str, Any]:
+    """Return the query for the documents of a Scan."""
+    filters: list[Any] = [] if scan.filter is None else [scan.filter]
+    if scan.missing is not None:
         has_digest = {"exists": {"field": "simhash.digest"}}
-        filters.append({"bool": {"must_not": has_digest}} if missing else has_digest)
-    if since is not None:
-        filters.append({"range": {"simhash.written": {"gte": since}}})
+        filters.append({"bool": {"must_not": has_digest}} if scan.missing else has_digest)
+    if scan.since is not None:
+        filters.append({"range": {"simhash.written": {"gte": scan.since}}})
     return {"bool": {"filter": filters}}

@@ -13,7 +13,7 @@ import numpy as np
 
 from es_simhash.near.key_index import ENTRIES_OF_KEY, ENTRIES_OF_QUERY, with_length
 from es_simhash.store.sqlite.schema import IS_COPY
-from es_simhash.text.keys import KEY_BITS, ROUNDED_TO, rarity
+from es_simhash.text.keys import KEY_BITS, ROUNDED_TO, rarities
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -141,9 +141,11 @@ def _near(query: KeyQuery, connection: Connection, *, heads: bool) -> tuple[Inte
     counts = [len(documents) for documents in read]
     every = np.fromiter(chain.from_iterable(read), np.int64, sum(counts))
     [total] = connection.execute("SELECT ifnull(max(position), 0) FROM documents").fetchone()
-    rarities = np.repeat(np.array([rarity(count, total) for count in counts], dtype=np.float64), counts)
+    scores_of_keys = rarities(np.array(counts, dtype=np.int64), total)
     positions, of_entry, shared = np.unique(every, return_inverse=True, return_counts=True)
-    scores = np.bincount(of_entry, rarities, len(positions)).astype(np.float64).round(ROUNDED_TO)
+    scores = (
+        np.bincount(of_entry, np.repeat(scores_of_keys, counts), len(positions)).astype(np.float64).round(ROUNDED_TO)
+    )
     fulfils = shared >= max(1, needed)
     return positions[fulfils], scores[fulfils], needed <= 0 and len(whole) < len(lists)
 

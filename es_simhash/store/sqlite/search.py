@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from es_simhash.near.query_plan import ball
+from es_simhash.parts import in_parts
 from es_simhash.store.sqlite import keys
 from es_simhash.store.sqlite.schema import COLUMNS, IS_COPY, SEGMENTS, condition, json_list, to_row
 from es_simhash.store.types import SAME, Hits
-from es_simhash.text.encoding import split, to_signed
+from es_simhash.text.encoding import from_signed, split, to_signed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 _CHUNK = 2
 """Rows are read in chunks of so many times what is wanted, because a filter may leave some out."""
-_BITS = (1 << 64) - 1
 
 
 def search(
@@ -69,17 +69,16 @@ def _near(connection: Connection, fingerprint: int, distance: int, *, heads: boo
     )
     found = connection.execute(sql, [segment ^ mask for segment in split(fingerprint, 64) for mask in masks])
     signed = to_signed(fingerprint)
-    return {position: order for position, order, other in found if ((other ^ signed) & _BITS).bit_count() <= distance}
+    return {position: order for position, order, other in found if from_signed(other ^ signed).bit_count() <= distance}
 
 
 def _rows(connection: Connection, ranks: Mapping[int, float], where: tuple[str, list[Any]], most: int) -> list[Row]:
     """Return the rows of the first ``most`` documents that fulfil a condition, and perhaps of more."""
     sql = f"SELECT {COLUMNS}, position FROM documents WHERE position IN (SELECT value FROM json_each(?)) AND {where[0]}"
     rows: list[Row] = []
-    ranked, chunk = sorted(ranks, key=ranks.__getitem__), _CHUNK * most
-    for start in range(0, len(ranked), chunk):
+    for chunk in in_parts(sorted(ranks, key=ranks.__getitem__), _CHUNK * most):
         found = []
-        for *values, position in connection.execute(sql, [json_list(ranked[start : start + chunk]), *where[1]]):
+        for *values, position in connection.execute(sql, [json_list(chunk), *where[1]]):
             row = to_row(tuple(values))
             found.append((ranks[position], row.order, row.id, row))
         rows += [row for *_, row in sorted(found)]

@@ -140,9 +140,9 @@ class SqliteStore:
                     for *row, of_text, source in page
                 ]
 
-    def count(self, filter: Filter | None, *, missing: bool | None = None, since: int | None = None) -> int:
-        """Return how many documents match a filter."""
-        where, parameters = condition(filter, missing=missing, since=since)
+    def count(self, scan: Scan) -> int:
+        """Return how many documents a Scan reads."""
+        where, parameters = condition(scan.filter, missing=scan.missing, since=scan.since)
         with self._database.transaction(write=False) as connection:
             sql = f"SELECT count(*) FROM documents WHERE {where}"
             return int(connection.execute(sql, parameters).fetchone()[0])

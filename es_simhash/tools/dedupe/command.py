@@ -18,14 +18,13 @@ from es_simhash.cli.input import Input, check_different_files, input_paths, is_s
 from es_simhash.cli.options import (
     api_key_option,
     ca_certs_option,
-    confirm_option,
     encoding_option,
     format_option,
     id_field_option,
     lang_option,
     open_documents,
     read_fingerprinter,
-    rule_option,
+    rule_options,
     scheme_options,
     text_field_option,
     workers_option,
@@ -48,8 +47,7 @@ _OUTPUT = "/dev/stdout"
 
 @click.command()
 @click.argument("files", metavar="[FILE…|-]", nargs=-1)
-@rule_option
-@confirm_option
+@rule_options
 @text_field_option
 @id_field_option
 @click.option("--against", metavar="FILE|URL", multiple=True, help="Leave out copies of what is there, too.")

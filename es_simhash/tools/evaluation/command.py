@@ -15,11 +15,10 @@ from es_simhash.cli.exits import SOME_NOT_DONE
 from es_simhash.cli.input import Input, input_paths
 from es_simhash.cli.options import (
     chosen_rule,
-    confirm_option,
     filter_option,
     json_option,
     open_documents,
-    rule_option,
+    rule_options,
     store_options,
 )
 from es_simhash.cli.output import count_of, echo, print_json
@@ -51,8 +50,7 @@ _LABELS = {"true": True, "1": True, "false": False, "0": False}
 @click.argument("files", metavar="[PAIRS…|-]", nargs=-1)
 @click.option("--sample", metavar="N", type=click.IntRange(1), help="Draw N pairs from the store for labelling.")
 @click.option("--seed", metavar="NUMBER", type=int, default=0, help="For --sample: another seed draws other pairs.")
-@rule_option
-@confirm_option
+@rule_options
 @filter_option("For --sample: only documents that match this query clause.")
 @json_option
 @store_options

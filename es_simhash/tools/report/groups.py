@@ -86,8 +86,7 @@ class Groups:
             """
             CREATE INDEX of_head ON member (head, digest, written, id);
             CREATE TABLE found AS
-            SELECT head, count(*) AS members, (SELECT digest FROM member AS own WHERE own.id = own.head
-                AND own.head = member.head) AS digest, 0 AS exact
+            SELECT head, count(*) AS members, max(CASE WHEN id = head THEN digest END) AS digest, 0 AS exact
             FROM member GROUP BY head HAVING count(*) > 1;
             UPDATE found SET exact = (SELECT count(*) FROM member
                 WHERE member.head = found.head AND member.digest = found.digest) - 1 WHERE digest IS NOT NULL;

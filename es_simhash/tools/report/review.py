@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash import compare
+from es_simhash.parts import in_parts
 from es_simhash.similarity.text_fields import field_value, text_or_none
 from es_simhash.tools.differences import cut, differences, shortened, shown
 
@@ -152,9 +153,7 @@ class Review:
         head = self.sources([group.head]).get(group.head, {})
         text = self.text(head)
         yield ListedMember(group.head, False, None, self.title(head))
-        members = self.groups.members(group)
-        for start in range(0, len(members), _BATCH):
-            batch = members[start : start + _BATCH]
+        for batch in in_parts(self.groups.members(group), _BATCH):
             sources = self.sources(member.id for member in batch)
             for member in batch:
                 source = sources.get(member.id, {})
@@ -197,9 +196,8 @@ def pairs_with_other_numbers(review: Review, documents: Documents) -> list[Shown
     if not review.rule.numbers_agree:
         return []
     pairs: dict[frozenset[str], ShownPair] = {}
-    ids = review.groups.sample(SAMPLED)
-    for start in range(0, len(ids), _BATCH):
-        for pair in _other_numbers(review, documents, ids[start : start + _BATCH]):
+    for ids in in_parts(review.groups.sample(SAMPLED), _BATCH):
+        for pair in _other_numbers(review, documents, ids):
             pairs.setdefault(frozenset((pair.id, pair.other.id)), pair)
         if len(pairs) >= PAIRS:
             break

@@ -89,8 +89,7 @@ def serve(
     if not 0 < (deadline := options["deadline"] or 0) < math.inf:
         raise InputError(f"--deadline is {deadline:g}: give the seconds in which a request is answered, such as 30")
     documents = open_documents(**options)
-    seen_options = options.copy()
-    seen_options["store"] = seen_store
+    seen_options: StoreOptions = {**options, "store": seen_store}
     seen = None if seen_store is None else open_seen(**seen_options)
     if not documents.store.lags:
         documents.setup()

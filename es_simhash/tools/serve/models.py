@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, model_v
 from typing_extensions import Self
 
 from es_simhash import Match  # noqa: TC001  # pydantic reads it
+from es_simhash.similarity.rule import Rule  # noqa: TC001
 
 MOST = 1_000
 """Documents, texts, ids or items in one request."""
@@ -16,7 +17,6 @@ Id = StrictStr | StrictInt
 Ids = Annotated[list[Id], Field(max_length=MOST)]
 Texts = Annotated[list[StrictStr], Field(max_length=MOST)]
 Filter = dict[str, Any]
-Rule = Literal["copy", "contained", "fingerprint", "exact"]
 
 
 class _Request(BaseModel):

@@ -12,7 +12,8 @@ from fastapi.security import HTTPBearer
 
 from es_simhash import Documents, DuplicateRule, InputError, SeenItems, SimhashError, StoreUnavailable, __version__
 from es_simhash.cli.options import chosen_rule
-from es_simhash.filters import matches, parse_filter
+from es_simhash.filters import parse_filter
+from es_simhash.parts import in_parts
 from es_simhash.similarity.text_fields import field_value, id_field_of
 from es_simhash.tools.serve import models
 from es_simhash.tools.serve.app import HANDLERS, Gate, Work, problem
@@ -64,12 +65,12 @@ class Scope:
         """
         if self.filter is None:
             return
-        field = documents.info().id_field
+        matches, field = parse_filter(self.filter), documents.info().id_field
         ids_of_new = ((field_value(document, id_field_of(document, field)), document) for document in new)
         named = [(str(id), document) for id, document in ids_of_new if id is not None]
         stored = documents.fetch([*map(str, ids), *(id for id, _ in named)], fields="*")
         for id, document in [*stored.items(), *named]:
-            if not matches(document, id, self.filter):
+            if not matches(document, id):
                 raise InputError(f"document {id!r} is outside of the filter of this server (--filter): use another id")
 
 
@@ -146,14 +147,14 @@ class Service:
         return outcomes[0] if status is None else problem(status, outcomes[0]["reason"])  # type: ignore[return-value]
 
     def _add(self, body: models.Add, step: Callable[[], None]) -> list[dict[str, Any]]:
-        new = body.documents if body.document is None else [body.document]
+        new = (body.documents or []) if body.document is None else [body.document]
         filter, outcomes = self._scope.of_request(body.filter), []
-        for start in range(0, len(new or ()), STEP):
+        for batch in in_parts(new, STEP):
             step()
-            batch = (new or ())[start : start + STEP]
             self._scope.check(self._documents, batch)
-            options: dict[str, Any] = {"on_duplicate": body.on_duplicate, "filter": filter, "refresh": body.refresh}
-            outcomes += self._documents.add_many(batch, **options)
+            outcomes += self._documents.add_many(
+                batch, on_duplicate=body.on_duplicate, filter=filter, refresh=body.refresh
+            )
         return [{name: value for name, value in each.to_dict().items() if name != "place"} for each in outcomes]
 
     async def similar(self, request: Request, body: models.Similar) -> models.MatchesAnswer | models.AnswersAnswer:
@@ -170,10 +171,9 @@ class Service:
         if body.text is not None:
             return [self._documents.similar(body.text, time=body.time, filter=filter, rule=rule)]
         answers: list[Any] = []
-        texts = body.texts or []
-        for start in range(0, len(texts), STEP):
+        for texts in in_parts(body.texts or [], STEP):
             step()
-            answers += self._documents.similar_many(texts[start : start + STEP], filter=filter, rule=rule)
+            answers += self._documents.similar_many(texts, filter=filter, rule=rule)
         return answers
 
     async def near_query(self, request: Request, body: models.Near) -> models.ClauseAnswer:

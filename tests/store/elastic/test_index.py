@@ -125,7 +125,7 @@ def test_a_search_that_lacks_a_shard_is_no_answer(servers: Stores) -> None:
         lambda store: store.search([Probe(digest="d")], None, heads=True),
         lambda store: store.members(["a"]),
         lambda store: list(store.scan(Scan())),
-        lambda store: store.count(None),
+        lambda store: store.count(Scan()),
     ]
     with closing(open_store(store.name, deadline=0)) as hasty:
         for search in searches:

@@ -124,7 +124,7 @@ def test_a_request_is_repeated_while_the_server_is_busy(wire: Wire, status: int,
 def test_an_error_says_what_to_do(wire: Wire, status: int, kind: str, expected: type[Exception], words: str) -> None:
     wire.answer("POST _count", itertools.repeat(Answer(status, error(kind))))
     with pytest.raises(expected, match=words) as raised:
-        wire.opened().count(None)
+        wire.opened().count(Scan())
     assert [sent for sent in wire.sent if sent != "GET "] == ["POST _count"]
     assert type(raised.value) is expected
     assert "\n" not in str(raised.value)
@@ -153,7 +153,7 @@ def test_a_response_of_another_form_is_an_error_with_advice(wire: Wire, body: An
         ("POST _search", lambda store: list(store.scan(Scan()))),
         ("POST _search", lambda store: list(store.list_users(1))),
         ("POST _mget", lambda store: store.read_users(["a"])),
-        ("POST _count", lambda store: store.count(None)),
+        ("POST _count", lambda store: store.count(Scan())),
         ("GET _mapping", lambda store: store.describe()),
         ("POST _bulk", lambda store: store.write([entry("a")])),
     ):
@@ -229,7 +229,7 @@ SEARCHES: dict[str, Callable[[Store], object]] = {
     "POST _search": lambda store: store.search([Probe(1)], None, heads=True),
     "POST _msearch": lambda store: store.search([Probe(digest="d")], None, heads=False),
     "POST _mget": lambda store: store.read(["a"]),
-    "POST _count": lambda store: store.count(None),
+    "POST _count": lambda store: store.count(Scan()),
     "POST _refresh": lambda store: store.refresh(),
 }
 PARTS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
