@@ -4,8 +4,8 @@ A token is a number, a sign, a word, or a character of a script without spaces.
 
 **Numbers** are read as people read them, by their value: ``1,200``, ``1200.00``, ``一千二百`` and ``0.12万`` are one
 number; so are ``1/3`` and ``三分之一``, ``50%``, ``百分之五十`` and ``50 percent``, ``1.2 million`` and
-``1,200,000``, ``10:00`` and ``10``, ``8``, ``八``, ``eight`` and the 8 of any script. A sign and a percent sign belong
-to the number: ``-5`` is not ``5``. A superscript does, too: 10⁵ is not 105.
+``1,200,000``, ``42km`` and ``42000米``, ``8``, ``八``, ``eight`` and the 8 of any script. A sign and a percent sign
+belong to the number: ``-5`` is not ``5``. A superscript does, too: 10⁵ is not 105.
 
 **What changes by itself** is left out in texts of ``LONG_ENOUGH`` word characters: counters (阅读 10234), clocks with
 seconds, times of an update (更新时间 10:31, 5 hours ago) and numbers of references ([12]). In longer ones numbers of
@@ -37,14 +37,15 @@ _LONG = sorted((term for term in _SPELLINGS if len(term) > 1 and term[0] > "\u30
 """Terms of several characters, in a script without spaces, the longest first."""
 _KINDS = {"term": "w", "word": "w", "other": "w", "spelled": "w", "letters": "s", "symbol": "s"}
 _NOT = "not no never without cannot nor nicht kein keine niet geen pas jamais sans não не нет без değil नहीं لا لم لن"
-_NEGATIONS = frozenset([*"不没無未非勿副", *_NOT.split()])
+_NEGATIONS = frozenset([*"不没无未非勿副", *_NOT.split()])
 """副 is none, but a deputy is another office as well."""
 
 # Numbers: Chinese numerals, the largest unit first; English numerals; superscripts, subscripts and fractions.
 _DIGITS = "零〇○一二三四五六七八九两壹贰叁肆伍陆柒捌玖兩"
 _UNITS = "亿億万萬千仟百佰十拾"
 _CHINESE = f"{_DIGITS}{_UNITS}"
-_VALUES = {character: int(unicodedata.numeric(character, 0)) for character in _CHINESE} | {"两": 2, "日": 7, "天": 7}
+_VALUES = {character: int(unicodedata.numeric(character, 0)) for character in _CHINESE}
+_VALUES |= {"两": 2, "日": 7, "天": 7, "公": 1000, "k": 1000}
 _NUMERALS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
@@ -58,8 +59,8 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?")
 _DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
 _TELEPHONE = 9
 """Digits of the shortest telephone number: from here on hyphens separate nothing (0571-88880000, 400-800-1234)."""
-_OF_THOUSAND = "千(?=[瓦克米伏赫卡帕焦])"
-"""Its value counts, but people read it as a part of the unit: 千瓦, 千克."""
+_OF_THOUSAND = "千(?=[瓦克米伏赫卡帕焦])|公(?=[里斤])| ?k(?=[mgw](?![a-z]))"
+"""Its value counts, but people read it as a part of the unit: 千瓦, 公里, kg."""
 _ANY_NUMBER = re.compile(rf"\d+(?:[.,]\d+)*|[{_CHINESE}]+")
 
 # What changes by itself.
@@ -68,12 +69,12 @@ _COUNTED = (
     "|views|reads|comments|likes|downloads|replies"
 )
 _COUNTED_FIRST = "".join(sorted({word[0] for word in _COUNTED.split("|")}))
-_MEASURES = "个本部页篇章遍年月日天分小秒项种位名人户家套份万千百余多元%‰"
-_SIZE = r"[0-9]+(?:[.,][0-9]+)*[万亿kw]?\+?"
+_MEASURES = "个本部页篇章遍年月日天分小秒项种位名人户家套份件座集帧版端万千百余多元%‰"
+_SIZE = r"[0-9]{1,12}(?:,[0-9]{3}){0,3}(?:\.[0-9]{1,3}(?=[万亿kw]))?[万亿kw]?\+?"
 _DAY = "[0-9]{4}[-/.年][0-9]{1,2}[-/.月][0-9]{1,2}日?"
 _CHANGES = re.compile(
     rf"(?=[0-9[更发刷{_COUNTED_FIRST}])"  # all begin with one of these: to look at one character takes the least time
-    rf"(?:(?:{_COUNTED})(?:量|数|次数)?[ :(]*{_SIZE}(?![0-9]|[.,][0-9]|[{_MEASURES}])[次)]*"
+    rf"(?:(?:{_COUNTED})(?:量|数|次数)?[ :(]*{_SIZE}(?! ?(?:版本|端口|帧)|[0-9]|[.,][0-9]|[{_MEASURES}])[次)]*"
     rf"|(?<![0-9]){_SIZE} ?(?:次|人)?(?:{_COUNTED})(?![a-z])(?:量|数)?"
     rf"|(?:更新|发布|刷新)(?:时间|日期|于)?[ :]*(?:{_DAY} ?)?[0-9]{{1,2}}:[0-9]{{2}}(?![0-9:])"
     r"|[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
@@ -90,7 +91,7 @@ _ASCII_DIGIT = re.compile("[0-9]")
 _NO_NEGATIONS = "不[仅但过断论管久少错同]|非常|非洲|无论|无锡|未来|未必"
 _STARTS = "".join(sorted({term[0] for term in _LONG} | set("不非无未")))
 """Characters at which a term may begin. To look at one character first takes less time than to try each term."""
-_FIRST = set(_STARTS) | set(_CHINESE) | set("日天更新发布刷小时间期次数量钟") | set(_COUNTED)
+_FIRST = set(_STARTS) | set(_CHINESE) | set("负公日天更新发布刷小时间期次数量钟") | set(_COUNTED)
 """Characters at which something longer than a character may begin."""
 _ENDS = ["\u33ff", *sorted(first for first in _FIRST if "\u3400" <= first <= "\u9fff"), "\ua000"]
 _SINGLE = "".join(f"{chr(ord(a) + 1)}-{chr(ord(b) - 1)}" for a, b in pairwise(_ENDS) if ord(b) - ord(a) > 1)
@@ -106,14 +107,14 @@ _TOKEN = re.compile(
     rf"|(?P<word>(?!\d)[{_LATIN}]+(?:'[{_LATIN}]+)*"
     rf"(?:\++|(?<![{_LATIN}]{{2}})#|-(?![\w \n]|$)|(?:(?<=aa|bb|cc)|(?<![{_LATIN}]{{2}}))-(?=[{_HAN}]))?)"
     rf"|(?P<term>(?=[{_STARTS}])(?:{_NO_NEGATIONS}|{'|'.join(_LONG)}))"
-    rf"|(?:(?P<sign>(?<![0-9{_LATIN})])[+\-\u2212\u2013]|零下)?(?=\d)"
+    rf"|(?:(?P<sign>(?<![0-9{_LATIN})])[+\-\u2212\u2013]|零下|负)?(?=\d)"
     rf"(?P<after>{'|'.join(f'(?<={month} )' for month in _MONTHS)})?"
     r"(?P<digits>\d{1,3}(?:[ ,]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:[.,:/-]\d+)*)"
     rf"(?P<raised>[{_RAISED}{_FRACTIONS}]*)"
-    rf"(?P<sizes>[ -](?:{'|'.join(_SIZES)})(?![a-z])|(?:(?!{_OF_THOUSAND})[百千万亿]){{0,4}})(?P<unit>{_OF_THOUSAND})?"
+    rf"(?P<sizes>[ -](?:{'|'.join(_SIZES)})(?![a-z])|(?:(?!{_OF_THOUSAND})[百千万亿]){{0,4}})"
     r"(?: ?(?P<percent>[%‰]|per ?cent(?![a-z])))?"
-    rf"|(?P<below>零下)?(?:(?P<parts>[{_CHINESE}]{{1,50}})分之)?(?P<chinese>[{_CHINESE}]{{1,50}}|(?<=[周期拜])[日天])"
-    rf"(?:点(?P<decimals>[{_DIGITS}]{{1,50}}[百千万亿]{{0,4}}(?![{_CHINESE}])))?)"
+    rf"|(?P<below>零下|负)?(?:(?P<parts>[{_CHINESE}]{{1,50}})分之)?(?P<chinese>[{_CHINESE}]{{1,50}}|(?<=[周期拜])[日天])"
+    rf"(?:点(?P<decimals>[{_DIGITS}]{{1,50}}[百千万亿]{{0,4}}(?![{_CHINESE}])))?)(?P<unit>{_OF_THOUSAND})?"
     rf"(?P<day>(?=[月日号]| (?:{'|'.join(_MONTHS)})))?"
     rf"|(?P<alone>[{_FRACTIONS}\u2460-\u2473])"
     rf"|(?P<symbol>[<>\u2264\u2265=\u2260]=?|[{_SIGNS}{_RAISED}]"
@@ -121,7 +122,7 @@ _TOKEN = re.compile(
     r"|(?P<other>\w))"
 )
 _GROUPS = tuple(_TOKEN.groupindex)
-BORDER = rf"[{_SINGLE}](?=[{_SINGLE}])|(?<![^ ])(?!per )[{_LATIN}]+ [{_LATIN}]+(?= )|[\u3002!?;]|,(?=\D)"
+BORDER = rf"[{_SINGLE}](?=[{_SINGLE}])|(?<![^ ])(?!per |k[mgw] )[{_LATIN}]+ [{_LATIN}]+(?= )|[\u3002!?;]|,(?=\D)"
 """A regular expression for borders. No token reaches across a border. So where two texts have the same border, what
 stands on its two sides is compared alone."""
 
@@ -181,24 +182,24 @@ def _number_tokens(written: str, groups: tuple[str | None, ...]) -> tuple[Token,
     """
     match = dict(zip(_GROUPS, groups, strict=True))
     is_date = match["day"] is not None or match["after"] is not None
+    unit = match["unit"] or ""
+    written = written[: len(written) - len(unit)]
     if match["digits"]:
-        sizes, unit = match["sizes"] or "", match["unit"] or ""
-        values = _arabic_values(match["digits"], sizes + unit)
+        values = _arabic_values(match["digits"], (match["sizes"] or "") + unit)
         if match["sign"] not in (None, "+"):
             values[0] = f"-{values[0]}"
         values[-1] += match["raised"] or ""
         if percent := match["percent"]:
             values[-1] += "‰" if percent == "‰" else "%"
         kind = "d" if is_date or len(values) == 3 else "n"
-        written = written[: len(written) - len(unit)]
         return tuple([Token(kind, value, value if len(values) > 1 else written) for value in values])
     if match["alone"]:
         value = unicodedata.normalize("NFKC", written).replace("\u2044", "/")
     else:
-        value = str(_chinese_value(match["chinese"] or ""))
-        if decimals := match["decimals"]:
-            digits = decimals.rstrip(_UNITS)
-            value = _product(f"{value}.{''.join(str(_VALUES[digit]) for digit in digits)}", decimals[len(digits) :])
+        value, decimals = str(_chinese_value(match["chinese"] or "")), match["decimals"] or ""
+        if digits := decimals.rstrip(_UNITS):
+            value = f"{value}.{''.join(str(_VALUES[digit]) for digit in digits)}"
+        value = _product(value, decimals[len(digits) :] + unit)
         if parts := match["parts"]:
             value += {"百": "%", "千": "‰"}.get(parts) or f"/{_chinese_value(parts)}"
     return (Token("d" if is_date else "n", f"-{value}" if match["below"] else value, written),)
@@ -217,8 +218,7 @@ def _arabic_values(digits: str, sizes: str) -> list[str]:
     elif len(plain := digits.replace("-", "")) >= _TELEPHONE and plain.isdecimal():
         parts = [plain]
     else:
-        first, *others = re.split("[,: -]", digits)
-        parts = [first, *(part for part in others if ":" not in digits or part.strip("0"))]
+        parts = re.split("[,: -]", digits)
     return [*(_product(part, "") for part in parts[:-1]), _product(parts[-1], sizes)]
 
 
@@ -227,7 +227,7 @@ def _product(digits: str, sizes: str) -> str:
     if "/" in digits or digits.count(".") > 1:
         return re.sub(r"\d+", lambda part: f"{Decimal(part[0]):f}", digits) + sizes
     value = Decimal(digits)
-    for size in re.findall("[a-z]+|[百千万亿]", sizes):
+    for size in re.findall("[a-z]{2,}|[k公百千万亿]", sizes):
         value *= _SIZES.get(size) or _VALUES[size]
     plain = f"{value:f}"
     return plain.rstrip("0").rstrip(".") if "." in plain else plain

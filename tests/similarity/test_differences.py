@@ -99,6 +99,9 @@ def test_what_was_only_added_is_no_contradiction(text: str, added: str) -> None:
     ("a", "b"),
     [
         ("票价9.9元", "票价99元"),
+        ("主队2:0战胜客队", "主队2:1战胜客队"),
+        ("全程42公里", "全程43千米"),
+        ("Ⅱ型糖尿病", "Ⅲ型糖尿病"),
         ("跌幅为-0.85%", "跌幅为+0.85%"),
         ("比例为1%", "比例为1‰"),
         ("全线八公里", "全线九公里"),
@@ -164,6 +167,10 @@ def test_these_contradict(a: str, b: str) -> None:
     ("a", "b"),
     [
         ("全线8公里", "全线八公里"),
+        ("全线42公里", "全线42千米"),
+        ("重100公斤", "重100kg"),
+        ("没有公布", "尚未公布"),
+        ("没有人员伤亡", "无人员伤亡"),
         ("最快1小时", "最快一小时"),
         ("减少1/3", "减少三分之一"),
         ("2026.10.08停水", "2026年10月8日停水"),
@@ -219,6 +226,12 @@ def test_spaces_in_numbers_are_no_contradiction() -> None:
 def test_counters_of_other_things_and_short_texts_count() -> None:
     assert made(FRAME.format("阅读100本书"), FRAME.format("阅读200本书")).contradict
     assert made("阅读 10234", "阅读 56").contradict
+    for one, other in (
+        ("访问 192.168.1.1", "访问 192.168.1.2"),
+        ("下载 1.2 版本", "下载 1.3 版本"),
+        ("播放3集", "播放5集"),
+    ):
+        assert made(FRAME.format(one), FRAME.format(other)).contradict
 
 
 @pytest.mark.parametrize("colours", list(combinations("蓝黄橙红", 2)))
