@@ -16,7 +16,7 @@ from es_simhash.text.tables import IdfTable, jieba_idf
 from tests.text.test_tokens import jieba_folder
 
 words = st.text(st.sampled_from("暴雨预警气象台abc059-'é"), min_size=1, max_size=4)
-tables = st.dictionaries(words, st.integers(1, 1 << 40), min_size=1, max_size=20)
+tables = st.dictionaries(words, st.integers(1, 1 << 52), min_size=1, max_size=20)
 
 
 def read(data: bytes) -> IdfTable:
