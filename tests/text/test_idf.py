@@ -41,11 +41,6 @@ def test_the_identity_is_that_of_the_sorted_lines_whatever_their_order(
     assert IdfTable(dict(data.draw(st.permutations(list(units.items()))))).identity == identity
 
 
-@given(tables, tables)
-def test_other_tables_have_other_identities(one: dict[str, int], other: dict[str, int]) -> None:
-    assert (IdfTable(one).identity == IdfTable(other).identity) == (one == other)
-
-
 @given(tables)
 def test_the_mean_is_rounded_to_a_whole_number_of_units(units: dict[str, int]) -> None:
     assert abs(IdfTable(units).mean - Fraction(sum(units.values()), len(units))) <= Fraction(1, 2)
