@@ -223,22 +223,6 @@ def test_a_large_load_writes_no_document_again_that_is_stored_as_it_is() -> None
         assert {outcome.outcome for outcome in run.take(run.look_up(batch))} == {"unchanged"}
 
 
-def test_a_refused_update_stays_a_head_in_a_large_load() -> None:
-    store = SlowStore()
-    added(Decider(store, RULE), [{"id": "a", "text": TEXT}])
-    run = Run(Decider(store, RULE), Options(), is_load=True)
-    store.refuse(["a"])
-    outcomes = []
-    for id, other in (
-        ("x", "地铁三号线今日开通试运营"),
-        ("a", "地铁四号线今日开通试运营，线路全长三十公里"),
-        ("b", TEXT),
-    ):
-        outcomes += run.take(run.look_up(documents([{"id": id, "text": other}], RULE)))
-    assert [outcome.outcome for outcome in outcomes] == ["new", "failed", "exact_duplicate"]
-    assert outcomes[-1].duplicate_of == "a"
-
-
 def test_the_head_of_a_crowd_in_one_batch_is_found() -> None:
     sentence = "全市各级医院门诊时间、急诊安排和咨询电话如下，请市民按照公告提前预约，分时就诊，错峰前往。"
     sources = [{"id": f"{n:03}", "text": sentence * 2 + chr(0x4E00 + 7 * n) * (1 + n % 3)} for n in range(120)]
@@ -317,23 +301,6 @@ def test_a_call_waits_for_others_until_its_deadline_at_most() -> None:
         pool.submit(add).result()
     [outcome] = added(decider, [{"id": "b", "text": TEXT}])
     assert outcome.duplicate_of == "a"
-
-
-def test_a_large_load_writes_a_document_that_another_program_changes_meanwhile() -> None:
-    store = SlowStore()
-    ours, theirs = Decider(store, RULE), Decider(store, RULE)
-    run = Run(ours, Options(), is_load=True)
-    for start in (0, 10):
-        batch = [{"id": str(id), "text": f"{TEXT}第{id}号文件"} for id in range(start, start + 10)]
-        run.take(run.look_up(documents(batch, RULE)))
-    assert ours.pending.is_whole
-    for number, words in enumerate((f"{TEXT}第3号文件", "地铁四号线今日开通试运营，线路全长三十公里")):
-        added(theirs, [{"id": "3", "text": words, "views": number}])
-        [outcome] = run.take(
-            run.look_up(documents([{"id": "3", "text": f"{TEXT}第3号文件", "views": 7 + number}], RULE))
-        )
-        assert outcome.outcome == "updated"
-        assert store.read(["3"], None)["3"].source == {"id": "3", "text": f"{TEXT}第3号文件", "views": 7 + number}
 
 
 class InterruptedStore(SlowStore):
