@@ -16,7 +16,7 @@ from es_simhash.errors import StoreUnavailable
 from es_simhash.store.types import Entry, Row
 from tests.decide.reference import documents
 from tests.decide.test_histories import links
-from tests.decide.test_together import RULE, TEXT, SlowStore, added
+from tests.decide.test_together import RULE, TEXT, SlowStore, added, taken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 
 OTHER = "地铁三号线今日开通试运营，线路全长三十一公里，沿途设有二十座车站"
 """It has nothing in common with TEXT."""
-
-
-def taken(run: Run, *sources: dict[str, Any]) -> list[Outcome]:
-    return run.take(run.look_up(documents(sources, RULE)))
 
 
 def load_of(decider: Decider) -> Run:
