@@ -6,12 +6,12 @@ run for a traceback.
 
 from __future__ import annotations
 
-import json
 import re
 import socket
 import socketserver
 import sqlite3
 import ssl
+import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ import pytest
 
 from es_simhash import Documents, Scheme, fingerprint
 from tests.cli import HARVEST, STORM, Done, complaint, es_simhash, line
-from tests.cli.servers import PRODUCT, AnsweringServer, serving
+from tests.es_node.proxy import Answer, Proxy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,13 +184,6 @@ DENIED = {
 }
 
 
-def with_tls(server: AnsweringServer, certificate: Path) -> AnsweringServer:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-    return server
-
-
 class Greeting(socketserver.BaseRequestHandler):
     """What speaks first, and no HTTP."""
 
@@ -245,19 +238,26 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
     """Servers that are of no use, by name: host and port."""
     certificate = tmp_path_factory.mktemp("tls") / "server.pem"
     certificate.write_text(CERTIFICATE)
-    useless: dict[str, socketserver.TCPServer] = {
-        "json": AnsweringServer(200, {"Content-Type": "application/json"}, '{"status": "ok"}'),
-        "html": AnsweringServer(404, {"Content-Type": "text/html"}, "<html>Not here</html>"),
-        "mail": socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greeting),
-        "denying": AnsweringServer(401, PRODUCT, json.dumps(DENIED)),
-        "busy": AnsweringServer(503, PRODUCT, "{}"),
-        "tls": with_tls(AnsweringServer(401, PRODUCT, json.dumps(DENIED)), certificate),
+    answers = {
+        "json": Answer(200, {"status": "ok"}, {"Content-Type": "application/json"}),
+        "html": Answer(404, b"<html>Not here</html>", {"Content-Type": "text/html"}),
+        "denying": Answer(401, DENIED),
+        "busy": Answer(503, {}),
+        "tls": Answer(401, DENIED),
     }
+    useless = {name: Proxy("", lambda request, answer=answer: answer) for name, answer in answers.items()}  # type: ignore[misc]
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    tls = useless["tls"].server
+    tls.socket = context.wrap_socket(tls.socket, server_side=True, do_handshake_on_connect=False)
     with ExitStack() as stack:
-        for server in useless.values():
-            stack.enter_context(serving(server))
-        ports = {name: server.server_address[1] for name, server in useless.items()}
-        yield {name: f"127.0.0.1:{port}" for name, port in {**ports, "down": unused_port()}.items()}
+        mail = stack.enter_context(socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greeting))
+        threading.Thread(target=mail.serve_forever, daemon=True).start()
+        stack.callback(mail.shutdown)
+        others = {"mail": mail.server_address[1], "down": unused_port()}
+        yield {name: stack.enter_context(server).host for name, server in useless.items()} | {
+            name: f"127.0.0.1:{port}" for name, port in others.items()
+        }
 
 
 @pytest.fixture(scope="module")
