@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
+from es_simhash import Documents
 from es_simhash.cli import main
 
 if TYPE_CHECKING:
@@ -152,6 +153,12 @@ def complaint(done: Done, code: int = 1) -> str:
     assert done.err.startswith("es-simhash: ")
     assert done.err.count("\n") == 1, done.err
     return done.err.strip()
+
+
+def links(address: str) -> dict[str, str | None]:
+    """What each document of a store is a copy of."""
+    with Documents(address) as documents:
+        return {row.id: row.duplicate_of for row in documents.export()}
 
 
 def line(id: Any, text: Any = STORM, **more: Any) -> bytes:

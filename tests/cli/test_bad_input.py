@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_simhash import Documents, Scheme, fingerprint
+from es_simhash import Documents
 from tests.cli import HARVEST, STORM, Done, complaint, es_simhash, line
 from tests.es_node.proxy import Answer, Proxy
 
@@ -100,13 +100,6 @@ def test_input_without_a_document_that_can_be_used_exits_with_1(tmp_path: Path) 
         r"rejected: news.jsonl:1: not in the encoding of the file.* or utf-16 \(--encoding; encoding in Python\)\n",
         done.err,
     )
-
-
-def test_input_cut_in_the_middle_of_a_line_says_so(tmp_path: Path) -> None:
-    done = es_simhash("ingest", cwd=tmp_path, stdin=line("n1") + line("n2", HARVEST)[:-10])
-    assert done.code == 3
-    truncated = r", and the input ends there .*: check if the file is truncated\n$"
-    assert re.search(r"^rejected: stdin:2: not .*" + truncated, done.err)
 
 
 # --- filters -----------------------------------------------------------------------------------------------
@@ -321,14 +314,3 @@ def test_ca_certs_decides_whether_a_certificate_is_trusted(
 def test_a_command_that_cannot_start_creates_no_file(tmp_path: Path, words: str, says: str) -> None:
     assert says in complaint(es_simhash(words, cwd=tmp_path, stdin=line("n1")))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_scheme_that_the_store_keeps_is_that_of_all_commands(tmp_path: Path) -> None:
-    (tmp_path / "scheme.json").write_text('{"weights": "tf", "hash": "jenkins"}')
-    assert es_simhash("init --scheme scheme.json", cwd=tmp_path).code == 0
-    assert es_simhash("ingest", cwd=tmp_path, stdin=line("n1")).code == 0
-    [match] = es_simhash("similar --json", STORM, cwd=tmp_path).json
-    assert (match["id"], match["exact"]) == ("n1", True)
-    with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}") as documents:
-        [row] = documents.export()
-    assert row.fingerprint == fingerprint(STORM, Scheme(weights="tf", hash="jenkins")).value
