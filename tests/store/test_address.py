@@ -123,7 +123,7 @@ def test_an_async_client_is_refused() -> None:
 
 @pytest.mark.parametrize("prefix", ["", "opensearch+"])
 def test_a_host_that_never_answered_is_an_error_at_once(prefix: str) -> None:
-    store = open_store(f"{prefix}http://127.0.0.1:9/news", deadline=60)
+    store = open_store(f"{prefix}http://127.0.0.1:9,127.0.0.1:19/news", deadline=60)
     with pytest.raises(StoreUnavailable, match="check the address"):
         store.describe()
     store.close()
