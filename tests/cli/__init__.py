@@ -16,7 +16,6 @@ from array import array
 from contextlib import ExitStack
 from dataclasses import dataclass
 from fcntl import ioctl
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -24,11 +23,12 @@ import pytest
 
 from es_simhash import Documents
 from es_simhash.cli import main
+from tests import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "es_simhash"]
 
 STORM = (

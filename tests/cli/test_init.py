@@ -191,7 +191,12 @@ def test_the_environment_names_the_store_and_the_credentials_and_options_overrid
     tmp_path: Path, in_environment: dict[str, str], arguments: list[str], index: str, authorization: str | None
 ) -> None:
     requests: list[Request] = []
-    with Proxy("", lambda request: requests.append(request) or NO_SUCH_INDEX) as server:
+
+    def answer(request: Request) -> Answer:
+        requests.append(request)
+        return NO_SUCH_INDEX
+
+    with Proxy("", answer) as server:
         host = server.host
         named = {"ELASTICSEARCH_URL": "http://{host}/news", **in_environment}
         done = es_simhash(

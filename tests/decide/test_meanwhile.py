@@ -14,9 +14,10 @@ from es_simhash.decide.group import group
 from es_simhash.decide.run import Options, Run
 from es_simhash.errors import StoreUnavailable
 from es_simhash.store.types import Entry, Row
+from tests.client import STORM as TEXT
 from tests.decide.reference import documents
 from tests.decide.test_histories import links
-from tests.decide.test_together import RULE, TEXT, SlowStore, added, taken
+from tests.decide.test_together import RULE, SlowStore, added, taken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

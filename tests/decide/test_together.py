@@ -19,6 +19,7 @@ from es_simhash.ingest.add import Adds
 from es_simhash.retries import Call, limited, pause
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.store.types import Description, Written
+from tests.client import STORM as TEXT
 from tests.decide.lagging import LaggingStore
 from tests.decide.reference import FINGERPRINTER, Plain, documents, resolved
 from tests.decide.test_histories import links, text
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from es_simhash.store.types import Entry, Hits, Probe
 
 RULE = resolved("copy")
-TEXT = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
 
 
 class SlowStore(LaggingStore):

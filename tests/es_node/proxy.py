@@ -14,6 +14,7 @@ import json
 import threading
 import time
 from dataclasses import dataclass, field
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -42,7 +43,7 @@ class Request:
     method: str
     path: str
     body: bytes
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Message = field(default_factory=Message)
 
     @property
     def verb(self) -> str:

@@ -304,12 +304,6 @@ def test_a_lone_surrogate_is_refused_and_its_place_is_named(before: str, half: s
     assert f"the text has a lone surrogate (\\u{ord(half):04x}) at character {len(before) + 1}:" in str(refused.value)
 
 
-@pytest.mark.parametrize("value", [None, 7, 1.5, b"\xe4\xb8\xad", ["中国"], {"text": "中国"}], ids=repr)
-def test_what_is_not_a_string_is_refused_and_its_type_is_named(value: object) -> None:
-    with pytest.raises(InputError, match=rf"^the text is of type {type(value).__name__}: give a string$"):
-        normalise(value)  # type: ignore[arg-type]
-
-
 def test_no_character_becomes_more_than_the_longest() -> None:
     lengths = (folded_length(chr(code)) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000)
     assert max(lengths) == LONGEST_FOLDED

@@ -13,7 +13,6 @@ import sys
 import textwrap
 import time
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,13 +22,12 @@ from es_simhash.store.sqlite import SqliteStore
 from es_simhash.store.sqlite.keys import KeysOf, add
 from es_simhash.store.types import Entry, Probe, Scan, UserState
 from es_simhash.text.keys import KeyQuery
+from tests import ROOT
 from tests.store.documents import DOCUMENTS, entry, ids, keys, put, row_of, scanned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-ROOT = Path(__file__).parents[3]
+    from pathlib import Path
 
 
 @pytest.fixture
