@@ -8,17 +8,19 @@ import subprocess
 import sys
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_simhash import Documents
+from tests import ROOT
 
-ROOT = Path(__file__).parents[1]
+if TYPE_CHECKING:
+    from pathlib import Path
+
 EXAMPLES = ROOT / "examples"
 NEWS = [json.loads(line) for line in (ROOT / "scripts" / "demo_news.jsonl").read_text(encoding="utf-8").splitlines()]
 

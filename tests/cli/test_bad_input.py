@@ -6,20 +6,20 @@ run for a traceback.
 
 from __future__ import annotations
 
-import json
 import re
 import socket
 import socketserver
 import sqlite3
 import ssl
+import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
 
-from es_simhash import Documents, Scheme, fingerprint
+from es_simhash import Documents
 from tests.cli import HARVEST, STORM, Done, complaint, es_simhash, line
-from tests.cli.servers import PRODUCT, AnsweringServer, serving
+from tests.es_node.proxy import Answer, Proxy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,13 +102,6 @@ def test_input_without_a_document_that_can_be_used_exits_with_1(tmp_path: Path) 
     )
 
 
-def test_input_cut_in_the_middle_of_a_line_says_so(tmp_path: Path) -> None:
-    done = es_simhash("ingest", cwd=tmp_path, stdin=line("n1") + line("n2", HARVEST)[:-10])
-    assert done.code == 3
-    truncated = r", and the input ends there .*: check if the file is truncated\n$"
-    assert re.search(r"^rejected: stdin:2: not .*" + truncated, done.err)
-
-
 # --- filters -----------------------------------------------------------------------------------------------
 
 
@@ -184,13 +177,6 @@ DENIED = {
 }
 
 
-def with_tls(server: AnsweringServer, certificate: Path) -> AnsweringServer:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-    return server
-
-
 class Greeting(socketserver.BaseRequestHandler):
     """What speaks first, and no HTTP."""
 
@@ -205,23 +191,10 @@ def unused_port() -> int:
         return port
 
 
-FORMS = "use sqlite:///path/to.db or [opensearch+]http(s)://[user:password@]host:port[,host:port…]/index"
-ENCODE = "% / ? # @ as %25 %2F %3F %23 %40"
-
 # An address ({server} is the host and port of the server of that name), and what is said of it.
 BAD_ADDRESSES = {
-    "unknown kind": ("ftp://desk:hunter2@127.0.0.1:21/news", FORMS),
-    "no kind": ("desk:hunter2@127.0.0.1:9200/news", FORMS),
-    "no host": ("desk:hunter2", FORMS),
-    "no host, with an index": ("desk:hunter2/news", FORMS),
-    "no host after http": ("http://es:hunter2/news", FORMS),
-    "two slashes": ("sqlite://desk:hunter2@news.db", FORMS),
-    "no port": ("http://desk:hunter2@es.example/news", FORMS),
-    "a port that is a word": ("http://desk:hunter2@127.0.0.1:es/news", FORMS),
-    "a / in the password": ("http://desk:hunter2/hunter2@127.0.0.1:9200/news", ENCODE),
-    "a # in the password": ("http://desk:12345#hunter2@127.0.0.1:9200/news", ENCODE),
-    "a key in the query": ("http://127.0.0.1:9200/news?api_key=hunter2", ENCODE),
-    "many indices": ("http://desk:hunter2@127.0.0.1:9200/news-*", "name one index, or an alias"),
+    "unknown kind": ("ftp://desk:hunter2@127.0.0.1:21/news", "use sqlite:///path/to.db or [opensearch+]http(s)://"),
+    "a key in the query": ("http://127.0.0.1:9200/news?api_key=hunter2", "% / ? # @ as %25 %2F %3F %23 %40"),
     "half a character": ("http://desk:hunter2@127.0.0.1:9200/news-\udcff", "the store's address has a lone surrogate"),
     "a server that is down": ("http://desk:hunter2@{down}/news", "can't be reached"),
     "not Elasticsearch, JSON": ("http://desk:hunter2@{json}/news", "is not an Elasticsearch: check the address"),
@@ -245,19 +218,26 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
     """Servers that are of no use, by name: host and port."""
     certificate = tmp_path_factory.mktemp("tls") / "server.pem"
     certificate.write_text(CERTIFICATE)
-    useless: dict[str, socketserver.TCPServer] = {
-        "json": AnsweringServer(200, {"Content-Type": "application/json"}, '{"status": "ok"}'),
-        "html": AnsweringServer(404, {"Content-Type": "text/html"}, "<html>Not here</html>"),
-        "mail": socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greeting),
-        "denying": AnsweringServer(401, PRODUCT, json.dumps(DENIED)),
-        "busy": AnsweringServer(503, PRODUCT, "{}"),
-        "tls": with_tls(AnsweringServer(401, PRODUCT, json.dumps(DENIED)), certificate),
+    answers = {
+        "json": Answer(200, {"status": "ok"}, {"Content-Type": "application/json"}),
+        "html": Answer(404, b"<html>Not here</html>", {"Content-Type": "text/html"}),
+        "denying": Answer(401, DENIED),
+        "busy": Answer(503, {}),
+        "tls": Answer(401, DENIED),
     }
+    useless = {name: Proxy("", lambda request, answer=answer: answer) for name, answer in answers.items()}  # type: ignore[misc]
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    tls = useless["tls"].server
+    tls.socket = context.wrap_socket(tls.socket, server_side=True, do_handshake_on_connect=False)
     with ExitStack() as stack:
-        for server in useless.values():
-            stack.enter_context(serving(server))
-        ports = {name: server.server_address[1] for name, server in useless.items()}
-        yield {name: f"127.0.0.1:{port}" for name, port in {**ports, "down": unused_port()}.items()}
+        mail = stack.enter_context(socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greeting))
+        threading.Thread(target=mail.serve_forever, daemon=True).start()
+        stack.callback(mail.shutdown)
+        others = {"mail": mail.server_address[1], "down": unused_port()}
+        yield {name: stack.enter_context(server).host for name, server in useless.items()} | {
+            name: f"127.0.0.1:{port}" for name, port in others.items()
+        }
 
 
 @pytest.fixture(scope="module")
@@ -285,7 +265,7 @@ def test_an_address_that_cannot_be_used_is_an_error_with_the_fix_and_without_sec
     assert BAD_ADDRESSES[kind][1] in refused[kind].err.splitlines()[-1]
     shown = refused[kind].out + refused[kind].err
     assert "Connection(" not in shown
-    for secret in ("hunter2", "desk", "12345", "aHVudGVyMg"):
+    for secret in ("hunter2", "desk", "aHVudGVyMg"):
         assert secret not in shown
 
 
@@ -321,14 +301,3 @@ def test_ca_certs_decides_whether_a_certificate_is_trusted(
 def test_a_command_that_cannot_start_creates_no_file(tmp_path: Path, words: str, says: str) -> None:
     assert says in complaint(es_simhash(words, cwd=tmp_path, stdin=line("n1")))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_scheme_that_the_store_keeps_is_that_of_all_commands(tmp_path: Path) -> None:
-    (tmp_path / "scheme.json").write_text('{"weights": "tf", "hash": "jenkins"}')
-    assert es_simhash("init --scheme scheme.json", cwd=tmp_path).code == 0
-    assert es_simhash("ingest", cwd=tmp_path, stdin=line("n1")).code == 0
-    [match] = es_simhash("similar --json", STORM, cwd=tmp_path).json
-    assert (match["id"], match["exact"]) == ("n1", True)
-    with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}") as documents:
-        [row] = documents.export()
-    assert row.fingerprint == fingerprint(STORM, Scheme(weights="tf", hash="jenkins")).value

@@ -28,6 +28,7 @@ from tests.cli import (
     environment,
     es_simhash,
     line,
+    links,
 )
 
 if TYPE_CHECKING:
@@ -224,18 +225,13 @@ def test_a_named_pipe_is_read(tmp_path: Path) -> None:
     writer.join()
 
 
-def ids_and_links(address: str) -> dict[str, str | None]:
-    with Documents(address) as documents:
-        return {row.id: row.duplicate_of for row in documents.export()}
-
-
 def test_the_documents_of_another_store_are_read(tmp_path: Path) -> None:
     ingest(tmp_path, NEWS)
     done = ingest(tmp_path, b"", "sqlite:///es-simhash.db", "--store", "sqlite:///new.db")
     assert (done.code, done.err, done.json[-1]["total"]) == (0, "", 6)
-    links = ids_and_links(f"sqlite:///{tmp_path}/new.db")
-    assert links.keys() == {"n1", "2", "n3", "n4", "n5", "n6"}
-    assert sum(original is None for original in links.values()) == 3
+    found = links(f"sqlite:///{tmp_path}/new.db")
+    assert found.keys() == {"n1", "2", "n3", "n4", "n5", "n6"}
+    assert sum(original is None for original in found.values()) == 3
     with Documents(f"sqlite:///{tmp_path}/new.db") as documents:
         assert {match.id for match in documents.similar(STORM)} == {"n1", "n3", "n4", "n5"}
 
@@ -261,7 +257,7 @@ def test_an_index_is_read_into_another_one(
     assert es_simhash("ingest --store", old, cwd=tmp_path, stdin=NEWS).code == 0
     done = es_simhash("ingest", old, "--store", new, "--api-key", "unused", "--json", cwd=tmp_path)
     assert (done.code, done.json[-1]["total"]) == (0, 6)
-    assert ids_and_links(new).keys() == ids_and_links(old).keys()
+    assert links(new).keys() == links(old).keys()
     again = es_simhash("ingest", old, "--store", new, "--json", cwd=tmp_path)
     assert again.json[-1]["unchanged"] == 6
 

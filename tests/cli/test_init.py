@@ -13,10 +13,12 @@ from elasticsearch import Elasticsearch
 
 from es_simhash import Documents, DuplicateRule
 from tests.cli import STORM, complaint, es_simhash, line
-from tests.cli.servers import PRODUCT, AnsweringServer, serving
+from tests.es_node.proxy import Answer, Proxy
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.es_node.proxy import Request
 
 # --- init --------------------------------------------------------------------------------------------------
 
@@ -166,11 +168,7 @@ def test_init_adds_the_fields_to_an_index_that_exists(tmp_path: Path, elasticsea
 
 # --- what the environment names ----------------------------------------------------------------------------
 
-NO_SUCH_INDEX = json.dumps({"error": {"type": "index_not_found_exception", "reason": "no such index"}, "status": 404})
-
-
-def without_an_index() -> AnsweringServer:
-    return AnsweringServer(404, PRODUCT, NO_SUCH_INDEX)
+NO_SUCH_INDEX = Answer(404, {"error": {"type": "index_not_found_exception", "reason": "no such index"}, "status": 404})
 
 
 def basic(user: str, password: str) -> str:
@@ -192,8 +190,14 @@ def basic(user: str, password: str) -> str:
 def test_the_environment_names_the_store_and_the_credentials_and_options_override_it(
     tmp_path: Path, in_environment: dict[str, str], arguments: list[str], index: str, authorization: str | None
 ) -> None:
-    with serving(without_an_index()) as server:
-        host = f"127.0.0.1:{server.server_port}"
+    requests: list[Request] = []
+
+    def answer(request: Request) -> Answer:
+        requests.append(request)
+        return NO_SUCH_INDEX
+
+    with Proxy("", answer) as server:
+        host = server.host
         named = {"ELASTICSEARCH_URL": "http://{host}/news", **in_environment}
         done = es_simhash(
             "similar --rule fingerprint",
@@ -203,13 +207,13 @@ def test_the_environment_names_the_store_and_the_credentials_and_options_overrid
             env={name: value.format(host=host) for name, value in named.items()},
         )
     assert f"http://{host}/{index} is not set up (there is no such index): run `es-simhash init" in complaint(done)
-    assert {given for _, given in server.requests} == {authorization}
-    assert f"/{index}/_mapping" in {unquote(path) for path, _ in server.requests}
+    assert {request.headers.get("Authorization") for request in requests} == {authorization}
+    assert f"/{index}/_mapping" in {unquote(request.path) for request in requests}
 
 
 def test_for_seen_items_an_address_without_an_index_means_the_index_of_users(tmp_path: Path) -> None:
-    with serving(without_an_index()) as server:
-        url = f"http://127.0.0.1:{server.server_port}"
+    with Proxy("", lambda request: NO_SUCH_INDEX) as server:
+        url = server.url
         done = es_simhash("seen", "show", "--user", "ann", cwd=tmp_path, env={"ELASTICSEARCH_URL": url})
     assert f"{url}/es-simhash-users is not set up (it does not exist" in complaint(done)
     assert "run `es-simhash seen init" in complaint(done)

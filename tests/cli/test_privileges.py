@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from es_simhash import Documents
-from tests.cli import ROOT, STORM, STORM_NEAR, complaint, es_simhash, line
+from tests import ROOT
+from tests.cli import STORM, STORM_NEAR, complaint, es_simhash, line
 from tests.es_node.proxy import Answer, Proxy, operations
 
 if TYPE_CHECKING:

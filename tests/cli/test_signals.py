@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from es_simhash import Documents
-from tests.cli import COMMAND, STORM, environment, es_simhash, line, wait_until_read
+from tests.cli import COMMAND, STORM, environment, es_simhash, line, links, wait_until_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,11 +30,6 @@ def running(folder: Path, *words: str) -> Iterator[Any]:
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen([*COMMAND, *words], cwd=folder, env=environment(), bufsize=0, **pipes) as process:
         yield process
-
-
-def links(address: str) -> dict[str, str | None]:
-    with Documents(address) as documents:
-        return {row.id: row.duplicate_of for row in documents.export()}
 
 
 @pytest.mark.parametrize(("number", "resume"), [(signal.SIGINT, False), (signal.SIGTERM, True)])

@@ -101,10 +101,3 @@ def test_a_text_or_an_id_or_a_file_must_be_given(folder: Path, arguments: list[s
 def test_an_id_that_is_not_stored_is_named(folder: Path) -> None:
     said = complaint(es_simhash("similar --id nobody", cwd=folder))
     assert "there is no document with id 'nobody': ingest it first, or give its text" in said
-
-
-def test_a_store_that_does_not_exist_is_named_with_the_init_command(tmp_path: Path) -> None:
-    said = complaint(es_simhash("similar --store sqlite:///news.db", STORM, cwd=tmp_path))
-    assert "sqlite:///news.db is not set up (there is no such file)" in said
-    assert "`es-simhash init --store sqlite:///news.db`" in said
-    assert list(tmp_path.iterdir()) == []

@@ -22,7 +22,7 @@ BACKFILL = ["backfill", "--text-field", "text"]
 
 # The file that is named, what is done to it, and what the line says. {store} is the address.
 IN_SQLITE: dict[str, tuple[str, list[str], str]] = {
-    "a mistyped name": ("new.db", SIMILAR, "{store} is not set up (there is no such file)"),
+    "a mistyped name": ("new.db", SIMILAR, "(there is no such file): run `es-simhash init --store {store}`"),
     "a mistyped name in backfill": ("new.db", BACKFILL, "there is no such file"),
     "a mistyped name in remove": ("new.db", ["remove", "a"], "{store} is not set up (there is no such file)"),
     "a mistyped name in group": ("new.db", ["group"], "{store} is not set up (there is no such file)"),

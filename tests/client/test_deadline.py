@@ -192,11 +192,9 @@ def delete(address: str) -> None:
         store.close()
 
 
+@pytest.mark.usefixtures("known_for_no_time")
 @pytest.mark.parametrize("hanging", [ELASTICSEARCH], indirect=True)
-def test_many_calls_that_ask_a_server_that_hangs_end_at_their_deadline(
-    hanging: tuple[Proxy, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("es_simhash.client.store_info.KNOWN", 0.0)
+def test_many_calls_that_ask_a_server_that_hangs_end_at_their_deadline(hanging: tuple[Proxy, str]) -> None:
     proxy, address = hanging
     with Documents(address, deadline=1) as documents, ThreadPoolExecutor(30) as threads:
         documents.info()  # the server answers once

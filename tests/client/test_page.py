@@ -17,12 +17,6 @@ from es_simhash.store.memory_store import MemoryStore
 from tests.client import CONFIG, Source, memory
 
 
-def test_a_page_is_full_of_unseen_hits_in_their_order(seen: Any, ann: str) -> None:
-    seen.add(ann, [n for n in range(100) if n % 3])
-    page = seen.page(ann, Source(range(100)), 10, item=lambda hit: hit)
-    assert (page.hits, page.offset, page.exhausted) == ([*range(0, 30, 3)], 28, False)
-
-
 def test_the_caller_says_which_item_a_hit_has(seen: Any, ann: str) -> None:
     seen.add(ann, ["n1"])
     hits = [{"_id": f"n{n}"} for n in range(3)]

@@ -80,9 +80,8 @@ def test_a_user_without_a_profile_gets_a_document_that_goes_when_the_seen_items_
 
 
 def test_nobodys_write_is_lost_when_others_write_other_fields_at_the_same_time(
-    client: Elasticsearch, users: str
+    client: Elasticsearch, users: str, seen: SeenItems
 ) -> None:
-    SeenItems(client, index=users, **CONFIG).setup()
     begin, end = threading.Barrier(2), threading.Event()
 
     def visit() -> int:
@@ -98,7 +97,6 @@ def test_nobodys_write_is_lost_when_others_write_other_fields_at_the_same_time(
         visits = pool.submit(visit)
         begin.wait()
         try:
-            seen = SeenItems(client, index=users)
             for n in range(25):
                 seen.add("ann", [n])
         finally:
@@ -110,10 +108,8 @@ def test_nobodys_write_is_lost_when_others_write_other_fields_at_the_same_time(
 
 
 def test_a_profile_that_is_replaced_whole_takes_the_seen_items_along_and_adds_go_on(
-    client: Elasticsearch, users: str
+    client: Elasticsearch, users: str, seen: SeenItems
 ) -> None:
-    SeenItems(client, index=users, **CONFIG).setup()
-    seen = SeenItems(client, index=users)
     seen.add("ann", ["before"])
     before(seen._store, "write_users", lambda: client.index(index=users, id="ann", document=PROFILE))
     assert seen.add("ann", ["ours"]) == 1
@@ -121,10 +117,11 @@ def test_a_profile_that_is_replaced_whole_takes_the_seen_items_along_and_adds_go
     assert {**source(client, users), "seen": None} == {**PROFILE, "seen": None}
 
 
-def test_reads_see_every_write_at_once_although_the_index_is_never_refreshed(client: Elasticsearch, users: str) -> None:
-    SeenItems(client, index=users, **CONFIG).setup()
+def test_reads_see_every_write_at_once_although_the_index_is_never_refreshed(
+    client: Elasticsearch, users: str, seen: SeenItems
+) -> None:
     client.indices.put_settings(index=users, settings={"refresh_interval": "-1"})
-    seen, others = SeenItems(client, index=users), SeenItems(client, index=users)
+    others = SeenItems(client, index=users)
     for n in range(5):
         seen.add("ann", [n])
         assert others.unseen("ann", range(6)) == [*range(n + 1, 6)]

@@ -14,9 +14,10 @@ from es_simhash.decide.group import group
 from es_simhash.decide.run import Options, Run
 from es_simhash.errors import StoreUnavailable
 from es_simhash.store.types import Entry, Row
+from tests.client import STORM as TEXT
 from tests.decide.reference import documents
 from tests.decide.test_histories import links
-from tests.decide.test_together import RULE, TEXT, SlowStore, added
+from tests.decide.test_together import RULE, SlowStore, added, taken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
 
 OTHER = "地铁三号线今日开通试运营，线路全长三十一公里，沿途设有二十座车站"
 """It has nothing in common with TEXT."""
-
-
-def taken(run: Run, *sources: dict[str, Any]) -> list[Outcome]:
-    return run.take(run.look_up(documents(sources, RULE)))
 
 
 def load_of(decider: Decider) -> Run:
@@ -80,11 +77,18 @@ class ChangedInAScan(SlowStore):
         yield from pages
 
 
-def test_a_large_load_keeps_what_is_written_while_it_reads_the_store() -> None:
+@pytest.mark.parametrize("forgets", [False, True])
+def test_a_large_load_keeps_what_is_written_while_it_reads_the_store(forgets: bool) -> None:
     store = ChangedInAScan()
     decider = Decider(store, RULE)
     added(decider, [{"id": "a", "text": TEXT}])
-    store.call = lambda: added(decider, [{"id": "a", "text": OTHER}])
+
+    def change() -> None:
+        added(decider, [{"id": "a", "text": OTHER}])
+        if forgets:
+            decider.forget(now=True)
+
+    store.call = change
     decider.hold_all()
     [outcome] = added(decider, [{"id": "b", "text": OTHER}])
     assert (outcome.outcome, outcome.duplicate_of) == ("exact_duplicate", "a")
@@ -103,14 +107,15 @@ def test_a_group_that_searches_leaves_no_chain_among_documents_of_one_order(monk
     assert group(store, RULE).changed == 0
 
 
-def test_a_head_whose_other_fields_are_refused_stays_a_head_in_a_large_load() -> None:
+@pytest.mark.parametrize("update", [{"text": TEXT, "views": 1}, {"text": "城北新开三条公交线路"}])
+def test_a_head_whose_update_is_refused_stays_a_head_in_a_large_load(update: dict[str, Any]) -> None:
     store = SlowStore()
     added(Decider(store, RULE), [{"id": "a", "text": TEXT}])
     run = load_of(Decider(store, RULE))
     store.refuse(["a"])
-    [refused] = taken(run, {"id": "a", "text": TEXT, "views": 1})
+    [refused] = taken(run, {"id": "a", **update})
     [outcome] = taken(run, {"id": "b", "text": TEXT})
-    assert (refused.outcome, outcome.duplicate_of) == ("failed", "a")
+    assert (refused.outcome, outcome.outcome, outcome.duplicate_of) == ("failed", "exact_duplicate", "a")
 
 
 def test_a_head_stays_a_head_in_a_large_load_after_an_error_in_another_call() -> None:
@@ -202,24 +207,6 @@ def test_a_backfill_gives_no_document_the_fingerprint_of_a_former_text() -> None
     assert (outcome.outcome, store.read(["a"])["a"].row.digest) == ("failed", written.fingerprint.digest)
 
 
-def test_what_is_read_for_a_large_load_does_not_count_after_another_call_forgot() -> None:
-    class Changing(SlowStore):
-        """Another call gives a document another text, and forgets it, before a page is read that has the old one."""
-
-        def scan(self, scan: Scan) -> Iterator[list[Stored]]:
-            pages = list(super().scan(scan))
-            added(decider, [{"id": "a", "text": OTHER}])
-            decider.forget(now=True)
-            yield from pages
-
-    store = Changing()
-    decider = Decider(store, RULE)
-    added(decider, [{"id": "a", "text": TEXT}])
-    decider.hold_all()
-    [outcome] = added(decider, [{"id": "b", "text": OTHER}])
-    assert outcome.duplicate_of == "a"
-
-
 def test_an_error_says_that_copies_may_be_linked_to_a_text_that_was_replaced() -> None:
     store = SlowStore()
     decider = Decider(store, RULE)
@@ -271,5 +258,8 @@ def test_a_large_load_stores_a_document_again_that_another_program_changed_or_re
     store.remove({"x": None})
     added(Decider(store, RULE), [{"id": "y", "text": TEXT}])
     outcomes = taken(run, {"id": "x", "text": OTHER}, {"id": "y", "text": OTHER + "号"})
-    assert [outcome.outcome for outcome in outcomes] == ["new", "updated"]
+    added(Decider(store, RULE), [{"id": "y", "text": OTHER + "号", "views": 1}])
+    outcomes += taken(run, {"id": "y", "text": OTHER + "号", "views": 7})
+    assert [outcome.outcome for outcome in outcomes] == ["new", "updated", "updated"]
+    assert store.read(["y"], None)["y"].source == {"id": "y", "text": OTHER + "号", "views": 7}
     assert links(store) == {"x": None, "y": "x"}

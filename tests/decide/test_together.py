@@ -19,6 +19,7 @@ from es_simhash.ingest.add import Adds
 from es_simhash.retries import Call, limited, pause
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.store.types import Description, Written
+from tests.client import STORM as TEXT
 from tests.decide.lagging import LaggingStore
 from tests.decide.reference import FINGERPRINTER, Plain, documents, resolved
 from tests.decide.test_histories import links, text
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from es_simhash.store.types import Entry, Hits, Probe
 
 RULE = resolved("copy")
-TEXT = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
 
 
 class SlowStore(LaggingStore):
@@ -69,10 +69,8 @@ def added(decider: Decider, sources: Sequence[Mapping[str, Any]]) -> list[Outcom
         return list(pool.map(add, sources))
 
 
-def added_here(decider: Decider, source: Mapping[str, Any]) -> Outcome:
-    run = Run(decider, Options())
-    [outcome] = run.take(run.look_up(documents([source], RULE)))
-    return outcome
+def taken(run: Run, *sources: Mapping[str, Any]) -> list[Outcome]:
+    return run.take(run.look_up(documents(sources, RULE)))
 
 
 def test_of_ten_equal_texts_at_once_one_is_new() -> None:
@@ -85,11 +83,11 @@ def test_of_ten_equal_texts_at_once_one_is_new() -> None:
 
 @pytest.mark.parametrize("kind", ["refused", "failing"])
 def test_no_copy_is_linked_to_a_document_that_was_not_stored(kind: str) -> None:
-    def take(source: Mapping[str, Any]) -> Outcome | None:
+    def take(source: Mapping[str, Any]) -> list[Outcome]:
         try:
-            return added_here(decider, source)
+            return taken(Run(decider, Options()), source)
         except StoreUnavailable:
-            return None
+            return []
 
     for _ in range(5):
         store = SlowStore(**{kind: [str(n) for n in range(3)]})
@@ -98,7 +96,7 @@ def test_no_copy_is_linked_to_a_document_that_was_not_stored(kind: str) -> None:
             outcomes = added(decider, sources)
         else:
             with ThreadPoolExecutor(10) as pool:
-                outcomes = [outcome for outcome in pool.map(take, sources) if outcome is not None]
+                outcomes = [outcome for some in pool.map(take, sources) for outcome in some]
         stored = links(store)
         assert set(stored) == {str(n) for n in range(3, 10)}
         [head] = [id for id, duplicate_of in stored.items() if duplicate_of is None]
@@ -119,11 +117,11 @@ def test_calls_that_wait_for_their_turn_are_done_even_if_one_of_them_is_cancelle
 
     with ThreadPoolExecutor(4) as pool:
         with decider.turn():
-            taken = [pool.submit(take, number) for number in range(4)]
+            waiting = [pool.submit(take, number) for number in range(4)]
             time.sleep(0.3)
             for call in calls[:3]:
                 call.cancel()
-        outcomes = [outcome for one in taken for outcome in one.result(10)]
+        outcomes = [outcome for one in waiting for outcome in one.result(10)]
     [head] = [outcome.id for outcome in outcomes if outcome.outcome == "new"]
     assert {outcome.duplicate_of for outcome in outcomes} == {None, head}
     assert [outcome.stored for outcome in outcomes] == [True, True, True, head == "3"]
@@ -195,7 +193,7 @@ def test_a_large_load_finds_what_is_stored_and_what_others_store(room: int, monk
     chance, texts = random.Random(3), list[str]()
     ours, theirs = Decider(store, RULE), Decider(store, RULE)
     plain = Plain(RULE)
-    run, taken = Run(ours, Options(), is_load=True), 0
+    run, count = Run(ours, Options(), is_load=True), 0
     for start in range(0, 600, 40):
         decider_run = Run(theirs, Options()) if start % 200 == 120 else run
         sources = [{"id": str(id), "text": text(chance, texts)} for id in range(start, start + 40)]
@@ -206,8 +204,8 @@ def test_a_large_load_finds_what_is_stored_and_what_others_store(room: int, monk
         ours.forget(now=True)
         theirs.forget(now=True)
         if decider_run is run:
-            assert ours.pending.is_whole == (taken > 0 and 40 + taken <= room)
-            taken += 40
+            assert ours.pending.is_whole == (count > 0 and 40 + count <= room)
+            count += 40
     ours.pending.is_whole = False
     ours.forget(now=True)
     assert not len(ours.pending.memory)
@@ -221,22 +219,6 @@ def test_a_large_load_writes_no_document_again_that_is_stored_as_it_is() -> None
     for start in range(0, 40, 10):
         batch = documents(sources[start : start + 10], RULE)
         assert {outcome.outcome for outcome in run.take(run.look_up(batch))} == {"unchanged"}
-
-
-def test_a_refused_update_stays_a_head_in_a_large_load() -> None:
-    store = SlowStore()
-    added(Decider(store, RULE), [{"id": "a", "text": TEXT}])
-    run = Run(Decider(store, RULE), Options(), is_load=True)
-    store.refuse(["a"])
-    outcomes = []
-    for id, other in (
-        ("x", "地铁三号线今日开通试运营"),
-        ("a", "地铁四号线今日开通试运营，线路全长三十公里"),
-        ("b", TEXT),
-    ):
-        outcomes += run.take(run.look_up(documents([{"id": id, "text": other}], RULE)))
-    assert [outcome.outcome for outcome in outcomes] == ["new", "failed", "exact_duplicate"]
-    assert outcomes[-1].duplicate_of == "a"
 
 
 def test_the_head_of_a_crowd_in_one_batch_is_found() -> None:
@@ -263,9 +245,8 @@ def test_documents_that_are_removed_while_their_copies_change_leave_no_wrong_lin
         if chance.random() < 0.3:
             remove(decider, [head for head in set(links(store).values()) if head is not None][:1])
         else:
-            run = Run(decider, Options())
             source = {"id": f"{group}-{chance.randrange(8)}", "text": f"{TEXT}见{group}版" + "！" * chance.randrange(3)}
-            run.take(run.look_up(documents([source], RULE)))
+            taken(Run(decider, Options()), source)
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(change, range(90), timeout=120))
@@ -311,29 +292,12 @@ def test_a_call_waits_for_others_until_its_deadline_at_most() -> None:
 
     def add() -> None:
         with limited(0.2), pytest.raises(StoreUnavailable, match="other calls"):
-            added_here(decider, {"id": "b", "text": TEXT})
+            taken(Run(decider, Options()), {"id": "b", "text": TEXT})
 
     with decider.turn(), ThreadPoolExecutor(1) as pool:
         pool.submit(add).result()
     [outcome] = added(decider, [{"id": "b", "text": TEXT}])
     assert outcome.duplicate_of == "a"
-
-
-def test_a_large_load_writes_a_document_that_another_program_changes_meanwhile() -> None:
-    store = SlowStore()
-    ours, theirs = Decider(store, RULE), Decider(store, RULE)
-    run = Run(ours, Options(), is_load=True)
-    for start in (0, 10):
-        batch = [{"id": str(id), "text": f"{TEXT}第{id}号文件"} for id in range(start, start + 10)]
-        run.take(run.look_up(documents(batch, RULE)))
-    assert ours.pending.is_whole
-    for number, words in enumerate((f"{TEXT}第3号文件", "地铁四号线今日开通试运营，线路全长三十公里")):
-        added(theirs, [{"id": "3", "text": words, "views": number}])
-        [outcome] = run.take(
-            run.look_up(documents([{"id": "3", "text": f"{TEXT}第3号文件", "views": 7 + number}], RULE))
-        )
-        assert outcome.outcome == "updated"
-        assert store.read(["3"], None)["3"].source == {"id": "3", "text": f"{TEXT}第3号文件", "views": 7 + number}
 
 
 class InterruptedStore(SlowStore):

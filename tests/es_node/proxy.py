@@ -13,13 +13,14 @@ import http.client
 import json
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
     from typing import TypeAlias
 
     from typing_extensions import Self
@@ -42,6 +43,7 @@ class Request:
     method: str
     path: str
     body: bytes
+    headers: Message = field(default_factory=Message)
 
     @property
     def verb(self) -> str:
@@ -52,10 +54,14 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """The proxy answers with this status and body, by default an error. The node does not get the request."""
+    """The proxy answers with this status and body, by default an error. The node does not get the request.
+
+    :param body: of JSON; bytes are sent as they are.
+    """
 
     status: int
     body: Any = None
+    headers: Mapping[str, str] = field(default_factory=lambda: HEADERS)
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,13 @@ def times(count: int, fault: Fault, *verbs: str) -> Rule:
     return lambda request: fault if request.verb in verbs and next(left, None) is not None else None
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that hung up."""
+
+
 class Proxy:
     """A server in front of a node. ``rule`` may be changed at any time.
 
@@ -99,17 +112,17 @@ class Proxy:
         self.faults: list[tuple[str, Fault]] = []
         self._target = urlsplit(target).netloc
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"proxy": self}))
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self.server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"proxy": self}))
+        self.host = f"127.0.0.1:{self.server.server_port}"
+        self.url = f"http://{self.host}"
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, args=[0.02], daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=[0.02], daemon=True).start()
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self.server.shutdown()
+        self.server.server_close()
 
     def fault(self, request: Request) -> Fault | None:
         """Return the fault for a request. One thread at a time asks the rule, so a rule may count."""
@@ -136,14 +149,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def serve(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"] or 0))
-        request = Request(self.command, self.path, body)
+        request = Request(self.command, self.path, body, self.headers)
         fault = self.proxy.fault(request)
         if fault == Drop(done=False):
             self.close_connection = True
             return
         if isinstance(fault, Answer):
-            body = _error(fault.status) if fault.body is None else json.dumps(fault.body).encode()
-            self._answer(fault.status, HEADERS, body)
+            answer = _error(fault.status) if fault.body is None else fault.body
+            body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+            self._answer(fault.status, fault.headers, body)
             return
         if isinstance(fault, Delay):
             time.sleep(fault.seconds)
@@ -177,7 +191,7 @@ class _Handler(BaseHTTPRequestHandler):
         merged = [{kind: {"_id": id, **busy}} if id in ids else next(items) for kind, id, _ in asked]
         return 200, HEADERS, json.dumps({**answer, "items": merged}).encode()
 
-    def _answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
+    def _answer(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         with contextlib.suppress(OSError):  # the client may have closed the connection
             self.send_response(status)
             for name, value in {**headers, "Content-Length": str(len(body))}.items():

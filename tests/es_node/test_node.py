@@ -10,10 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests import ROOT
 from tests.es_node import fixtures
 from tests.es_node.node import NEWEST, Node, NodeError, running_node
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 OWNER = """
 import time
 from tests.es_node.node import running_node
@@ -26,7 +26,7 @@ with running_node() as node:
 @pytest.mark.nightly
 @pytest.mark.elasticsearch
 def test_node_dies_with_its_killed_owner_and_its_folder_goes_at_the_next_start(mortal_node: Node) -> None:
-    with subprocess.Popen([sys.executable, "-c", OWNER], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as owner:
+    with subprocess.Popen([sys.executable, "-c", OWNER], cwd=ROOT, stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdout is not None
         pid, _, folder = owner.stdout.readline().strip().partition(" ")
         orphan = psutil.Process(int(pid))

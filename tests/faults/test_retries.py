@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, SeenItems
-from es_simhash.errors import StoreError, StoreUnavailable
+from es_simhash.errors import StoreUnavailable
 from tests.es_node.proxy import Answer, Drop, times
 from tests.faults import RULE, contents, contents_of, ingest, news
 
@@ -123,8 +123,3 @@ def test_a_verb_that_broke_off_is_completed_when_a_call_comes_to_its_end(
         client.fetch([])  # it has asked for the mapping by now
         assert calls_until_done(proxy, Drop(done=done), lambda: work[verb](client)) > 1
     assert contents(direct) == after
-
-
-def test_a_store_that_was_never_reached_is_an_error_at_once() -> None:
-    with Documents("http://127.0.0.1:1,127.0.0.1:2/news") as documents, pytest.raises(StoreError, match="reached"):
-        documents.similar(NEWS[0]["text"], rule="fingerprint")

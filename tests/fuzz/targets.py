@@ -17,6 +17,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from es_simhash import BloomFilter, Documents, DuplicateRule, Scheme, SeenItems, SimhashError, near_query, read_file
+from tests.client import METRO as OTHER
+from tests.client import STORM as TEXT
 from tests.fuzz.mutations import STRINGS, as_json, changed, damaged
 
 if TYPE_CHECKING:
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SCHEME = Scheme(weights="equal")
-TEXT = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
-OTHER = "地铁三号线今日开通试运营，线路全长三十一公里，设车站二十四座，全程运行时间约四十六分钟。"
 DOCUMENT = {"id": "a", "text": TEXT, "lang": "zh", "n": 5, "who": {"name": "x", "at": "2024-01-01", "tags": ["a"]}}
 
 

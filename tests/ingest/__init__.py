@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from es_simhash import Outcome
 
-STORM = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
 VALUES = st.recursive(
     st.none()
     | st.booleans()

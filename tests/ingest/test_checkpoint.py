@@ -9,7 +9,8 @@ import pytest
 
 from es_simhash.errors import InputError, StoreError
 from es_simhash.ingest.checkpoint import FORMAT
-from tests.ingest import STORM, contents, failing, ingested, new
+from tests.client import STORM
+from tests.ingest import contents, failing, ingested, new
 
 if TYPE_CHECKING:
     from pathlib import Path

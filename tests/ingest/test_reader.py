@@ -135,8 +135,3 @@ def test_every_mapping_is_a_document(as_mapping: Callable[[dict[str, Any]], Any]
         documents.setup()
         outcomes.append(documents.add(page(3)))
     assert [(each.id, each.stored, each.reason) for each in outcomes] == [(str(id), True, None) for id in (1, 2, 3)]
-
-
-def test_what_is_stored_is_the_document_with_every_field() -> None:
-    document = {"id": 7, "text": "暴雨", "n": 1.5, "tags": ["a", None], "geo": {"lat": 1}}
-    assert json.loads(read(document).source) == document

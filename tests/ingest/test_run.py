@@ -10,7 +10,8 @@ import pytest
 from es_simhash import Outcome
 from es_simhash.errors import InputError, StoreError
 from es_simhash.ingest.batches import Source
-from tests.ingest import STORM, Endless, failing, ingested, new
+from tests.client import STORM
+from tests.ingest import Endless, failing, ingested, new
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

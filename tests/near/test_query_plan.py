@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.near.query_plan import SEGMENTS, ball, candidates_clause, plain_clause, query_plan, sphere
+from es_simhash.near.query_plan import SEGMENTS, candidates_clause, plain_clause, query_plan
 from es_simhash.text.encoding import hex_segments
 
 if TYPE_CHECKING:
@@ -61,13 +61,6 @@ def test_a_query_has_few_terms_and_almost_no_random_fingerprint_satisfies_it() -
     assert max(shares) == shares[7] < 1 / 400_000
     terms = [len(re.findall('"[0-9a-f]{4}"', json.dumps(candidates_clause([5], k)))) for k in range(8)]
     assert terms == [4, 4, 4, 40, 68, 68, 312, 500]
-
-
-def test_a_sphere_has_the_masks_of_exactly_its_radius_and_a_ball_those_up_to_it() -> None:
-    for radius in range(4):
-        assert {int(mask).bit_count() for mask in sphere(radius)} == {radius}
-        assert len(set(sphere(radius).tolist())) == comb(16, radius)
-        assert set(ball(radius).tolist()) == {m for r in range(radius + 1) for m in sphere(r).tolist()}
 
 
 def matches(clause: dict[str, Any], fields: dict[str, str | int]) -> bool:

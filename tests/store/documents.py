@@ -46,14 +46,18 @@ def document(id: str, fields: dict[str, Any], **values: Any) -> Entry:
     return entry(id, source=json.dumps(fields), **values)
 
 
-def put(store: Store, *entries: Entry) -> Written:
-    """Write documents in place of those with their ids, and make them visible."""
+def put(store: Store, *entries: Entry, refresh: bool = True) -> Written:
+    """Write documents in place of those with their ids, and make them visible.
+
+    :param refresh: False to let what a refresh does wait.
+    """
     stored = store.read([one.row.id for one in entries])
     versions = {id: one.row.version for id, one in stored.items()}
     written = store.write([replace(one, row=one.row._replace(version=versions.get(one.row.id))) for one in entries])
     assert not written.conflicts
     assert not written.refused
-    store.refresh()
+    if refresh:
+        store.refresh()
     return written
 
 

@@ -67,7 +67,7 @@ OTHER_FORMS = (
     "127.0.0.1:9200/news",
     "here:9200",
     "http://here/a",
-    "http://here:port/a",
+    "http://user:secret@here:port/a",
     "http://:9200/a",
     "http://here:9200/a?b=c",
     "http://one:9200,http://two:9200/a",
@@ -75,6 +75,12 @@ OTHER_FORMS = (
     "http://user:secret/word@here:9200/a",
     "http://user:secret@here/a",
     "user:secret@here:9200/a",
+    "user:secret",
+    "user:secret/a",
+    "http://user:secret/a",
+    "sqlite://user:secret@a.db",
+    "http://user:secret#secret@here:9200/a",
+    "http://here:9200/a?api_key=secret",
 )
 
 
@@ -83,7 +89,7 @@ OTHER_FORMS = (
     [
         ("sqlite:///:memory:", "use memory://"),
         *((address, "is invalid: use sqlite:///") for address in OTHER_FORMS),
-        ("http://here:9200/a*", "several indices"),
+        ("http://user:secret@here:9200/a*", "several indices"),
         ("http://here:9200/a,b", "several indices"),
     ],
 )
@@ -117,7 +123,7 @@ def test_an_async_client_is_refused() -> None:
 
 @pytest.mark.parametrize("prefix", ["", "opensearch+"])
 def test_a_host_that_never_answered_is_an_error_at_once(prefix: str) -> None:
-    store = open_store(f"{prefix}http://127.0.0.1:9/news", deadline=60)
+    store = open_store(f"{prefix}http://127.0.0.1:9,127.0.0.1:19/news", deadline=60)
     with pytest.raises(StoreUnavailable, match="check the address"):
         store.describe()
     store.close()

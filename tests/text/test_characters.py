@@ -6,32 +6,12 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from es_simhash.text import characters
 from es_simhash.text.characters import fold_script
 
 LINES = Path(characters.__file__).with_name("script_1.txt").read_text(encoding="utf-8").splitlines()
 TABLE = {form: line[0] for line in LINES for form in line[1:]}
-RADICALS = dict(zip(characters.RADICALS[::2], characters.RADICALS[1::2], strict=True))
-
-texts = st.text(st.sampled_from(sorted(TABLE)) | st.sampled_from(sorted(TABLE.values())) | st.characters(codec="utf-8"))
-
-
-def plain_fold(text: str) -> str:
-    plain = (RADICALS.get(character, character) for character in text)
-    return "".join(TABLE.get(character, character) for character in plain)
-
-
-@given(texts)
-def test_folding_is_the_table_character_for_character(text: str) -> None:
-    assert fold_script(text) == plain_fold(text)
-
-
-@given(texts)
-def test_what_is_folded_stays_as_it_is(text: str) -> None:
-    assert fold_script(fold_script(text)) == fold_script(text)
 
 
 def test_a_character_is_in_one_class_only() -> None:

@@ -10,12 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.errors import InputError
-from es_simhash.text.fingerprinter import Fingerprinter
-from es_simhash.text.scheme import Scheme
 from es_simhash.text.tables import DocumentFrequencies, IdfTable
-from es_simhash.text.tokens import segmenter, tokenize
 from tests.text.test_normalisation import plain_normalise
-from tests.text.test_tokens import SENTENCES, in_another_process, mixed_texts, plain_tokenize
+from tests.text.test_tokens import SENTENCES, mixed_texts, plain_tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,30 +44,6 @@ def test_a_table_is_the_formula_for_every_word(texts: list[str]) -> None:
     assert idf_table(iter([*texts, "暴雨 雨"])).units == expected
 
 
-@given(some_texts, st.data())
-def test_the_order_of_documents_does_not_matter(texts: list[str], data: st.DataObject) -> None:
-    texts = [*texts, "暴雨"]
-    shuffled = data.draw(st.permutations(texts))
-    assert list(idf_table(shuffled).lines()) == list(idf_table(texts).lines())
-
-
-@pytest.mark.slow
-def test_another_process_makes_the_same_table() -> None:
-    code = """
-import json, sys
-from tests.text.test_frequencies import idf_table
-print(json.dumps(list(idf_table(sys.argv[1:]).lines())))
-"""
-    there, _ = in_another_process(code, *SENTENCES, options=["-W", "ignore"], hash_seed=7)
-    assert there == list(idf_table(SENTENCES).lines())
-
-
-def test_a_table_serves_the_fingerprinter_that_it_was_made_for() -> None:
-    table = idf_table(SENTENCES)
-    made = Fingerprinter(Scheme(weights="tf_idf"), idf=table).fingerprint(SENTENCES[0])
-    assert made.value != Fingerprinter(Scheme(weights="tf_idf")).fingerprint(SENTENCES[0]).value
-
-
 def test_an_invalid_text_is_refused_and_not_counted() -> None:
     made = DocumentFrequencies()
     made.add("暴雨")
@@ -83,8 +56,3 @@ def test_an_invalid_text_is_refused_and_not_counted() -> None:
 def test_without_words_there_is_no_table(texts: list[str]) -> None:
     with pytest.raises(InputError, match="cannot make an IDF table: the documents have no words"):
         idf_table(texts)
-
-
-def test_what_is_counted_is_what_a_fingerprint_is_made_of() -> None:
-    words = {word for text in SENTENCES for word in tokenize(plain_normalise(text), segmenter())}
-    assert idf_table(SENTENCES).units.keys() == words

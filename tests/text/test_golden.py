@@ -65,13 +65,3 @@ def test_the_file_has_every_choice() -> None:
     assert {scheme.idf for scheme in schemes} > {"jieba"}
     assert Scheme(bits=128, weights="equal") in schemes
     assert any("features" in line for line in LINES)
-
-
-def test_the_file_has_a_text_whose_fingerprint_differs_between_the_kinds_of_weights() -> None:
-    fingerprints: dict[str, dict[str, str]] = {}
-    for line in LINES:
-        scheme = Scheme.from_dict(line["scheme"])
-        if "text" in line and line["fingerprint"] and scheme == Scheme(weights=scheme.weights):
-            fingerprints.setdefault(text_of(line), {})[scheme.weights] = line["fingerprint"]
-    by_tf = [[found[name] for name in ("sqrt_tf", "tf", "tf_idf")] for found in fingerprints.values() if "tf" in found]
-    assert any(len(set(found)) == 3 for found in by_tf)

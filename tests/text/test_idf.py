@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.errors import InputError
-from es_simhash.text.tables import IdfTable, jieba_idf
-from tests.text.test_tokens import jieba_folder
+from es_simhash.text.tables import IdfTable
 
 words = st.text(st.sampled_from("暴雨预警气象台abc059-'é"), min_size=1, max_size=4)
-tables = st.dictionaries(words, st.integers(1, 1 << 40), min_size=1, max_size=20)
+tables = st.dictionaries(words, st.integers(1, 1 << 52), min_size=1, max_size=20)
 
 
 def read(data: bytes) -> IdfTable:
@@ -41,11 +40,6 @@ def test_the_identity_is_that_of_the_sorted_lines_whatever_their_order(
     assert IdfTable(dict(data.draw(st.permutations(list(units.items()))))).identity == identity
 
 
-@given(tables, tables)
-def test_other_tables_have_other_identities(one: dict[str, int], other: dict[str, int]) -> None:
-    assert (IdfTable(one).identity == IdfTable(other).identity) == (one == other)
-
-
 @given(tables)
 def test_the_mean_is_rounded_to_a_whole_number_of_units(units: dict[str, int]) -> None:
     assert abs(IdfTable(units).mean - Fraction(sum(units.values()), len(units))) <= Fraction(1, 2)
@@ -54,15 +48,6 @@ def test_the_mean_is_rounded_to_a_whole_number_of_units(units: dict[str, int]) -
 def test_words_are_normalised_and_empty_lines_and_a_byte_order_mark_do_not_count() -> None:
     data = "\ufeffＴ恤 2\n\n  暴雨\t3.5  \r\n".encode()
     assert read(data).units == {"t恤": 2048, "暴雨": 3584} == IdfTable.of({"T恤": 2, "暴雨": 3.5}).units
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_the_table_of_jieba_read_as_a_custom_table_has_the_same_words_and_weights() -> None:
-    own = read(jieba_folder().joinpath("analyse", "idf.txt").read_bytes())
-    ours = {word.casefold(): weight for word, weight in jieba_idf().units.items()}
-    assert {word.casefold() for word in own.units} == ours.keys()
-    assert own.mean == jieba_idf().mean
 
 
 GOOD = "暴雨 7.5\n".encode()

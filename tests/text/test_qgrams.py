@@ -87,8 +87,3 @@ def test_at_the_usual_similarities_some_key_is_always_asked_for(similarity: floa
     for length in range(1, 200):
         for letter in "天a":
             assert min(shared_at_least(letter * length, similarity).values()) > 0
-
-
-@given(st.lists(texts, max_size=5))
-def test_texts_together_have_the_hashes_that_each_has_alone(some: list[str]) -> None:
-    assert hashes_of_grams(some).tolist() == [number for words in some for number in gram_hashes(words)]

@@ -31,12 +31,6 @@ def test_a_list_is_the_set_of_its_normalised_words_from_a_file_too(words: list[s
     assert made.identity == f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()[:16]}"
 
 
-@given(lists, lists)
-def test_other_lists_have_other_identities(one: list[str], other: list[str]) -> None:
-    first, second = StopWords.of(one), StopWords.of(other)
-    assert (first.identity == second.identity) == (first.words == second.words)
-
-
 def test_the_lists_that_need_no_file_are_list_1_and_none() -> None:
     assert {"1": STOP_WORDS, "none": frozenset()} == LISTS
     assert len(STOP_WORDS) > 400

@@ -207,12 +207,6 @@ def in_another_process(code: str, *arguments: object, options: Iterable[str] = (
 # --- either segmenter ----------------------------------------------------------------------------------------
 
 
-def test_both_segmenters_split_sentences_into_the_same_words() -> None:
-    jieba, rjieba = segmenter("jieba"), segmenter("rjieba")
-    normalised = [normalise(sentence) for sentence in SENTENCES]
-    assert [text for text in normalised if tokenize(text, jieba) != tokenize(text, rjieba)] == []
-
-
 @settings(max_examples=300)
 @given(mixed_texts)
 def test_both_segmenters_split_any_text_into_the_same_words(text: str) -> None:
@@ -229,11 +223,12 @@ def test_both_segmenters_say_of_the_same_words_that_they_are_names(text: str) ->
     assert names[0] == names[1]
 
 
-def test_both_segmenters_split_repeated_characters_in_the_same_way() -> None:
+def test_both_segmenters_split_sentences_and_repeated_characters_in_the_same_way() -> None:
     """If two paths are equally probable, both segmenters choose the same one."""
     draw = random.Random(1)
     characters = "".join(filter(is_han, "".join(SENTENCES)))
     texts = ["".join(draw.choices(draw.choices(characters, k=3), k=draw.randint(2, 9))) for _ in range(5_000)]
+    texts += map(normalise, SENTENCES)
     assert [text for text in texts if tokenize(text, segmenter("jieba")) != tokenize(text, segmenter("rjieba"))] == []
 
 
@@ -289,26 +284,18 @@ def test_tokenize_equals_its_reference(text: str) -> None:
         ("٣٤٥ ७", ["٣٤٥", "७"]),
         ("买了3.0t的suv", ["买", "了", "的", "3.0t", "suv"]),
         ("b超", ["超", "b"]),
+        # The first and the last character that the segmenters know; other Han characters; letters that are not Han.
+        *((f"x{han}y", [han, "x", "y"]) for han in "一\u9fd5"),
+        *(
+            (f"x{rare}{rare}y", ["x", rare, rare, "y"])
+            for rare in "〇㐀\u4dbf\u9fd6\u9fff\uf900\ufaff\U00020000\U0003fffd"
+        ),
+        *((f"x{letter}{letter}y", [f"x{letter}{letter}y"]) for letter in "〆々\ua000あㄅ가"),
     ],
+    ids=ascii,
 )
 def test_words_follow_the_rule(text: str, words: list[str]) -> None:
-    assert tokenize(text, segmenter()) == words
-
-
-@pytest.mark.parametrize("han", "一\u9fd5", ids=ascii)
-@pytest.mark.parametrize("name", ["jieba", "rjieba"])
-def test_a_han_character_that_the_segmenters_know_goes_to_them(name: str, han: str) -> None:
-    assert tokenize(f"x{han}y", segmenter(name)) == [han, "x", "y"]
-
-
-@pytest.mark.parametrize("rare", "〇㐀\u4dbf\u9fd6\u9fff\uf900\ufaff\U00020000\U0003fffd", ids=ascii)
-def test_any_other_han_character_is_a_word_by_itself(rare: str) -> None:
-    assert tokenize(f"x{rare}{rare}y", segmenter()) == ["x", rare, rare, "y"]
-
-
-@pytest.mark.parametrize("letter", "〆々\ua000あㄅ가", ids=ascii)
-def test_an_east_asian_letter_that_is_not_han_is_part_of_a_word(letter: str) -> None:
-    assert tokenize(f"x{letter}{letter}y", segmenter()) == [f"x{letter}{letter}y"]
+    assert tokenize(text, segmenter("jieba")) == tokenize(text, segmenter("rjieba")) == words
 
 
 @pytest.mark.parametrize("mark", sorted(_PUNCTUATION), ids=ascii)
@@ -344,39 +331,6 @@ def write_cache_file(folder: Path, *words: str) -> None:
     (folder / "jieba.cache").write_bytes(marshal.dumps(content))
 
 
-@pytest.fixture(scope="module")
-def program_without_jieba(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Return jieba's log levels and cache files after our segmenter runs, and the cache files after jieba runs."""
-    code = """
-logger = logging.getLogger("jieba")
-logger.setLevel(35)
-levels = [ours() and logger.level]
-logger.setLevel(45)
-levels.append(ours() and logger.level)
-files = os.listdir(folder)
-import jieba
-print(json.dumps({"levels": levels, "files": files, "files of jieba": jieba.lcut(text) and os.listdir(folder)}))
-"""
-    return in_another_process(OURS + code, tmp_path_factory.mktemp("empty"))[0]
-
-
-@pytest.fixture(scope="module")
-def program_with_jieba(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Return the words of jieba and ours: with a foreign cache file, with one word added, with two words deleted."""
-    code = """
-import jieba
-from_file = jieba.lcut(text), ours()
-jieba.add_word("来到了")
-added = jieba.lcut(text), ours()
-jieba.del_word("网易杭研")
-jieba.del_word("杭研")
-print(json.dumps({"from file": from_file, "added": added, "deleted": (jieba.lcut(text), ours())}))
-"""
-    folder = tmp_path_factory.mktemp("common")
-    write_cache_file(folder, "来到", "网易杭研", "大厦")
-    return in_another_process(OURS + code, folder, options=["-W", "ignore"])[0]
-
-
 def test_nothing_reaches_stderr(tmp_path: Path) -> None:
     write_cache_file(tmp_path, "我们")
     with pytest.warns((SyntaxWarning, DeprecationWarning), match="invalid escape sequence"):
@@ -400,31 +354,39 @@ print(json.dumps([ours(), tokenize(text, segmenter("rjieba"))]))
     assert stderr == ""
 
 
-def test_the_level_that_a_user_gave_to_the_logger_of_jieba_stays(program_without_jieba: Any) -> None:
-    assert program_without_jieba["levels"] == [35, 45]
+def test_neither_the_level_of_jieba_s_logger_is_changed_nor_its_cache_file_written(tmp_path: Path) -> None:
+    code = """
+logger = logging.getLogger("jieba")
+logger.setLevel(35)
+levels = [ours() and logger.level]
+logger.setLevel(45)
+levels.append(ours() and logger.level)
+files = os.listdir(folder)
+import jieba
+print(json.dumps([levels, files, jieba.lcut(text) and os.listdir(folder)]))
+"""
+    (levels, ours, of_jieba), _ = in_another_process(OURS + code, tmp_path)
+    assert (levels, ours) == ([35, 45], [])
+    assert of_jieba == ["jieba.cache"], "jieba writes it there"
 
 
-def test_no_cache_file_of_jieba_is_written(program_without_jieba: Any) -> None:
-    assert program_without_jieba["files of jieba"] == ["jieba.cache"], "jieba writes it there"
-    assert program_without_jieba["files"] == []
-
-
-def test_no_cache_file_of_jieba_is_read(program_with_jieba: Any) -> None:
-    theirs, ours = program_with_jieba["from file"]
-    assert theirs == ["他", "来到", "了", "网易杭研", "大厦"], "the file is good enough for jieba"
-    assert ours == WORDS
-
-
-def test_words_added_to_the_global_dictionary_of_jieba_do_not_change_ours(program_with_jieba: Any) -> None:
-    theirs, ours = program_with_jieba["added"]
-    assert theirs == ["他", "来到了", "网易杭研", "大厦"], "the word was added"
-    assert ours == WORDS
-
-
-def test_words_deleted_from_the_global_dictionary_of_jieba_do_not_change_ours(program_with_jieba: Any) -> None:
-    theirs, ours = program_with_jieba["deleted"]
-    assert theirs == ["他", "来到了", "网易", "杭", "研", "大厦"], "the words were deleted"
-    assert ours == WORDS
+def test_our_words_do_not_change_with_a_cache_file_or_words_added_to_or_deleted_from_jieba(tmp_path: Path) -> None:
+    code = """
+import jieba
+made = {"a cache file": [jieba.lcut(text), ours()]}
+jieba.add_word("来到了")
+made["added"] = jieba.lcut(text), ours()
+jieba.del_word("网易杭研")
+jieba.del_word("杭研")
+print(json.dumps(made | {"deleted": [jieba.lcut(text), ours()]}))
+"""
+    write_cache_file(tmp_path, "来到", "网易杭研", "大厦")
+    made, _ = in_another_process(OURS + code, tmp_path, options=["-W", "ignore"])
+    assert made == {
+        "a cache file": [["他", "来到", "了", "网易杭研", "大厦"], WORDS],
+        "added": [["他", "来到了", "网易杭研", "大厦"], WORDS],
+        "deleted": [["他", "来到了", "网易", "杭", "研", "大厦"], WORDS],
+    }
 
 
 # --- words in order -------------------------------------------------------------------------------------------

@@ -13,8 +13,6 @@ import sys
 import textwrap
 import time
 from contextlib import closing
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,13 +22,12 @@ from es_simhash.store.sqlite import SqliteStore
 from es_simhash.store.sqlite.keys import KeysOf, add
 from es_simhash.store.types import Entry, Probe, Scan, UserState
 from es_simhash.text.keys import KeyQuery
+from tests import ROOT
 from tests.store.documents import DOCUMENTS, entry, ids, keys, put, row_of, scanned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-ROOT = Path(__file__).parents[3]
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -64,13 +61,6 @@ def execute(path: Path, sql: str) -> list[tuple[Any, ...]]:
     """Run a statement of another program."""
     with closing(sqlite3.connect(path)) as connection, connection:
         return connection.execute(sql).fetchall()
-
-
-def put_quietly(store: SqliteStore, *entries: Entry) -> None:
-    """Write documents in place of those with their ids. Keys that wait go on waiting."""
-    stored = store.read([one.row.id for one in entries])
-    versions = {id: one.row.version for id, one in stored.items()}
-    store.write([replace(one, row=one.row._replace(version=versions.get(one.row.id))) for one in entries])
 
 
 def restore(backup: Path, path: Path) -> None:
@@ -235,7 +225,8 @@ def test_the_keys_of_the_file_are_those_of_its_documents(store: SqliteStore, pat
         if action == "write":
             written = [str(number) for number in chance.sample(range(600), chance.choice([1, 120]))]
             names = {id: [f"{kind}{chance.randrange(50)}" for kind in "gpm"] for id in written}
-            put_quietly(store, *(entry(id, 7, *names[id], length=chance.randrange(90)) for id in written))
+            entries = [entry(id, 7, *names[id], length=chance.randrange(90)) for id in written]
+            put(store, *entries, refresh=False)
         elif action == "link":
             heads = {id: None if row.duplicate_of else "head" for id, row in some.items()}
             store.write([Entry(row._replace(duplicate_of=heads[id]), keys=None) for id, row in some.items()])

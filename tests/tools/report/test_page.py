@@ -13,6 +13,7 @@ from es_simhash.tools.report.groups import Groups
 from es_simhash.tools.report.page import page
 from es_simhash.tools.report.review import MEMBERS, Review, pairs_with_other_numbers
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR
+from tests.tools.evaluation.test_evaluation import NOTICE, OTHER_NUMBERS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +24,6 @@ HOSTILE = (
     '<script>alert(1)</script><img src=x onerror="alert(2)">\' onclick=alert(3) &lt;b&gt; &#60;i&#62; </details></body>'
     "<!-- ]]> <style>*{}</style> \u202e\x1b[31m\x00 javascript:alert(4) {{7*7}} {% raw %} <a href=//evil.example>"
 )
-NOTICE = "城东片区3月5日停水检修，涉及12个小区和8所学校，请居民提前储水，水压恢复后先放水再使用，谢谢配合。"
-OTHER_NUMBERS = NOTICE.replace("12", "15").replace("8", "9").replace("5日", "6日")
 TAGS = {
     *("html", "head", "meta", "title", "style", "body", "header", "main", "section", "h1", "h2", "h3", "p", "dl"),
     *("dt", "dd", "div", "span", "details", "summary", "article", "del", "ins"),
