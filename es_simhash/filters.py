@@ -99,7 +99,9 @@ def _parse(type: str, body: Any) -> Predicate:
             return _has_one(field, lambda value: _within(value, limits))
         case "bool":
             return _parse_bool(body)
-    raise InputError(f"filter type {type!r} needs Elasticsearch: in an ingest and in SQLite use {TYPES}")
+    raise InputError(
+        f"filter type {type!r} works only in a search by Elasticsearch: in what writes, and in SQLite, use {TYPES}"
+    )
 
 
 def _has_one(field: str, fits: Callable[[Any], bool]) -> Predicate:
@@ -153,7 +155,8 @@ def _limit(name: str, limit: Any) -> Any:
         raise InputError(f"a range filter has the unknown key {name!r}: use gt, gte, lt, lte")
     if isinstance(limit, str) and _DATE_MATH.match(limit):
         raise InputError(
-            f"a range filter has the date math {limit!r}, which needs Elasticsearch: write the date itself"
+            f"a range filter has the date math {limit!r}, which works only in a search by Elasticsearch: write the "
+            "date itself"
         )
     return _value(limit)
 

@@ -7,7 +7,8 @@ them in the same way (``strict_date_optional_time||epoch_millis``, the default f
   the year may be missing: ``2024``, ``2024-05-01``, ``2024-05-01T08:30:00.5+08:00``. What is missing has the smallest
   value. Without an offset the time is UTC. A space may stand in place of the ``T``, as in a date field of Elasticsearch
   with the format ``yyyy-MM-dd HH:mm:ss``.
-- the milliseconds themselves. A number of four digits is a year.
+- the milliseconds themselves, in 12 or 13 digits. A number of four digits is a year. Others are no times: 20240501 would
+  be a day of 1970, and so would seconds.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ if TYPE_CHECKING:
 
 LONGEST = timedelta(days=36_500)
 """The longest window. All bounds of a window around a time are then numbers that every store can compare."""
-FORMS = "ISO 8601, such as 2024-05-01 or 2024-05-01T08:30:00+08:00, or milliseconds since 1970"
+FORMS = "ISO 8601, such as 2024-05-01 or 2024-05-01T08:30:00+08:00, or milliseconds since 1970 (12 or 13 digits)"
 """How to write a time, for messages."""
 _ISO = re.compile(
     r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})(?:[T ]([0-9]{2})(?::([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?)?"
     r"(Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?)?)?"
 )
-_MILLISECONDS = re.compile("-?[0-9]{1,15}")
+_MILLISECONDS = re.compile("-?[0-9]{12,13}")
 _MILLISECOND = timedelta(milliseconds=1)
 _EPOCH = datetime(1970, 1, 1)  # all arithmetic is in UTC, without time zones
 _FIRST = (datetime.min - _EPOCH) // _MILLISECOND
@@ -86,14 +87,11 @@ def parse_time(value: Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, str | int):
         return None
     if isinstance(value, int) and not _FIRST <= value <= _LAST:
-        return None
+        return None  # also an integer of very many digits, which cannot be written
     text = str(value)
     if (iso := _ISO.fullmatch(text)) is not None:
         return _from_iso(iso)
-    if _MILLISECONDS.fullmatch(text) is None:
-        return None
-    time = int(text)
-    return time if _FIRST <= time <= _LAST else None
+    return int(text) if _MILLISECONDS.fullmatch(text) else None
 
 
 def _from_iso(iso: re.Match[str]) -> int | None:

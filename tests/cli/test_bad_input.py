@@ -125,7 +125,7 @@ def test_a_filter_that_is_no_object_is_a_usage_error_with_the_fix(tmp_path: Path
 @pytest.mark.parametrize(
     ("filter", "fix"),
     [
-        ('{"fuzzy": {"lang": "zh"}}', "filter type 'fuzzy' needs Elasticsearch"),
+        ('{"fuzzy": {"lang": "zh"}}', "filter type 'fuzzy' works only in a search by Elasticsearch"),
         ('{"bool": {"must": ' * 400 + '{"match_all": {}}' + "}}" * 400, "nested too deeply: flatten"),
         ('{"term": {"a\\ud800": 1}}', "surrogates not allowed"),
         ('{"term": {"n": 1e400}}', "the filter cannot be written as JSON"),

@@ -89,8 +89,12 @@ def set_up(connection: Connection, wanted: Description, *, change: bool) -> str:
     mappings = read_mappings(connection)
     if not mappings:
         made = extended(None, wanted, connection.name, change=change)
+        mapping = _mapping(made, connection)
+        if made.scheme is not None and made.id_field != "_id":
+            # By itself the server takes a first id of digits for a number, and then refuses "101-b".
+            mapping["properties"][made.id_field] = {"type": "keyword"}
         try:
-            connection.send("PUT", "", {"mappings": _mapping(made, connection)})
+            connection.send("PUT", "", {"mappings": mapping})
         except StoreError:
             if not read_mappings(connection):
                 raise

@@ -187,6 +187,15 @@ def test_an_alias_of_several_indices_is_read_and_not_written(alias: str) -> None
         assert documents.fetch(["a", "b", "c"]).keys() == {"a", "b"}
 
 
+def test_ids_of_digits_and_of_letters_stand_in_one_index(servers: Stores) -> None:
+    ids = [101, "101-b", 10**20]
+    with Documents(servers.new()) as documents:
+        documents.setup()
+        outcomes = list(documents.ingest({"id": id, "text": f"{TEXT}{id}"} for id in ids))
+        assert [outcome.reason for outcome in outcomes] == [None] * 3
+        assert documents.fetch(ids).keys() == set(map(str, ids))
+
+
 def test_https_to_a_server_without_tls_is_told_at_once(servers: Stores) -> None:
     address = servers.new().name.replace("http://", "https://")
     for deadline, longest in ((300, 30), (0.5, 5)):
