@@ -51,8 +51,8 @@ class Original:
 
     :param id: of the head.
     :param digest: of the head; None if it is not known, because a copy of the head has the equal text.
-    :param distance: from the head, in bits; None if one of the two has no fingerprint.
-    :param similarity: to the head; None if texts do not decide.
+    :param distance: from the head, in bits; None if it is not known, or one of the two has no fingerprint.
+    :param similarity: to the head; None if it is not known, or texts do not decide.
     """
 
     id: str
@@ -76,9 +76,10 @@ def choose(
     :param heads: heads that may be near. The nearest by fingerprint is compared first.
     :param texts: returns the features of the texts of heads; None for one that has changed.
     """
+    if exact is not None and exact.duplicate_of is not None:
+        return Original(exact.group, None, True, exact.order, None, None)  # the head has another text
     if exact is not None:
-        digest = exact.digest if exact.duplicate_of is None else None
-        return Original(exact.group, digest, True, exact.order, 0, None if rule.confirm is None else 1.0)
+        return Original(exact.id, exact.digest, True, exact.order, 0, None if rule.confirm is None else 1.0)
     near = [row for row in heads if rule.allows(asker.row, row)]
     near.sort(key=lambda row: (distance_or_more(asker.row, row), row.order, row.id))
     if rule.confirm is None or asker.features is None:

@@ -51,7 +51,8 @@ class Outcome:
         ``on_update`` is ``keep``; nothing was written), ``exact_duplicate``, ``near_duplicate``, ``rejected`` (the
         document is at fault) or ``failed`` (the store did not take it).
     :param duplicate_of: id of the head that it duplicates; also for an updated document.
-    :param distance: Hamming distance from the head in bits; of ``kept``, from the stored text.
+    :param distance: Hamming distance from the head in bits; of ``kept``, from the stored text. None if the text is
+        equal to that of another copy of the head: the two are not compared then.
     :param similarity: to the same, where texts decide; else None.
     :param stored: the store holds this document now.
     :param fingerprinted: False if its text is too short for a fingerprint: only keys find near-duplicates of it.
