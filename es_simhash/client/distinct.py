@@ -37,7 +37,7 @@ class Pair:
 
     :param position: of the copy among the items, from 0.
     :param original: the position of the item that is kept.
-    :param exact: the normalised texts are equal.
+    :param exact: the text is equal to that of the original, or of another copy of it, after normalisation.
     :param similarity: of the texts; 1 if they are equal. None if the rule compares no texts, or if the text is equal to
         that of another copy: the two are not compared then.
     :param distance: of the fingerprints in bits; None if one of the texts is too short for a fingerprint.
