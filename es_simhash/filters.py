@@ -31,7 +31,7 @@ def check_filter(filter: object, name: str = "filter") -> None:
     """Check that a filter is None, or a dict that can be sent to a store. The store checks its meaning.
 
     :param name: of the argument, for the message.
-    :raises InputError: if it is something else: if it is nested too deeply, or cannot be written as JSON.
+    :raises InputError: if it is no dict, is nested too deeply, or cannot be written as JSON.
     """
     if filter is None:
         return
@@ -100,7 +100,7 @@ def _parse(type: str, body: Any) -> Predicate:
         case "bool":
             return _parse_bool(body)
     raise InputError(
-        f"filter type {type!r} works only in a search by Elasticsearch: in what writes, and in SQLite, use {TYPES}"
+        f"filter type {type!r} works only in a search by Elasticsearch: to write, and in SQLite, use {TYPES}"
     )
 
 

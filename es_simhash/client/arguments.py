@@ -71,8 +71,8 @@ def _checked_id(id: Any) -> str:
 def checked_texts(texts: Iterable[str]) -> list[str]:
     """Return the texts as a list.
 
-    :raises InputError: for one text in place of a list; for a text that is no string, has a lone
-        surrogate, or is too long.
+    :raises InputError: for one text in place of a list; for a text that is no string, has a lone surrogate, or is too
+        long.
     """
     if isinstance(texts, str):
         raise InputError("the texts are one string: put it in a list, or use similar()")

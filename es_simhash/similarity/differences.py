@@ -171,15 +171,15 @@ def _parts(a: str, b: str) -> Iterator[tuple[str, str]]:
 
 def _contradictions(a: Sequence[Token], b: Sequence[Token]) -> list[_Pair]:
     """Return what contradicts at one place."""
-    longest, is_negated = max(len(a), len(b)), _negations(a) != _negations(b)
+    longest, one_negates = max(len(a), len(b)), _negations(a) != _negations(b)
     pairs = _excluding(a, b, longest <= _NARROW) if a and b else []
-    if not is_negated:  # 没有 and 未曾
+    if not one_negates:  # both or none: 没有 and 未曾 are two ways to say no
         pairs = [both for both in pairs if "x" not in (both[0].kind, both[1].kind)]
     if pairs:
         # 3.5 and 3 . 5: a space or a line break in a number
         is_spaced = len(a) != len(b) and _joined(a) == _joined(b)
         return [] if is_spaced else [([one], [other]) for one, other in pairs]
-    if longest > _NEGATED or not is_negated:
+    if longest > _NEGATED or not one_negates:
         return []
     # One character in the place of another one, such as 不 for 部, is a typing error.
     return [] if len(_joined(a)) == len(_joined(b)) == 1 else [(a, b)]

@@ -7,8 +7,8 @@ them in the same way (``strict_date_optional_time||epoch_millis``, the default f
   the year may be missing: ``2024``, ``2024-05-01``, ``2024-05-01T08:30:00.5+08:00``. What is missing has the smallest
   value. Without an offset the time is UTC. A space may stand in place of the ``T``, as in a date field of Elasticsearch
   with the format ``yyyy-MM-dd HH:mm:ss``.
-- the milliseconds themselves, in 12 or 13 digits. A number of four digits is a year. Others are no times: 20240501, or
-  seconds, would be a day of January 1970.
+- the milliseconds themselves, in 12 or 13 digits. A number of four digits is a year. Other numbers are no times: as
+  milliseconds, 20240501 and seconds would be in January 1970.
 """
 
 from __future__ import annotations

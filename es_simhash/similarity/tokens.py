@@ -38,7 +38,7 @@ _LONG = sorted((term for term in _SPELLINGS if len(term) > 1 and term[0] > "\u30
 _KINDS = {"term": "w", "word": "w", "other": "w", "spelled": "w", "letters": "s", "symbol": "s"}
 _NOT = "not no never without cannot nor nicht kein keine niet geen pas jamais sans não не нет без değil नहीं لا لم لن"
 _NEGATIONS = frozenset([*"不没无未非勿副", *_NOT.split()])
-"""副 is none, but a deputy is another office as well."""
+"""副 (deputy) is no negation, but changes an office as a negation changes a verb."""
 
 # Numbers: Chinese numerals, the largest unit first; English numerals; superscripts, subscripts and fractions.
 _DIGITS = "零〇○一二三四五六七八九两壹贰叁肆伍陆柒捌玖兩"
@@ -50,8 +50,9 @@ _NUMERALS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
 )
+_ONES, _TENS = _NUMERALS.split()[:9], _NUMERALS.split()[19:]
 _WORDS = dict(zip(_NUMERALS.split(), [*range(1, 20), *range(20, 100, 10)], strict=True))
-_WORDS |= {f"{ten}-{one}": _WORDS[ten] + _WORDS[one] for ten in list(_WORDS)[19:] for one in list(_WORDS)[:9]}
+_WORDS |= {f"{ten}-{one}": _WORDS[ten] + _WORDS[one] for ten in _TENS for one in _ONES}
 _SIZES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _RAISED = "\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089"
 _FRACTIONS = "\u00bc-\u00be\u2150-\u215f\u2189"
@@ -60,7 +61,7 @@ _DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
 _TELEPHONE = 9
 """Digits of the shortest telephone number: from here on hyphens separate nothing (0571-88880000, 400-800-1234)."""
 _OF_THOUSAND = "千(?=[瓦克米伏赫卡帕焦])|公(?=[里斤])| ?k(?=[mgw](?![a-z]))"
-"""Its value counts, but people read it as a part of the unit: 千瓦, 公里, kg."""
+"""What multiplies a number by a thousand and stands in its unit: 千瓦, 公里, kg."""
 _ANY_NUMBER = re.compile(rf"\d+(?:[.,]\d+)*|[{_CHINESE}]+")
 
 # What changes by itself.
@@ -103,7 +104,7 @@ _TOKEN = re.compile(
     r"(?![ ,.:;!?\"'()/、《》])"  # no token begins with one of these
     rf"(?:(?P<characters>[{_SINGLE}]+)"
     rf"|(?P<letters>(?<![0-9{_LATIN}])[a-z]{{1,2}}(?=[{_HAN}]))"
-    rf"|(?P<spelled>[a-z]{{3,5}}ty-(?:{'|'.join(list(_WORDS)[:9])})(?![{_LATIN}]))"
+    rf"|(?P<spelled>(?:{'|'.join(_TENS)})-(?:{'|'.join(_ONES)})(?![{_LATIN}]))"
     rf"|(?P<word>(?!\d)[{_LATIN}]+(?:'[{_LATIN}]+)*"
     rf"(?:\++|(?<![{_LATIN}]{{2}})#|-(?![\w \n]|$)|(?:(?<=aa|bb|cc)|(?<![{_LATIN}]{{2}}))-(?=[{_HAN}]))?)"
     rf"|(?P<term>(?=[{_STARTS}])(?:{_NO_NEGATIONS}|{'|'.join(_LONG)}))"

@@ -141,11 +141,9 @@ def _near(query: KeyQuery, connection: Connection, *, heads: bool) -> tuple[Inte
     counts = [len(documents) for documents in read]
     every = np.fromiter(chain.from_iterable(read), np.int64, sum(counts))
     [total] = connection.execute("SELECT ifnull(max(position), 0) FROM documents").fetchone()
-    scores_of_keys = rarities(np.array(counts, dtype=np.int64), total)
+    weights = np.repeat(rarities(np.array(counts, dtype=np.int64), total), counts)
     positions, of_entry, shared = np.unique(every, return_inverse=True, return_counts=True)
-    scores = (
-        np.bincount(of_entry, np.repeat(scores_of_keys, counts), len(positions)).astype(np.float64).round(ROUNDED_TO)
-    )
+    scores = np.bincount(of_entry, weights, len(positions)).astype(np.float64).round(ROUNDED_TO)
     fulfils = shared >= max(1, needed)
     return positions[fulfils], scores[fulfils], needed <= 0 and len(whole) < len(lists)
 
