@@ -29,11 +29,11 @@ from es_simhash.errors import (
 )
 from es_simhash.input import read_file
 from es_simhash.lines import Line
-from es_simhash.near.query_plan import plain_clause
+from es_simhash.rows import Row
 from es_simhash.seen import SeenReport, SeenStats
 from es_simhash.similarity.compare import Comparison, compare
 from es_simhash.similarity.rule import DuplicateRule
-from es_simhash.store.types import Row
+from es_simhash.store.elastic.query_plan import plain_clause
 from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter, fingerprint
 from es_simhash.text.scheme import Scheme
 from es_simhash.text.tables import DocumentFrequencies, IdfTable, StopWords

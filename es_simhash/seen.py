@@ -21,7 +21,7 @@ from es_simhash.errors import (
 )
 from es_simhash.parts import in_parts
 from es_simhash.retries import Waits, end_after
-from es_simhash.store.types import UserState
+from es_simhash.rows import UserState
 
 if TYPE_CHECKING:
     from es_simhash.store.protocol import Store

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from es_simhash import Documents
 from es_simhash.errors import InputError
 from es_simhash.filters import parse_filter
+from es_simhash.rows import Description, Scan
 from es_simhash.store.address import open_store
-from es_simhash.store.types import Description, Scan
 from es_simhash.text.scheme import DEFAULT
 from tests.store.documents import entry, ids, put, scanned
 

@@ -77,7 +77,7 @@ def test_other_numbers_make_another_document_and_a_link_does_not(documents: Docu
     stored(documents, [text])
     assert found(documents, text + "https://m.example.cn/2024/a17.html?from=feed") == ["0"]
     assert found(documents, text.replace("5月17日", "6月23日")) == []
-    assert found(documents, text.replace("5月17日", "6月23日"), DuplicateRule(numbers_agree=False)) == ["0"]
+    assert found(documents, text.replace("5月17日", "6月23日"), DuplicateRule(contradictions="allow")) == ["0"]
 
 
 def test_fingerprint_reads_no_text_and_exact_finds_exact_duplicates_alone(documents: Documents) -> None:
@@ -98,6 +98,6 @@ def test_a_text_without_word_characters_has_exact_duplicates_alone(documents: Do
 def test_short_texts_that_are_many_are_all_compared(documents: Documents) -> None:
     titles = [f"新闻联播{one}{other}播出" for one in HAN[700:720] for other in HAN[720:735]]
     stored(documents, titles)
-    own = documents.similar(titles[0], rule=DuplicateRule(confirm=0.75))
+    own = documents.similar(titles[0], rule=DuplicateRule(min_similarity=0.75))
     assert own.complete
     assert len(own) == len(titles)

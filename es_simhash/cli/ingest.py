@@ -29,8 +29,8 @@ from es_simhash.cli.options import (
 from es_simhash.cli.output import OutcomePrinter, progress_bar
 from es_simhash.decide.run import ON_DUPLICATE, ON_UPDATE
 from es_simhash.machine import LinesFile
+from es_simhash.rows import Scan
 from es_simhash.store.address import sqlite_file
-from es_simhash.store.types import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

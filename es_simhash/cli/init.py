@@ -46,7 +46,7 @@ _MESSAGES = {
     type=click.IntRange(0, MOST_BITS),
     help=f"For --rule fingerprint: they differ in at most K bits.  [default: {DEFAULT_MAX_DISTANCE}]",
 )
-@click.option("--any-numbers", is_flag=True, help="Texts with other numbers may be duplicates.")
+@click.option("--allow-contradictions", is_flag=True, help="Texts that contradict each other may be duplicates.")
 @duration_option("--within", "Their times differ by at most this: 12h, 7d or 2w.")
 @click.option("--time-field", metavar="FIELD", help="For --within: field with the time.")
 @text_field_option
@@ -55,9 +55,9 @@ _MESSAGES = {
 @store_options
 def init(
     rule: Rule | None,
-    confirm: float | None,
+    min_similarity: float | None,
     max_distance: int | None,
-    any_numbers: bool,
+    allow_contradictions: bool,
     within: timedelta | None,
     time_field: str | None,
     text_field: tuple[str, ...] | None,
@@ -81,9 +81,9 @@ def init(
         chosen = chosen_rule(
             documents.info().rule,
             rule,
-            confirm=confirm,
+            min_similarity=min_similarity,
             max_distance=max_distance,
-            numbers_agree=False if any_numbers else None,
+            contradictions="allow" if allow_contradictions else None,
             within=within,
             time_field=time_field,
             text_field=text_field,

@@ -17,12 +17,12 @@ from es_simhash.cli.input import open_input, read_text
 from es_simhash.cli.output import display
 from es_simhash.input import FORMATS, checked_encoding
 from es_simhash.retries import DEADLINE
+from es_simhash.rows import Scan
 from es_simhash.seen import SEEN_DEADLINE
 from es_simhash.similarity.rule import RULES
 from es_simhash.similarity.text_fields import field_names
 from es_simhash.similarity.times import LONGEST
 from es_simhash.store.address import default_address
-from es_simhash.store.types import Scan
 from es_simhash.text.scheme import DEFAULT
 from es_simhash.text.tables import LISTS
 
@@ -204,7 +204,10 @@ rule_options = together(
         "[default: copy, or the store's]",
     ),
     click.option(
-        "--confirm", metavar="S", type=float, help="Least similarity of the texts.  [default: 0.8; contained 0.9]"
+        "--min-similarity",
+        metavar="S",
+        type=float,
+        help="Least similarity of the texts.  [default: 0.8; contained 0.9]",
     ),
 )
 text_field_option = click.option(

@@ -10,7 +10,7 @@ from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.options import json_object, open_documents, parsed_by, store_options
 from es_simhash.cli.output import count_of, echo, nearness, progress_bar
 from es_simhash.filters import check_filter
-from es_simhash.store.types import Scan
+from es_simhash.rows import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

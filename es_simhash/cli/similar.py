@@ -42,7 +42,7 @@ def similar(
     file: str | None,
     time: str | None,
     rule: Rule | None,
-    confirm: float | None,
+    min_similarity: float | None,
     filter: dict[str, Any] | None,
     as_json: bool,
     **store: Unpack[StoreOptions],
@@ -64,7 +64,7 @@ def similar(
         raise click.UsageError("a stored document has its own time: leave out --time, or give a text")
     with open_documents(**store) as documents:
         info = documents.info()
-        chosen = chosen_rule(info.rule, rule, confirm=confirm)
+        chosen = chosen_rule(info.rule, rule, min_similarity=min_similarity)
         if id is not None:
             matches = documents.similar_to(id, filter=filter, rule=chosen)
         else:

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from es_simhash.decide.outcome import Outcome
     from es_simhash.decide.run import OnDuplicate
     from es_simhash.decide.similar import Matches
+    from es_simhash.rows import Description, Row
     from es_simhash.seen import SeenReport
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.store.protocol import Store
-    from es_simhash.store.types import Description, Row
     from es_simhash.text.fingerprinter import Fingerprint
 
 P = ParamSpec("P")

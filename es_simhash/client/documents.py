@@ -34,8 +34,8 @@ from es_simhash.ingest.batches import Source, line_of
 from es_simhash.ingest.reader import Reader
 from es_simhash.ingest.run import backfill, ingest
 from es_simhash.retries import DEADLINE, limited
+from es_simhash.rows import Row, Scan
 from es_simhash.store.address import open_store
-from es_simhash.store.types import Row, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from es_simhash.decide.run import OnDuplicate, OnUpdate
     from es_simhash.decide.similar import Matches
     from es_simhash.lines import Line
+    from es_simhash.rows import Description
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.store.protocol import Store
-    from es_simhash.store.types import Description
     from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.text.scheme import Scheme
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.decide.rule import ResolvedRule
 from es_simhash.decide.similar import matches_among
 from es_simhash.errors import InputError
-from es_simhash.near.query_plan import candidates_clause
+from es_simhash.rows import Hits, Row
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.rule import rule_of, rule_without_text
 from es_simhash.similarity.text_fields import text_of
+from es_simhash.store.elastic.query_plan import candidates_clause
 from es_simhash.store.elastic.rows import FIELDS, row_of
 from es_simhash.store.elastic.search import clause_of
-from es_simhash.store.types import Hits, Row
 from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class NearQuery:
         """Return the duplicates among the hits of a search, as :meth:`Documents.similar` does.
 
         :param hits: ``answer["hits"]["hits"]``, all or a part.
-        :raises InputError: if the hits come without the fields; with ``confirm``, naming a hit without a text.
+        :raises InputError: if the hits come without the fields; with ``min_similarity``, naming a hit without a text.
         """
         given = list(hits)
         rows = [row_of(hit, _warn) for hit in given]

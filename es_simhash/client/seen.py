@@ -15,10 +15,10 @@ from es_simhash.client.page import Filling
 from es_simhash.errors import InputError, NotSetUp
 from es_simhash.parts import in_parts
 from es_simhash.retries import limited
+from es_simhash.rows import Description
 from es_simhash.seen import NOTHING, SEEN_DEADLINE, USERS, SeenStats, change, rotate
 from es_simhash.store.address import USERS_INDEX, open_store
 from es_simhash.store.description import not_set_up
-from es_simhash.store.types import Description
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,9 +11,9 @@ from es_simhash.decide.rule import ResolvedRule
 from es_simhash.errors import InputError, NotSetUp, StoreError
 from es_simhash.ingest.reader import IdField
 from es_simhash.retries import held
+from es_simhash.rows import Description, Scan
 from es_simhash.similarity.rule import DuplicateRule, rule_of, rule_without_text
 from es_simhash.store.description import other_scheme
-from es_simhash.store.types import Description, Scan
 from es_simhash.text.fingerprinter import Fingerprinter
 from es_simhash.text.scheme import DEFAULT
 
@@ -108,7 +108,7 @@ class StoreReader:
         self._check_not_stale(described)
         kept = described.rule
         if chosen is None:
-            chosen = rule_of("fingerprint") if not text and kept.confirm is not None else kept
+            chosen = rule_of("fingerprint") if not text and kept.min_similarity is not None else kept
         if chosen.time_field not in (None, kept.time_field):
             raise InputError(
                 f"{self._store.name} keeps no times of the field {chosen.time_field!r}: let its rule name the field by "
@@ -128,7 +128,7 @@ class StoreReader:
 
         :raises InputError: if it needs keys, and the store has none.
         """
-        if rule.confirm is not None and not described.keys:
+        if rule.min_similarity is not None and not described.keys:
             raise InputError(
                 f"{self._store.name} has no keys, which the rule {rule.rule!r} needs: use the rule 'fingerprint'; or "
                 f"run `es-simhash init --rule {rule.rule} --store {self._store.name}`, then `backfill --again`"
@@ -203,7 +203,7 @@ class StoreReader:
         self.info()  # from now on the Scheme is that of the store, if it has one
         wanted = Description(
             scheme=self._fingerprinter.scheme,
-            keys=chosen.confirm is not None,
+            keys=chosen.min_similarity is not None,
             rule=_whole(chosen, default.rule),
             id_field=id_field or default.id_field,
         )
@@ -216,7 +216,7 @@ class StoreReader:
         changed = replace(
             former,
             rule=kept,
-            keys=former.keys or kept.confirm is not None,
+            keys=former.keys or kept.min_similarity is not None,
             id_field=id_field or former.id_field,
         )
         if changed == former:

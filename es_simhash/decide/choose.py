@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from es_simhash.decide.rule import ResolvedRule
+    from es_simhash.rows import Probe, Row
     from es_simhash.similarity.confirm import TextFeatures
-    from es_simhash.store.types import Probe, Row
 
 COMPARED_AT_ONCE = 20
 """Candidates whose texts are read together: mostly the first one is a copy, or none is."""
@@ -79,10 +79,10 @@ def choose(
     if exact is not None and exact.duplicate_of is not None:
         return Original(exact.group, None, True, exact.order, None, None)  # the head has another text
     if exact is not None:
-        return Original(exact.id, exact.digest, True, exact.order, 0, None if rule.confirm is None else 1.0)
+        return Original(exact.id, exact.digest, True, exact.order, 0, None if rule.min_similarity is None else 1.0)
     near = [row for row in heads if rule.allows(asker.row, row)]
     near.sort(key=lambda row: (distance_or_more(asker.row, row), row.order, row.id))
-    if rule.confirm is None or asker.features is None:
+    if rule.min_similarity is None or asker.features is None:
         return _near_copy(asker, near[0], None) if near else None
     for compared in in_parts(near, COMPARED_AT_ONCE):
         known = [(row, features) for row, features in zip(compared, texts(compared), strict=True) if features]

@@ -17,7 +17,7 @@ from es_simhash.errors import StoreError, count_of
 from es_simhash.filters import parse_filter
 from es_simhash.parts import in_parts
 from es_simhash.retries import held
-from es_simhash.store.types import MOST_HITS, Entry, Hits, Probe, Row, Scan, Written
+from es_simhash.rows import MOST_HITS, Entry, Hits, Probe, Row, Scan, Written
 from es_simhash.text.keys import keys_of_texts
 from es_simhash.values import value
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 
     from es_simhash.decide.rule import ResolvedRule
+    from es_simhash.rows import Stored
     from es_simhash.store.protocol import Filter, Store
-    from es_simhash.store.types import Stored
 
 _log = logging.getLogger("es_simhash")
 
@@ -124,7 +124,7 @@ class Decider:
 
     def _read_ahead(self, askers: Sequence[Asker], hits: Sequence[Hits]) -> None:
         """Read the stored texts that are compared first, for several documents together."""
-        if self.rule.confirm is None:
+        if self.rule.min_similarity is None:
             return
         rows: list[Row] = []
         for asker, found in zip(askers, hits, strict=True):
@@ -281,7 +281,7 @@ class Decider:
         return changed | self.again(sorted(former_heads), filter) if former_heads else changed
 
     def _read_texts(self, ids: Sequence[str]) -> list[Stored]:
-        fields = self.rule.text_fields if self.rule.confirm is not None else ()
+        fields = self.rule.text_fields if self.rule.min_similarity is not None else ()
         read: list[Stored] = []
         for part in in_parts(ids, AT_ONCE):
             read += self.store.read(part, fields).values()
@@ -318,7 +318,7 @@ class Decider:
     def askers_of_stored(self, documents: Sequence[Stored]) -> list[Asker]:
         """Return stored documents as Askers. One without a text that is needed is left out, with a warning."""
         rows = [stored.row._replace(duplicate_of=None) for stored in documents]
-        if self.rule.confirm is None:
+        if self.rule.min_similarity is None:
             return [Asker(row, (), self.rule.probe(row, None), None, keeps_order=True) for row in rows]
         texts = map(self.texts.of_stored, documents)
         read = [(row, features) for row, features in zip(rows, texts, strict=True) if features is not None]

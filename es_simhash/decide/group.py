@@ -13,7 +13,7 @@ from es_simhash.decide.decider import AT_ONCE, Decider
 from es_simhash.errors import count_of, saying_what_is_done
 from es_simhash.machine import free_memory
 from es_simhash.parts import in_parts
-from es_simhash.store.types import Scan
+from es_simhash.rows import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +68,7 @@ def group(
     total = store.count(Scan(filter=filter))
     decider = Decider(store, rule)
     decider.pending.is_whole = since is None and 4 * total * rule.bytes_of_row < (free_memory() or 0)
-    fields = rule.text_fields if rule.confirm is not None else ()
+    fields = rule.text_fields if rule.min_similarity is not None else ()
     sizes: Counter[str] = Counter()
     documents = changed = conflicts = left_out = 0
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from es_simhash.store.types import Row
+    from es_simhash.rows import Row
     from es_simhash.text.fingerprinter import Fingerprint
     from es_simhash.text.keys import TextKeys
 

@@ -20,15 +20,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from es_simhash.near.memory import Memory
-from es_simhash.store.types import MOST_HITS
+from es_simhash.rows import MOST_HITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from es_simhash.decide.choose import Asker
     from es_simhash.decide.rule import ResolvedRule
+    from es_simhash.rows import Hits, Row
     from es_simhash.store.protocol import Filter
-    from es_simhash.store.types import Hits, Row
 
 
 class Pending:

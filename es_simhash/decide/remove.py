@@ -13,17 +13,17 @@ from es_simhash.decide.decider import AT_ONCE
 from es_simhash.errors import StoreError, count_of, saying_what_is_done
 from es_simhash.machine import LinesFile, writing
 from es_simhash.parts import in_parts
+from es_simhash.rows import Scan
 from es_simhash.similarity.confirm import similar_among
 from es_simhash.similarity.text_fields import field_value
-from es_simhash.store.types import Scan
 from es_simhash.text.encoding import hamming_distance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from es_simhash.decide.decider import Decider
+    from es_simhash.rows import Row, Stored
     from es_simhash.store.protocol import Filter
-    from es_simhash.store.types import Row, Stored
 
     Save = Callable[[Sequence[Stored]], None]
     """Takes whole documents before they are removed."""
@@ -165,11 +165,11 @@ def _checked_duplicates(decider: Decider, rows: Sequence[Row]) -> list[tuple[Sto
             continue
         exact = row.digest == head_row.digest
         similarity = None
-        if exact or rule.confirm is not None:
+        if exact or rule.min_similarity is not None:
             own, other = decider.texts.of_stored(document), decider.texts.of_stored(head_document)
             if own is None or other is None or (exact and own.normalised != other.normalised):
                 continue
-            if rule.confirm is not None:
+            if rule.min_similarity is not None:
                 similarity = next((value for _, value in similar_among(own, [other], rule.chosen)), None)
                 if similarity is None:
                     continue

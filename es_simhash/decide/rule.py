@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from es_simhash.rows import MOST_HITS, Probe
 from es_simhash.similarity.confirm import most_texts
 from es_simhash.similarity.rule import MOST_BITS
-from es_simhash.store.types import MOST_HITS, Probe
 from es_simhash.text.encoding import hamming_distance
 from es_simhash.text.keys import key_queries
 
 if TYPE_CHECKING:
+    from es_simhash.rows import Row
     from es_simhash.similarity.rule import DuplicateRule
-    from es_simhash.store.types import Row
     from es_simhash.text.fingerprinter import Fingerprinter
     from es_simhash.text.keys import TextKeys
 
@@ -28,9 +28,9 @@ class ResolvedRule:
 
     def __init__(self, chosen: DuplicateRule, fingerprinter: Fingerprinter, keys: bool) -> None:
         self.chosen, self.fingerprinter, self.keys = chosen, fingerprinter, keys
-        self.confirm = chosen.confirm
+        self.min_similarity = chosen.min_similarity
         """The least similarity of texts; None if they do not decide."""
-        self.by = "digest" if chosen.rule == "exact" else "fingerprint" if chosen.confirm is None else "keys"
+        self.by = "digest" if chosen.rule == "exact" else "fingerprint" if chosen.min_similarity is None else "keys"
         """How near documents are found, besides those with an equal digest: ``digest`` finds no others."""
         self.distance = MOST_BITS if chosen.max_distance is None else chosen.max_distance
         """Bits in which fingerprints of near documents differ at most. By keys it does not count."""
@@ -55,8 +55,8 @@ class ResolvedRule:
                 return _NEVER
             times = self.window.around(row.time)
         digest = None if row.digest in ("", self.fingerprinter.scheme.blank_digest) else row.digest
-        if self.confirm is not None and keys is not None:
-            queries = key_queries(keys, self.confirm)
+        if self.min_similarity is not None and keys is not None:
+            queries = key_queries(keys, self.min_similarity)
             return Probe(None, digest, queries, self.distance, times, most_texts(keys.length))
         fingerprint = row.fingerprint if self.by == "fingerprint" else None
         return Probe(fingerprint, digest, (), self.distance, times, MOST_HITS)

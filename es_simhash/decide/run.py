@@ -17,8 +17,8 @@ from es_simhash.decide.outcome import Outcome, failed
 from es_simhash.errors import InputError
 from es_simhash.filters import check_filter_of_heads
 from es_simhash.machine import free_memory
+from es_simhash.rows import Entry, Hits, Row, Scan, Written
 from es_simhash.similarity.confirm import TextFeatures
-from es_simhash.store.types import Entry, Hits, Row, Scan, Written
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Run:
             for document in documents
             if document.stored is not None or not self._is_same(document, former.get(document.id))
         }
-        if self._options.on_update == "keep" and self._rule.confirm is not None:
+        if self._options.on_update == "keep" and self._rule.min_similarity is not None:
             self._decider.texts.read_ahead(former[id] for id in askers if id in former)
         hits = self._decider.search(list(askers.values()), self._options.filter)
         replaced = [id for id in askers if id in former and former[id].duplicate_of is None]
@@ -160,7 +160,7 @@ class Run:
             content=document.content,
         )
         features = None
-        if self._rule.confirm is not None:
+        if self._rule.min_similarity is not None:
             features = TextFeatures(document.text, self._rule.fingerprinter, is_normalised=True)
         return Asker(row, values, self._rule.probe(row, keys), features, source=document.source)
 

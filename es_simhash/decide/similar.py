@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from es_simhash.decide.texts import Texts
 from es_simhash.errors import InputError
+from es_simhash.rows import Row
 from es_simhash.similarity.confirm import TextFeatures, similar_among
 from es_simhash.similarity.text_fields import text_of
-from es_simhash.store.types import Row
 from es_simhash.text.encoding import hamming_distance
 from es_simhash.text.keys import TextKeys, keys_of_texts
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from es_simhash.decide.rule import ResolvedRule
+    from es_simhash.rows import Hits
     from es_simhash.store.protocol import Filter, Store
-    from es_simhash.store.types import Hits
 
 AHEAD = 2_000
 """Texts that are read together before several texts are compared."""
@@ -104,7 +104,7 @@ def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Filter 
         raise InputError(f"there is no document with id {id!r}: ingest it first, or give its text")
     if not stored.row.digest:
         raise InputError(f"document {id!r} has no fingerprint: ingest it again, or run backfill")
-    if rule.confirm is None:
+    if rule.min_similarity is None:
         matches = similar_to_fingerprint(store, stored.row, rule, filter)
     else:
         text = text_of(stored.source or {}, rule.text_fields)
@@ -115,7 +115,7 @@ def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Filter 
 
 def _read_ahead(reader: Texts, rows: Sequence[Row], hits: Sequence[Hits], rule: ResolvedRule) -> None:
     """Read the texts of the candidates of several texts together."""
-    if rule.confirm is None:
+    if rule.min_similarity is None:
         return
     pairs = ((row, other) for row, found in zip(rows, hits, strict=True) for other in found.rows)
     reader.read_ahead(islice((other for row, other in pairs if other.digest != row.digest), AHEAD))
@@ -136,7 +136,7 @@ def matches_among(
     """
     exact = {other.id: other for other in [*hits.same, *hits.rows] if row.digest and other.digest == row.digest}
     candidates = [other for other in hits.rows if other.id not in exact and rule.allows(row, other)]
-    if rule.confirm is None or features is None:
+    if rule.min_similarity is None or features is None:
         near = [Match(other.id, hamming_distance(row.fingerprint, other.fingerprint), False) for other in candidates]
         near.sort(key=lambda match: (match.distance, match.id))
         return Matches([*(Match(id, 0, True) for id in sorted(exact)), *near], hits.left_out)

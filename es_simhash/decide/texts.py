@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from es_simhash.decide.choose import Asker
     from es_simhash.decide.rule import ResolvedRule
+    from es_simhash.rows import Row, Stored
     from es_simhash.store.protocol import Store
-    from es_simhash.store.types import Row, Stored
 
 _log = logging.getLogger("es_simhash")
 

@@ -24,15 +24,15 @@ from es_simhash.ingest.reader import IdField, Reader
 from es_simhash.ingest.workers import Workers
 from es_simhash.lines import Line
 from es_simhash.retries import Call
-from es_simhash.store.types import Scan
+from es_simhash.rows import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from es_simhash.decide.decider import Decider
     from es_simhash.decide.run import LookedUp
+    from es_simhash.rows import Row
     from es_simhash.store.protocol import Store
-    from es_simhash.store.types import Row
 
 _log = logging.getLogger("es_simhash")
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from es_simhash.near.fingerprint_index import FingerprintIndex
 from es_simhash.near.key_index import KeyIndex, Near
-from es_simhash.store.types import MOST_HITS, SAME, Hits, Probe, Row
+from es_simhash.rows import MOST_HITS, SAME, Hits, Probe, Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

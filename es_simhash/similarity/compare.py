@@ -26,7 +26,7 @@ class Comparison:
         document; two texts do not show that limit.
     :param similarity: of the texts, by what the rule measures, from 0 to 1; contradictions have no part in it. None if
         texts do not decide, as by the rules ``fingerprint`` and ``exact``. Then the next two are None, too.
-    :param contradict: the texts contradict each other too much for duplicates by a rule with ``numbers_agree``.
+    :param contradict: the texts contradict each other too much for duplicates, if the rule refuses this.
     :param share_keys: the texts have enough keys in common: in a store, a look-up of b finds a.
     :param contradictions: what stands in a in the place of something else in b, such as another number: what each of
         them has there.
@@ -68,12 +68,16 @@ def compare(
     distance = ours.distance(theirs)
     is_near = distance is not None and chosen.max_distance is not None and distance <= chosen.max_distance
     similarity = contradicting = share_keys = None
-    if chosen.confirm is not None:
+    if chosen.min_similarity is not None:
         [similarity] = similarities(new, [stored], chosen, exactly=True)
         contradicting = contradict(*texts)
-        queries = key_queries(new.keys, chosen.confirm)
+        queries = key_queries(new.keys, chosen.min_similarity)
         share_keys = any(query.is_fulfilled_by(stored.keys.values, stored.keys.length) for query in queries)
-        is_near = share_keys and similarity >= chosen.confirm and not (chosen.numbers_agree and contradicting)
+        is_near = (
+            share_keys
+            and similarity >= chosen.min_similarity
+            and not (chosen.contradictions == "refuse" and contradicting)
+        )
     contradictions, others = differences(*texts)
     return Comparison(
         rule=chosen,

@@ -86,12 +86,14 @@ def similar_among(
 
     The others of a short text are taken in steps, each sixteen times as large as the one before, because mostly the
     first one is similar, or none is. Texts that contradict each other are not similar, such as the notices of two days
-    (``differences.py``), unless the rule has ``numbers_agree=False``.
+    (``differences.py``), unless the rule has ``contradictions="allow"``.
     """
     left, first, size = iter(others), 0, 1
     while some := list(islice(left, size)):
         for index, value in enumerate(similarities(text, some, rule)):
-            if value >= (rule.confirm or 0.0) and not (rule.numbers_agree and contradict(text, some[index])):
+            if value >= (rule.min_similarity or 0.0) and not (
+                rule.contradictions == "refuse" and contradict(text, some[index])
+            ):
                 yield first + index, value
         first, size = first + size, 16 * size if len(text.words) <= _AT_ONCE else 1
 
@@ -109,7 +111,7 @@ def similarities(
     """
     if not text.words:
         return [float(text.normalised == other.normalised) for other in others]
-    least, is_part = rule.confirm or 0.0, rule.rule == "contained"
+    least, is_part = rule.min_similarity or 0.0, rule.rule == "contained"
 
     def edits(some: Sequence[TextFeatures]) -> list[float]:
         return levenshtein(text.words, [other.words for other in some], 0.0 if exactly else least)

@@ -24,20 +24,22 @@ if TYPE_CHECKING:
 
 Rule = Literal["copy", "contained", "fingerprint", "exact"]
 RULES: tuple[Rule, ...] = get_args(Rule)
+Contradictions = Literal["refuse", "allow"]
+CONTRADICTIONS: tuple[Contradictions, ...] = get_args(Contradictions)
 
 
 DEFAULT_MAX_DISTANCE = 3
 """Bits, by the rule ``fingerprint``."""
 
 
-_REFINEMENTS = ("max_distance", "confirm", "numbers_agree")
+_REFINEMENTS = ("max_distance", "min_similarity", "contradictions")
 _OWN: dict[str, dict[str, Any]] = {
-    "copy": {"confirm": 0.8, "numbers_agree": True},
-    "contained": {"confirm": 0.9, "numbers_agree": True},
+    "copy": {"min_similarity": 0.8, "contradictions": "refuse"},
+    "contained": {"min_similarity": 0.9, "contradictions": "refuse"},
     "fingerprint": {"max_distance": DEFAULT_MAX_DISTANCE},
     "exact": {},
 }
-"""The refinements that each rule uses, with its own values. Without ``confirm`` no text is compared."""
+"""The refinements that each rule uses, with its own values. Without ``min_similarity`` no text is compared."""
 _STORED = ("rule", *_REFINEMENTS, "within", "time_field")
 
 MOST_BITS = 7
@@ -51,17 +53,17 @@ class DuplicateRule:
     Documents with equal normalised texts are exact duplicates by every rule. With ``copy`` and ``contained`` the texts
     decide which others are near-duplicates; texts of stored documents come from the store.
 
-    >>> DuplicateRule().confirm, DuplicateRule("contained").confirm, DuplicateRule("fingerprint").max_distance
-    (0.8, 0.9, 3)
+    >>> DuplicateRule().min_similarity, DuplicateRule("contained").min_similarity
+    (0.8, 0.9)
     >>> rule = DuplicateRule("fingerprint", within=timedelta(days=7), time_field="date")
 
     :param rule: ``copy``, ``contained``, ``fingerprint`` or ``exact``. The other parameters refine it. None stands for
         the rule's own value.
     :param max_distance: for ``fingerprint``: how many bits of two fingerprints may differ, 0 to 7, by default 3.
-    :param confirm: for ``copy`` and ``contained``: the least similarity of the texts, above 0, up to 1. By default 0.8
-        and 0.9.
-    :param numbers_agree: for ``copy`` and ``contained``: the texts do not contradict each other, such as by another
-        number (``es_simhash.similarity.differences``). It is so by default; with False contradictions do not count.
+    :param min_similarity: for ``copy`` and ``contained``: the least similarity of the texts, above 0, up to 1. By
+        default 0.8 and 0.9.
+    :param contradictions: for ``copy`` and ``contained``: ``refuse``, the default, or ``allow`` texts that contradict
+        each other, such as by another number (``es_simhash.similarity.differences``).
     :param within: only documents whose times differ by at most this can be duplicates, exact duplicates too, such as
         ``timedelta(days=7)``. A document without a time is rejected.
     :param time_field: with ``within``: name of the field with the time of a document: ISO 8601 (without an offset it is
@@ -74,8 +76,8 @@ class DuplicateRule:
     rule: Rule = "copy"
     _: KW_ONLY
     max_distance: int | None = None
-    confirm: float | None = None
-    numbers_agree: bool | None = None
+    min_similarity: float | None = None
+    contradictions: Contradictions | None = None
     within: timedelta | None = None
     time_field: str | None = None
     text_field: str | Sequence[str] | None = None
@@ -98,8 +100,10 @@ class DuplicateRule:
                 f"max_distance is {self.max_distance!r}: use 0 to {MOST_BITS}; for exact duplicates alone use the rule "
                 "'exact'"
             )
-        if self.confirm is not None:
-            _check_similarity(self.confirm)
+        if self.contradictions not in (None, *CONTRADICTIONS):
+            raise InputError(f"contradictions is {self.contradictions!r}: use one of {', '.join(CONTRADICTIONS)}")
+        if self.min_similarity is not None:
+            _check_similarity(self.min_similarity)
         _check_window(self.within, self.time_field)
         if self.text_field is not None:
             object.__setattr__(self, "text_field", field_names(self.text_field))
@@ -143,10 +147,10 @@ class DuplicateRule:
         return Window(self.time_field, milliseconds(self.within))
 
 
-def _check_similarity(confirm: object) -> None:
-    number = isinstance(confirm, Real) and not isinstance(confirm, bool)
-    if not number or not 0 < confirm <= 1:  # type: ignore[operator]  # nan is neither
-        raise InputError(f"confirm is {confirm!r}: use a similarity above 0, up to 1, such as 0.8")
+def _check_similarity(least: object) -> None:
+    number = isinstance(least, Real) and not isinstance(least, bool)
+    if not number or not 0 < least <= 1:  # type: ignore[operator]  # nan is neither
+        raise InputError(f"min_similarity is {least!r}: use a similarity above 0, up to 1, such as 0.8")
 
 
 def _check_window(within: object, time_field: object) -> None:
@@ -179,7 +183,7 @@ def rule_without_text(rule: str | DuplicateRule | None) -> DuplicateRule:
     :raises InputError: if the rule compares texts.
     """
     chosen = rule_of("fingerprint" if rule is None else rule)
-    if chosen.confirm is not None:
+    if chosen.min_similarity is not None:
         raise InputError(
             f"the rule {chosen.rule!r} compares texts: give the text in place of its fingerprint, or use the rule "
             "'fingerprint'"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.bloom.seen import SeenConfig
 from es_simhash.errors import NotSetUp, SchemeMismatch, SimhashError, StoreError, set_up_by
+from es_simhash.rows import Description
 from es_simhash.similarity.rule import DuplicateRule
-from es_simhash.store.types import Description
 from es_simhash.text.scheme import Scheme
 
 if TYPE_CHECKING:

@@ -13,15 +13,15 @@ from es_simhash.errors import NotSetUp
 from es_simhash.filters import parse_filter
 from es_simhash.near.memory import Memory
 from es_simhash.parts import in_parts
+from es_simhash.rows import Description, Hits, Row, Scan, Stored, UserState, Written
 from es_simhash.similarity.text_fields import field_value
 from es_simhash.store.description import extended
-from es_simhash.store.types import Description, Hits, Row, Scan, Stored, UserState, Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from es_simhash.rows import Entry, Probe
     from es_simhash.store.protocol import Filter
-    from es_simhash.store.types import Entry, Probe
 
 _PAGE = 1_000
 

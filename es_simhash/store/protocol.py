@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from es_simhash.store.types import Description, Entry, Hits, Probe, Row, Scan, Stored, UserState, Written
+    from es_simhash.rows import Description, Entry, Hits, Probe, Row, Scan, Stored, UserState, Written
 
     Filter = Mapping[str, Any]
     """A query clause of Elasticsearch, such as ``{"term": {"lang": "zh"}}``."""

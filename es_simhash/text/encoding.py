@@ -6,6 +6,14 @@ digits of the segments, joined in order, are the hex digits of the fingerprint.
 
 from __future__ import annotations
 
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 SEGMENT_BITS = 16
 """Number of bits in a segment."""
 
@@ -38,3 +46,17 @@ def from_signed(value: int) -> int:
 def hamming_distance(left: int | None, right: int | None) -> int | None:
     """Return the Hamming distance of two fingerprints in bits; None if one is None."""
     return None if left is None or right is None else (left ^ right).bit_count()
+
+
+@cache
+def sphere(radius: int) -> NDArray[np.uint16]:
+    """Return the 16-bit masks with exactly ``radius`` bits set, shape (n,)."""
+    every = np.arange(1 << 16, dtype=np.uint32)
+    masks: NDArray[np.uint16] = every[np.bitwise_count(every) == radius].astype(np.uint16)
+    return masks
+
+
+@cache
+def ball(radius: int) -> NDArray[np.uint16]:
+    """Return the 16-bit masks with at most ``radius`` bits set, shape (n,): 1, 17, 137, 697 for radius 0 to 3."""
+    return np.concatenate([sphere(r) for r in range(radius + 1)])

@@ -61,7 +61,7 @@ def compare(
     files: tuple[str, ...],
     ids: tuple[str, ...],
     rule: Rule | None,
-    confirm: float | None,
+    min_similarity: float | None,
     scheme: str | None,
     html: bool,
     as_json: bool,
@@ -97,7 +97,9 @@ def compare(
             _print_fingerprint(made)
         return
     a, b = given
-    comparison = compare_texts(a, b, fingerprinter, rule=chosen_rule(stored_rule, rule, confirm=confirm) or stored_rule)
+    comparison = compare_texts(
+        a, b, fingerprinter, rule=chosen_rule(stored_rule, rule, min_similarity=min_similarity) or stored_rule
+    )
     if as_json:
         print_json(_json_comparison(comparison) | {"scheme": fingerprinter.scheme.version})
         return
@@ -148,14 +150,14 @@ def _verdict_lines(comparison: Comparison) -> Iterator[str]:
     if rule.max_distance is not None:
         bits = "unknown: a text is too short" if comparison.distance is None else count_of(comparison.distance, "bit")
         yield f"distance: {bits} of {comparison.a.bits}; at most {rule.max_distance} for duplicates"
-    if comparison.similarity is not None and rule.confirm is not None:
+    if comparison.similarity is not None and rule.min_similarity is not None:
         similarity = decimals(comparison.similarity)
-        yield f"similarity: {similarity}; at least {rule.confirm:g} for duplicates"
-        if comparison.similarity >= rule.confirm and not comparison.share_keys:
+        yield f"similarity: {similarity}; at least {rule.min_similarity:g} for duplicates"
+        if comparison.similarity >= rule.min_similarity and not comparison.share_keys:
             yield "keys: too few in common; a store does not find one by the other"
     if comparison.contradictions:
         allowed = "too many for a duplicate" if comparison.contradict else "as many as a duplicate may have"
-        counted = f"; {allowed}" if rule.numbers_agree else ""
+        counted = f"; {allowed}" if rule.contradictions == "refuse" else ""
         yield f"contradictions: {len(comparison.contradictions)}{counted}"
         yield from (
             f"  A: {one or 'nothing'} | B: {other or 'nothing'}" for one, other in comparison.contradictions[:_MOST]

@@ -88,17 +88,17 @@ class Grouping:
 
     def _keys(self, frames: Iterable[pd.DataFrame]) -> Iterator[tuple[int, Sequence[int], list[Any]]]:
         """Yield the position, the keys and the queries (number, minimum, keys) of each document."""
-        confirm = self.rule.confirm
+        least = self.rule.min_similarity
         for frame in frames:
             positions = frame["position"].tolist()
-            if confirm is None:
+            if least is None:
                 for position, digits in zip(positions, frame["fingerprint"], strict=True):
                     blocks = [] if digits is None else _blocks(int(digits, 16), self.rule.max_distance or 0)
                     yield position, blocks, [(0, 1, blocks)]
                 continue
             normalised = [self.fingerprinter.scheme.normalise(text) for text in frame["text"]]
             for position, keys in zip(positions, keys_of_texts(normalised), strict=True):
-                asked = key_queries(keys, confirm)
+                asked = key_queries(keys, least)
                 queries = [(number, each.minimum, each.keys) for number, each in enumerate(asked)]
                 yield position, keys.values, queries
 
@@ -112,7 +112,7 @@ class Grouping:
             texts = zip(frame["later_text"], frame["earlier_text"], distances, strict=True)
             kept = [
                 self._is_near(distance)
-                if self.rule.confirm is None
+                if self.rule.min_similarity is None
                 else _are_copies(features(later), features(earlier), self.rule)
                 for later, earlier, distance in texts
             ]
@@ -124,7 +124,7 @@ class Grouping:
 
 
 def _are_copies(later: TextFeatures, earlier: TextFeatures, rule: DuplicateRule) -> bool:
-    queries = key_queries(later.keys, rule.confirm or 0.0)
+    queries = key_queries(later.keys, rule.min_similarity or 0.0)
     if not any(query.is_fulfilled_by(earlier.keys.values, earlier.keys.length) for query in queries):
         return False
     return any(similar_among(later, [earlier], rule))
@@ -286,7 +286,7 @@ def group(
     input: str,
     output: str,
     rule: Rule | None,
-    confirm: float | None,
+    min_similarity: float | None,
     text_field: tuple[str, ...] | None,
     order: str | None,
     scheme: str | None,
@@ -300,7 +300,7 @@ def group(
     \b
     python -m es_simhash.tools.spark news.parquet links.parquet --order published
     """
-    chosen = DuplicateRule(rule or "copy", confirm=confirm, text_field=text_field)
+    chosen = DuplicateRule(rule or "copy", min_similarity=min_similarity, text_field=text_field)
     grouping = Grouping(chosen, read_fingerprinter(scheme, html) or Fingerprinter())
     reader = _session().read.option("mode", "FAILFAST")
     documents = reader.json(input) if input.endswith((".jsonl", ".json")) else reader.parquet(input)

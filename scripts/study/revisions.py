@@ -53,7 +53,7 @@ RULES = {
     "copy": DuplicateRule(),
     "contained": DuplicateRule(rule="contained"),
     "fingerprint": DuplicateRule(rule="fingerprint"),
-    "copy, any numbers": DuplicateRule(numbers_agree=False),
+    "copy, contradictions allowed": DuplicateRule(contradictions="allow"),
 }
 API = "SDK documentation, English"
 
@@ -219,11 +219,11 @@ def of_pairs(arguments, folder):
         hits,
     )
     few = pooled(lambda name: name[-1] in FEW_EDITS)
-    accepted = [place for place in few if compare(*pairs[place]).similarity >= RULES["copy"].confirm]
+    accepted = [place for place in few if compare(*pairs[place]).similarity >= RULES["copy"].min_similarity]
     table(
         "Keys: revisions whose texts are similar enough",
         {"< 20 % edits": accepted},
-        {"found": hits["copy, any numbers"]},
+        {"found": hits["copy, contradictions allowed"]},
     )
 
 

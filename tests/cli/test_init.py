@@ -40,22 +40,22 @@ def rule_of(folder: Path, store: str) -> DuplicateRule:
 
 
 def test_the_store_keeps_the_rule_and_a_later_init_changes_what_it_names(tmp_path: Path) -> None:
-    words = "--rule copy --confirm 0.7 --any-numbers --within 7d --time-field day"
+    words = "--rule copy --min-similarity 0.7 --allow-contradictions --within 7d --time-field day"
     done = es_simhash(f"init {words} --text-field title,body --id-field url", cwd=tmp_path)
     assert done.code == 0
     rule = DuplicateRule(
         rule="copy",
-        confirm=0.7,
-        numbers_agree=False,
+        min_similarity=0.7,
+        contradictions="allow",
         within=timedelta(days=7),
         time_field="day",
         text_field=("title", "body"),
     )
     assert rule_of(tmp_path, "es-simhash.db") == rule
-    assert "its rule is contained" in es_simhash("init --rule contained --confirm 0.95", cwd=tmp_path).out
-    changed = DuplicateRule(rule="contained", confirm=0.95, text_field=("title", "body"))
+    assert "its rule is contained" in es_simhash("init --rule contained --min-similarity 0.95", cwd=tmp_path).out
+    changed = DuplicateRule(rule="contained", min_similarity=0.95, text_field=("title", "body"))
     assert rule_of(tmp_path, "es-simhash.db") == changed
-    assert "already set up" in es_simhash("init --rule contained --confirm 0.95", cwd=tmp_path).out
+    assert "already set up" in es_simhash("init --rule contained --min-similarity 0.95", cwd=tmp_path).out
 
 
 def test_a_change_says_what_to_run_next(tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ def test_a_change_says_what_to_run_next(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says", "code"),
     [
-        ("--rule fingerprint --confirm 0.9", "does not use confirm", 1),
-        ("--confirm 2", "2", 1),
+        ("--rule fingerprint --min-similarity 0.9", "does not use min_similarity", 1),
+        ("--min-similarity 2", "2", 1),
         ("--time-field day", "set within too", 1),
         ("--within 7d", "set time_field too", 1),
         ("--within soon", "'soon' is not a duration", 2),

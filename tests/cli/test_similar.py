@@ -66,7 +66,7 @@ def test_another_rule_and_a_filter_are_options(folder: Path) -> None:
         "farther"
     ]
     assert [match["id"] for match in es_simhash("similar --json --rule exact", STORM, cwd=folder).json] == ["copy"]
-    matches = es_simhash("similar --json --rule copy --confirm 0.99", STORM, cwd=folder).json
+    matches = es_simhash("similar --json --rule copy --min-similarity 0.99", STORM, cwd=folder).json
     assert [match["id"] for match in matches][:2] == ["copy", "same bits"]
     assert all(match["similarity"] >= 0.99 for match in matches)
 

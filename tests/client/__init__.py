@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from es_simhash import SeenItems
-from es_simhash.store.types import UserState
+from es_simhash.rows import UserState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -87,7 +87,7 @@ WRONG: list[Call] = [
     ("remove", (), {"matching": "lang:zh"}, "matching is 'lang:zh': use a filter"),
     ("fetch", (["a"],), {"fields": "title"}, "the fields are one string, 'title': put it in a list"),
     ("fetch", (["a"],), {"fields": [5]}, "use a list of strings"),
-    ("similar", (1,), {"rule": DuplicateRule(confirm=0.8)}, "the rule 'copy' compares texts"),
+    ("similar", (1,), {"rule": DuplicateRule(min_similarity=0.8)}, "the rule 'copy' compares texts"),
     ("near_query", (1,), {"rule": "copy"}, "the rule 'copy' compares texts: give the text in place of its"),
     ("similar", ("\ud83d",), {}, "the text has a lone surrogate"),
     ("similar_many", ("a text",), {}, "the texts are one string: put it in a list"),

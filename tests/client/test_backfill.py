@@ -236,7 +236,7 @@ def test_a_backfill_with_confirm_of_an_index_without_our_fields_gives_it_keys(in
         assert not [outcome for outcome in stored.backfill() if outcome.outcome == "failed"]
         body = documents["doc-00000"]["content"]["body"]
         [match, *_] = stored.similar(
-            body[: int(len(body) * 0.9)], rule=DuplicateRule(confirm=0.8, text_field="content.body")
+            body[: int(len(body) * 0.9)], rule=DuplicateRule(min_similarity=0.8, text_field="content.body")
         )
         assert match.id == "doc-00000"
     with Documents(index.address) as stored:

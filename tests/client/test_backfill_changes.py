@@ -10,7 +10,7 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_simhash import Documents, DuplicateRule, NotSetUp
-from es_simhash.store.types import Entry, Row
+from es_simhash.rows import Entry, Row
 from tests.client import METRO, STORM, before, links
 from tests.es_node.fixtures import new_addresses
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from es_simhash import Documents
+from es_simhash.rows import Entry, Scan
 from es_simhash.store.memory_store import MemoryStore
-from es_simhash.store.types import Entry, Scan
 
 ARTICLE = (
     "老城区改造项目今天上午正式启动，首批涉及六条街巷和2000余户居民。施工队伍已经进场，围挡沿着河岸依次排开，社区工作人员正在"

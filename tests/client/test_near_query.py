@@ -56,7 +56,7 @@ def hit_of(row: Any, source: dict[str, Any], *, as_source: bool) -> dict[str, An
             DuplicateRule("fingerprint"),
             DuplicateRule("fingerprint", max_distance=7),
             DuplicateRule("exact"),
-            DuplicateRule(confirm=0.6),
+            DuplicateRule(min_similarity=0.6),
         ]
     ),
     as_source=st.booleans(),
@@ -73,7 +73,7 @@ def test_the_matches_of_all_hits_are_those_of_similar(
         rows = [(row, {"text": stored[int(row.id)]}) for row in documents.export()]
         right = list(documents.similar(asked, rule=rule))
         near: Any = asked
-        if by_fingerprint and rule.confirm is None:
+        if by_fingerprint and rule.min_similarity is None:
             near = fingerprinter.fingerprint(asked)
             assert list(documents.similar(near, rule=rule)) == right
             if near.value is not None:
@@ -153,7 +153,7 @@ def test_a_search_of_ones_own_finds_what_similar_finds(elasticsearch_url: str, i
             for rule in (
                 DuplicateRule("fingerprint"),
                 DuplicateRule("fingerprint", max_distance=7),
-                DuplicateRule(confirm=0.9),
+                DuplicateRule(min_similarity=0.9),
                 DuplicateRule(),
             ):
                 right = documents.similar(asked, rule=rule)

@@ -11,7 +11,7 @@ import pytest
 from es_simhash import AsyncSeenItems, BloomFilter, SeenItems
 from es_simhash.bloom.seen import MAX_FORGOTTEN, Seen, SeenConfig
 from es_simhash.errors import FilterFormatError, InputError, NotSetUp, SchemeMismatch, StoreError
-from es_simhash.store.types import UserState
+from es_simhash.rows import UserState
 from tests.client import CONFIG, PROFILE, Clock, before, source, spoil, state_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 
 from es_simhash import BloomFilter, SeenItems
 from es_simhash.errors import FilterFormatError, InputError
-from es_simhash.store.types import UserState
+from es_simhash.rows import UserState
 from tests.client import CONFIG, Source, memory, state_of
 
 if TYPE_CHECKING:

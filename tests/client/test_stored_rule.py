@@ -48,7 +48,7 @@ def test_a_method_that_reads_takes_another_rule(documents: Documents) -> None:
     documents.setup(DuplicateRule(text_field="body"), id_field="url")
     ingested(documents, ITEM)
     assert [match.id for match in documents.similar(TEXT, rule="exact")] == ["a"]
-    assert [match.id for match in documents.similar(TEXT, rule=DuplicateRule(confirm=1.0))] == ["a"]
+    assert [match.id for match in documents.similar(TEXT, rule=DuplicateRule(min_similarity=1.0))] == ["a"]
 
 
 def test_documents_of_an_ingest_may_have_their_ids_in_another_field(documents: Documents) -> None:
@@ -84,7 +84,7 @@ def test_a_refinement_that_is_the_value_of_the_rule_is_no_other_rule(documents: 
     assert documents.setup("fingerprint") == "created"
     assert documents.setup(DuplicateRule("fingerprint", max_distance=3)) == "unchanged"
     assert documents.setup(rule="copy") == "changed"
-    assert documents.setup(rule=DuplicateRule("copy", confirm=0.8, numbers_agree=True)) == "unchanged"
+    assert documents.setup(rule=DuplicateRule("copy", min_similarity=0.8, contradictions="refuse")) == "unchanged"
 
 
 def test_duplicates_reads_the_rule_when_it_is_iterated(documents: Documents) -> None:

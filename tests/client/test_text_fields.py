@@ -9,7 +9,7 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_simhash import Documents, DuplicateRule, NotSetUp
-from es_simhash.store.types import Entry
+from es_simhash.rows import Entry
 from tests.client import METRO, STORM, before, links
 
 if TYPE_CHECKING:

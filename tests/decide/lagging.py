@@ -11,8 +11,8 @@ from es_simhash.store.memory_store import MemoryStore
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from es_simhash.rows import Description, Hits, Probe, Row
     from es_simhash.store.protocol import Filter
-    from es_simhash.store.types import Description, Hits, Probe, Row
 
 
 class LaggingStore(MemoryStore):

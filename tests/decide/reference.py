@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from es_simhash.decide.outcome import Document
 from es_simhash.decide.rule import ResolvedRule
 from es_simhash.ingest.reader import content_of
+from es_simhash.rows import Row
 from es_simhash.similarity.confirm import TextFeatures, similar_among
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.similarity.text_fields import text_of
-from es_simhash.store.types import Row
 from es_simhash.text.fingerprinter import Fingerprinter
 from es_simhash.text.keys import keys_of_texts
 
@@ -134,7 +134,7 @@ class Plain:
             length = other.keys.length if other.keys else None
             if not any(query.is_fulfilled_by(keys, length) for query in probe.queries):
                 return False
-        if rule.confirm is None:
+        if rule.min_similarity is None:
             return True
         one, two = (TextFeatures(each.text, rule.fingerprinter, is_normalised=True) for each in (document, other))
         return any(similar_among(one, [two], rule.chosen))

@@ -12,8 +12,8 @@ from es_simhash.decide.decider import Decider
 from es_simhash.decide.group import group
 from es_simhash.decide.remove import remove
 from es_simhash.decide.run import Options, Run
+from es_simhash.rows import Description, Scan
 from es_simhash.store.memory_store import MemoryStore
-from es_simhash.store.types import Description, Scan
 from tests.decide.lagging import LaggingStore
 from tests.decide.reference import FINGERPRINTER, Plain, documents, resolved
 

@@ -13,7 +13,7 @@ from es_simhash.decide.decider import Decider
 from es_simhash.decide.group import group
 from es_simhash.decide.run import Options, Run
 from es_simhash.errors import StoreUnavailable
-from es_simhash.store.types import Entry, Row
+from es_simhash.rows import Entry, Row
 from tests.client import STORM as TEXT
 from tests.decide.reference import documents
 from tests.decide.test_histories import links
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from es_simhash.decide.outcome import Outcome
-    from es_simhash.store.types import Scan, Stored
+    from es_simhash.rows import Scan, Stored
 
 OTHER = "地铁三号线今日开通试运营，线路全长三十一公里，沿途设有二十座车站"
 """It has nothing in common with TEXT."""

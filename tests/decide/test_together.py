@@ -17,8 +17,8 @@ from es_simhash.decide.run import Options, Run
 from es_simhash.errors import StoreUnavailable
 from es_simhash.ingest.add import Adds
 from es_simhash.retries import Call, limited, pause
+from es_simhash.rows import Description, Written
 from es_simhash.similarity.rule import DuplicateRule
-from es_simhash.store.types import Description, Written
 from tests.client import STORM as TEXT
 from tests.decide.lagging import LaggingStore
 from tests.decide.reference import FINGERPRINTER, Plain, documents, resolved
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from es_simhash.decide.outcome import Outcome
+    from es_simhash.rows import Entry, Hits, Probe
     from es_simhash.store.protocol import Filter
-    from es_simhash.store.types import Entry, Hits, Probe
 
 RULE = resolved("copy")
 

@@ -183,11 +183,11 @@ def _use(path: Path, rng: random.Random) -> None:
     new = [{"id": "d1", "text": OTHER}, {"id": "new", "text": TEXT}]
     week = DuplicateRule(within=timedelta(days=1), time_field="n")
     verbs: list[Callable[[Documents, SeenItems], Any]] = [
-        lambda d, s: d.setup(DuplicateRule(confirm=0.5)),
+        lambda d, s: d.setup(DuplicateRule(min_similarity=0.5)),
         lambda d, s: list(d.ingest(new)),
         lambda d, s: list(d.ingest(new, filter=lang)),
         lambda d, s: d.similar(TEXT, filter=rng.choice([None, lang])),
-        lambda d, s: d.similar(TEXT, rule=DuplicateRule(confirm=0.5)),
+        lambda d, s: d.similar(TEXT, rule=DuplicateRule(min_similarity=0.5)),
         lambda d, s: d.similar(TEXT, time=5, rule=week),
         lambda d, s: d.similar_to("d0"),
         lambda d, s: list(d.export()),

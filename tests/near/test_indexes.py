@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from es_simhash.near.fingerprint_index import FingerprintIndex
 from es_simhash.near.key_index import KeyIndex, Near, with_length
 from es_simhash.near.memory import Memory
-from es_simhash.store.types import SAME, Probe, Row
+from es_simhash.rows import SAME, Probe, Row
 from es_simhash.text.keys import KeyQuery, key_queries, keys_of_texts
 
 TEXTS = st.lists(st.text(alphabet="今日要闻北京上海天气晴雨a1", min_size=1, max_size=90), min_size=1, max_size=12)

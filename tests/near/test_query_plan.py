@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.near.query_plan import SEGMENTS, candidates_clause, plain_clause, query_plan
+from es_simhash.store.elastic.query_plan import SEGMENTS, candidates_clause, plain_clause, query_plan
 from es_simhash.text.encoding import hex_segments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from es_simhash.near.query_plan import QueryPlan
+    from es_simhash.store.elastic.query_plan import QueryPlan
 
 
 def satisfied(plan: QueryPlan, counts: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -21,7 +21,7 @@ NOTICE = LONG + "三月五日停水，共涉及12个小区，请居民提前储�
 CHANGED = NOTICE.replace("三月五日", "3月6日")
 RULES = [
     DuplicateRule(),
-    DuplicateRule("copy", numbers_agree=False),
+    DuplicateRule("copy", contradictions="allow"),
     DuplicateRule("contained"),
     DuplicateRule("fingerprint"),
     DuplicateRule("exact"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from es_simhash.similarity.confirm import TextFeatures, similar_among
 from es_simhash.similarity.differences import contradict
-from es_simhash.similarity.rule import DuplicateRule, Rule
+from es_simhash.similarity.rule import Contradictions, DuplicateRule, Rule
 from es_simhash.text.fingerprinter import Fingerprinter
 from es_simhash.text.scheme import Scheme
 from tests.similarity.reference import similarity
@@ -29,8 +29,8 @@ def features(text: str) -> TextFeatures:
 RULES: tuple[Rule, ...] = ("copy", "contained")
 
 
-def rule_of(least: float, name: Rule, numbers_agree: bool = False) -> DuplicateRule:
-    return DuplicateRule(name, confirm=least, numbers_agree=numbers_agree)
+def rule_of(least: float, name: Rule, contradictions: Contradictions = "allow") -> DuplicateRule:
+    return DuplicateRule(name, min_similarity=least, contradictions=contradictions)
 
 
 def similarity_by(rule: DuplicateRule, one: TextFeatures, other: TextFeatures) -> float:
@@ -63,7 +63,7 @@ def test_the_similarity_equals_the_reference(name: Rule, texts: tuple[str, str])
     assert found == (expected if expected >= 0.5 else 0.0)
 
 
-@pytest.mark.parametrize("numbers_agree", [False, True])
+@pytest.mark.parametrize("contradictions", ["allow", "refuse"])
 @pytest.mark.parametrize("name", RULES)
 @given(
     text=letters,
@@ -74,14 +74,14 @@ def test_the_similarity_equals_the_reference(name: Rule, texts: tuple[str, str])
 )
 def test_the_similar_ones_among_texts_are_those_that_are_similar_when_each_is_compared_alone(
     name: Rule,
-    numbers_agree: bool,
+    contradictions: Contradictions,
     text: str,
     others: list[str],
     edits: list[tuple[int, str, int]],
     least: float,
     order: random.Random,
 ) -> None:
-    rule = rule_of(least, name, numbers_agree)
+    rule = rule_of(least, name, contradictions)
     others += [text[:start] + new + text[start + removed :] for start, new, removed in edits]
     order.shuffle(others)
     of_others = list(map(features, others))
@@ -115,7 +115,7 @@ def test_sentences_in_another_order_and_edits_all_over_both_count_as_similar() -
 def test_a_link_makes_no_difference(text: str) -> None:
     link = "\nhttps://m.example.cn/a/20240517.html?from=feed&id=3"
     for name in RULES:
-        rule = rule_of(0.8, name, numbers_agree=True)
+        rule = rule_of(0.8, name, contradictions="refuse")
         one, other = features(text), features(text + link)
         assert one.words == other.words
         assert one.keys == other.keys

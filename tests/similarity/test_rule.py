@@ -21,8 +21,8 @@ def test_rules_with_the_same_fields_are_equal_and_have_one_hash() -> None:
 
 
 def test_its_repr_is_the_call_that_makes_it() -> None:
-    rule = DuplicateRule(confirm=0.7, text_field="body")
-    values = "rule='copy', max_distance=None, confirm=0.7, numbers_agree=True, "
+    rule = DuplicateRule(min_similarity=0.7, text_field="body")
+    values = "rule='copy', max_distance=None, min_similarity=0.7, contradictions='refuse', "
     values += "within=None, time_field=None, text_field=('body',)"
     assert repr(rule) == f"DuplicateRule({values})"
     assert eval(repr(rule)) == rule
@@ -47,12 +47,12 @@ def test_all_fields_but_the_rule_are_keywords() -> None:
         ({"rule": "fingerprint", "max_distance": 3.0}, "max_distance is 3.0: use 0 to 7"),
         ({"rule": "fingerprint", "max_distance": False}, "max_distance is False: use 0 to 7"),
         ({"rule": "fingerprint", "max_distance": "text"}, "max_distance is 'text': use 0 to 7"),
-        ({"confirm": -0.1}, "confirm is -0.1: use a similarity above 0, up to 1"),
-        ({"confirm": 0}, "confirm is 0: use a similarity above 0, up to 1"),
-        ({"confirm": 1.1}, "confirm is 1.1: use a similarity above 0, up to 1"),
-        ({"confirm": float("nan")}, "confirm is nan: use a similarity above 0, up to 1"),
-        ({"confirm": True}, "confirm is True: use a similarity above 0, up to 1"),
-        ({"confirm": "0.8"}, "confirm is '0.8': use a similarity above 0, up to 1"),
+        ({"min_similarity": -0.1}, "min_similarity is -0.1: use a similarity above 0, up to 1"),
+        ({"min_similarity": 0}, "min_similarity is 0: use a similarity above 0, up to 1"),
+        ({"min_similarity": 1.1}, "min_similarity is 1.1: use a similarity above 0, up to 1"),
+        ({"min_similarity": float("nan")}, "min_similarity is nan: use a similarity above 0, up to 1"),
+        ({"min_similarity": True}, "min_similarity is True: use a similarity above 0, up to 1"),
+        ({"min_similarity": "0.8"}, "min_similarity is '0.8': use a similarity above 0, up to 1"),
         ({"rule": "near"}, "the rule is 'near': use one of copy, contained, fingerprint, exact"),
         ({"rule": 3}, "the rule is 3: use one of copy"),
         ({"rule": {"max_distance": 3}}, "the rule is {'max_distance': 3}: use one of copy"),
@@ -75,10 +75,10 @@ def test_a_value_that_is_not_allowed_raises(fields: dict[str, Any], message: str
         DuplicateRule(**fields)
 
 
-REFINEMENTS: dict[str, Any] = {"max_distance": 3, "confirm": 0.7, "numbers_agree": False}
+REFINEMENTS: dict[str, Any] = {"max_distance": 3, "min_similarity": 0.7, "contradictions": "allow"}
 USED = {
-    "copy": {"confirm", "numbers_agree"},
-    "contained": {"confirm", "numbers_agree"},
+    "copy": {"min_similarity", "contradictions"},
+    "contained": {"min_similarity", "contradictions"},
     "fingerprint": {"max_distance"},
     "exact": set(),
 }
@@ -99,7 +99,7 @@ def test_a_refinement_that_the_rule_does_not_use_raises(rule: Rule, name: str) -
 
 @pytest.mark.parametrize("rule", RULES)
 def test_texts_are_compared_by_the_rules_that_say_so(rule: Rule) -> None:
-    assert (DuplicateRule(rule=rule).confirm is not None) == (rule in ("copy", "contained"))
+    assert (DuplicateRule(rule=rule).min_similarity is not None) == (rule in ("copy", "contained"))
     assert replace(DuplicateRule(rule=rule), text_field="body").text_fields == ("body",)
 
 
@@ -107,7 +107,7 @@ def test_texts_are_compared_by_the_rules_that_say_so(rule: Rule) -> None:
 
 
 def test_a_rule_is_a_name_or_a_duplicate_rule() -> None:
-    rule = DuplicateRule("contained", confirm=0.7)
+    rule = DuplicateRule("contained", min_similarity=0.7)
     assert rule_of(rule) is rule
     assert rule_of("exact") == DuplicateRule("exact")
     assert rule_of(None) == DuplicateRule()

@@ -16,8 +16,8 @@ from tests.store.documents import DOCUMENTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from es_simhash.rows import Description
     from es_simhash.store.protocol import Store
-    from es_simhash.store.types import Description
 
 
 class Stores:

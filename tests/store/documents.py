@@ -8,15 +8,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from es_simhash.store.types import Description, Entry, Row, Scan
+from es_simhash.rows import Description, Entry, Row, Scan
 from es_simhash.text.keys import GRAM, HASH_BITS, LONGER, PAIRS
 from es_simhash.text.scheme import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from es_simhash.rows import Stored, Written
     from es_simhash.store.protocol import Store
-    from es_simhash.store.types import Stored, Written
 
 DOCUMENTS = Description(scheme=DEFAULT, keys=True)
 """A store for documents with keys."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_simhash.errors import InputError
-from es_simhash.store.types import Entry, Probe, Row, Scan
+from es_simhash.rows import Entry, Probe, Row, Scan
 from tests.store.documents import document, entry, ids, keys, link, put, row_of, scanned
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from es_simhash.filters import parse_filter
-from es_simhash.store.types import SAME, Entry, Hits, Probe, Row
+from es_simhash.rows import SAME, Entry, Hits, Probe, Row
 from es_simhash.text.keys import KeyQuery, key_queries, keys_of_texts
 from tests.store.documents import document, entry, ids, keys, link, put
 

@@ -10,8 +10,8 @@ import pytest
 
 from es_simhash.bloom.seen import SeenConfig
 from es_simhash.errors import NotSetUp, SchemeMismatch
+from es_simhash.rows import Description
 from es_simhash.similarity.rule import DuplicateRule
-from es_simhash.store.types import Description
 from es_simhash.text.scheme import DEFAULT, Scheme
 from tests.store.documents import DOCUMENTS, entry, put
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SEEN = Description(seen=SeenConfig(capacity=50, generations=3, period=60))
 RULE = DuplicateRule(
-    rule="copy", confirm=0.7, within=timedelta(days=7), time_field="date", text_field=("title", "body")
+    rule="copy", min_similarity=0.7, within=timedelta(days=7), time_field="date", text_field=("title", "body")
 )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash.bloom.seen import SeenConfig
-from es_simhash.store.types import Description, UserState
+from es_simhash.rows import Description, UserState
 
 if TYPE_CHECKING:
     from es_simhash.store.protocol import Store

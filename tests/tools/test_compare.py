@@ -42,7 +42,7 @@ def test_the_json_form_is_the_library_s_comparison(tmp_path: Path) -> None:
             ["--rule", "contained"],
             ["different by the rule contained", "at least 0.9 for"],
         ),
-        ((STORM, STORM_FARTHER), ["--confirm", "0.999"], ["different by the rule copy", "; at least 0.999 for"]),
+        ((STORM, STORM_FARTHER), ["--min-similarity", "0.999"], ["different by the rule copy", "; at least 0.999 for"]),
         (
             ("今天有12个小区停水", "今天有15个小区停水"),
             [],

@@ -14,8 +14,8 @@ from es_simhash.store.description import extended, from_json, not_set_up, to_jso
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from es_simhash.rows import Description
     from es_simhash.store.elastic.connection import Connection
-    from es_simhash.store.types import Description
 
 META = "es_simhash"
 """Our key in the ``_meta`` of a mapping."""

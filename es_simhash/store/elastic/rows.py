@@ -6,14 +6,14 @@ import json
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.store.types import Row
+from es_simhash.rows import Row
 from es_simhash.text.encoding import from_signed, hex_segments, to_signed
 from es_simhash.text.keys import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from es_simhash.store.types import Entry
+    from es_simhash.rows import Entry
 
     Warn = Callable[[str, str], None]
     """Takes what a warning is about, and the warning."""

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_simhash.near.query_plan import candidates_clause
 from es_simhash.parts import in_parts
+from es_simhash.rows import Hits, Row
 from es_simhash.store.elastic.pages import pages
+from es_simhash.store.elastic.query_plan import candidates_clause
 from es_simhash.store.elastic.rows import HIT_OPTIONS, row_of
-from es_simhash.store.types import Hits, Row
 from es_simhash.text.keys import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from es_simhash.rows import Probe
     from es_simhash.store.elastic.connection import Connection
     from es_simhash.store.protocol import Filter
-    from es_simhash.store.types import Probe
     from es_simhash.text.keys import KeyQuery
 
 TOGETHER = 100

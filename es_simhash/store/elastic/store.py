@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.errors import SimhashError, TooLarge
 from es_simhash.retries import Waits, end_after
+from es_simhash.rows import Stored, UserState, Written
 from es_simhash.store.elastic import mapping
 from es_simhash.store.elastic.errors import error_of, index_fault, passes, reason_of
 from es_simhash.store.elastic.pages import pages
 from es_simhash.store.elastic.rows import HIT_OPTIONS, operation, row_of, source_of, version_of, writing
 from es_simhash.store.elastic.search import members, search
-from es_simhash.store.types import Stored, UserState, Written
 from es_simhash.text.keys import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from es_simhash.rows import Description, Entry, Hits, Probe, Row, Scan
     from es_simhash.store.elastic.connection import Connection
     from es_simhash.store.protocol import Filter
-    from es_simhash.store.types import Description, Entry, Hits, Probe, Row, Scan
 
 
 T = TypeVar("T")

@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.filters import parse_filter
+from es_simhash.rows import Row
 from es_simhash.similarity.text_fields import field_value
 from es_simhash.similarity.times import parse_time
-from es_simhash.store.types import Row
 from es_simhash.text.encoding import from_signed, to_signed
 
 if TYPE_CHECKING:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.near.query_plan import ball
 from es_simhash.parts import in_parts
+from es_simhash.rows import SAME, Hits
 from es_simhash.store.sqlite import keys
 from es_simhash.store.sqlite.schema import COLUMNS, IS_COPY, SEGMENTS, condition, json_list, to_row
-from es_simhash.store.types import SAME, Hits
-from es_simhash.text.encoding import from_signed, split, to_signed
+from es_simhash.text.encoding import ball, from_signed, split, to_signed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from sqlite3 import Connection
     from typing import Any
 
-    from es_simhash.store.types import Probe, Row
+    from es_simhash.rows import Probe, Row
 
 _CHUNK = 2
 """Rows are read in chunks of so many times what is wanted, because a filter may leave some out."""

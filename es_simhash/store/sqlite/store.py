@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.errors import StoreError
 from es_simhash.machine import create_for_owner
 from es_simhash.retries import DEADLINE
+from es_simhash.rows import Stored, UserState, Written
 from es_simhash.store.description import extended, from_json, to_json
 from es_simhash.store.memory_store import chosen_fields
 from es_simhash.store.sqlite import keys
@@ -26,14 +27,13 @@ from es_simhash.store.sqlite.schema import (
     to_row,
 )
 from es_simhash.store.sqlite.search import search
-from es_simhash.store.types import Stored, UserState, Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from sqlite3 import Connection
 
+    from es_simhash.rows import Description, Entry, Hits, Probe, Row, Scan
     from es_simhash.store.protocol import Filter
-    from es_simhash.store.types import Description, Entry, Hits, Probe, Row, Scan
 
 _PAGE = 1_000
 """Documents or users in a list."""

@@ -65,7 +65,7 @@ _OUTPUT = "/dev/stdout"
 def dedupe(
     files: tuple[str, ...],
     rule: Rule | None,
-    confirm: float | None,
+    min_similarity: float | None,
     text_field: tuple[str, ...] | None,
     id_field: str | None,
     against: tuple[str, ...],
@@ -93,7 +93,7 @@ def dedupe(
     es-simhash dedupe train.jsonl --against test.jsonl > clean.jsonl
     es-simhash dedupe today.jsonl --against http://es:9200/archive > new.jsonl
     """
-    chosen = DuplicateRule(rule or "copy", confirm=confirm, text_field=text_field)
+    chosen = DuplicateRule(rule or "copy", min_similarity=min_similarity, text_field=text_field)
     known = tuple(name for name in against if not is_store(name))
     before = Input(input_paths(known) if known else (), format, encoding)
     source = Input(input_paths(files), format, encoding)

@@ -59,7 +59,7 @@ def evaluate(
     sample: int | None,
     seed: int,
     rule: Rule | None,
-    confirm: float | None,
+    min_similarity: float | None,
     filter: dict[str, Any] | None,
     as_json: bool,
     **store: Unpack[StoreOptions],
@@ -80,7 +80,7 @@ def evaluate(
     \b
     es-simhash evaluate --sample 200 --store sqlite:///news.db > pairs.jsonl
     es-simhash evaluate pairs.jsonl --store sqlite:///news.db
-    es-simhash evaluate pairs.jsonl --rule copy --confirm 0.9
+    es-simhash evaluate pairs.jsonl --rule copy --min-similarity 0.9
     """
     if sample is not None and files:
         raise click.UsageError("--sample draws pairs: leave out PAIRS")
@@ -93,7 +93,7 @@ def evaluate(
         with open_documents(**store) as documents:
             info = documents.info()
             fingerprinter, stored_rule = Fingerprinter(info.scheme or Scheme()), info.rule
-    chosen = chosen_rule(stored_rule, rule, confirm=confirm) or stored_rule
+    chosen = chosen_rule(stored_rule, rule, min_similarity=min_similarity) or stored_rule
     source = Input(input_paths(files, "name a file of labelled pairs, or pipe them in"))
     rejected: list[str] = []
     with closing(source.lines()) as lines:

@@ -71,7 +71,7 @@ def sample_pairs(
 
 def _pairs(documents: Documents, ids: Sequence[str], filter: Mapping[str, Any] | None) -> Iterator[list[SampledPair]]:
     """Yield one or two pairs for each of these documents that has one like it."""
-    wide = DuplicateRule("copy", confirm=WIDE, numbers_agree=False)
+    wide = DuplicateRule("copy", min_similarity=WIDE, contradictions="allow")
     texts = texts_of(documents, ids)
     beside: dict[str, list[str]] = {}
     for id, matches in zip(texts, documents.similar_many(texts.values(), rule=wide, filter=filter), strict=True):

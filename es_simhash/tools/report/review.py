@@ -193,7 +193,7 @@ class Review:
 
 def pairs_with_other_numbers(review: Review, documents: Documents) -> list[ShownPair]:
     """Return pairs of a random sample that are similar enough, but contradict each other."""
-    if not review.rule.numbers_agree:
+    if review.rule.contradictions == "allow":
         return []
     pairs: dict[frozenset[str], ShownPair] = {}
     for ids in in_parts(review.groups.sample(SAMPLED), _BATCH):
@@ -207,7 +207,7 @@ def pairs_with_other_numbers(review: Review, documents: Documents) -> list[Shown
 def _other_numbers(review: Review, documents: Documents, ids: Sequence[str]) -> Iterator[ShownPair]:
     """Yield for each document the first other one that only contradictions keep apart."""
     sources = review.sources(ids)
-    wide = replace(review.rule, numbers_agree=False, within=None, time_field=None)
+    wide = replace(review.rule, contradictions="allow", within=None, time_field=None)
     found = documents.similar_many([review.text(source) for source in sources.values()], rule=wide)
     others = {
         id: [match.id for match in matches if match.id != id and not match.exact][:BESIDE]

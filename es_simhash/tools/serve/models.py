@@ -34,7 +34,7 @@ class _Request(BaseModel):
 
 class OfRule(_Request):
     rule: Rule | None = Field(None, description="What counts beside exact duplicates. The default is the store's rule.")
-    confirm: float | None = Field(None, description="The least similarity of the texts, above 0, up to 1.")
+    min_similarity: float | None = Field(None, description="The least similarity of the texts, above 0, up to 1.")
 
 
 class Add(_Request):

@@ -129,7 +129,7 @@ class Service:
             raise HTTPException(401, "the token is missing or wrong: send the header Authorization: Bearer …")
 
     def _rule(self, body: models.OfRule) -> DuplicateRule | str | None:
-        return chosen_rule(self._documents.info().rule, body.rule, confirm=body.confirm)
+        return chosen_rule(self._documents.info().rule, body.rule, min_similarity=body.min_similarity)
 
     # --- operations ------------------------------------------------------------------------------------------------
 

@@ -11,9 +11,9 @@ import pytest
 
 from es_simhash import Documents
 from es_simhash.errors import InputError, StoreError, StoreUnavailable
+from es_simhash.rows import Probe, Scan
 from es_simhash.store.address import open_store
 from es_simhash.store.elastic.store import ElasticStore
-from es_simhash.store.types import Probe, Scan
 from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
 from tests.store.conftest import Stores
 from tests.store.documents import DOCUMENTS

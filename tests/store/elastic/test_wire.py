@@ -16,10 +16,10 @@ import pytest
 from es_simhash import SeenItems
 from es_simhash.bloom.seen import SeenConfig
 from es_simhash.errors import AccessDenied, ConflictError, InputError, NotSetUp, StoreError, StoreUnavailable
+from es_simhash.rows import Entry, Probe, Scan, UserState
 from es_simhash.store.address import open_store
 from es_simhash.store.elastic.rows import OWN_FIELDS
 from es_simhash.store.elastic.store import ElasticStore
-from es_simhash.store.types import Entry, Probe, Scan, UserState
 from tests.es_node import proxy
 from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH
 from tests.es_node.proxy import Answer, Proxy

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash.errors import InputError, NotSetUp, StoreError, StoreUnavailable
+from es_simhash.rows import Entry, Probe, Scan, UserState
 from es_simhash.store.sqlite import SqliteStore
 from es_simhash.store.sqlite.keys import KeysOf, add
-from es_simhash.store.types import Entry, Probe, Scan, UserState
 from es_simhash.text.keys import KeyQuery
 from tests import ROOT
 from tests.store.documents import DOCUMENTS, entry, ids, keys, put, row_of, scanned

@@ -169,7 +169,7 @@ def test_a_scheme_and_a_rule_are_options(tmp_path: Path) -> None:
     page = line("a", f"<p>{STORM}</p>") + line("b", f"<div><b>{STORM}</b></div>")
     assert ids(dedupe(tmp_path, "--rule", "exact", data=page)) == ["a", "b"]
     assert ids(dedupe(tmp_path, "--rule", "exact", "--html", data=page)) == ["a"]
-    assert ids(dedupe(tmp_path, "--confirm", "0.999")) == ["a", "b", "c"]
+    assert ids(dedupe(tmp_path, "--min-similarity", "0.999")) == ["a", "b", "c"]
     (tmp_path / "scheme.json").write_text('{"weights": "tf"}')
     assert dedupe(tmp_path, "--scheme", "scheme.json").code == 0
 

@@ -62,7 +62,7 @@ def test_the_rule_and_the_scheme_are_those_of_the_call() -> None:
     texts = [STORM, STORM_NEAR, STORM]
     assert len(list(distinct(texts, rule="exact"))) == 2
     assert len(list(distinct(texts, rule="fingerprint"))) == 1
-    assert len(list(distinct(texts, rule=DuplicateRule(confirm=1.0)))) == 2
+    assert len(list(distinct(texts, rule=DuplicateRule(min_similarity=1.0)))) == 2
     html = [f"<p>{STORM}</p>", f"<div>{STORM}</div>"]
     assert len(list(distinct(html, rule="exact", scheme=Scheme(markup="html")))) == 1
 

@@ -59,7 +59,7 @@ def test_the_rule_fingerprint_has_figures_for_each_distance() -> None:
 def test_a_refined_rule_takes_the_place_of_the_plain_one() -> None:
     pairs = [LabelledPair(NOTICE, OTHER_NUMBERS, True)]
     assert evaluate(pairs)["copy"].recall == 0
-    assert evaluate(pairs, rule=DuplicateRule("copy", numbers_agree=False))["copy, numbers_agree False"].recall == 1
+    assert evaluate(pairs, rule=DuplicateRule("copy", contradictions="allow"))["copy, contradictions allow"].recall == 1
 
 
 def test_without_a_copy_nothing_is_evaluated() -> None:
@@ -118,8 +118,8 @@ def test_the_json_form_has_a_line_for_each_rule_and_names_wrong_and_missed_pairs
     assert (copy["right"], copy["wrong"], copy["missed"]) == (1, ["pairs.jsonl:3"], ["pairs.jsonl:2"])
     assert len(copy["precision_interval"]) == 2
     assert [other["rule"] for other in others] == ["contained", "fingerprint", "exact"]
-    shown = es_simhash("evaluate pairs.jsonl --rule copy --confirm 0.999", cwd=tmp_path).out
-    assert [line[:19].rstrip() for line in shown.splitlines()[1:3]] == ["copy, confirm 0.999", "copy"]
+    shown = es_simhash("evaluate pairs.jsonl --rule copy --min-similarity 0.999", cwd=tmp_path).out
+    assert [line[:26].rstrip() for line in shown.splitlines()[1:3]] == ["copy, min_similarity 0.999", "copy"]
     assert "missed by fingerprint: pairs.jsonl:2" in shown
 
 

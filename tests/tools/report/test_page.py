@@ -140,7 +140,7 @@ def test_pairs_that_only_their_numbers_keep_apart_have_their_similarity(tmp_path
     [
         (DuplicateRule("fingerprint"), "Rule fingerprint: at most 3 bits differ"),
         (DuplicateRule("exact"), "Rule exact: exact duplicates alone"),
-        (DuplicateRule("contained", numbers_agree=False), "Rule contained: a similarity of 90% or more."),
+        (DuplicateRule("contained", contradictions="allow"), "Rule contained: a similarity of 90% or more."),
     ],
 )
 def test_bits_are_shown_where_fingerprints_decide(tmp_path: Path, rule: DuplicateRule, words: str) -> None:

@@ -41,7 +41,7 @@ REQUESTS: list[tuple[str, Any, int]] = [
     ("/add", {"document": {"id": 1, "text": STORM}, "refresh": True}, 200),
     ("/add", {"documents": [{"id": 2, "text": STORM_NEAR}, {"id": 3}], "on_duplicate": "index"}, 207),
     ("/add", {"documents": [{"id": 4, "text": "暴雨"}]}, 200),
-    ("/similar", {"text": STORM, "rule": "copy", "confirm": 0.9}, 200),
+    ("/similar", {"text": STORM, "rule": "copy", "min_similarity": 0.9}, 200),
     ("/similar", {"texts": [STORM, HARVEST]}, 200),
     ("/similar", {"id": 2}, 200),
     ("/near_query", {"text": STORM}, 200),
@@ -80,7 +80,7 @@ def test_answers_are_those_of_the_methods_of_python(local: Make, tmp_path: Path)
     assert server.found(id=2) == ["1"]
     assert server.found(text=STORM, rule="fingerprint") == ["1", "2"]
     assert server.found(text=STORM_NEAR, rule="exact") == ["2"]
-    assert server.found(text=STORM_NEAR, confirm=1.0) == ["2"]
+    assert server.found(text=STORM_NEAR, min_similarity=1.0) == ["2"]
     with Documents(f"sqlite:///{tmp_path}/news.db") as documents:
         assert [match.id for match in documents.similar(STORM)] == ["1", "2"]
     assert server.call("/remove", {"ids": [1, "none"]}).json == {"removed": ["1"]}
@@ -99,7 +99,7 @@ def test_answers_are_those_of_the_methods_of_python(local: Make, tmp_path: Path)
         ("/similar", b"{", 400, "no JSON"),
         ("/similar", b"\xff", 400, "pars"),
         ("/similar", b"[" * 100_000, 400, "pars"),
-        ("/similar", b'{"text": "a", "confirm": 1e999}', 422, "confirm is inf"),
+        ("/similar", b'{"text": "a", "min_similarity": 1e999}', 422, "min_similarity is inf"),
         ("/similar", b"[]", 422, "no JSON object: .* Content-Type"),
         ("/similar", {}, 422, "none given: send exactly one of text, texts, id"),
         ("/similar", {"text": "a", "texts": []}, 422, "text and texts given"),
@@ -110,7 +110,7 @@ def test_answers_are_those_of_the_methods_of_python(local: Make, tmp_path: Path)
         ("/similar", {"text": "\ud800"}, 422, "text"),
         ("/similar", {"text": "a", "k": 1}, 422, "k: Extra inputs"),
         ("/similar", {"text": "a", "rule": "near"}, 422, "rule: .*'copy'"),
-        ("/similar", {"text": "a", "confirm": 7}, 422, "confirm"),
+        ("/similar", {"text": "a", "min_similarity": 7}, 422, "min_similarity"),
         ("/similar", {"id": "none"}, 422, "none"),
         ("/similar", {"id": True}, 422, "id"),
         ("/add", {"document": {"id": 1}}, 422, "no text in field 'text'"),

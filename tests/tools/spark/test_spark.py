@@ -61,7 +61,7 @@ def by_spark(session: Any, texts: list[str], rule: DuplicateRule) -> Links:
     [
         (DuplicateRule(), 6),
         (DuplicateRule(), 40),
-        (DuplicateRule("contained", confirm=0.85), 20),
+        (DuplicateRule("contained", min_similarity=0.85), 20),
         (DuplicateRule("fingerprint"), 20),
         (DuplicateRule("fingerprint", max_distance=0), 20),
         (DuplicateRule("exact"), 6),

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_simhash.text.encoding import hex_segments, split
+from es_simhash.text.encoding import ball, hex_segments, sphere, split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,20 +108,6 @@ def query_plan(max_distance: int) -> QueryPlan:
     if extra:
         clauses.append(ExactDistanceClause(2, exact, ((0, 0), (1, 0))))
     return QueryPlan(radius, 2, tuple(clauses))
-
-
-@cache
-def sphere(radius: int) -> NDArray[np.uint16]:
-    """Return the 16-bit masks with exactly ``radius`` bits set, shape (n,)."""
-    every = np.arange(1 << 16, dtype=np.uint32)
-    masks: NDArray[np.uint16] = every[np.bitwise_count(every) == radius].astype(np.uint16)
-    return masks
-
-
-@cache
-def ball(radius: int) -> NDArray[np.uint16]:
-    """Return the 16-bit masks with at most ``radius`` bits set, shape (n,): 1, 17, 137, 697 for radius 0 to 3."""
-    return np.concatenate([sphere(r) for r in range(radius + 1)])
 
 
 def plain_clause(fingerprint: int, field: str = "simhash", bits: int = 64) -> dict[str, Any]:
