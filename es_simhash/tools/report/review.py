@@ -175,7 +175,8 @@ class Review:
         sources = self.sources([group.head, *near])
         head = sources.get(group.head, {})
         text = self.text(head)
-        beside = [self.shown_text(text, id, sources.get(id, {})) for id in near]
+        # One that was removed meanwhile has no text.
+        beside = [self.shown_text(text, id, sources[id]) for id in near if self.text(sources.get(id, {}))]
         beside.sort(key=lambda member: (member.similarity or 0, -(member.distance or 0)))
         text = cut(shown(text, self.fingerprinter.scheme), LONGEST)
         return ShownGroup(group, self.title(head), text, beside[:MEMBERS], exact[:NAMED])

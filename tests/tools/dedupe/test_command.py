@@ -13,6 +13,7 @@ import pytest
 
 from es_simhash import Documents, DuplicateRule
 from es_simhash.cli.output import count_of
+from es_simhash.tools.report.review import COMPARED, MEMBERS
 from tests.cli import (
     COMMAND,
     HARVEST,
@@ -128,6 +129,20 @@ def test_a_page_shows_what_is_left_out_beside_its_original(tmp_path: Path, archi
     named = ["b, stdin:2", *(["a, stdin:1"] if archive else []), "d, stdin:4"]
     assert re.findall('class="id" dir="auto">(.*?)<', html) == [original, *named]
     assert html.count(STORM) == 1
+
+
+@pytest.mark.parametrize("archive", [False, True])
+def test_each_shown_copy_of_a_large_group_has_its_text(tmp_path: Path, archive: bool) -> None:
+    lines = [line(f"d{n}", f"{STORM}{chr(0x8C00 + n)}") for n in range(3 * COMPARED)]
+    words = ["--report", "page.html"]
+    if archive:
+        (tmp_path / "old.jsonl").write_bytes(lines[0])
+        words += ["--against", "old.jsonl"]
+    dedupe(tmp_path, *words, data=b"".join(lines[archive:]))
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f"<dd>{3 * COMPARED - 1}</dd></div>\n</dl>" in html
+    assert html.count("<ins>") == MEMBERS + 1  # and one in the legend
+    assert "<del>市" not in html
 
 
 def test_documents_of_a_store_that_are_not_compared_are_counted(tmp_path: Path) -> None:

@@ -68,16 +68,21 @@ def page_of(
     folder: Path,
     texts: dict[str, str],
     *,
+    removed: tuple[str, ...] = (),
     rule: DuplicateRule | None = None,
     language: Language = "en",
     scheme: Scheme | None = None,
 ) -> str:
-    """The page of a store with these documents; their ids are titles, too."""
+    """The page of a store with these documents; their ids are titles, too.
+
+    :param removed: these are removed after the groups were read.
+    """
     with Documents(f"sqlite:///{folder}/news.db", scheme=scheme) as documents:
         documents.setup(rule=rule)
         list(documents.ingest({"id": id, "title": id, "text": text} for id, text in texts.items()))
         groups = Groups(documents.export())
         info = documents.info()
+        documents.remove(removed)
         review = Review(
             info.rule,
             Fingerprinter(info.scheme or Scheme()),
@@ -158,6 +163,13 @@ def test_of_a_large_group_some_members_are_shown_and_the_others_are_counted(tmp_
     text = read(page_of(tmp_path, texts | {f"copy{n}": STORM for n in range(50)}))
     assert f"{10 - MEMBERS} more near-duplicates" in text
     assert "and 38 more" in text
+
+
+def test_a_member_that_is_removed_meanwhile_is_counted_and_not_shown_as_a_text_without_words(tmp_path: Path) -> None:
+    texts = {"head": STORM, "near": STORM_NEAR, "far": STORM_FARTHER[:-9]}
+    html = page_of(tmp_path, texts, removed=("far",))
+    assert re.findall('class="id" dir="auto">(.*?)<', html) == ["head", "near"]
+    assert "1 more near-duplicates" in read(html)
 
 
 def test_markup_is_not_shown_where_the_scheme_is_for_html(tmp_path: Path) -> None:
