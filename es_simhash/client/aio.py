@@ -17,7 +17,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from es_simhash.client.documents import Documents
-from es_simhash.client.page import Filling
+from es_simhash.client.page import DEPTH, Filling
 from es_simhash.client.seen import SeenItems
 from es_simhash.errors import InputError, StoreUnavailable
 from es_simhash.retries import DEADLINE, Call
@@ -253,9 +253,10 @@ class AsyncSeenItems(_InThreads[SeenItems]):
         item: Callable[[Any], Item] | None = None,
         group: Callable[[Any], Item | None] | None = None,
         offset: int = 0,
+        depth: int = DEPTH,
     ) -> Page[Any]:
         """:meth:`es_simhash.SeenItems.page`. ``fetch`` is an async function, which the event loop runs."""
-        filling = Filling(self._client, user, size, item, group, offset)
+        filling = Filling(self._client, user, size, item, group, offset, depth)
         page = None
         while page is None:
             page = await self._run(filling.take, await fetch(filling.offset, filling.wanted))

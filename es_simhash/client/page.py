@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import ceil
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from es_simhash.bloom.sizing import whole_number
 from es_simhash.client.group_search import hit_group, hit_id, hits_of
-from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,21 +16,19 @@ if TYPE_CHECKING:
 
 H = TypeVar("H")
 
-ROUNDS = 5
-"""Requests to the source at most."""
-_FIRST_FACTOR = 2.0
-"""Hits that the first request asks for, for each hit of the page: nothing is known yet."""
-_MOST_FACTOR = 10.0
-"""Hits that any request asks for at most, for each missing hit."""
+LARGEST = 1_000
+"""Hits that a request asks for at most."""
+DEPTH = 10_000
+"""Hits that Elasticsearch lets a search reach (``index.max_result_window``)."""
 
 
 @dataclass(frozen=True)
 class Page(Generic[H]):
     """A page of hits that the user has certainly not seen.
 
-    :param hits: in the order of the source; at most as many as the page has room for.
+    :param hits: in the order of the source: as many as the page has room for, or fewer if the source is exhausted.
     :param offset: where the next page starts in the source.
-    :param exhausted: whether the source has no more hits.
+    :param exhausted: the source has no more hits, or none that may be read.
     :param items: the items of the hits, and their groups where groups count: add them when the user sees the page.
     """
 
@@ -42,10 +39,10 @@ class Page(Generic[H]):
 
 
 class Filling:
-    """A page of unseen hits that is being filled: by at most ``ROUNDS`` requests to the source, which the caller makes.
+    """A page of unseen hits that is being filled, by requests to the source, which the caller makes.
 
-    A request asks for more hits than are missing, because the user may have seen some of them: for each missing hit, as
-    many as each unseen hit took so far.
+    The first one asks for twice the size, because the user may have seen some hits. Each later one asks for as many as
+    all before it together: so a page that ends at hit n takes some log2(n / size) requests, and reads at most 2n hits.
 
     The parameters are those of :meth:`es_simhash.SeenItems.page`.
 
@@ -61,16 +58,17 @@ class Filling:
         item: Callable[[Any], Item] | None,
         group: Callable[[Any], Item | None] | None,
         offset: int,
+        depth: int,
     ) -> None:
-        if size < 1 or offset < 0:
-            raise InputError(f"size {size}, offset {offset}: use whole numbers from 1 and from 0")
-        self.offset, self.wanted = offset, ceil(size * _FIRST_FACTOR)
-        self._seen, self._user, self._size, self._start = seen, user, size, offset
+        self._seen, self._user = seen, user
+        self._size = whole_number("size", size, 1, 1 << 30)
+        self._depth = whole_number("depth", depth, 1, 1 << 62)
+        self._start = self.offset = whole_number("offset", offset, 0, self._depth - 1)
+        self.wanted = self._most(2 * self._size)
         # By default the hits are those of Elasticsearch.
         self._read: Callable[[Any], list[Any]] = hits_of if item is None else list
         self._item: Callable[[Any], Item] = item or hit_id
         self._group = hit_group if item is None and group is None else group
-        self._rounds = 0
         self._hits: list[Any] = []
         self._items: dict[Item, None] = {}
 
@@ -89,13 +87,16 @@ class Filling:
             self._hits.append(hit)
             self._items.update(dict.fromkeys(theirs))
             if len(self._hits) == self._size:
-                return Page(self._hits, self.offset, exhausted=False, items=list(self._items))
-        self._rounds += 1
-        if len(fetched) < self.wanted or self._rounds == ROUNDS:
-            return Page(self._hits, self.offset, exhausted=len(fetched) < self.wanted, items=list(self._items))
-        factor = min(_MOST_FACTOR, (self.offset - self._start) / max(len(self._hits), 1))
-        self.wanted = ceil((self._size - len(self._hits)) * factor)
+                break
+        is_full = len(self._hits) == self._size
+        exhausted = self.offset >= self._depth or (not is_full and len(fetched) < self.wanted)
+        if is_full or exhausted:
+            return Page(self._hits, self.offset, exhausted, list(self._items))
+        self.wanted = self._most(self.offset - self._start)
         return None
+
+    def _most(self, wanted: int) -> int:
+        return min(wanted, LARGEST, self._depth - self.offset)
 
     def _items_of(self, hit: Any) -> list[Item]:
         """Return the item of a hit, and its group if it has one."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from es_simhash.bloom.seen import Seen, SeenConfig, user_id
 from es_simhash.client.arguments import checked_deadline, checked_moment
-from es_simhash.client.page import Filling
+from es_simhash.client.page import DEPTH, Filling
 from es_simhash.errors import InputError, NotSetUp
 from es_simhash.parts import in_parts
 from es_simhash.retries import limited
@@ -242,12 +242,13 @@ class SeenItems:
         item: Callable[[Any], Item] | None = None,
         group: Callable[[Any], Item | None] | None = None,
         offset: int = 0,
+        depth: int = DEPTH,
     ) -> Page[Any]:
         """Return a page of hits that a user has not seen, from a function that returns pages of hits.
 
-        It fetches more hits than the size, up to five times, until the page is full or the source has no more hits. By
-        default the hits are those of a search of your own in Elasticsearch, and the page has no copies: one hit of each
-        group, and none of a group that the user has seen. ::
+        It fetches hits until the page is full or the source is exhausted. By default the hits are those of a search of
+        your own in Elasticsearch, and the page has no copies: one hit of each group, and none of a group that the user
+        has seen. ::
 
             def search(offset: int, size: int) -> Any:
                 group = [{"field": "simhash.group"}]
@@ -255,6 +256,10 @@ class SeenItems:
 
             page = seen.page("ann", search, 10)
             seen.add("ann", page.items)
+
+        Hits that were seen, and copies, are fetched too. The first fetch asks for twice the size, each later one for as
+        many hits as all before it together, and for 1,000 at most. So a page of 10 that ends at hit 640 takes six
+        fetches, and one of a user who has seen all 10,000 hits takes 16.
 
         :param user: None for one who has seen nothing.
         :param fetch: is called with an offset and a size, and returns the hits from there on, fewer at the end: a list,
@@ -264,8 +269,11 @@ class SeenItems:
         :param group: returns the group of a hit, None if it has none. ``items`` of the page has the items and the
             groups to add.
         :param offset: where to start. The page says where the next one starts.
+        :param depth: no hit behind the first so many of the source is fetched; an ``index.max_result_window`` of
+            another size is its reason. The page is exhausted there.
+        :raises InputError: for a size, an offset or a depth that is out of range.
         """
-        filling = Filling(self, user, size, item, group, offset)
+        filling = Filling(self, user, size, item, group, offset, depth)
         page = None
         while page is None:
             page = filling.take(fetch(filling.offset, filling.wanted))

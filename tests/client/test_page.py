@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash import AsyncSeenItems
-from es_simhash.client.page import ROUNDS
+from es_simhash.client.page import LARGEST
 from es_simhash.errors import InputError, StoreUnavailable
 from es_simhash.store.memory_store import MemoryStore
 from tests.client import CONFIG, Source, memory
@@ -69,29 +69,44 @@ def test_successive_pages_lose_no_hit_and_repeat_none(hits: list[int], added: se
 
 @pages
 @settings(max_examples=80, deadline=None, derandomize=True)
-def test_a_page_is_full_unless_the_source_is_exhausted_or_the_rounds_are_used_and_its_requests_are_bounded(
+def test_a_page_is_full_or_the_source_is_exhausted_and_its_requests_are_few(
     hits: list[int], added: set[int], size: int
 ) -> None:
     source = Source(hits)
     with memory(added) as seen:
         page = seen.page("ann", source, size, item=lambda hit: hit)
     unseen = [hit for hit in hits if hit not in added]
-    assert page.hits == unseen[: len(page.hits)]
-    if len(page.hits) < size:
-        assert (page.hits == unseen and page.exhausted) or len(source.asked) == ROUNDS
-    else:
-        assert (len(page.hits), page.exhausted) == (size, False)
-    assert 1 <= len(source.asked) <= ROUNDS
+    assert (page.hits, page.exhausted) == (unseen[:size], len(unseen) < size)
     assert [offset for offset, _ in source.asked] == [0, *accumulate(asked for _, asked in source.asked)][:-1]
-    assert all(1 <= asked <= 10 * size for _, asked in source.asked)
+    assert [asked for _, asked in source.asked] == [2 * size, *(2 * size << n for n in range(len(source.asked) - 1))]
+    assert source.asked[-1][0] <= page.offset
 
 
-def test_a_page_of_seen_hits_ends_after_its_rounds_and_the_next_page_starts_behind_them() -> None:
+@pytest.mark.parametrize("start", [0, 30])
+def test_a_page_is_filled_behind_a_group_of_any_size_and_behind_all_that_was_seen(start: int) -> None:
+    """A group of 644, then 700 hits that were seen, then others."""
+    source = Source([*range(0, 644 * 4, 4), *range(10_000, 10_700), *range(20_000, 20_100)])
+    with memory(set(range(10_000, 10_700))) as seen:
+        page = seen.page(
+            "ann", source, 5, item=lambda hit: hit, group=lambda hit: hit if hit >= 10_000 else 0, offset=start
+        )
+    first = source.hits[start]
+    assert (page.hits, page.exhausted) == ([first, 20_000, 20_001, 20_002, 20_003], False)
+    assert page.offset == 1348
+    assert len(source.asked) == 9
+    assert max(asked for _, asked in source.asked) <= LARGEST
+
+
+def test_a_page_of_a_user_who_has_seen_all_is_exhausted_where_the_source_cannot_be_read_deeper() -> None:
     source = Source(range(100_000))
-    with memory(set()) as seen:
-        seen.add("ann", range(2_000))
+    with memory(set(range(10_000))) as seen:
         page = seen.page("ann", source, 10, item=lambda hit: hit)
-    assert (page.hits, page.offset, page.exhausted, len(source.asked)) == ([], 420, False, 5)
+        assert (page.hits, page.offset, page.exhausted, len(source.asked)) == ([], 10_000, True, 16)
+        assert sum(asked for _, asked in source.asked) == 10_000
+        page = seen.page("ann", source, 10, item=lambda hit: hit, offset=9_000, depth=10_003)
+        assert (page.hits, page.offset, page.exhausted) == ([10_000, 10_001, 10_002], 10_003, True)
+        page = seen.page("ann", source, 3, item=lambda hit: hit, offset=9_000, depth=10_003)
+        assert (len(page.hits), page.exhausted) == (3, True)
 
 
 GROUPS = {n: n - n % 4 if n % 3 else n for n in range(61)}  # 4, 5 and 7 are in the group of 4; 6 is alone
@@ -156,9 +171,17 @@ def test_a_search_that_returns_something_else_is_an_error(answer: Any, message: 
         seen.page("ann", lambda offset, size: answer, 5)
 
 
-@pytest.mark.parametrize("wrong", [{"size": 0}, {"size": -1}, {"offset": -1}])
-def test_a_page_of_no_size_is_refused_before_anything_is_fetched(wrong: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"size": wrong} for wrong in (0, -1, "5", 2.0, True, None)),
+        *({"offset": wrong} for wrong in (-1, 10_000, "5")),
+        {"depth": 0},
+    ],
+)
+def test_a_size_an_offset_and_a_depth_out_of_range_are_refused_before_anything_is_fetched(wrong: dict[str, Any]) -> None:
     source = Source(range(10))
-    with memory(set()) as seen, pytest.raises(InputError, match="use whole numbers from 1 and from 0"):
+    [name] = wrong
+    with memory(set()) as seen, pytest.raises(InputError, match=f"{name} must be a whole number from . to"):
         seen.page("ann", source, **{"size": 5, **wrong}, item=lambda hit: hit)
     assert source.asked == []
