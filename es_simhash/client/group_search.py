@@ -11,12 +11,15 @@ import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cmp_to_key
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.bloom.sizing import whole_number
 from es_simhash.errors import InputError
 from es_simhash.store.elastic.errors import check_answer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from typing import TypeAlias
 
     Hit: TypeAlias = "dict[str, Any]"
@@ -25,6 +28,8 @@ _GROUP = "simhash.group"
 _GROUPED = {"exists": {"field": _GROUP}}
 _SIZE = 10
 """The hits of a page, where the search does not say."""
+_MOST = (1 << 31) - 1
+"""The server accepts no larger number."""
 _PRECISION = 40_000
 """Up to so many groups are counted almost exactly. The server accepts no larger value."""
 
@@ -62,6 +67,7 @@ class GroupSearch:
     searches: list[dict[str, Any]]
     _start: int = field(repr=False)
     _size: int = field(repr=False)
+    _after: tuple[int, int] = field(repr=False)
     _sort: tuple[_Order, ...] = field(repr=False)
 
     def hits(self, answer: Any) -> list[Hit]:
@@ -70,10 +76,24 @@ class GroupSearch:
         :param answer: of the multi-search.
         :raises SimhashError: if one of the searches failed.
         """
-        grouped, single = _responses(answer)
-        lists = [response["hits"]["hits"] for response in (grouped, single)]
-        merged = list(heapq.merge(*lists, key=cmp_to_key(self._compare)))
-        return merged[self._start : self._start + self._size]
+        return [hit for _, hit in self._merged(answer)[self._start :]]
+
+    def after(self, answer: Any) -> tuple[int, int]:
+        """Return where the next page starts: ``group_search(search, after=…)`` reads it without the pages before it.
+
+        :param answer: of the multi-search.
+        :returns: how many hits of each of the two searches stand before it.
+        :raises SimhashError: if one of the searches failed.
+        """
+        used = [number for number, _ in self._merged(answer)]
+        grouped, single = self._after
+        return grouped + used.count(0), single + used.count(1)
+
+    def _merged(self, answer: Any) -> list[tuple[int, Hit]]:
+        """Return the hits up to the end of the page, each with the number of its search."""
+        lists = [[(number, hit) for hit in each["hits"]["hits"]] for number, each in enumerate(_responses(answer))]
+        merged = heapq.merge(*lists, key=cmp_to_key(self._compare))
+        return list(islice(merged, self._start + self._size))
 
     def total(self, answer: Any) -> int:
         """Return how many hits all pages have: the groups, and the documents without a group.
@@ -86,62 +106,83 @@ class GroupSearch:
         grouped, single = _responses(answer)
         return int(grouped["aggregations"][_GROUP]["groups"]["value"]) + int(single["hits"]["total"]["value"])
 
-    def _compare(self, first: Hit, second: Hit) -> int:
-        pairs = zip(self._sort, _sort_values(first), _sort_values(second), strict=False)
+    def _compare(self, first: tuple[int, Hit], second: tuple[int, Hit]) -> int:
+        pairs = zip(self._sort, _sort_values(first[1]), _sort_values(second[1]), strict=False)
         return next((found for order, *values in pairs if (found := order.compare(*values))), 0)
 
 
-def group_search(search: Mapping[str, Any]) -> GroupSearch:
+def group_search(search: Mapping[str, Any], *, after: Sequence[int] | None = None) -> GroupSearch:
     """Return what to send for a search of your own that shows one document of each group.
 
     A document without a group, which no backfill has seen yet, is a hit of its own.
 
+    No search knows how many hits of the other one stand before a page. So with ``from`` both return all hits from the
+    first one on: page 500 costs 500 times as much as page 1. With ``after`` each page costs as much as page 1.
+
     :param search: the body of the search. With ``from`` and ``size`` it asks for a page, as without groups. Give it a
         ``collapse`` on ``simhash.group`` if you want ``inner_hits``; only hits with a group have them. Its aggregations
         see all documents, and stand in the first response.
-    :raises InputError: for a search that has no such pages: another ``collapse``, ``search_after``.
+    :param after: where the page starts, in place of ``from``: what :meth:`GroupSearch.after` returned for the page
+        before it. Two whole numbers, which a client may keep between two requests.
+    :raises InputError: for a search that has no such pages: another ``collapse``, ``search_after``; for ``from`` and
+        ``size`` that are no whole numbers.
     """
     collapse = search.get("collapse", {"field": _GROUP})
-    if collapse.get("field") != _GROUP:
-        raise InputError(f"the search collapses on {collapse.get('field')!r}: collapse on {_GROUP!r}, or on nothing")
+    if not isinstance(collapse, Mapping) or collapse.get("field") != _GROUP:
+        raise InputError(f"the search collapses on {collapse!r}: collapse on {{'field': {_GROUP!r}}}, or on nothing")
     if "search_after" in search:
-        raise InputError("search_after cannot go on in two searches: use from and size")
-    start, size = search.get("from", 0), search.get("size", _SIZE)
+        raise InputError("search_after cannot go on in two searches: use from and size, or after")
+    if after is not None and "from" in search:
+        raise InputError("the search has from, and after is given: use one of them")
+    start = whole_number("from", search.get("from", 0), 0, _MOST)
+    size = whole_number("size", search.get("size", _SIZE), 0, _MOST)
+    skipped = _checked_after((0, 0) if after is None else after)
     # A post_filter leaves the scores and the aggregations as they are.
     own = [search["post_filter"]] if "post_filter" in search else []
-    base = {**search, "from": 0, "size": start + size}
+    base = {**search, "size": start + size}
     aggregations = base.pop("aggs", None) or base.pop("aggregations", {})
     base.pop("collapse", None)
     groups = {"groups": {"cardinality": {"field": _GROUP, "precision_threshold": _PRECISION}}}
     grouped = {
         **base,
+        "from": skipped[0],
         "collapse": collapse,
         "post_filter": {"bool": {"filter": [*own, _GROUPED]}},
         "aggs": {**aggregations, _GROUP: {"filter": {"bool": {"filter": own}}, "aggs": groups}},
     }
     single = {
         **base,
+        "from": skipped[1],
         "post_filter": {"bool": {"filter": own, "must_not": [_GROUPED]}},
         "track_total_hits": True,
     }
-    return GroupSearch([{}, grouped, {}, single], start, size, _orders(search.get("sort")))
+    return GroupSearch([{}, grouped, {}, single], start, size, skipped, _orders(search.get("sort")))
+
+
+def _checked_after(after: Any) -> tuple[int, int]:
+    if not isinstance(after, list | tuple) or len(after) != 2:
+        raise InputError(f"after is {after!r}: use the two numbers that the page before it returned")
+    grouped, single = (whole_number("after", each, 0, _MOST) for each in after)
+    return grouped, single
 
 
 def _orders(sort: Any) -> tuple[_Order, ...]:
     """Return the order of a search."""
     if sort is None:
         return (_BY_SCORE,)
-    return tuple(_order(each) for each in (sort if isinstance(sort, list) else [sort]))
+    return tuple(order for clause in (sort if isinstance(sort, list) else [sort]) for order in _orders_of(clause))
 
 
-def _order(each: Any) -> _Order:
-    if isinstance(each, str):
-        each = {each.partition(":")[0]: each.partition(":")[2]} if ":" in each else {each: {}}
-    ((name, options),) = each.items()
-    if not isinstance(options, dict):
-        options = {"order": options}
-    order = options.get("order") or ("desc" if name == "_score" else "asc")
-    return _Order(order == "desc", options.get("missing") == "_first")
+def _orders_of(clause: Any) -> Iterator[_Order]:
+    if isinstance(clause, str):
+        name, _, order = clause.partition(":")
+        clause = {name: order}
+    if not isinstance(clause, Mapping):
+        raise InputError(f"the search sorts by {clause!r}: use a field, or an object such as {{'date': 'desc'}}")
+    for name, options in clause.items():
+        chosen = options if isinstance(options, Mapping) else {"order": options}
+        order = chosen.get("order") or ("desc" if name == "_score" else "asc")
+        yield _Order(order == "desc", chosen.get("missing") == "_first")
 
 
 def _sort_values(hit: Hit) -> list[Any]:
@@ -171,9 +212,9 @@ def hits_of(answer: Any) -> list[Hit]:
         raise InputError(
             f"the search returned a {type(answer).__name__}: return the answer of Elasticsearch, or its list of hits"
         ) from error
-    if hits and not any(hit.get("_source") or hit_group(hit) for hit in hits):
+    if hits and not any("_source" in hit or hit_group(hit) for hit in hits):
         raise InputError(
-            f"none of the hits has the field {_GROUP}: search with docvalue_fields=[{{'field': '{_GROUP}'}}]"
+            f"none of the hits has the field {_GROUP}: let the search return it, as by _source=['{_GROUP}']"
         )
     return list(hits)
 

@@ -251,15 +251,15 @@ class SeenItems:
         has seen. ::
 
             def search(offset: int, size: int) -> Any:
-                group = [{"field": "simhash.group"}]
-                return client.search(index="news", query=query, from_=offset, size=size, docvalue_fields=group)
+                search = group_search({"query": query, "from": offset, "size": size})
+                return search.hits(client.msearch(index="news", searches=search.searches))
 
             page = seen.page("ann", search, 10)
             seen.add("ann", page.items)
 
-        Hits that were seen, and copies, are fetched too. The first fetch asks for twice the size, each later one for as
-        many hits as all before it together, and for 1,000 at most. So a page of 10 that ends at hit 640 takes six
-        fetches, and one of a user who has seen all 10,000 hits takes 16.
+        Hits that were seen are fetched too. The first fetch asks for twice the size, each later one for as many hits as
+        all before it together, and for 1,000 at most. So a page of 10 that ends at hit 640 takes six fetches, and one
+        of a user who has seen 10,000 hits takes 16. With a plain search all copies are fetched as well.
 
         :param user: None for one who has seen nothing.
         :param fetch: is called with an offset and a size, and returns the hits from there on, fewer at the end: a list,

@@ -52,17 +52,24 @@ def test_the_pages_hide_nothing_but_copies(elasticsearch_url: str, index_name: s
         for search in (
             {"query": QUERY},
             {"query": QUERY, "sort": BY_DATE},
+            {"query": QUERY, "sort": {"date": "desc", "name": {"missing": "_first"}}},
             {"query": QUERY, "sort": ["_score", "date"], "post_filter": {"term": {"kind": 1}}},
             {"query": {"match_all": {}}, "sort": BY_DATE, "aggs": {"kinds": {"terms": {"field": "kind"}}}},
         ):
             plain = client.search(index=index_name, body={**search, "size": 100})
             right = one_of_each(plain["hits"]["hits"])
-            found = []
+            found, after = [], None
             for start in range(0, 60, 7):
                 page = group_search({**search, "from": start, "size": 7})
                 answer = client.msearch(index=index_name, searches=page.searches)
                 assert page.total(answer) == len(right)
                 found += page.hits(answer)
+                following = group_search({**search, "size": 7}, after=after)
+                parts = client.msearch(index=index_name, searches=following.searches)
+                assert following.hits(parts) == page.hits(answer)
+                assert max(len(part["hits"]["hits"]) for part in parts["responses"]) <= 7
+                after = following.after(parts)
+                assert after == page.after(answer)
                 assert answer["responses"][0]["aggregations"].get("kinds") == plain.get("aggregations", {}).get("kinds")
             keys = [(hit.get("sort"), hit["_score"]) for hit in found]
             assert keys == [(hit.get("sort"), hit["_score"]) for hit in right]
@@ -101,13 +108,29 @@ def test_the_pages_hide_nothing_but_copies(elasticsearch_url: str, index_name: s
 @pytest.mark.parametrize(
     ("search", "says"),
     [
-        ({"collapse": {"field": "url"}}, "the search collapses on 'url': collapse on 'simhash.group', or on nothing"),
+        (
+            {"collapse": {"field": "url"}},
+            "collapses on {'field': 'url'}: collapse on {'field': 'simhash.group'}, or on",
+        ),
+        ({"collapse": "simhash.group"}, "collapses on 'simhash.group': collapse on {'field': 'simhash.group'}, or"),
         ({"search_after": [1], "sort": ["date"]}, "use from and size"),
+        ({"from": "10", "size": "10"}, "from must be a whole number from 0 to 2147483647, and is '10'"),
+        *(({"size": size}, "size must be a whole number") for size in ("10", -1, 2.5, True, None, 1 << 31)),
+        ({"sort": 5}, "the search sorts by 5: use a field"),
+        ({"sort": [["date"]]}, r"sorts by \['date'\]: use a field"),
     ],
 )
 def test_a_search_without_pages_is_an_error(search: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says):
         group_search(search)
+
+
+@pytest.mark.parametrize("after", [3, "12", [1], [1, 2, 3], [1, "2"], [1, -1], {"a": 1, "b": 2}])
+def test_a_page_starts_after_two_numbers_or_where_from_says(after: Any) -> None:
+    with pytest.raises(InputError, match=r"use the two numbers that|after must be a whole number"):
+        group_search({}, after=after)
+    with pytest.raises(InputError, match="the search has from, and after is given: use one of them"):
+        group_search({"from": 0}, after=[1, 2])
 
 
 def test_a_failed_search_is_an_error() -> None:

@@ -153,6 +153,8 @@ def test_a_page_of_a_search_reads_ids_and_groups_of_hits(seen: Any, ann: str) ->
     page = seen.page(ann, lambda offset, size: {"hits": {"hits": hits[offset : offset + size]}}, 9)
     assert ([hit["_id"] for hit in page.hits], page.items) == (["a", "c", "f", "g"], ["a", "c", "f", "g"])
     assert seen.page(ann, lambda offset, size: hits[offset : offset + size], 1).hits == hits[:1]
+    alone = [{"_id": "new", "_source": {}}]  # what _source=["simhash.group"] returns of a document without a group
+    assert seen.page(ann, lambda offset, size: alone[offset : offset + size], 5).hits == alone
 
 
 @pytest.mark.parametrize(
@@ -162,7 +164,7 @@ def test_a_page_of_a_search_reads_ids_and_groups_of_hits(seen: Any, ann: str) ->
         (None, "the search returned a NoneType"),
         (
             [{"_id": "a"}, {"_id": "b"}],
-            r"none of the hits has the field simhash.group: search with docvalue_fields=\[{'field': 'simhash",
+            r"none of the hits has the field simhash.group: let the search return it, as by _source=\['simhash.group",
         ),
     ],
 )
@@ -179,7 +181,9 @@ def test_a_search_that_returns_something_else_is_an_error(answer: Any, message: 
         {"depth": 0},
     ],
 )
-def test_a_size_an_offset_and_a_depth_out_of_range_are_refused_before_anything_is_fetched(wrong: dict[str, Any]) -> None:
+def test_a_size_an_offset_and_a_depth_out_of_range_are_refused_before_anything_is_fetched(
+    wrong: dict[str, Any],
+) -> None:
     source = Source(range(10))
     [name] = wrong
     with memory(set()) as seen, pytest.raises(InputError, match=f"{name} must be a whole number from . to"):
