@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import hmac
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import prometheus_client as prometheus
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from fastapi.security import HTTPBearer
 
-from es_simhash import Documents, DuplicateRule, InputError, SeenItems, SimhashError, StoreUnavailable, __version__
+from es_simhash import (
+    Documents,
+    DuplicateRule,
+    InputError,
+    SeenItems,
+    SimhashError,
+    StoreUnavailable,
+    __version__,
+)
 from es_simhash.cli.options import chosen_rule
 from es_simhash.filters import parse_filter
 from es_simhash.parts import in_parts
@@ -19,10 +27,12 @@ from es_simhash.tools.serve import models
 from es_simhash.tools.serve.app import HANDLERS, Gate, Work, problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 STEP = 50
 """Documents or texts that are worked on together. Between two steps, work that nobody waits for stops."""
+READ_AT_ONCE = 200
+"""Documents that are read together, to see whether they match the filter of the server."""
 _PROBLEM = {"content": {"application/problem+json": {"schema": models.Problem.model_json_schema()}}}
 _PROBLEMS: dict[int | str, Any] = {
     "4XX": {"description": "The request is wrong: detail says what to do", **_PROBLEM},
@@ -58,8 +68,19 @@ class Scope:
         parse_filter(given)
         return given if self.filter is None else {"bool": {"filter": [self.filter, given]}}
 
-    def check(self, documents: Documents, new: Iterable[Mapping[str, Any]] = (), ids: Iterable[str | int] = ()) -> None:
-        """Check documents to add, and documents that are stored under some ids.
+    def holds(self, documents: Documents, ids: Iterable[str | int]) -> dict[str, bool]:
+        """Return for stored documents whether clients reach them, by id. Ids that do not exist are left out.
+
+        A search by Elasticsearch compares the words of a text field, so what it finds is checked by this, too.
+        """
+        if self.filter is None:
+            return dict.fromkeys(map(str, ids), True)
+        matches = parse_filter(self.filter)
+        read = (documents.fetch(part, fields="*") for part in in_parts(list(ids), READ_AT_ONCE))
+        return {id: matches(document, id) for stored in read for id, document in stored.items()}
+
+    def check_new(self, documents: Documents, new: Sequence[Mapping[str, Any]]) -> None:
+        """Check documents to add, and those that they would replace.
 
         :raises InputError: naming a document outside of the filter.
         """
@@ -67,10 +88,9 @@ class Scope:
             return
         matches, field = parse_filter(self.filter), documents.info().id_field
         ids_of_new = ((field_value(document, id_field_of(document, field)), document) for document in new)
-        named = [(str(id), document) for id, document in ids_of_new if id is not None]
-        stored = documents.fetch([*map(str, ids), *(id for id, _ in named)], fields="*")
-        for id, document in [*stored.items(), *named]:
-            if not matches(document, id):
+        named = [(str(id), matches(document, str(id))) for id, document in ids_of_new if id is not None]
+        for id, held in [*self.holds(documents, [id for id, _ in named]).items(), *named]:
+            if not held:
                 raise InputError(f"document {id!r} is outside of the filter of this server (--filter): use another id")
 
 
@@ -151,30 +171,42 @@ class Service:
         filter, outcomes = self._scope.of_request(body.filter), []
         for batch in in_parts(new, STEP):
             step()
-            self._scope.check(self._documents, batch)
-            outcomes += self._documents.add_many(
-                batch, on_duplicate=body.on_duplicate, filter=filter, refresh=body.refresh
-            )
+            self._scope.check_new(self._documents, batch)
+            added = self._documents.add_many(batch, on_duplicate=body.on_duplicate, filter=filter, refresh=body.refresh)
+            originals = {each.duplicate_of for each in added if each.duplicate_of is not None}
+            held = self._scope.holds(self._documents, originals)
+            # Another program may have linked a document to one that its tenant does not reach.
+            outcomes += [
+                each if held.get(each.duplicate_of or "") else replace(each, duplicate_of=None) for each in added
+            ]
         return [{name: value for name, value in each.to_dict().items() if name != "place"} for each in outcomes]
 
     async def similar(self, request: Request, body: models.Similar) -> models.MatchesAnswer | models.AnswersAnswer:
         """Return the stored duplicates of a text, of several texts or of a stored document."""
         answers = await self.work.run(request, lambda step: self._similar(body, step))
-        found: Any = [{"matches": [asdict(match) for match in each], "left_out": each.left_out} for each in answers]
-        return found[0] if body.texts is None else {"answers": found}  # type: ignore[return-value]
+        return answers[0] if body.texts is None else {"answers": answers}  # type: ignore[return-value]
 
     def _similar(self, body: models.Similar, step: Callable[[], None]) -> list[Any]:
         rule, filter = self._rule(body), self._scope.of_request(body.filter)
         if body.id is not None:
-            self._scope.check(self._documents, ids=[body.id])
-            return [self._documents.similar_to(body.id, filter=filter, rule=rule)]
+            if not self._scope.holds(self._documents, [body.id]).get(str(body.id)):
+                raise InputError(f"there is no document with id {str(body.id)!r}: add it first, or send its text")
+            return self._held([self._documents.similar_to(body.id, filter=filter, rule=rule)])
         if body.text is not None:
-            return [self._documents.similar(body.text, time=body.time, filter=filter, rule=rule)]
+            return self._held([self._documents.similar(body.text, time=body.time, filter=filter, rule=rule)])
         answers: list[Any] = []
         for texts in in_parts(body.texts or [], STEP):
             step()
-            answers += self._documents.similar_many(texts, filter=filter, rule=rule)
+            answers += self._held(self._documents.similar_many(texts, filter=filter, rule=rule))
         return answers
+
+    def _held(self, answers: Sequence[Any]) -> list[Any]:
+        """Return answers with the matches that clients reach."""
+        held = self._scope.holds(self._documents, {match.id for matches in answers for match in matches})
+        return [
+            {"matches": [asdict(each) for each in matches if held.get(each.id)], "left_out": matches.left_out}
+            for matches in answers
+        ]
 
     async def near_query(self, request: Request, body: models.Near) -> models.ClauseAnswer:
         """Return the clause that finds the duplicates of a text in a search of your own."""
@@ -185,8 +217,9 @@ class Service:
         """Remove documents and the links to them."""
 
         def remove(step: Callable[[], None]) -> list[str]:
-            self._scope.check(self._documents, ids=body.ids)
-            return sorted(self._documents.remove(body.ids))
+            held = self._scope.holds(self._documents, body.ids)
+            reached = [id for id in body.ids if held.get(str(id), True)]
+            return sorted(self._documents.remove(reached, filter=self._scope.filter))
 
         return {"removed": await self.work.run(request, remove)}
 

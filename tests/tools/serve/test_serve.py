@@ -156,8 +156,6 @@ def test_the_filter_of_the_operator_always_holds(local: Make) -> None:
     assert server.found(text=STORM, filter={"bool": {"should": [{"match_all": {}}]}}) == ["acme"]
     assert server.found(text=STORM, filter={"term": {"tenant": "other"}}) == []
     for path, body in (
-        ("/similar", {"id": "other"}),
-        ("/remove", {"ids": ["acme", "other"]}),
         ("/add", {"document": {"id": "other", "text": "a", "tenant": "acme"}}),
         ("/add", {"document": {"id": "new", "text": "a", "tenant": "other"}}),
         ("/add", {"documents": [{"id": "new", "text": "a"}]}),
@@ -168,7 +166,10 @@ def test_the_filter_of_the_operator_always_holds(local: Make) -> None:
     assert list(local().call("/similar", {"text": "a"}).json["matches"]) == []
     copy = server.call("/add", {"document": {"id": "copy", "text": STORM_NEAR, "tenant": "acme"}}).json
     assert copy["duplicate_of"] == "acme"
-    assert server.call("/remove", {"ids": ["acme"]}).json == {"removed": ["acme"]}
+    for id in ("other", "none"):
+        assert "there is no document with id" in server.call("/similar", {"id": id}).detail
+    assert server.call("/remove", {"ids": ["acme", "other", "none"]}).json == {"removed": ["acme"]}
+    assert local().found(text=STORM) == ["other", "copy"]
 
 
 def test_the_operator_switches_filters_of_clients_off(local: Make) -> None:
@@ -330,7 +331,7 @@ def test_on_elasticsearch_no_client_reads_another_tenant(serve: Start, elasticse
     assert server.found(text=STORM) == ["guess"]
     look_up = {"terms": {"salary": {"index": index_name, "id": "theirs", "path": "salary"}}}
     assert "use a list" in server.call("/similar", {"text": STORM, "filter": look_up}).detail
-    assert "outside" in server.call("/similar", {"id": "theirs"}).detail
+    assert "there is no document" in server.call("/similar", {"id": "theirs"}).detail
 
 
 @pytest.mark.slow
