@@ -52,6 +52,10 @@ class StoreError(SimhashError):
     """The store refused a request, or its reply is invalid or incomplete."""
 
 
+class StoreChanged(StoreError):
+    """Another index or file is at the store's address than before. Nothing goes on by itself under another set-up."""
+
+
 class NotSetUp(StoreError):
     """The index, the file or the fields that the store needs do not exist: run ``init``."""
 

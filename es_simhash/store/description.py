@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.bloom.seen import SeenConfig
-from es_simhash.errors import NotSetUp, SchemeMismatch, SimhashError, StoreError, set_up_by
+from es_simhash.errors import NotSetUp, SchemeMismatch, SimhashError, StoreChanged, StoreError, set_up_by
 from es_simhash.rows import Description
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.text.scheme import Scheme
@@ -79,6 +79,32 @@ def extended(stored: Description | None, wanted: Description, name: str, *, chan
         )
     documents = wanted if wanted.scheme is not None and (change or stored.scheme is None) else stored
     return replace(documents, instance=stored.instance, seen=stored.seen or wanted.seen)
+
+
+def alike(one: Description, other: Description) -> bool:
+    """Return whether what is written for one store fits another one: Scheme, keys, rule and seen items are equal."""
+    return (one.scheme, one.keys, one.rule, one.seen) == (other.scheme, other.keys, other.rule, other.seen)
+
+
+def check_alike(former: Description | None, described: Description, name: str) -> None:
+    """Check that a program may go on with what is at the address of a store now.
+
+    :param former: how the store was set up when the program asked before; None if it did not.
+    :raises StoreChanged: if it is another store, and was set up in another way.
+    """
+    if former is not None and former.instance != described.instance and not alike(former, described):
+        raise StoreChanged(
+            f"{name} is another store now, with another Scheme, rule or seen items: it was made again or replaced, or "
+            "its alias was moved. To use it, open it again"
+        )
+
+
+def moved(name: str) -> StoreChanged:
+    """Return the error for an answer that comes from another index or file than the one that was described."""
+    return StoreChanged(
+        f"{name} is another store now: it was made again, replaced or restored, or its alias was moved. What this "
+        "program wrote before is not there, so start again"
+    )
 
 
 def other_scheme(name: str, stored: Scheme, wanted: Scheme) -> SchemeMismatch:

@@ -208,7 +208,7 @@ def test_the_environment_names_the_store_and_the_credentials_and_options_overrid
         )
     assert f"http://{host}/{index} is not set up (there is no such index): run `es-simhash init" in complaint(done)
     assert {request.headers.get("Authorization") for request in requests} == {authorization}
-    assert f"/{index}/_mapping" in {unquote(request.path) for request in requests}
+    assert f"/{index}" in {unquote(request.path) for request in requests}
 
 
 def test_for_seen_items_an_address_without_an_index_means_the_index_of_users(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from urllib3 import Timeout
 
 from es_simhash.errors import AccessDenied, SimhashError, StoreError, StoreUnreachable, one_line
 from es_simhash.retries import Waits, end_after
-from es_simhash.store.elastic.errors import PointLost, check_answer
+from es_simhash.store.elastic.errors import PointLost, check_answer, check_indices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -70,8 +70,8 @@ class Connection(ABC):
         hosts: int = 1,
     ) -> None:
         self.client, self.index, self.name, self.deadline = client, index, name, deadline
-        self.is_several = False
-        """The name is that of an alias of several indices. It is known when the store was described."""
+        self.indices: Mapping[str, str] = {}
+        """The uuid of each index that the name stands for, by its own name, as the store was described; else empty."""
         self._root = f"/{quote(index, safe='')}"
         self._owned, self._hosts = owned, hosts
         self._request_seconds = REQUEST_SECONDS if request_seconds is None else request_seconds
@@ -137,6 +137,8 @@ class Connection(ABC):
             try:
                 answer = self._perform(method, whole, parameters or {}, body, timeout)
                 check_answer(answer, self.name)
+                if body is not None:  # what asks for documents has one
+                    check_indices(answer, self.indices, self.name)
                 result = read(answer)
             except SimhashError as error:
                 failures += 1

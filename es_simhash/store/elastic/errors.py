@@ -20,6 +20,7 @@ from es_simhash.errors import (
     TooLarge,
     set_up_by,
 )
+from es_simhash.store.description import moved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +38,8 @@ _LOST = re.compile(
     "|illegal_state_exception: no node found"  # OpenSearch: the node of a point in time is away
 )
 """Parts of the types and reasons of failures after which a point in time does not work any more."""
+_NO_UUID = "_na_"
+"""What an error names in place of the uuid of an index that does not exist."""
 _BLOCKED = "cluster_block_exception"
 _BAD_QUERY = frozenset({"parse_exception", "parsing_exception", "query_shard_exception", "x_content_parse_exception"})
 
@@ -146,3 +149,19 @@ def check_answer(body: Mapping[str, Any], name: str) -> None:
             failures = shards.get("failures") or [{"reason": {"type": _NO_SHARD}}]
             error = {"root_cause": [failure.get("reason") or {} for failure in failures], "failed_shards": failures}
             raise error_of({"error": error}, 500, f"{name}: {failed} of {shards['total']} shards")
+
+
+def check_indices(body: Mapping[str, Any], indices: Mapping[str, str], name: str) -> None:
+    """Check that what a response holds of documents comes from the indices that were described.
+
+    :param indices: their uuids by their names; empty if none were described.
+    :raises StoreChanged: if not. Of an index that was made again under its name only the errors of documents tell.
+    """
+    parts = body.get("responses", [body])
+    hits = [hit for part in parts if "hits" in part for hit in part["hits"]["hits"]]
+    items = [result for item in body.get("items", ()) for result in item.values()]
+    errors = [item["error"] for item in items if isinstance(item.get("error"), dict)]
+    named = {one["_index"] for one in (*hits, *body.get("docs", ()), *items) if "error" not in one and "_index" in one}
+    uuids = {error["index_uuid"] for error in errors if error.get("index_uuid", _NO_UUID) != _NO_UUID}
+    if indices and not (named <= indices.keys() and uuids <= set(indices.values())):
+        raise moved(name)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError, NotSetUp, StoreError
-from es_simhash.store.description import extended, from_json, not_set_up, to_json
+from es_simhash.store.description import alike, extended, from_json, not_set_up, to_json
+from es_simhash.values import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,41 +22,57 @@ META = "es_simhash"
 """Our key in the ``_meta`` of a mapping."""
 
 
-def read_mappings(connection: Connection) -> dict[str, dict[str, Any]]:
-    """Return the mapping of the index, or of each index behind an alias, by name; empty if there is none."""
+@value
+class Index:
+    """An index as the server keeps it.
 
-    def read(answer: Any) -> dict[str, dict[str, Any]]:
-        return {name: dict(index["mappings"]) for name, index in answer.items()}
+    :param uuid: which the server gives to each index that is made.
+    """
 
-    mappings: dict[str, dict[str, Any]] = {}
+    uuid: str
+    mapping: dict[str, Any]
+
+
+def read_indices(connection: Connection) -> dict[str, Index]:
+    """Return the index, or each index behind an alias, by its own name; empty if there is none."""
+
+    def read(answer: Any) -> dict[str, Index]:
+        return {
+            name: Index(index["settings"]["index"]["uuid"], dict(index["mappings"])) for name, index in answer.items()
+        }
+
+    indices: dict[str, Index] = {}
     with suppress(NotSetUp):
-        mappings = connection.send("GET", "_mapping", read=read)
-    connection.is_several = len(mappings) > 1
-    return mappings
+        indices = connection.send("GET", "", read=read)
+    return indices
 
 
-def describe(connection: Connection) -> Description:
+def describe(connection: Connection, indices: Mapping[str, Index]) -> Description:
     """Return how the index was set up; of several behind an alias, all in the same way.
+
+    ``instance`` is another one for an index that was made again, or for another index behind the alias.
 
     :raises NotSetUp: if it was not.
     :raises InputError: if its documents cannot be found by their ids, or are not kept whole.
     """
-    mappings = read_mappings(connection)
-    if not mappings:
+    if not indices:
         raise not_set_up(connection.name, "there is no such index")
     descriptions = []
-    for name, mapping in mappings.items():
-        if (kept := kept_by(mapping, name, connection)) is None:
+    for name, index in indices.items():
+        if (kept := kept_by(index.mapping, name, connection)) is None:
             how = "to give its documents fingerprints, run `es-simhash backfill --text-field FIELD`; for new ones alone"
             raise not_set_up(connection.name, f"the index {name} has no fields of es_simhash: {how}")
         descriptions.append(kept)
-    first = descriptions[0]
-    if any((other.scheme, other.keys, other.rule) != (first.scheme, first.keys, first.rule) for other in descriptions):
+    first = replace(
+        descriptions[0],
+        instance="-".join([descriptions[0].instance, *sorted(index.uuid for index in indices.values())]),
+    )
+    if not all(alike(first, other) for other in descriptions):
         raise StoreError(f"{connection.name} is an alias of indices that were set up in different ways: name one")
-    if len(mappings) > 1:
-        return replace(first, read_only=_several(connection, mappings))
-    [mapping] = mappings.values()
-    fields = frozenset(mapping.get("properties", {})) if mapping.get("dynamic") == "strict" else None
+    if len(indices) > 1:
+        return replace(first, read_only=_several(connection, indices))
+    [index] = indices.values()
+    fields = frozenset(index.mapping.get("properties", {})) if index.mapping.get("dynamic") == "strict" else None
     return replace(first, fields=fields)
 
 
@@ -86,8 +103,8 @@ def set_up(connection: Connection, wanted: Description, *, change: bool) -> str:
 
     :raises InputError: if an alias has several.
     """
-    mappings = read_mappings(connection)
-    if not mappings:
+    indices = read_indices(connection)
+    if not indices:
         made = extended(None, wanted, connection.name, change=change)
         mapping = _mapping(made, connection)
         if made.scheme is not None and made.id_field != "_id":
@@ -96,13 +113,14 @@ def set_up(connection: Connection, wanted: Description, *, change: bool) -> str:
         try:
             connection.send("PUT", "", {"mappings": mapping})
         except StoreError:
-            if not read_mappings(connection):
+            if not read_indices(connection):
                 raise
             return set_up(connection, wanted, change=change)  # another program was faster
         return "created"
-    if len(mappings) > 1:
-        raise InputError(_several(connection, mappings))
-    [(name, mapping)] = mappings.items()
+    if len(indices) > 1:
+        raise InputError(_several(connection, indices))
+    [(name, index)] = indices.items()
+    mapping = index.mapping
     stored = kept_by(mapping, name, connection)
     made = extended(stored, wanted, connection.name, change=change)
     if made == stored:
@@ -117,8 +135,8 @@ def set_up(connection: Connection, wanted: Description, *, change: bool) -> str:
     return "added"
 
 
-def _several(connection: Connection, mappings: Mapping[str, Any]) -> str:
-    names = ", ".join(sorted(mappings))
+def _several(connection: Connection, indices: Mapping[str, Index]) -> str:
+    names = ", ".join(sorted(indices))
     return f"{connection.name} is an alias of several indices ({names}): name one of them to write"
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from es_simhash.errors import SimhashError, TooLarge
 from es_simhash.retries import Waits, end_after
 from es_simhash.rows import Stored, UserState, Written
+from es_simhash.store.description import check_alike
 from es_simhash.store.elastic import mapping
 from es_simhash.store.elastic.errors import error_of, index_fault, passes, reason_of
 from es_simhash.store.elastic.pages import pages
@@ -36,15 +37,25 @@ class ElasticStore:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.name = connection.name
+        self._described: Description | None = None
 
     # --- the store itself -------------------------------------------------------------------------------------------
 
     def describe(self) -> Description:
-        """Return how the index was set up."""
-        return mapping.describe(self.connection)
+        """Return how the index was set up. Answers of another index raise from now on.
+
+        :raises StoreChanged: if it is another index than before, and was set up in another way.
+        """
+        indices = mapping.read_indices(self.connection)
+        described = mapping.describe(self.connection, indices)
+        check_alike(self._described, described, self.name)
+        self.connection.indices = {name: index.uuid for name, index in indices.items()}
+        self._described = described
+        return described
 
     def set_up(self, wanted: Description, *, change: bool = False) -> str:
         """Make what is missing."""
+        self._described, self.connection.indices = None, {}
         return mapping.set_up(self.connection, wanted, change=change)
 
     def close(self) -> None:
@@ -120,7 +131,7 @@ class ElasticStore:
         """
         if not ids:
             return {}
-        if self.connection.is_several:  # the server reads no documents by the name of several indices
+        if len(self.connection.indices) > 1:  # the server reads no documents by the name of several indices
             query = {"ids": {"values": list(ids)}}
             source = fields is None or list(fields)
             body = {"query": query, "_source": source, "seq_no_primary_term": True, "size": len(ids)}

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from es_simhash.errors import SimhashError, StoreError, StoreUnavailable, one_line
 from es_simhash.retries import end_after
-from es_simhash.store.description import not_set_up
+from es_simhash.store.description import moved, not_set_up
 from es_simhash.store.sqlite.schema import APPLICATION, add_functions
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     Identity = tuple[int, int]
     """The device and the inode of a file."""
+    State = tuple[int, int, int]
+    """The same, and the number of the schema, which SQLite raises if a backup is restored into the file."""
 
 _FOREIGN = f"SELECT 1 FROM sqlite_master, pragma_application_id WHERE application_id <> {APPLICATION}"
 CACHE_KIB = 65_536
@@ -46,14 +48,18 @@ class Database:
         self._busy = busy
         self._connection: sqlite3.Connection | None = None
         self._opened: Identity | None = None
+        self.described: State | None = None
+        """The file that was described. Another one raises."""
         self._lock = threading.RLock()
 
     @contextmanager
-    def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
+    def transaction(self, *, write: bool, anew: bool = False) -> Iterator[sqlite3.Connection]:
         """Yield the connection in a transaction. Other threads wait until the block ends.
 
         If the block raises, nothing is changed. Without ``write`` it sees one state of the file.
 
+        :param anew: any file may be at the path.
+        :raises StoreChanged: if it is another file than the one that was described.
         :raises NotSetUp: if there is no file.
         :raises StoreUnavailable: if other threads or processes write until the running call ends.
         :raises StoreError: for every error of SQLite.
@@ -67,6 +73,8 @@ class Database:
                 connection.execute(f"PRAGMA busy_timeout = {round(1000 * _left(end))}")
                 connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                 with connection:
+                    if not anew:
+                        self._check_same(connection)
                     yield connection
         finally:
             self._lock.release()
@@ -76,7 +84,17 @@ class Database:
         """Yield a connection of its own that sees one state of the file. Others write meanwhile."""
         with self._errors(), closing(self._connect()) as connection:
             connection.execute("BEGIN")
+            self._check_same(connection)
             yield connection
+
+    def state(self, connection: sqlite3.Connection) -> State:
+        """Return what tells the open file from another one, and from the same one before a backup was restored."""
+        device, inode = identity(self.path) or (0, 0)
+        return device, inode, connection.execute("PRAGMA schema_version").fetchone()[0]
+
+    def _check_same(self, connection: sqlite3.Connection) -> None:
+        if self.described not in (None, self.state(connection)):
+            raise moved(self.name)
 
     def close(self) -> None:
         """Close the file. A second call does nothing. The next use opens the file again."""

@@ -10,10 +10,10 @@ from es_simhash.errors import StoreError
 from es_simhash.machine import create_for_owner
 from es_simhash.retries import DEADLINE
 from es_simhash.rows import Stored, UserState, Written
-from es_simhash.store.description import extended, from_json, to_json
+from es_simhash.store.description import check_alike, extended, from_json, to_json
 from es_simhash.store.memory_store import chosen_fields
 from es_simhash.store.sqlite import keys
-from es_simhash.store.sqlite.database import Database, identity
+from es_simhash.store.sqlite.database import Database
 from es_simhash.store.sqlite.schema import (
     COLUMNS,
     IS_COPY,
@@ -60,6 +60,7 @@ class SqliteStore:
     def __init__(self, path: str, busy: float = DEADLINE) -> None:
         self._database = Database(path, busy)
         self.name = self._database.name
+        self._described: Description | None = None
 
     # --- the store itself -------------------------------------------------------------------------------------------
 
@@ -68,17 +69,22 @@ class SqliteStore:
 
         ``instance`` changes if another file is at the path, and if a backup was restored into the file: SQLite then
         raises the number of the schema. ``VACUUM`` raises it, too.
+
+        :raises StoreChanged: if it is another file than before, and was set up in another way.
         """
-        with self._database.transaction(write=False) as connection:
-            description = self._description(connection)
-            schema = connection.execute("PRAGMA schema_version").fetchone()[0]
-            _, inode = identity(self._database.path) or (0, 0)
-        return replace(description, instance=f"{description.instance}-{inode:x}-{schema}")
+        with self._database.transaction(write=False, anew=True) as connection:
+            kept = self._description(connection)
+            _, inode, schema = state = self._database.state(connection)
+            described = replace(kept, instance=f"{kept.instance}-{inode:x}-{schema}")
+            check_alike(self._described, described, self.name)
+            self._described, self._database.described = described, state
+        return described
 
     def set_up(self, wanted: Description, *, change: bool = False) -> str:
         """Make what is missing."""
         create_for_owner(self._database.path)
-        with self._database.transaction(write=True) as connection:
+        with self._database.transaction(write=True, anew=True) as connection:
+            self._described = self._database.described = None
             is_empty = not connection.execute("SELECT 1 FROM sqlite_master").fetchone()
             former = None if is_empty else self._description(connection)
             description = extended(former, wanted, self.name, change=change)

@@ -154,7 +154,7 @@ def test_a_response_of_another_form_is_an_error_with_advice(wire: Wire, body: An
         ("POST _search", lambda store: list(store.list_users(1))),
         ("POST _mget", lambda store: store.read_users(["a"])),
         ("POST _count", lambda store: store.count(Scan())),
-        ("GET _mapping", lambda store: store.describe()),
+        (f"GET {wire.index}", lambda store: store.describe()),
         ("POST _bulk", lambda store: store.write([entry("a")])),
     ):
         wire.answer(kind, itertools.repeat(Answer(200, body)))
