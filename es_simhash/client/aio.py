@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from es_simhash.client.page import Page
     from es_simhash.client.seen import ByUser
     from es_simhash.decide.outcome import Outcome
-    from es_simhash.decide.run import OnDuplicate
+    from es_simhash.decide.run import OnDuplicate, OnUpdate
     from es_simhash.decide.similar import Matches
     from es_simhash.rows import Description, Row
     from es_simhash.seen import SeenReport
@@ -128,23 +128,37 @@ class AsyncDocuments(_InThreads[Documents]):
         document: Mapping[str, Any],
         *,
         on_duplicate: OnDuplicate = "index",
+        on_update: OnUpdate = "write",
         filter: Mapping[str, Any] | None = None,
         refresh: bool = False,
     ) -> Outcome:
         """:meth:`es_simhash.Documents.add`."""
-        return await self._run(self._client.add, document, on_duplicate=on_duplicate, filter=filter, refresh=refresh)
+        return await self._run(
+            self._client.add,
+            document,
+            on_duplicate=on_duplicate,
+            on_update=on_update,
+            filter=filter,
+            refresh=refresh,
+        )
 
     async def add_many(
         self,
         documents: Iterable[Any],
         *,
         on_duplicate: OnDuplicate = "index",
+        on_update: OnUpdate = "write",
         filter: Mapping[str, Any] | None = None,
         refresh: bool = False,
     ) -> list[Outcome]:
         """:meth:`es_simhash.Documents.add_many`."""
         return await self._run(
-            self._client.add_many, documents, on_duplicate=on_duplicate, filter=filter, refresh=refresh
+            self._client.add_many,
+            documents,
+            on_duplicate=on_duplicate,
+            on_update=on_update,
+            filter=filter,
+            refresh=refresh,
         )
 
     async def remove(

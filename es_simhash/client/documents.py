@@ -150,6 +150,7 @@ class Documents:
         document: Mapping[str, Any],
         *,
         on_duplicate: OnDuplicate = "index",
+        on_update: OnUpdate = "write",
         filter: Mapping[str, Any] | None = None,
         refresh: bool = False,
     ) -> Outcome:
@@ -162,13 +163,13 @@ class Documents:
         The outcomes, and what happens to other documents, are those of :meth:`ingest`.
 
         :param refresh: refresh the index, which is slow. By default search finds the document after the next refresh.
-        :param on_duplicate: this and ``filter`` as for :meth:`ingest`.
+        :param on_duplicate: this, ``on_update`` and ``filter`` as for :meth:`ingest`.
         :returns: its Outcome. A document that cannot be used is ``rejected``, one that the store refuses has
             ``failed``, both with the reason.
         :raises NotSetUp: if the index has no fingerprint fields.
         :raises StoreError: if the store fails for longer than the deadline. Add the document again then.
         """
-        options = Options(on_duplicate, filter=filter)
+        options = Options(on_duplicate, on_update, filter)
         with limited(self.deadline):
             [outcome] = self._add([line_of(document, "the document")], options)
             if refresh:
@@ -180,6 +181,7 @@ class Documents:
         documents: Iterable[Any],
         *,
         on_duplicate: OnDuplicate = "index",
+        on_update: OnUpdate = "write",
         filter: Mapping[str, Any] | None = None,
         refresh: bool = False,
     ) -> list[Outcome]:
@@ -191,7 +193,7 @@ class Documents:
         :param documents: dicts or other mappings with an id and a text, or Lines.
         :raises StoreError: if the store fails for longer than the deadline. The message says how many are stored.
         """
-        source, options = Source(documents), Options(on_duplicate, filter=filter)
+        source, options = Source(documents), Options(on_duplicate, on_update, filter)
         outcomes: list[Outcome] = []
         with saying_what_is_done(lambda: f"the first {len(outcomes):,} documents are done: add the others again"):
             while lines := source.take():

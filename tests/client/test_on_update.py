@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents
+from es_simhash import AsyncDocuments, Documents, InputError, Outcome
+from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 PAGE = (
     "阅读 {views}\n茶园进入采摘旺季，合作社把收购点设到村口，茶农当天就能拿到现款，加工厂连夜开机，新茶次日便可以装箱，"
@@ -19,13 +24,31 @@ def page(id: str = "a", views: int = 803, count: int = 120) -> dict[str, str]:
     return {"id": id, "text": PAGE.format(views=views, count=count)}
 
 
-def ingested(documents: Documents, *items: Any, **options: Any) -> list[tuple[str, str | None]]:
-    outcomes = documents.ingest(items, **({"on_update": "keep"} | options))
+async def added_async(documents: Documents, items: list[Any], **options: Any) -> list[Outcome]:
+    client = AsyncDocuments(documents.store)
+    return [*await client.add_many(items[:1], **options), *[await client.add(each, **options) for each in items[1:]]]
+
+
+VERBS: dict[str, Callable[..., Iterable[Outcome]]] = {
+    "ingest": Documents.ingest,
+    "add": lambda documents, items, **options: [documents.add(each, **options) for each in items],
+    "add_many": Documents.add_many,
+    "async": lambda documents, items, **options: asyncio.run(added_async(documents, items, **options)),
+}
+
+
+def ingested(documents: Documents, *items: Any, verb: str = "ingest") -> list[tuple[str, str | None]]:
+    outcomes = VERBS[verb](documents, list(items), on_update="keep")
     return [(outcome.outcome, outcome.duplicate_of) for outcome in outcomes]
 
 
 def stored(documents: Documents) -> dict[str, Any]:
     return {id: (found.row, found.source) for id, found in documents.store.read(["a", "b"], ["text", "tag"]).items()}
+
+
+@pytest.fixture(params=["memory", "sqlite", ELASTICSEARCH, OPENSEARCH])
+def new_address(request: pytest.FixtureRequest) -> Callable[[], str]:
+    return new_addresses(request, request.param)
 
 
 @pytest.fixture
@@ -69,6 +92,10 @@ def test_the_rule_says_what_a_copy_is(documents: Documents, rule: str, outcome: 
     assert ingested(documents, more | {"text": more["text"] + "完"}) == [(outcome, None)]
 
 
-def test_in_one_run_the_text_that_was_written_last_is_compared(documents: Documents) -> None:
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_was_written_last_is_compared_by_each_verb_that_stores(documents: Documents, verb: str) -> None:
     items = [page(), page(views=5), page(count=7), page(count=7, views=5), page()]
-    assert [name for name, _ in ingested(documents, *items)] == ["new", "kept", "updated", "kept", "updated"]
+    names = [name for name, _ in ingested(documents, *items, verb=verb)]
+    assert names == ["new", "kept", "updated", "kept", "updated"]
+    with pytest.raises(InputError, match="on_update is 'drop': use one of write, keep"):
+        list(VERBS[verb](documents, [page()], on_update="drop"))

@@ -44,6 +44,9 @@ class Add(_Request):
     document: dict[str, Any] | None = Field(None, description="One document, with an id and a text.")
     documents: list[dict[str, Any]] | None = Field(None, max_length=MOST, description="Several, in place of document.")
     on_duplicate: Literal["index", "skip"] = Field("index", description="What to do with a new duplicate.")
+    on_update: Literal["write", "keep"] = Field(
+        "write", description="What to do with another text for a stored id; keep the stored one if it is a copy of it."
+    )
     filter: Filter | None = Field(None, description='Originals fulfil it: {"term": {"lang": "zh"}}.')
     refresh: bool = Field(False, description="Refresh the index: then search finds the document.")
 

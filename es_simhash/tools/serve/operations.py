@@ -172,7 +172,9 @@ class Service:
         for batch in in_parts(new, STEP):
             step()
             self._scope.check_new(self._documents, batch)
-            added = self._documents.add_many(batch, on_duplicate=body.on_duplicate, filter=filter, refresh=body.refresh)
+            added = self._documents.add_many(
+                batch, on_duplicate=body.on_duplicate, on_update=body.on_update, filter=filter, refresh=body.refresh
+            )
             originals = {each.duplicate_of for each in added if each.duplicate_of is not None}
             held = self._scope.holds(self._documents, originals)
             # Another program may have linked a document to one that its tenant does not reach.

@@ -28,7 +28,8 @@ def request(draw: random.Random) -> tuple[str, dict[str, Any]]:
         return {"id": f"a{draw.randrange(8)}", "tenant": "acme", "n": draw.randrange(2), "text": draw.choice(TEXTS)}
 
     filter = draw.choice([None, None, {"term": {"n": 0}}])
-    more = {"filter": filter, "refresh": True, "on_duplicate": draw.choice(["index", "skip"])}
+    how = {"on_duplicate": draw.choice(["index", "skip"]), "on_update": draw.choice(["write", "keep"])}
+    more = {"filter": filter, "refresh": True, **how}
     return draw.choice(
         [
             ("/add", {"document": document(), **more}),
