@@ -194,7 +194,7 @@ class Review:
 
 def pairs_with_other_numbers(review: Review, documents: Documents) -> list[ShownPair]:
     """Return pairs of a random sample that are similar enough, but contradict each other."""
-    if review.rule.contradictions == "allow":
+    if review.rule.contradictions != "refuse":
         return []
     pairs: dict[frozenset[str], ShownPair] = {}
     for ids in in_parts(review.groups.sample(SAMPLED), _BATCH):
