@@ -54,9 +54,14 @@ def echo(text: str, *, err: bool = False) -> None:
 
 def print_json(value: Any) -> None:
     """Print one line of JSON on standard output, always in UTF-8. Control characters have their JSON escapes."""
-    line = json.dumps(value, ensure_ascii=False)  # it escapes C0; the others occur in strings only
     with tqdm.external_write_mode(nolock=True):
-        click.echo(_CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", line).encode())
+        click.echo(json_line(value).encode())
+
+
+def json_line(value: Any) -> str:
+    """Return a value as JSON in one line. Control characters have their JSON escapes."""
+    line = json.dumps(value, ensure_ascii=False)  # it escapes C0; the others occur in strings only
+    return _CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", line)
 
 
 def not_compared(pairs: int) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
-import sys
+import io
 from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -12,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash import Fingerprinter, Scheme
-from es_simhash.cli.options import filter_option, json_option, lang_option, open_documents, store_options
-from es_simhash.cli.output import count_of, echo, print_json, printable, progress_bar
+from es_simhash.cli.options import filter_option, lang_option, open_documents, store_options
+from es_simhash.cli.output import count_of, echo, json_line, printable, progress_bar
 from es_simhash.tools.report.groups import Groups
 from es_simhash.tools.report.page import page, write_page
 from es_simhash.tools.report.review import Review, pairs_with_other_numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from typing_extensions import Unpack
 
     from es_simhash.cli.options import StoreOptions
@@ -30,7 +31,7 @@ _FORMULA = tuple("=+-@＝＋－＠")
 
 
 @click.command()
-@click.option("--out", metavar="FILE", default="report.html", show_default=True, help="File of the page.")
+@click.option("--out", metavar="FILE", help="File to write.  [default: report.html; --json, --csv: standard output]")
 @click.option(
     "--groups",
     "most",
@@ -41,11 +42,11 @@ _FORMULA = tuple("=+-@＝＋－＠")
 @lang_option
 @click.option("--title-field", metavar="FIELD", help="Field with the title.  [default: the beginning of the text]")
 @filter_option("Only documents that match this query clause.")
-@json_option
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV for a spreadsheet: a row for each member.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines: one for each group.")
+@click.option("--csv", "as_csv", is_flag=True, help="CSV for a spreadsheet: a row for each member.")
 @store_options
 def report(
-    out: str,
+    out: str | None,
     most: int | None,
     lang: Language,
     title_field: str | None,
@@ -60,13 +61,14 @@ def report(
     of similar texts that contradict each other. It needs no network and runs no script. It holds texts of your
     documents: only you can read the file.
 
-    --json prints a line for each group in place of the page, {"group", "members", "exact", "title", "copies"}; a copy
+    --json writes a line for each group in place of the page, {"group", "members", "exact", "title", "copies"}; a copy
     is {"id", "exact", "similarity", "title"}. In CSV, a cell that a spreadsheet would take for a formula gets an
     apostrophe in front.
 
     \b
     es-simhash report --store http://localhost:9200/news --title-field title
     es-simhash report --groups 1000 --lang zh --out news.html
+    es-simhash report --csv --out groups.csv
     es-simhash report --json | jq -r 'select(.members > 100) | .group'
     """
     if as_json and as_csv:
@@ -76,36 +78,40 @@ def report(
         with closing(groups):
             info = documents.info()
             review = Review(info.rule, Fingerprinter(info.scheme or Scheme()), groups, documents.fetch, title_field)
-            if as_json:
-                _print_json(review, most)
-            elif as_csv:
-                _print_csv(review, most)
+            if as_json or as_csv:
+                pieces = _json_lines(review, most) if as_json else _csv_lines(review, most)
             else:
-                pairs = pairs_with_other_numbers(review, documents)
-                write_page(page(review, pairs, documents.name, 100 if most is None else most, lang), out)
-                totals = groups.totals()
-                echo(
-                    f"{count_of(totals.documents, 'document')}, {count_of(totals.groups, 'group')} with "
-                    f"{count_of(totals.members, 'member')}: see {out}"
-                )
+                out, most = out or "report.html", 100 if most is None else most
+                pieces = page(review, pairs_with_other_numbers(review, documents), documents.name, most, lang)
+            if out is None:
+                for piece in pieces:
+                    click.echo(piece.encode(), nl=False)
+                return
+            write_page(pieces, out)
+            totals = groups.totals()
+            echo(
+                f"{count_of(totals.documents, 'document')}, {count_of(totals.groups, 'group')} with "
+                f"{count_of(totals.members, 'member')}: see {out}"
+            )
 
 
-def _print_json(review: Review, most: int | None) -> None:
+def _json_lines(review: Review, most: int | None) -> Iterator[str]:
     for group in review.groups.largest(most):
         head, *copies = map(asdict, review.members(group))
         about = {"group": group.head, "members": group.members, "exact": group.exact, "title": head["title"]}
-        print_json({**about, "copies": copies})
+        yield json_line({**about, "copies": copies}) + "\n"
 
 
-def _print_csv(review: Review, most: int | None) -> None:
-    # utf-8-sig writes a mark first, by which spreadsheets know that it is UTF-8.
-    rows = csv.writer(codecs.getwriter("utf-8-sig")(sys.stdout.buffer), lineterminator="\n")
-    rows.writerow(_COLUMNS)
+def _csv_lines(review: Review, most: int | None) -> Iterator[str]:
+    def line(*cells: Any) -> str:
+        csv.writer(text := io.StringIO(), lineterminator="\n").writerow(cells)
+        return text.getvalue()
+
+    yield "\ufeff"  # by this mark spreadsheets know that it is UTF-8
+    yield line(*_COLUMNS)
     for group in review.groups.largest(most):
         for each in review.members(group):
-            cells = (_cell(group.head), group.members, _cell(each.id), each.exact, each.similarity, _cell(each.title))
-            rows.writerow(cells)
-    sys.stdout.flush()
+            yield line(_cell(group.head), group.members, _cell(each.id), each.exact, each.similarity, _cell(each.title))
 
 
 def _cell(value: str) -> str:

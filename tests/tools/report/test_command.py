@@ -69,6 +69,15 @@ def test_csv_has_a_row_for_each_member_and_no_formulas(folder: Path) -> None:
     assert rows[0]["title"] == "'=cmd()"
 
 
+@pytest.mark.parametrize("form", ["--json", "--csv"])
+def test_a_file_gets_what_else_is_printed(folder: Path, form: str) -> None:
+    printed = es_simhash(f"report {form}", cwd=folder).out
+    done = es_simhash(f"report {form} --out groups", cwd=folder)
+    assert done.out == "5 documents, 2 groups with 5 members: see groups\n"
+    assert (folder / "groups").read_text(encoding="utf-8") == printed
+    assert not (folder / "report.html").exists()
+
+
 def test_a_page_that_cannot_be_written_is_named(folder: Path) -> None:
     done = es_simhash("report --out no/page.html", cwd=folder)
     assert complaint(done).startswith(
