@@ -44,6 +44,18 @@ class PointInTime(NamedTuple):
     tie_breaker: str
 
 
+class Index(NamedTuple):
+    """An index as the server keeps it.
+
+    :param uuid: which the server gives to each index that is made.
+    :param settings: all of them, by their whole names, with their defaults.
+    """
+
+    uuid: str
+    mapping: dict[str, Any]
+    settings: Mapping[str, str]
+
+
 class Connection(ABC):
     """The index of a store, and the official client that reaches it. Each product has a subclass.
 
@@ -70,8 +82,8 @@ class Connection(ABC):
         hosts: int = 1,
     ) -> None:
         self.client, self.index, self.name, self.deadline = client, index, name, deadline
-        self.indices: Mapping[str, str] = {}
-        """The uuid of each index that the name stands for, by its own name, as the store was described; else empty."""
+        self.indices: Mapping[str, Index] = {}
+        """The indices that the name stands for, by their own names, as the store was described; empty before that."""
         self._root = f"/{quote(index, safe='')}"
         self._owned, self._hosts = owned, hosts
         self._request_seconds = REQUEST_SECONDS if request_seconds is None else request_seconds
@@ -138,7 +150,7 @@ class Connection(ABC):
                 answer = self._perform(method, whole, parameters or {}, body, timeout)
                 check_answer(answer, self.name)
                 if body is not None:  # what asks for documents has one
-                    check_indices(answer, self.indices, self.name)
+                    check_indices(answer, {name: index.uuid for name, index in self.indices.items()}, self.name)
                 result = read(answer)
             except SimhashError as error:
                 failures += 1
@@ -186,6 +198,13 @@ class Connection(ABC):
         return StoreUnreachable(
             f"{self.name} can't be reached ({reason}): check that it is running, and check the address"
         )
+
+    def gives_vectors(self) -> bool:
+        """Return whether the server has an option to return vectors, which it may leave out of a ``_source``.
+
+        Elasticsearch does so since 9.2, by ``index.mapping.exclude_source_vectors``.
+        """
+        return any("index.mapping.exclude_source_vectors" in index.settings for index in self.indices.values())
 
     def warn_once(self, about: str, message: str) -> None:
         """Log a warning, unless there was one about the same."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError, NotSetUp, StoreError
 from es_simhash.store.description import alike, extended, from_json, not_set_up, to_json
-from es_simhash.values import value
+from es_simhash.store.elastic.connection import Index
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,28 +22,19 @@ META = "es_simhash"
 """Our key in the ``_meta`` of a mapping."""
 
 
-@value
-class Index:
-    """An index as the server keeps it.
-
-    :param uuid: which the server gives to each index that is made.
-    """
-
-    uuid: str
-    mapping: dict[str, Any]
-
-
 def read_indices(connection: Connection) -> dict[str, Index]:
     """Return the index, or each index behind an alias, by its own name; empty if there is none."""
 
     def read(answer: Any) -> dict[str, Index]:
+        settings = {name: {**index["defaults"], **index["settings"]} for name, index in answer.items()}
         return {
-            name: Index(index["settings"]["index"]["uuid"], dict(index["mappings"])) for name, index in answer.items()
+            name: Index(settings[name]["index.uuid"], dict(index["mappings"]), settings[name])
+            for name, index in answer.items()
         }
 
     indices: dict[str, Index] = {}
     with suppress(NotSetUp):
-        indices = connection.send("GET", "", read=read)
+        indices = connection.send("GET", "", None, {"flat_settings": "true", "include_defaults": "true"}, read=read)
     return indices
 
 

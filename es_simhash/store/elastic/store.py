@@ -49,8 +49,7 @@ class ElasticStore:
         indices = mapping.read_indices(self.connection)
         described = mapping.describe(self.connection, indices)
         check_alike(self._described, described, self.name)
-        self.connection.indices = {name: index.uuid for name, index in indices.items()}
-        self._described = described
+        self.connection.indices, self._described = indices, described
         return described
 
     def set_up(self, wanted: Description, *, change: bool = False) -> str:
@@ -81,8 +80,7 @@ class ElasticStore:
     def scan(self, scan: Scan) -> Iterator[list[Stored]]:
         """Yield documents in pages, from one point in time."""
         query = _query(scan)
-        source = True if scan.fields is None else list(scan.fields) or False
-        options: dict[str, Any] = {**HIT_OPTIONS, "_source": source}
+        options: dict[str, Any] = {**HIT_OPTIONS, "_source": self._sources(scan.fields)}
         if scan.keys:
             options["docvalue_fields"] = [*HIT_OPTIONS["docvalue_fields"], "simhash.keys"]
         field = "simhash.order" if scan.by_order else scan.by_field
@@ -131,20 +129,34 @@ class ElasticStore:
         """
         if not ids:
             return {}
+        source = self._sources(fields)
         if len(self.connection.indices) > 1:  # the server reads no documents by the name of several indices
             query = {"ids": {"values": list(ids)}}
-            source = fields is None or list(fields)
             body = {"query": query, "_source": source, "seq_no_primary_term": True, "size": len(ids)}
             return self.connection.send(
                 "POST", "_search", body, read=lambda answer: {hit["_id"]: read(hit) for hit in answer["hits"]["hits"]}
             )
+        parameters = {} if fields is None else {"_source_includes": ",".join(fields)}
+        if isinstance(source, dict):
+            parameters = {"_source_exclude_vectors": "false"}
         return self.connection.send(
             "POST",
             "_mget",
             {"ids": list(ids)},
-            {} if fields is None else {"_source_includes": ",".join(fields)},
+            parameters,
             read=lambda answer: {one["_id"]: read(one) for one in answer["docs"] if one["found"]},
         )
+
+    def _sources(self, fields: Sequence[str] | None) -> bool | list[str] | dict[str, bool]:
+        """Return which fields of documents a search returns.
+
+        A vector that is named is returned. Without names, a server that may leave vectors out is asked for them.
+        """
+        if fields is not None:
+            return list(fields) or False
+        if not self.connection.indices:
+            self.connection.indices = mapping.read_indices(self.connection)
+        return {"exclude_vectors": False} if self.connection.gives_vectors() else True
 
     def _bulk(
         self, operations: Mapping[str, Sequence[Any]], is_done: Callable[[Any], bool] = lambda document: False
