@@ -13,6 +13,7 @@ from urllib3 import Timeout
 
 from es_simhash.errors import AccessDenied, SimhashError, StoreError, StoreUnreachable, one_line
 from es_simhash.retries import Waits, end_after
+from es_simhash.store.elastic.answers import unread
 from es_simhash.store.elastic.errors import PointLost, check_answer, check_indices
 
 if TYPE_CHECKING:
@@ -144,7 +145,8 @@ class Connection(ABC):
         while True:
             seconds = min(self._request_seconds, end - time.monotonic()) if self.deadline else self._request_seconds
             seconds = max(0.1, floor(10 * seconds) / 10)  # few values: for each one a client is kept (elasticsearch.py)
-            timeout = Timeout(connect=min(seconds, _CONNECTING * self._request_seconds), read=seconds)
+            connecting = min(seconds, _CONNECTING * self._request_seconds)
+            timeout = Timeout(total=seconds, connect=connecting, read=seconds)
             _log.debug("%s %s", method, whole)
             try:
                 answer = self._perform(method, whole, parameters or {}, body, timeout)
@@ -173,6 +175,12 @@ class Connection(ABC):
                 if failures:
                     _log.warning("the store answers again")
                 return result
+
+    def _unread(self, error: Exception) -> SimhashError | None:
+        """Return the error for an answer that was not read to its end; None for any other error of a client."""
+        if (why := unread(error)) is None:
+            return None
+        return StoreError(f"{self.name} {why}: check the address, and the proxies between this program and the server")
 
     def _untrusted(self, why: str) -> SimhashError:
         """Return the error for a TLS connection that failed.

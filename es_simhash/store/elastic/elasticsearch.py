@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from elastic_transport import ConnectionError as TransportConnectionError
-from elastic_transport import SerializationError, TlsError
+from elastic_transport import SerializationError, TlsError, Urllib3HttpNode
 from elasticsearch import (
     ApiError,
     ConnectionTimeout,
@@ -17,17 +17,27 @@ from elasticsearch import (
 )
 
 from es_simhash.errors import InputError, SimhashError, StoreError
+from es_simhash.store.elastic.answers import limit_answers
 from es_simhash.store.elastic.connection import Connection, PointInTime
 from es_simhash.store.elastic.errors import error_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from elastic_transport import NodeConfig
     from urllib3 import Timeout
 
 _CLIENT = version("elasticsearch")
 _CONNECTIONS = 100
 """Connections to a host, at most. A thread that waits for one would wait beyond its deadline."""
+
+
+class _Node(Urllib3HttpNode):
+    """A host whose answers are limited."""
+
+    def __init__(self, config: NodeConfig) -> None:
+        super().__init__(config)
+        limit_answers(self.pool, compressed=bool(config.http_compress))
 
 
 class ElasticsearchConnection(Connection):
@@ -41,7 +51,7 @@ class ElasticsearchConnection(Connection):
 
         :raises InputError: for an invalid API key, which the client would reject only at its first request.
         """
-        known = {"max_retries": 0, "connections_per_node": _CONNECTIONS, **options}
+        known = {"max_retries": 0, "connections_per_node": _CONNECTIONS, "node_class": _Node, **options}
         if isinstance(key := known.get("api_key"), str):
             known["api_key"] = key = key.strip()  # a key from a file ends with a line break
             if not (key.isascii() and key.isprintable()):
@@ -71,6 +81,8 @@ class ElasticsearchConnection(Connection):
             raise self._error(error) from error
 
     def _error(self, error: Exception) -> SimhashError:
+        if (refused := self._unread(error)) is not None:
+            return refused
         text = str(getattr(error, "message", error)).splitlines()[0]
         if isinstance(error, TlsError):
             return self._untrusted(text)

@@ -22,6 +22,7 @@ from opensearchpy.exceptions import (
 )
 
 from es_simhash.errors import InputError, SimhashError, StoreError
+from es_simhash.store.elastic.answers import limit_answers
 from es_simhash.store.elastic.connection import Connection, PointInTime
 from es_simhash.store.elastic.errors import error_of
 
@@ -29,6 +30,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from urllib3 import Timeout
+
+
+class _Host(Urllib3HttpConnection):
+    """A host whose answers are limited."""
+
+    def _create_urllib3_pool(self) -> None:
+        super()._create_urllib3_pool()
+        limit_answers(self.pool, compressed=bool(self.http_compress))
 
 
 class OpenSearchConnection(Connection):
@@ -43,7 +52,7 @@ class OpenSearchConnection(Connection):
         :raises InputError: for an option that the client does not have. It would ignore the option.
         """
         known: dict[str, Any] = {"pool_maxsize": 10, "retry_on_timeout": True, "max_retries": 0}
-        known |= {"connection_class": Urllib3HttpConnection, **options}
+        known |= {"connection_class": _Host, **options}
         auth = known.pop("basic_auth", None)
         if isinstance(auth, str):  # of the address. As a header, because the client accepts a pair in Latin-1 only
             known["headers"] = {**known.get("headers", {}), "authorization": f"Basic {auth}"}
@@ -89,6 +98,8 @@ class OpenSearchConnection(Connection):
             raise self._error(error) from error
 
     def _error(self, error: Exception) -> SimhashError:
+        if (refused := self._unread(error)) is not None:
+            return refused
         if isinstance(error, SSLError):
             return self._untrusted(_cause(error))
         if isinstance(error, ConnectionTimeout):

@@ -91,19 +91,26 @@ def _by_digest_and_keys(
         searches.append((first_of_each, first_of_digests))
     shared: dict[str, Row] = {}  # each Probe finds the same documents of a crowd
     for together in in_parts(searches, SEARCHES):
-        answers = connection.send(
-            "POST",
-            "_msearch",
-            [line for body, _ in together for line in ({}, body)],
-            {"max_concurrent_searches": "8"},
-            read=lambda answer: [_rows(part, connection) for part in answer["responses"]],
-        )
+        answers = _rows_of_each(connection, [body for body, _ in together])
         for (_, found), found_rows in zip(together, answers, strict=True):
             found += [shared.setdefault(row.id, row) for row in found_rows if row.digest]
     for row in first_of_digests:
         for number in by_digest.get(row.digest, ()):
             same[number] = [row]
     return same, rows
+
+
+def _rows_of_each(connection: Connection, searches: Sequence[Mapping[str, Any]]) -> list[list[Row]]:
+    """Return the Rows that each of several searches finds, by one request."""
+
+    def read(answer: Any) -> list[list[Row]]:
+        parts = answer["responses"]
+        if len(parts) != len(searches):
+            raise ValueError(f"{len(parts)} answers to {len(searches)} searches")
+        return [_rows(part, connection) for part in parts]
+
+    lines = [line for body in searches for line in ({}, body)]
+    return connection.send("POST", "_msearch", lines, {"max_concurrent_searches": "8"}, read=read)
 
 
 def clause_of(query: KeyQuery) -> dict[str, Any]:

@@ -139,13 +139,14 @@ class ElasticStore:
         parameters = {} if fields is None else {"_source_includes": ",".join(fields)}
         if isinstance(source, dict):
             parameters = {"_source_exclude_vectors": "false"}
-        return self.connection.send(
-            "POST",
-            "_mget",
-            {"ids": list(ids)},
-            parameters,
-            read=lambda answer: {one["_id"]: read(one) for one in answer["docs"] if one["found"]},
-        )
+
+        def read_all(answer: Any) -> dict[str, T]:
+            documents = answer["docs"]
+            if [one["_id"] for one in documents] != list(ids):
+                raise ValueError(f"other documents than the {len(ids)} that were asked for")
+            return {one["_id"]: read(one) for one in documents if one["found"]}
+
+        return self.connection.send("POST", "_mget", {"ids": list(ids)}, parameters, read=read_all)
 
     def _sources(self, fields: Sequence[str] | None) -> bool | list[str] | dict[str, bool]:
         """Return which fields of documents a search returns.

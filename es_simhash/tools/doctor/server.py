@@ -88,10 +88,10 @@ def _documents(connection: Any) -> list[Check]:
         "no_group": {"missing": {"field": "simhash.group"}},
         "copies": {"filter": copies, "aggs": groups},
     }
-    found = connection.send("POST", "_search", {"size": 0, "track_total_hits": True, "aggs": aggregations})
-    counted = found["aggregations"]
+    ask = {"size": 0, "track_total_hits": True, "aggs": aggregations}
+    found, counted = connection.send("POST", "_search", ask, read=itemgetter("hits", "aggregations"))
     largest = [(each["key"], each["doc_count"] + 1) for each in counted["copies"]["largest"]["buckets"]]
-    number, copied = found["hits"]["total"]["value"], counted["copies"]["doc_count"]
+    number, copied = found["total"]["value"], counted["copies"]["doc_count"]
     checks = held(number, copied, counted["copies"]["groups"]["value"], largest)
     backfill = f"run `es-simhash backfill --store {connection.name}`"
     if without := counted["no_digest"]["doc_count"]:
@@ -106,7 +106,7 @@ def _documents(connection: Any) -> list[Check]:
 
 
 def _bytes(connection: Any) -> list[Check]:
-    primaries = connection.send("GET", "_stats/store")["_all"]["primaries"]
+    primaries = connection.send("GET", "_stats/store", read=lambda answer: answer["_all"]["primaries"])
     if "store" not in primaries:
         return [Check("bytes", "problem", "no shard is started: GET _cluster/allocation/explain says why")]
     return [Check("bytes", "ok", f"{primaries['store']['size_in_bytes']:,} without replicas")]

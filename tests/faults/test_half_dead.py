@@ -1,0 +1,196 @@
+"""A server that is half dead, or no search server at all: each call ends at its deadline, and says what it got.
+
+The server of these tests speaks HTTP as badly as the test wants. It has no index.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import resource
+import socketserver
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import Documents, SeenItems, StoreError, StoreUnavailable
+from es_simhash.bloom.seen import SeenConfig
+from es_simhash.rows import Description
+from es_simhash.store.description import to_json
+from es_simhash.store.elastic import answers, mapping
+from es_simhash.text.scheme import Scheme
+from tests.cli import STORM
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+PREFIXES = ["", "opensearch+"]
+HEAD = b"HTTP/1.1 200 OK\r\nX-elastic-product: Elasticsearch\r\nContent-Type: application/json\r\n"
+DEADLINE = 1.0
+MIB = 1_048_576
+
+
+def mapped() -> bytes:
+    """The answer that describes an index with documents and seen items."""
+    described = Description(scheme=Scheme(), keys=True, seen=SeenConfig())
+    properties = {part: mapping._file(part) for part in ("simhash", "seen")}
+    whole = {"properties": properties, "_meta": {mapping.META: to_json(described)}}
+    index = {"aliases": {}, "mappings": whole, "settings": {"index.uuid": "u"}, "defaults": {}}
+    return json.dumps({"x": index}).encode()
+
+
+def sized(body: bytes, *headers: bytes, length: int | None = None) -> Iterator[bytes]:
+    """Yield an answer with its length, or with another one that is told."""
+    told = len(body) if length is None else length
+    yield b"\r\n".join([HEAD + b"Content-Length: %d" % told, *headers]) + b"\r\n\r\n" + body
+
+
+def dripping(first: bytes, drop: bytes) -> Iterator[bytes]:
+    yield first
+    while True:
+        time.sleep(0.2)
+        yield drop
+
+
+def endless(first: bytes, part: bytes) -> Iterator[bytes]:
+    yield first
+    while True:
+        yield part
+
+
+BOMB = gzip.compress(b" " * 256 * MIB)
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+SLOW: dict[str, Callable[[], Iterator[bytes]]] = {
+    "nothing": lambda: dripping(b"", b""),
+    "a status": lambda: dripping(b"HTTP/1.1 20", b"0"),
+    "headers": lambda: dripping(HEAD, b"x"),
+    "many headers": lambda: dripping(HEAD, b"A: b\r\n"),
+    "a body": lambda: dripping(HEAD + b"Content-Length: 100000\r\n\r\n", b" "),
+    "chunks": lambda: dripping(CHUNKED, b"1\r\n \r\n"),
+    "a body without a length": lambda: dripping(HEAD + b"\r\n", b" "),
+    "preliminary answers": lambda: dripping(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+}
+"""Answers of which a byte comes now and then."""
+WRONG: dict[str, Callable[[], Iterator[bytes]]] = {
+    "a length of 2^60": lambda: sized(b"{}", length=1 << 60),
+    "a length of 2^70": lambda: sized(b"{}", length=1 << 70),
+    "a chunk of 2^60 bytes": lambda: iter([CHUNKED + b"%x\r\n{}" % (1 << 60)]),
+    "an endless chunk": lambda: endless(CHUNKED + b"%x\r\n" % (1 << 29), b" " * MIB),
+    "endless chunks": lambda: endless(CHUNKED, b"100000\r\n" + b" " * MIB + b"\r\n"),
+    "an endless body": lambda: endless(HEAD + b"\r\n", b" " * MIB),
+    "an endless header": lambda: endless(HEAD, b"x" * MIB),
+    "a compressed body": lambda: sized(BOMB, b"Content-Encoding: gzip"),
+    "no JSON": lambda: sized(b"{"),
+    "no text": lambda: sized(b"\xff\xfe{}"),
+    "deep JSON": lambda: sized(b"[" * 100_000),
+    "fewer answers": lambda: sized(b'{"responses": [], "docs": [], "items": []}'),
+    "no numbers": lambda: sized(
+        b'{"count": "many", "responses": 1, "docs": {"a": 1}, "items": 0, "hits": {"hits": 1}}'
+    ),
+}
+"""Answers that nobody can use."""
+CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    "similar": lambda documents, seen: documents.similar(STORM),
+    "fetch": lambda documents, seen: documents.fetch(["a", "b"]),
+    "add": lambda documents, seen: documents.add({"id": "a", "text": STORM}),
+    "export": lambda documents, seen: list(documents.export()),
+    "seen add": lambda documents, seen: seen.add("ann", ["x"]),
+    "unseen": lambda documents, seen: seen.unseen("ann", ["x"]),
+    "seen remove": lambda documents, seen: seen.remove("ann"),
+}
+
+
+def each(kinds: Iterable[str], kind: str) -> list[tuple[str, str]]:
+    """Return each kind of answer with one call, and one kind with each call."""
+    return [*((one, "fetch") for one in kinds if one != kind), *((kind, call) for call in CALLS)]
+
+
+class HalfDead(socketserver.ThreadingTCPServer):
+    """Describes its index as a server does, and answers every other request with ``answer``."""
+
+    daemon_threads, allow_reuse_address = True, True
+    answer: Callable[[], Iterator[bytes]]
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.server_address[1]}"
+
+
+class Handler(socketserver.StreamRequestHandler):
+    server: HalfDead
+
+    def handle(self) -> None:
+        while line := self.rfile.readline():
+            length = 0
+            while (header := self.rfile.readline().strip()) != b"":
+                name, _, value = header.partition(b":")
+                length = int(value) if name.lower() == b"content-length" else length
+            self.rfile.read(length)
+            is_description = line.split(b" ")[1].partition(b"?")[0] == b"/x" and line.startswith(b"GET")
+            try:
+                for part in sized(mapped()) if is_description else self.server.answer():
+                    self.wfile.write(part)
+            except OSError:
+                return
+            if not is_description:
+                return
+
+
+@contextmanager
+def half_dead(answer: Callable[[], Iterator[bytes]]) -> Iterator[str]:
+    with HalfDead() as server:
+        server.answer = answer
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        try:
+            yield server.host
+        finally:
+            server.shutdown()
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize(("slow", "call"), each(SLOW, "a body"))
+def test_a_call_ends_at_its_deadline_also_if_bytes_drip(prefix: str, slow: str, call: str) -> None:
+    with half_dead(SLOW[slow]) as host:
+        address = f"{prefix}http://{host}/x"
+        with Documents(address, deadline=DEADLINE) as documents, SeenItems(address, deadline=DEADLINE) as seen:
+            began = time.monotonic()
+            with pytest.raises(StoreUnavailable):
+                CALLS[call](documents, seen)
+            assert time.monotonic() - began < DEADLINE + 1
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize(("wrong", "call"), each(WRONG, "fewer answers"))
+def test_an_answer_that_nobody_can_use_is_one_error_and_little_memory(
+    prefix: str, wrong: str, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "MOST_BYTES", 8 * MIB)
+    with half_dead(WRONG[wrong]) as host:
+        address = f"{prefix}http://{host}/x"
+        with Documents(address, deadline=DEADLINE) as documents, SeenItems(address, deadline=DEADLINE) as seen:
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            with pytest.raises(StoreError) as raised:
+                CALLS[call](documents, seen)
+            assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60 * 1024
+    assert "\n" not in str(raised.value)
+    assert host in str(raised.value)
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_an_answer_below_the_limit_is_read(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = b'{"docs": [{"_id": "a", "found": false}]' + b" " * 4 * MIB + b"}"
+    monkeypatch.setattr(answers, "MOST_BYTES", len(body) + 1000)
+    chunks = CHUNKED + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+    for whole in (b"".join(sized(body)), chunks):
+        with half_dead(lambda answer=whole: iter([answer])) as host, Documents(f"{prefix}http://{host}/x") as documents:  # type: ignore[misc]
+            assert documents.fetch(["a"]) == {}
+    monkeypatch.setattr(answers, "MOST_BYTES", len(body) - 1)
+    with half_dead(lambda: sized(body)) as host, Documents(f"{prefix}http://{host}/x") as documents:  # noqa: SIM117
+        with pytest.raises(StoreError, match="an answer of more than"):
+            documents.fetch(["a"])
