@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from itertools import compress
+from operator import not_
 
 import pytest  # noqa: TC002
 from hypothesis import HealthCheck, settings
@@ -24,17 +26,21 @@ settings.register_profile("quick", settings.get_profile("untimed"), max_examples
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="run no test that is slow or needs a server")
     parser.addoption("--nightly", action="store_true", help="run the tests with the marker nightly too")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what takes minutes, unless it is asked for."""
-    if not config.option.nightly:
-        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("nightly")])
-        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
+    left_out = [] if config.option.nightly else ["nightly"]
+    if config.option.quick:
+        left_out += ["slow", "elasticsearch", "opensearch"]
+    is_left_out = [any(map(item.get_closest_marker, left_out)) for item in items]
+    config.hook.pytest_deselected(items=[*compress(items, is_left_out)])
+    items[:] = compress(items, map(not_, is_left_out))
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Try fewer examples where the slow tests are left out."""
-    if "not slow" in config.option.markexpr:
+    if config.option.quick or "not slow" in config.option.markexpr:
         settings.load_profile("quick")

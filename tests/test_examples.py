@@ -67,6 +67,7 @@ class Site(BaseHTTPRequestHandler):
 
 
 def test_the_crawler_of_scrapy_keeps_each_page_once_also_when_it_crawls_again(tmp_path: Path) -> None:
+    pytest.importorskip("scrapy", reason="pip install --group examples")
     with ThreadingHTTPServer(("127.0.0.1", 0), Site) as site:
         Thread(target=site.serve_forever, daemon=True).start()
         command = [sys.executable, str(EXAMPLES / "crawler.py"), f"http://127.0.0.1:{site.server_port}/"]
@@ -94,7 +95,7 @@ def test_the_recommender_shows_no_group_twice(tmp_path: Path) -> None:
 
 
 def test_chunks_that_are_copies_are_not_embedded() -> None:
-    pytest.importorskip("langchain_core", reason="install langchain-core")
+    pytest.importorskip("langchain_core", reason="pip install --group examples")
     assert run("chunks.py", str(EXAMPLES / "news.jsonl")) == (
         "2 of 4 chunks are embedded\nfirst: {'id': 'a', 'chunk': 0}\n"
     )
