@@ -48,7 +48,7 @@ def _absolute(found: re.Match[str], tree: str) -> str:
     return f"{picture}[{label}]({tree}/{target}{'?raw=true' if picture else ''})"
 
 
-class BillOfMaterials(BuildHookInterface):
+class BillOfMaterials(BuildHookInterface[Any]):
     """Write the software bill of materials (CycloneDX 1.6) into the wheel, at ``.dist-info/sboms/`` (PEP 770).
 
     It lists what the wheel contains. What it needs beside that stands in its metadata, with the versions that fit.

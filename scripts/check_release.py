@@ -74,9 +74,9 @@ def licence_of(package: Distribution) -> str:
         line.rpartition(" :: ")[2] for line in metadata.get_all("Classifier", []) if line.startswith("License")
     ]
     return (
-        metadata.get("License-Expression", "")
+        metadata.get_all("License-Expression", [""])[0]
         or ", ".join(classifiers)
-        or next(iter(metadata.get("License", "").splitlines()), "")
+        or next(iter(metadata.get_all("License", [""])[0].splitlines()), "")
         or "unknown"
     )
 

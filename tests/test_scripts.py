@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 
 
-@pytest.mark.parametrize("name", ["benchmark", "corpus", "study/cases.py", "study/revisions.py"])
+@pytest.mark.parametrize("name", ["benchmark", "corpus.py", "study/cases.py", "study/revisions.py"])
 def test_a_script_says_what_it_is_for(name: str) -> None:
     done = run(name, "--help")
     assert (done.returncode, done.stderr) == (0, "")

@@ -55,7 +55,7 @@ def test_the_truth_of_the_rule_copy_is_what_comparing_each_with_each_says() -> N
 
 
 def test_revisions_are_pairs_of_one_name_or_of_one_place() -> None:
-    assert provenance.by_name({"a": "1", "b": "2"}, {"b": "3", "c": "4"}) == [("2", "3")]
+    assert provenance.by_name([{"a": "1", "b": "2"}, {"b": "3", "c": "4"}]) == [("2", "3")]
     one, other = ["head", "same", "old", "foot"], ["head", "same", "new", "foot"]
     assert list(provenance.of_paragraphs([[one, other]])) == [
         ("old", "new"),
@@ -93,8 +93,8 @@ def test_a_document_is_in_the_same_half_in_each_run() -> None:
     halves = [provenance.in_half(f"law-{number}", "proof") for number in range(100)]
     assert halves == [not provenance.in_half(f"law-{number}", "choice") for number in range(100)]
     assert halves[:5] == [False, True, False, True, False]
-    assert provenance.by_name({("a", 1): "1"}, {("a", 1): "2"}, "choice") == provenance.by_name(
-        {"a": "1"}, {"a": "2"}, "choice"
+    assert provenance.by_name([{("a", 1): "1"}, {("a", 1): "2"}], "choice") == provenance.by_name(
+        [{"a": "1"}, {"a": "2"}], "choice"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bench import interleaved, seconds_of
@@ -28,9 +29,7 @@ def fingerprints(bench: Bench) -> None:
         **segmenters(bench),
         **peers(bench),
     }
-    contenders: dict[str, Callable[[list[str]], Any]] = {
-        name: lambda texts, f=function: list(map(f, texts)) for name, function in one_by_one.items()
-    }
+    contenders: dict[str, Callable[[list[str]], Any]] = {name: each(function) for name, function in one_by_one.items()}
     contenders["es_simhash"] = ours.fingerprints
     for function in contenders.values():
         function(some[:1])  # load the dictionaries
@@ -38,7 +37,7 @@ def fingerprints(bench: Bench) -> None:
     def turn(function: Callable[[list[str]], Any]) -> float:
         return seconds_of(lambda: function(some))
 
-    taken = interleaved({name: lambda f=function: turn(f) for name, function in contenders.items()}, bench.rounds)
+    taken = interleaved({name: partial(turn, function) for name, function in contenders.items()}, bench.rounds)
     rates = {name: [len(some) / each for each in values] for name, values in taken.items()}
     characters = sum(map(len, some)) // len(some)
     table = Table(f"{len(some):,} texts of {characters:,} characters", "texts a second", rates, "es_simhash")
@@ -46,6 +45,10 @@ def fingerprints(bench: Bench) -> None:
     aim = bench.report.aim
     aim("fingerprints, × 1e0ng/simhash with jieba", table.ratio("es_simhash", "1e0ng/simhash with jieba"), at_least=10)
     aim("fingerprints, share of the rate of rjieba alone", table.ratio("es_simhash", "rjieba alone"), at_least=0.4)
+
+
+def each(function: Callable[[str], Any]) -> Callable[[list[str]], Any]:
+    return lambda texts: list(map(function, texts))
 
 
 def segmenters(bench: Bench) -> dict[str, Callable[[str], Any]]:

@@ -94,8 +94,8 @@ class Server:
         if self.is_opensearch:
             from opensearchpy.helpers import parallel_bulk
         else:
-            from elasticsearch.helpers import parallel_bulk
-        options = {"thread_count": 4, "chunk_size": 500, "index": index}
+            from elasticsearch.helpers import parallel_bulk  # type: ignore[assignment]  # another signature
+        options: dict[str, Any] = {"thread_count": 4, "chunk_size": 500, "index": index}
         for ok, item in parallel_bulk(self.client, operations, expand_action_callback=lambda pair: pair, **options):
             assert ok, item
         self.client.indices.refresh(index=index)

@@ -52,6 +52,6 @@ def of_words(count: int, vocabulary: int, length: int, rng: random.Random) -> li
 
 def write_corpus(file: Path, count: int, words: int) -> None:
     """Write short texts as JSON lines; one in ten is nearly a copy of another one."""
-    command = [sys.executable, str(SCRIPTS / "corpus"), "synthetic", "--count", str(count), "--words", str(words)]
+    command = [sys.executable, str(SCRIPTS / "corpus.py"), "synthetic", "--count", str(count), "--words", str(words)]
     with file.open("wb") as output:
         subprocess.run(command, stdout=output, check=True)

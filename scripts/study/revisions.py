@@ -219,7 +219,8 @@ def of_pairs(arguments, folder):
         hits,
     )
     few = pooled(lambda name: name[-1] in FEW_EDITS)
-    accepted = [place for place in few if compare(*pairs[place]).similarity >= RULES["copy"].min_similarity]
+    least = RULES["copy"].min_similarity or 1
+    accepted = [place for place in few if (compare(*pairs[place]).similarity or 0) >= least]
     table(
         "Keys: revisions whose texts are similar enough",
         {"< 20 % edits": accepted},

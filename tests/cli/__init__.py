@@ -83,7 +83,7 @@ def es_simhash(
     :param out: standard output goes to this device, and not into the result.
     :param err: the same for standard error.
     """
-    words = [*command.split(), *map(os.fspath, arguments)]
+    words = [*command.split(), *(os.fspath(argument) for argument in arguments)]
     alone = env is not None or out is not None or err is not None
     if alone or threading.current_thread() is not threading.main_thread():
         result = _started(words, cwd, stdin, env or {}, out, err)
@@ -95,7 +95,7 @@ def es_simhash(
 
 def _called(words: list[str], cwd: Path, stdin: bytes) -> Done:
     outputs = io.BytesIO(), io.BytesIO()
-    buffers = [io.BufferedReader(io.BytesIO(stdin)), *outputs]
+    buffers: list[Any] = [io.BufferedReader(io.BytesIO(stdin)), *outputs]
     streams = [io.TextIOWrapper(buffer, encoding="utf-8") for buffer in buffers]
     handlers = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)]
     with pytest.MonkeyPatch.context() as patch:

@@ -73,8 +73,11 @@ def test_the_progress_moves_by_the_bytes_of_the_file(tmp_path: Path, monkeypatch
     path = tmp_path / "news.jsonl.gz"
     path.write_bytes(gzip.compress(b"".join(line(number) for number in range(1_000))))
     bars: list[tqdm[Any]] = []
-    monkeypatch.setattr(
-        "es_simhash.cli.input.progress_bar", lambda **made: bars.append(tqdm(file=StringIO(), **made)) or bars[0]
-    )
+
+    def bar(**made: Any) -> tqdm[Any]:
+        bars.append(tqdm(file=StringIO(), **made))
+        return bars[0]
+
+    monkeypatch.setattr("es_simhash.cli.input.progress_bar", bar)
     assert len(list(Input((str(path),)).lines())) == 1_000
     assert (bars[0].n, bars[0].total) == (path.stat().st_size,) * 2

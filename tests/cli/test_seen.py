@@ -14,6 +14,7 @@ from es_simhash import SeenItems
 from tests.cli import Done, complaint, es_simhash
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from es_simhash.bloom import Item
@@ -44,7 +45,7 @@ def jsonl(*documents: Any) -> bytes:
     return b"".join(json.dumps(document, ensure_ascii=False).encode() + b"\n" for document in documents)
 
 
-def log(**items: list[Item]) -> bytes:
+def log(**items: Iterable[Item]) -> bytes:
     """A JSON line for each user."""
     return jsonl(*({"user": user, "items": theirs} for user, theirs in items.items()))
 

@@ -12,7 +12,7 @@ from es_simhash.errors import InputError
 from es_simhash.store.memory_store import MemoryStore
 
 if TYPE_CHECKING:
-    from es_simhash.store.description import Description
+    from es_simhash.rows import Description
 
 
 class Unused(MemoryStore):

@@ -218,7 +218,7 @@ def test_after_an_interruption_it_goes_on_and_does_nothing_twice(new_index: Call
         library.setup(DuplicateRule("fingerprint", text_field=FIELDS))
         outcomes = library.backfill()
         stored = [next(outcomes) for _ in range(600)]  # into the second batch
-        outcomes.close()  # type: ignore[attr-defined]
+        outcomes.close()
     done = index.links().keys()
     assert {outcome.id for outcome in stored if outcome.outcome != "rejected"} <= done < documents.keys() - NO_TEXT
     versions = index.versions()

@@ -27,7 +27,7 @@ def dated(id: str, date: str, text: str = STORM) -> dict[str, Any]:
     return {"id": id, "date": date, "text": text}
 
 
-def told(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str | None]]:
+def told(outcomes: Sequence[Outcome]) -> list[tuple[str | None, str, str | None]]:
     return [(outcome.id, outcome.outcome, outcome.duplicate_of) for outcome in outcomes]
 
 

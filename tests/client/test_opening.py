@@ -9,7 +9,7 @@ import pytest
 
 from es_simhash import AsyncDocuments, Documents, DuplicateRule, Fingerprinter, Scheme, fingerprint
 from es_simhash.errors import InputError, NotSetUp, SchemeMismatch
-from es_simhash.store.description import Description
+from es_simhash.rows import Description
 from es_simhash.store.memory_store import MemoryStore
 from es_simhash.text.tables import StopWords
 from tests.cli import HARVEST, STORM, STORM_FARTHER

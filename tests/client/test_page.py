@@ -122,7 +122,7 @@ def test_a_page_has_one_hit_of_each_group_and_none_of_a_group_that_was_seen(
     with memory(added) as seen:
         while not exhausted:
             page = seen.page("ann", source, size, group=GROUPS.__getitem__, offset=offset, item=lambda hit: hit)
-            assert [hit for hit in page.items if hit in page.hits or hit in map(GROUPS.get, page.hits)] == page.items
+            assert [item for item in page.items if item in {*page.hits, *map(GROUPS.get, page.hits)}] == page.items
             seen.add("ann", page.items)
             found += page.hits
             offset, exhausted = page.offset, page.exhausted

@@ -11,7 +11,7 @@ import pytest
 
 from es_simhash import Documents, DuplicateRule, InputError, NotSetUp, StoreError
 from es_simhash.client.store_info import StoreReader
-from es_simhash.store.description import Description
+from es_simhash.rows import Description
 from es_simhash.store.memory_store import MemoryStore
 from es_simhash.text.scheme import DEFAULT
 

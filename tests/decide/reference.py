@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from es_simhash.similarity.rule import Rule
+
 FINGERPRINTER = Fingerprinter()
 
 
-def resolved(rule: str | DuplicateRule = "copy", *, keys: bool = True) -> ResolvedRule:
+def resolved(rule: Rule | DuplicateRule = "copy", *, keys: bool = True) -> ResolvedRule:
     """Return a rule of the default Scheme."""
     chosen = DuplicateRule(rule=rule) if isinstance(rule, str) else rule
     return ResolvedRule(replace(chosen, text_field=chosen.text_field or "text"), FINGERPRINTER, keys)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,6 +16,9 @@ from es_simhash.rows import Description, Scan
 from es_simhash.store.memory_store import MemoryStore
 from tests.decide.lagging import LaggingStore
 from tests.decide.reference import FINGERPRINTER, Plain, documents, resolved
+
+if TYPE_CHECKING:
+    from es_simhash.similarity.rule import Rule
 
 WORDS = re.findall(
     r"\S+",
@@ -47,7 +50,7 @@ def text(chance: random.Random, texts: list[str]) -> str:
 @pytest.mark.parametrize("size", [1, 7, 500])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_history_has_the_outcomes_and_links_of_the_reference(
-    rule: str, store_type: type[MemoryStore], size: int, seed: int
+    rule: Rule, store_type: type[MemoryStore], size: int, seed: int
 ) -> None:
     chance = random.Random(f"{rule} {size} {seed}")
     checked, store = resolved(rule), store_type()

@@ -365,9 +365,10 @@ def _build_into(folder: Path, release: Release) -> None:
     versions = {"server": release.product, "server.version": release.version, "log4j.version": release.log4j}
     profile = ["-P", "transport"] if release.clustered else []
     _run(
-        *(maven, "-q", "-B", "-f", HERE / "pom.xml", *profile),
+        *(str(maven), "-q", "-B", "-f", str(HERE / "pom.xml"), *profile),
         *(f"-D{name}={each}" for name, each in versions.items()),
-        *("dependency:copy-dependencies", f"-DoutputDirectory={lib}"),
+        "dependency:copy-dependencies",
+        f"-DoutputDirectory={lib}",
     )
     quiet = ["-nowarn", "-Xlint:none", "--release", str(release.target)]
     _run(jdk / "bin" / "javac", *quiet, "-cp", f"{lib}/*", "-d", classes, *sorted(sources.glob("*.java")))

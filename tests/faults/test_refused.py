@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 
 NEWS = news()
-BAD = {
+BAD: dict[str, tuple[dict[str, Any], str]] = {
     "0": ({"views": "many"}, "document_parsing_exception"),
     "3": ({"tag": "长" * 20_000}, "whose UTF8 encoding is longer than the max length 32766"),
     "7": ({"place": {"city": "成都"}}, "strict_dynamic_mapping_exception"),

@@ -15,7 +15,7 @@ from tests.cli import HARVEST, STORM
 if TYPE_CHECKING:
     from pathlib import Path
 
-COLUMNS = {"id": [1, 2], "text": [STORM, HARVEST], "day": pd.to_datetime(["2024-05-01", None]), "score": [0.5, np.nan]}
+COLUMNS = {"id": [1, 2], "text": [STORM, HARVEST], "day": pd.to_datetime(["2024-05-01", "NaT"]), "score": [0.5, np.nan]}
 ROWS = [
     {"id": 1, "text": STORM, "day": "2024-05-01T00:00:00", "score": 0.5},
     {"id": 2, "text": HARVEST, "day": None, "score": None},

@@ -31,7 +31,7 @@ def test_its_repr_is_the_call_that_makes_it() -> None:
 def test_all_fields_but_the_rule_are_keywords() -> None:
     assert DuplicateRule("exact") == DuplicateRule(rule="exact")
     with pytest.raises(TypeError):
-        DuplicateRule("copy", 7)  # type: ignore[misc]
+        DuplicateRule("copy", 7)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="distance"):
         DuplicateRule(distance=7)  # type: ignore[call-arg]
 

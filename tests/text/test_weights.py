@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal, localcontext
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -16,7 +16,7 @@ from es_simhash.text.tables import STOP_WORDS, IdfTable, jieba_idf
 from tests.text.test_tokens import jieba_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
 CONTENT = ["暴雨", "预警", "气象台", "积水", "路段", "f-35", "市场", "𠮷野家"]
 STOP = ["我们", "因为", "the", "记者"]
@@ -45,7 +45,7 @@ def plain_weight(word: str, count: int, weights: str, table: dict[str, int] | No
         one = round(idf().get(word, mean_idf()) * 1024)
     with localcontext() as context:
         context.prec = 100
-        exact = {
+        exact: dict[str, Callable[[], Any]] = {
             "tf": lambda: 1024 * count,
             "sqrt_tf": lambda: 1024 * Decimal(count).sqrt(),
             "equal": lambda: 1024,

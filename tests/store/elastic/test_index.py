@@ -188,7 +188,7 @@ def test_an_alias_of_several_indices_is_read_and_not_written(alias: str) -> None
 
 
 def test_ids_of_digits_and_of_letters_stand_in_one_index(servers: Stores) -> None:
-    ids = [101, "101-b", 10**20]
+    ids: list[int | str] = [101, "101-b", 10**20]
     with Documents(servers.new()) as documents:
         documents.setup()
         outcomes = list(documents.ingest({"id": id, "text": f"{TEXT}{id}"} for id in ids))

@@ -11,6 +11,7 @@ import pytest
 
 from es_simhash import Documents, SeenItems
 from es_simhash.store.address import open_store
+from es_simhash.store.elastic.store import ElasticStore
 from tests.cli import HARVEST, STORM, STORM_NEAR, es_simhash
 from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
 
@@ -72,8 +73,9 @@ class Server:
 def send(address: str, method: str, path: str, body: Any = None, parameters: Any = None) -> Any:
     """Send a request to an index, and return the body of the response."""
     store = open_store(address)
+    assert isinstance(store, ElasticStore)
     try:
-        return store.connection.send(method, path, body, parameters)  # type: ignore[union-attr]
+        return store.connection.send(method, path, body, parameters)
     finally:
         store.close()
 

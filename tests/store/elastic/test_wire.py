@@ -45,7 +45,8 @@ class Wire:
         self.sent: list[str] = []
         self.server, _, self.index = address.removeprefix("opensearch+").rpartition("/")
         self._address = f"{address.partition('http')[0]}{proxy.url}/{self.index}"
-        self._kind, self._answers = "", iter(())
+        self._kind = ""
+        self._answers: Iterator[Any] = iter(())
         proxy.rule = self._answer
 
     def opened(self, deadline: float = 60) -> Store:

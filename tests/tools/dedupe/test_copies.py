@@ -52,7 +52,7 @@ def test_the_same_object_is_yielded_not_one_like_it() -> None:
 
 
 def test_rows_of_a_data_frame_are_dicts_and_pairs_name_their_positions() -> None:
-    frame = pandas.DataFrame({"text": [STORM, STORM_NEAR, HARVEST]}, index=[7, 8, 9])
+    frame: Any = pandas.DataFrame({"text": [STORM, STORM_NEAR, HARVEST]}, index=[7, 8, 9])
     assert [row["text"] for row in distinct(frame)] == [STORM, HARVEST]
     copied = [pair.position for pair in pairs(frame["text"])]
     assert frame.drop(frame.index[copied]).index.tolist() == [7, 9]
@@ -107,6 +107,6 @@ def test_the_items_before_a_bad_one_are_yielded_first() -> None:
 
 def test_invalid_arguments_raise_at_once() -> None:
     with pytest.raises(InputError, match="the rule is 'near'"):
-        distinct([], rule="near")  # type: ignore[arg-type]
+        distinct([], rule="near")
     with pytest.raises(InputError, match="one string"):
         distinct(STORM)

