@@ -12,6 +12,7 @@ from es_simhash.client.distinct import distinct, pairs
 from es_simhash.client.group_search import GroupSearch, group_search
 from es_simhash.client.near_query import NearQuery, near_query
 from es_simhash.client.page import Page
+from es_simhash.decide.compare import Comparison, compare
 from es_simhash.decide.group import GroupReport
 from es_simhash.decide.outcome import Outcome
 from es_simhash.decide.remove import Duplicate
@@ -31,7 +32,6 @@ from es_simhash.input import read_file
 from es_simhash.lines import Line
 from es_simhash.rows import Row
 from es_simhash.seen import SeenReport, SeenStats
-from es_simhash.similarity.compare import Comparison, compare
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.store.elastic.query_plan import plain_clause
 from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter, fingerprint

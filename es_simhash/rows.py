@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from es_simhash.text.scheme import Scheme
 
 MOST_HITS = 1_000
-"""The most documents that a search returns for one Probe."""
-SAME = 3
-"""The most documents with the digest of a Probe that a search for heads returns: the first is enough."""
+"""The most documents that a search returns for one StoreQuery."""
 _DEFAULT_RULE = DuplicateRule(text_field="text")
 
 
@@ -27,7 +25,7 @@ class Row(NamedTuple):
     :param fingerprint: unsigned, 64 bits; None if the text is too short for one.
     :param digest: of the normalised text; empty if the document was never fingerprinted.
     :param length: word characters of the text; None in a store without keys.
-    :param duplicate_of: id of the head whose copy this document is; None for a head.
+    :param duplicate_of: id of the original whose copy this document is; None for an original.
     :param order: the earlier of two documents has the smaller one. It is ``written``; or the time of the document, if a
         backfill took it into a store with a time field; or one more than the order of its original. A small change of
         the text keeps it.
@@ -36,8 +34,10 @@ class Row(NamedTuple):
         if the field holds none. The store keeps it beside the fingerprint.
     :param content: of the document as it was given (``ingest/reader.py``); None if it is not known, as after a
         backfill.
-    :param version: of the stored document, in a form of the store's own; None if it is not stored. Every write changes
-        it.
+    :param named: the name of its group, if that is not the id of its original: the first original of a group is gone or
+        has another text, and the group keeps its name.
+    :param version: of the stored document, in a form of the store's own; None if it is not stored, or comes from an
+        index in memory. Every write changes it.
     """
 
     id: str
@@ -49,12 +49,17 @@ class Row(NamedTuple):
     written: int = 0
     time: int | None = None
     content: int | None = None
+    named: str | None = None
     version: Any = None
 
     @property
     def group(self) -> str:
-        """The id of the group's head: the document's own id, if it is one."""
-        return self.duplicate_of or self.id
+        """The name of its group: the id of the first original that the group had."""
+        return self.named or self.duplicate_of or self.id
+
+    def in_group(self, name: str) -> Row:
+        """Return the row in a group of this name."""
+        return self._replace(named=None if name == (self.duplicate_of or self.id) else name)
 
 
 @value
@@ -90,40 +95,40 @@ class Entry:
 
 
 @value
-class Probe:
-    """What to look for: documents with a digest, and those near a fingerprint or with common keys.
+class StoreQuery:
+    """What to look for: documents with a digest, and candidates: those near a fingerprint, or with common keys.
 
     :param fingerprint: documents within ``distance`` bits are found; None looks for none.
     :param digest: None looks for none.
-    :param queries: a document that fulfils one of them is found. There are none beside a fingerprint.
+    :param keys: a document that fulfils one of these conditions is found. There are none beside a fingerprint.
     :param distance: 0 to 7.
-    :param times: only documents with a time from the first to the last, in milliseconds, also those of ``same``; None
-        for all.
-    :param most: of the documents that may be near, so many are wanted. The others are ``left_out``.
+    :param times: only documents with a time from the first to the last, in milliseconds; None for all.
+    :param most: so many candidates are wanted. The others are ``left_out``.
+    :param most_equal: so many documents with the digest are wanted.
     """
 
     fingerprint: int | None = None
     digest: str | None = None
-    queries: tuple[KeyQuery, ...] = ()
+    keys: tuple[KeyQuery, ...] = ()
     distance: int = 3
     times: tuple[int, int] | None = None
     most: int = MOST_HITS
+    most_equal: int = MOST_HITS
 
 
 @value
 class Hits:
-    """What a search found for one Probe.
+    """What a search found for one StoreQuery.
 
-    :param same: documents with the digest, the smallest order first: at most ``SAME`` if the search is for heads, else
-        at most ``Probe.most``. With ``heads`` copies are among them, too.
-    :param rows: documents that may be near. By queries: those whose shared keys have the
-        largest sum of rarities, then the smallest order. By the fingerprint: the smallest order first. At most
-        ``Probe.most``. Documents of ``same`` may be among them.
-    :param left_out: at least so many more documents may be near.
+    :param equal: documents with the digest, the smallest order first, copies too: at most ``StoreQuery.most_equal``.
+    :param candidates: documents that may be near. By keys: those whose shared keys have the largest sum of rarities,
+        then the smallest order. By the fingerprint: the smallest order first. At most ``StoreQuery.most``. Documents of
+        ``equal`` may be among them.
+    :param left_out: at least so many more candidates there may be.
     """
 
-    same: list[Row]
-    rows: list[Row]
+    equal: list[Row]
+    candidates: list[Row]
     left_out: int = 0
 
 

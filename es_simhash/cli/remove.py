@@ -84,4 +84,4 @@ def _lines(documents: Documents, matching: dict[str, Any] | None) -> Iterator[st
         return
     for each in documents.duplicates():
         near = "exact duplicate" if each.exact else "near-duplicate"
-        yield f"{each.id}  {near} of {each.head}{'' if each.exact else nearness(each.similarity, each.distance)}"
+        yield f"{each.id}  {near} of {each.original}{'' if each.exact else nearness(each.similarity, each.distance)}"

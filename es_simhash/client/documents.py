@@ -16,7 +16,6 @@ from es_simhash.client.arguments import (
 )
 from es_simhash.client.near_query import checked_fingerprint, near_query
 from es_simhash.client.store_info import StoreReader
-from es_simhash.decide.decider import Decider
 from es_simhash.decide.group import group
 from es_simhash.decide.remove import (
     duplicates,
@@ -27,6 +26,7 @@ from es_simhash.decide.remove import (
 )
 from es_simhash.decide.run import Options
 from es_simhash.decide.similar import similar, similar_to_fingerprint, similar_to_stored
+from es_simhash.decide.turn import Turn
 from es_simhash.errors import InputError, count_of, saying_what_is_done
 from es_simhash.filters import check_filter, check_filter_of_heads
 from es_simhash.ingest.add import Adds
@@ -196,7 +196,7 @@ class Documents:
         source, options = Source(documents), Options(on_duplicate, on_update, filter)
         outcomes: list[Outcome] = []
         with saying_what_is_done(lambda: f"the first {len(outcomes):,} documents are done: add the others again"):
-            while lines := source.take():
+            while lines := source.next_batch():
                 outcomes += self._add(lines, options)
             if refresh:
                 self.store.refresh()
@@ -207,7 +207,7 @@ class Documents:
     def _add(self, lines: Sequence[Line], options: Options) -> list[Outcome]:
         """Add documents in their order, and return their outcomes."""
         adds = self._adds_for_writing(new=True)
-        return adds.take(Reader(adds.decider.rule, self._reader.id_field(None)).read_all(lines), options)
+        return adds.add(Reader(adds.turn.rule, self._reader.id_field(None)).read_all(lines), options)
 
     def ingest(
         self,
@@ -223,7 +223,7 @@ class Documents:
         """Store documents, and return for each whether it is new or what it duplicates.
 
         The work is done while you iterate, so iterate to the end. All documents of the store are held in
-        memory while they fit into a quarter of the free memory: it grows by some 5 KB a document until then.
+        memory while they fit into a quarter of the free memory: it grows by some 0.6 KB a document until then.
         A document that has not changed is ``unchanged`` and not written. If only its other fields have changed, it is
         ``updated``: it is written with the new fields, and keeps its links.
         If an id occurs again, the later document replaces the earlier one.
@@ -261,25 +261,19 @@ class Documents:
     def _ingest(
         self, source: Source, id_field: str | None, options: Options, workers: int, checkpoint: str | None
     ) -> Generator[Outcome, None, None]:
-        decider = self._decider_for_writing(new=True)
+        turn = self._adds_for_writing(new=True).turn
         field, check = self._reader.id_field(id_field), self._reader.run_check()
-        yield from ingest(decider, source, field, options, workers, checkpoint, check)
+        yield from ingest(turn, source, field, options, workers, checkpoint, check)
 
-    def _decider_for_writing(self, *, new: bool = False, stale: bool = False) -> Decider:
-        """Return the Decider for the rule of the store. Nothing is pending there: search finds what was written.
+    def _adds_for_writing(self, *, new: bool = False, stale: bool = False) -> Adds:
+        """Return what all calls of this object that write share, by the rule of the store.
 
         The parameters are those of ``StoreReader.for_writing``.
         """
-        decider = self._adds_for_writing(new=new, stale=stale).decider
-        decider.forget(now=True)
-        return decider
-
-    def _adds_for_writing(self, *, new: bool = False, stale: bool = False) -> Adds:
-        """Return what all calls of this object that write share, with the Decider and what it has decided."""
         rule = self._reader.for_writing(new=new, stale=stale)
         with self._lock:
-            if self._adds is None or self._adds.decider.rule is not rule:
-                self._adds = Adds(Decider(self.store, rule))
+            if self._adds is None or self._adds.turn.rule != rule:
+                self._adds = Adds(Turn(self.store, rule))
             return self._adds
 
     def backfill(
@@ -306,10 +300,10 @@ class Documents:
         return self._backfill(filter, again, workers)
 
     def _backfill(self, filter: Mapping[str, Any] | None, again: bool, workers: int) -> Generator[Outcome, None, None]:
-        decider = self._decider_for_writing(stale=True)
+        turn = self._adds_for_writing(stale=True).turn
         check = self._reader.run_check()
         is_whole = again and filter is None
-        for outcome in backfill(decider, filter, workers, check, again=again):
+        for outcome in backfill(turn, filter, workers, check, again=again):
             is_whole = is_whole and outcome.outcome != "failed"
             yield outcome
         if is_whole:
@@ -336,11 +330,11 @@ class Documents:
         check_filter_of_heads(filter)
         check_filter(matching, "matching")
         checked = [] if ids is None else checked_ids(ids)
-        decider, id_field = self._decider_for_writing(), self._reader.id_field(None).name
+        turn, id_field = self._adds_for_writing().turn, self._reader.id_field(None).name
         with saving(save, id_field) as put:
             if matching is None:
-                return remove(decider, checked, put, filter)
-            return remove_matching(decider, matching, put, filter)
+                return remove(turn, checked, put, filter)
+            return remove_matching(turn, matching, put, filter)
 
     def group(
         self,
@@ -351,10 +345,11 @@ class Documents:
     ) -> GroupReport:
         """Decide all documents again, in the order in which they count, as if each came after all that are earlier.
 
-        A group is a head and its copies: ``simhash.group`` of each is the id of the head. An ingest does the same for
-        new documents. This also finds what several programs added at the same moment. It writes only what changes, and
-        nothing that another program changed meanwhile. Where a quarter of the free memory is enough (1 KB a document),
-        what is near is looked up in memory; else the store is searched.
+        A group is an original and its copies: ``simhash.group`` of each is the id of the first original. An ingest does
+        the same for new documents. This also finds what several programs added at the same moment. It writes only what
+        changes, and nothing that another program changed meanwhile. Other calls of this object have their turn
+        meanwhile. Where a quarter of the free memory is enough (0.8 KB a document), what is near is looked up in
+        memory; else the store is searched.
 
         :param filter: only documents that match this filter are decided, as if there were no others.
         :param since: only documents whose text was written at this time or later, and what is linked to them: a
@@ -363,8 +358,7 @@ class Documents:
         """
         check_filter_of_heads(filter)
         start = checked_moment(since, "since")
-        decider = self._decider_for_writing()
-        return group(self.store, decider.rule, filter, start, progress)
+        return group(self._adds_for_writing().turn, filter, start, progress)
 
     def remove_duplicates(
         self,
@@ -373,19 +367,19 @@ class Documents:
         save: str | None = None,
         filter: Mapping[str, Any] | None = None,
     ) -> int:
-        """Remove documents that :meth:`duplicates` returned, all of them or some. The heads stay.
+        """Remove documents that :meth:`duplicates` returned, all of them or some. The originals stay.
 
-        Each is looked at again, and stays if it is no duplicate of its head any more. Take all duplicates before you
-        call this: ``list(documents.duplicates())``. Do not run ``group`` in between.
+        Each is looked at again, and stays if it is no duplicate of its original any more. Take all duplicates before
+        you call this: ``list(documents.duplicates())``. Do not run ``group`` in between.
 
         :param save: path of a new file for what is removed, as for :meth:`remove`.
         :param filter: only documents that match this filter can become another original.
         :returns: how many documents were removed.
         """
         check_filter_of_heads(filter)
-        decider, id_field = self._decider_for_writing(), self._reader.id_field(None).name
+        turn, id_field = self._adds_for_writing().turn, self._reader.id_field(None).name
         with saving(save, id_field) as put:
-            return remove_duplicates(decider, duplicates, put, filter)
+            return remove_duplicates(turn, duplicates, put, filter)
 
     # --- find documents ----------------------------------------------------------------------------------------------
 
@@ -463,7 +457,7 @@ class Documents:
         return near_query(near, fingerprinter=resolved.fingerprinter, rule=resolved.chosen)
 
     def duplicates(self, *, filter: Mapping[str, Any] | None = None) -> Generator[Duplicate, None, None]:
-        """Return the copies in the store that are copies of the head of their group as both are stored now.
+        """Return the copies in the store that are copies of the original of their group as both are stored now.
 
         These are the documents that :meth:`remove_duplicates` removes. Texts are compared, those of exact copies too.
 
@@ -473,7 +467,7 @@ class Documents:
         return self._duplicates(filter)
 
     def _duplicates(self, filter: Mapping[str, Any] | None) -> Generator[Duplicate, None, None]:
-        yield from duplicates(self._decider_for_writing(), filter)
+        yield from duplicates(self.store, self._reader.rule(None), filter)
 
     # --- read documents ----------------------------------------------------------------------------------------------
 

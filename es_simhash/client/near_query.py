@@ -10,6 +10,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.decide.judge import Side
 from es_simhash.decide.rule import ResolvedRule
 from es_simhash.decide.similar import matches_among
 from es_simhash.errors import InputError
@@ -66,9 +67,8 @@ class NearQuery:
             )
         sources = {row.id: hit.get("_source") for row, hit in zip(rows, given, strict=True)}
         candidates = Hits([], [row for row in rows if row.digest])
-        return matches_among(
-            self._row, self._own, candidates, self._rule, lambda near: [self._features(row, sources) for row in near]
-        )
+        side = Side(self._row, self._own)
+        return matches_among(side, candidates, self._rule, lambda near: [self._features(row, sources) for row in near])
 
     def _features(self, row: Row, sources: Mapping[str, Any]) -> TextFeatures:
         try:
@@ -133,12 +133,12 @@ def checked_fingerprint(near: object, bits: int) -> tuple[int | None, str | None
 
 
 def _clause(rule: ResolvedRule, row: Row, own: TextFeatures | None) -> dict[str, Any]:
-    probe = rule.probe(row, own.keys if own is not None and rule.by == "keys" else None)
+    query = rule.query(row, own.keys if own is not None and rule.by == "keys" else None)
     should: list[dict[str, Any]] = []
-    if probe.queries:
-        should.append({"dis_max": {"queries": [clause_of(query) for query in probe.queries]}})
-    elif probe.fingerprint is not None:
-        should.append(candidates_clause([probe.fingerprint], probe.distance))
-    if probe.digest is not None:
-        should.append({"term": {"simhash.digest": probe.digest}})
+    if query.keys:
+        should.append({"dis_max": {"queries": [clause_of(keys) for keys in query.keys]}})
+    elif query.fingerprint is not None:
+        should.append(candidates_clause([query.fingerprint], query.distance))
+    if query.digest is not None:
+        should.append({"term": {"simhash.digest": query.digest}})
     return {"bool": {"should": should, "minimum_should_match": 1}} if should else {"match_none": {}}

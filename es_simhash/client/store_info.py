@@ -53,7 +53,6 @@ class StoreReader:
         self._known: Description | None = None
         self._until = 0.0
         """When the store is asked again. What is known stays: another thread may be about to return it."""
-        self._resolved: dict[tuple[DuplicateRule, Fingerprinter, bool], ResolvedRule] = {}
         self._lock = threading.RLock()
 
     def read(self) -> Description:
@@ -133,8 +132,7 @@ class StoreReader:
                 f"{self._store.name} has no keys, which the rule {rule.rule!r} needs: use the rule 'fingerprint'; or "
                 f"run `es-simhash init --rule {rule.rule} --store {self._store.name}`, then `backfill --again`"
             )
-        key = rule, self._fingerprinter, described.keys
-        return self._resolved.get(key) or self._resolved.setdefault(key, ResolvedRule(*key))
+        return ResolvedRule(rule, self._fingerprinter, described.keys)
 
     # --- a call that writes -------------------------------------------------------------------------------------------
 

@@ -6,20 +6,21 @@ It may be interrupted and repeated. A document that another program writes meanw
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from es_simhash.decide.decider import AT_ONCE, Decider
+from es_simhash.decide.eligible import Eligible
+from es_simhash.decide.relink import AT_ONCE, decide_stored, relink
 from es_simhash.errors import count_of, saying_what_is_done
-from es_simhash.machine import free_memory
 from es_simhash.parts import in_parts
 from es_simhash.rows import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from es_simhash.decide.rule import ResolvedRule
-    from es_simhash.store.protocol import Filter, Store
+    from es_simhash.decide.turn import Turn
+    from es_simhash.store.protocol import Filter
 
     Progress = Callable[[int, int], None]
     """Takes the documents that were decided so far, and all of them."""
@@ -37,7 +38,7 @@ class GroupReport:
     :param members: the number of documents in these groups.
     :param changed: the number of documents whose link was written.
     :param conflicts: the number of documents that other programs wrote meanwhile; they stay as they are.
-    :param largest: pairs (id of the head, number of members): the ten largest groups, the largest first.
+    :param largest: pairs (name of the group, number of members): the ten largest groups, the largest first.
     :param left_out: at least so many pairs of documents that may be near were not compared.
     """
 
@@ -51,45 +52,54 @@ class GroupReport:
 
 
 def group(
-    store: Store,
-    rule: ResolvedRule,
+    turn: Turn,
     filter: Filter | None = None,
     since: int | None = None,
     progress: Progress | None = None,
 ) -> GroupReport:
-    """Decide documents again, and write the links that differ.
+    """Decide documents again, and write the links that differ. Other calls have their turn between two batches.
 
-    What is near is looked up in memory, if the documents fit into a quarter of the free memory; else by search.
+    Without a filter the documents are held in memory, if they fit into a quarter of the free memory.
 
-    :param filter: only documents that match it are decided, and become heads.
+    :param filter: only documents that match it are decided, and become originals.
     :param since: only documents whose text was written at this time or later, in microseconds since 1970, and what is
         linked to them.
     """
-    total = store.count(Scan(filter=filter))
-    decider = Decider(store, rule)
-    decider.pending.is_whole = since is None and 4 * total * rule.bytes_of_row < (free_memory() or 0)
-    fields = rule.text_fields if rule.min_similarity is not None else ()
+    rule, is_whole = turn.rule, since is None and filter is None
+    fields = rule.fields_read if filter is None else None
     sizes: Counter[str] = Counter()
     documents = changed = conflicts = left_out = 0
+    with turn.take():
+        start, total = turn.tick(), turn.store.count(Scan(filter=filter))
+    room = turn.room if is_whole else 0
+    eligible = Eligible(rule, filter)
 
     def report() -> str:
         return f"the links of {count_of(changed, 'document')} were written, those of others were not: group again"
 
-    with saying_what_is_done(report):
+    with saying_what_is_done(report), turn.holding(room) if 0 < total <= room else nullcontext():
         scan = Scan(filter=filter, fields=fields, missing=False, since=since, by_order=True)
-        for batch in (part for page in store.scan(scan) for part in in_parts(page, AT_ONCE)):
-            decided = decider.decide_stored(batch, filter)
+        for batch in (part for page in turn.store.scan(scan) for part in in_parts(page, AT_ONCE)):
+            with turn.take():
+                decided = decide_stored(turn, batch, eligible)
+                former = {stored.row.id: stored.row for stored in batch if stored.row.digest}
+                no_originals = {one.row.id for one in decided.decisions if one.original is not None}
+                left = {
+                    id: row.group
+                    for id, row in former.items()
+                    if since is not None or (row.duplicate_of is None and id in no_originals)
+                }
+                again = relink(turn, left, eligible, (batch[-1].row.order, start) if is_whole else None)
+                again |= relink(turn, decided.lost, eligible)
             documents += len(batch)
-            changed += len(decided.changed)
+            changed += len(decided.written) + len(again)
             conflicts += len(decided.conflicts)
-            left_out += sum(choice.left_out for choice in decided.choices)
-            sizes.update(choice.row.group for choice in decided.choices)
-            if not decider.pending.is_whole:  # search finds heads that are copies by now
-                heads = decided.former_heads if since is None else {choice.row.id for choice in decided.choices}
-                changed += len(decider.again(sorted(heads), filter))
+            left_out += sum(one.left_out for one in decided.decisions)
+            sizes.update((decided.written.get(one.row.id) or former[one.row.id]).group for one in decided.decisions)
             if progress is not None:
                 progress(documents, max(documents, total))
-        store.refresh()
-    groups = {head: size for head, size in sizes.items() if size > 1}
+        with turn.take():
+            turn.store.refresh()
+    groups = {name: size for name, size in sizes.items() if size > 1}
     largest = tuple(sorted(groups.items(), key=lambda group: (-group[1], group[0]))[:LARGEST])
     return GroupReport(documents, len(groups), sum(groups.values()), changed, conflicts, largest, left_out)

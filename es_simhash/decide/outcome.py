@@ -10,7 +10,7 @@ from es_simhash.values import value
 
 if TYPE_CHECKING:
     from es_simhash.rows import Row
-    from es_simhash.text.fingerprinter import Fingerprint
+    from es_simhash.similarity.confirm import TextFeatures
     from es_simhash.text.keys import TextKeys
 
 OutcomeName = Literal["new", "updated", "unchanged", "kept", "exact_duplicate", "near_duplicate", "rejected", "failed"]
@@ -21,24 +21,27 @@ OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
 class Document:
     """A document that was checked and fingerprinted.
 
+    :param row: as an original; its place in the order is known when it is decided.
     :param text: its normalised text.
-    :param source: the document as JSON; None in a backfill, which writes only our fields.
     :param place: where it came from, for messages: ``news.jsonl:12``.
+    :param source: the document as JSON; None if it is stored already, so only our fields are written.
     :param keys: of the text; None if the store has no keys.
-    :param time: of the document, in milliseconds since 1970; None if the rule has no time field.
-    :param content: all its fields (``ingest/reader.py``); None in a backfill.
-    :param stored: in a backfill, the stored document as it was read; else None.
+    :param stored: the row as it was read, of a stored document that is decided again; else None.
+    :param features: of the text, where texts decide; None as long as the document is not decided.
+    :param keeps_order: it stays where it is in the order of documents, so only earlier ones can be its original.
+        Otherwise it comes after all others.
+    :param may_lead: it matches the filter, so others can be copies of it.
     """
 
-    id: str
-    fingerprint: Fingerprint
+    row: Row
     text: str
-    source: str | None
-    place: str
+    place: str = ""
+    source: str | None = None
     keys: TextKeys | None = None
-    time: int | None = None
-    content: int | None = None
     stored: Row | None = None
+    features: TextFeatures | None = None
+    keeps_order: bool = False
+    may_lead: bool = True
 
 
 @value
@@ -50,9 +53,9 @@ class Outcome:
         document; nothing was written), ``kept`` (the id was stored with a text that this one is a copy of, and
         ``on_update`` is ``keep``; nothing was written), ``exact_duplicate``, ``near_duplicate``, ``rejected`` (the
         document is at fault) or ``failed`` (the store did not take it).
-    :param duplicate_of: id of the head that it duplicates; also for an updated document.
-    :param distance: Hamming distance from the head in bits; of ``kept``, from the stored text. None if the text is
-        equal to that of another copy of the head: the two are not compared then.
+    :param duplicate_of: id of the original that it duplicates; also for an updated document.
+    :param distance: Hamming distance from the original in bits; of ``kept``, from the stored text. None if the text is
+        equal to that of another copy of the original: the two are not compared then.
     :param similarity: to the same, where texts decide; else None.
     :param stored: the store holds this document now.
     :param fingerprinted: False if its text is too short for a fingerprint: only keys find near-duplicates of it.
@@ -88,9 +91,9 @@ class Outcome:
 def failed(document: Document, reason: str) -> Outcome:
     """Return the Outcome of a document that the store did not take."""
     return Outcome(
-        document.id,
+        document.row.id,
         "failed",
-        fingerprinted=document.fingerprint.value is not None,
+        fingerprinted=document.row.fingerprint is not None,
         reason=f"{document.place}: {reason}",
         place=document.place,
         document=None if document.source is None else json.loads(document.source),

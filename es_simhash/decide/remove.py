@@ -9,21 +9,23 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from es_simhash.decide.decider import AT_ONCE
+from es_simhash.decide.eligible import Eligible
+from es_simhash.decide.judge import Side, judge
+from es_simhash.decide.relink import AT_ONCE, decide_stored, relink
+from es_simhash.decide.texts import Texts
 from es_simhash.errors import StoreError, count_of, saying_what_is_done
 from es_simhash.machine import LinesFile, writing
 from es_simhash.parts import in_parts
 from es_simhash.rows import Scan
-from es_simhash.similarity.confirm import similar_among
 from es_simhash.similarity.text_fields import field_value
-from es_simhash.text.encoding import hamming_distance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
-    from es_simhash.decide.decider import Decider
-    from es_simhash.rows import Row, Stored
-    from es_simhash.store.protocol import Filter
+    from es_simhash.decide.rule import ResolvedRule
+    from es_simhash.decide.turn import Turn
+    from es_simhash.rows import Stored
+    from es_simhash.store.protocol import Filter, Store
 
     Save = Callable[[Sequence[Stored]], None]
     """Takes whole documents before they are removed."""
@@ -35,39 +37,37 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Duplicate:
-    """A copy of the head of its group.
+    """A copy of the original of its group.
 
-    :param head: id of the head. It stays.
-    :param distance: Hamming distance from the head in bits; None if one of the two has no fingerprint.
+    :param original: id of the original. It stays.
+    :param distance: Hamming distance from the original in bits; None if one of the two has no fingerprint.
     :param exact: the normalised texts are equal.
     :param similarity: of the texts, where they decide; else None.
     """
 
     id: str
-    head: str
+    original: str
     distance: int | None
     exact: bool
     similarity: float | None = None
 
 
-def remove(decider: Decider, ids: Sequence[str], save: Save | None = None, filter: Filter | None = None) -> set[str]:
-    """Remove documents. What was linked to them gets another head, or becomes one.
+def remove(turn: Turn, ids: Sequence[str], save: Save | None = None, filter: Filter | None = None) -> set[str]:
+    """Remove documents. What was linked to them gets another original, or becomes one.
 
     :param save: takes the documents before they are removed.
-    :param filter: only documents that match it become heads.
+    :param filter: only documents that match it become originals.
     :returns: the ids that were removed.
     """
 
     def read(part: Sequence[str]) -> Mapping[str, Stored | None]:
-        stored = decider.store.read(part, None if save is not None else ())
+        stored = turn.store.read(part, None if save is not None else ())
         return {id: stored.get(id) for id in part}
 
-    return _remove_parts(decider, in_parts(ids, AT_ONCE), read, save, filter, "remove all of them again")
+    return _remove_parts(turn, in_parts(ids, AT_ONCE), read, save, filter, "remove all of them again")
 
 
-def remove_matching(
-    decider: Decider, matching: Filter, save: Save | None = None, filter: Filter | None = None
-) -> set[str]:
+def remove_matching(turn: Turn, matching: Filter, save: Save | None = None, filter: Filter | None = None) -> set[str]:
     """Remove all documents that match a filter, with or without a fingerprint.
 
     :returns: the ids that were removed.
@@ -77,12 +77,12 @@ def remove_matching(
         return {stored.row.id: stored for stored in part}
 
     scan = Scan(filter=matching, fields=None if save is not None else (), missing=None)
-    parts = (part for page in decider.store.scan(scan) for part in in_parts(page, AT_ONCE))
-    return _remove_parts(decider, parts, read, save, filter, "remove the others again")
+    parts = (part for page in turn.store.scan(scan) for part in in_parts(page, AT_ONCE))
+    return _remove_parts(turn, parts, read, save, filter, "remove the others again")
 
 
 def _remove_parts(
-    decider: Decider,
+    turn: Turn,
     parts: Generator[Sequence[T], None, None],
     read: Callable[[Sequence[T]], Mapping[str, Stored | None]],
     save: Save | None,
@@ -99,101 +99,101 @@ def _remove_parts(
     removed: set[str] = set()
     with closing(parts), saying_what_is_done(lambda: f"{count_of(len(removed), 'document')} removed so far: {advice}"):
         for part in parts:
-            with decider.turn():
-                removed |= _remove(decider, read(part), save, filter)
+            with turn.take():
+                removed |= _remove(turn, read(part), save, filter)
     return removed
 
 
-def _remove(
-    decider: Decider, documents: Mapping[str, Stored | None], save: Save | None, filter: Filter | None
-) -> set[str]:
+def _remove(turn: Turn, documents: Mapping[str, Stored | None], save: Save | None, filter: Filter | None) -> set[str]:
     """Remove documents as they were read. One that another program changes meanwhile stays, with a warning.
 
-    The caller has the turn.
+    Links are changed first: after an interruption the documents still exist, and can be removed again.
     """
-    ids, stored = list(documents), {id: document for id, document in documents.items() if document is not None}
+    stored = {id: document for id, document in documents.items() if document is not None}
     if save is not None:
         save(list(stored.values()))
-    removed: set[str] = set()
-    for id in ids:
-        decider.pending.remove(id)
-    try:
-        # Links are changed first: after an interruption the documents still exist, and can be removed again.
-        decider.again(ids, filter)
-        written = decider.store.remove({id: document.row.version for id, document in stored.items()})
-        removed = set(stored) - written.conflicts - written.refused.keys()
-    finally:
-        for id in removed:  # once more: a refresh may have come before the store removed it
-            decider.pending.remove(id)
-        decider.pending.removed -= set(ids) - removed
-        decider.read_again(ids)
-    decider.again(sorted(removed), filter)  # another program may have linked documents to them meanwhile
+    eligible = Eligible(turn.rule, filter, frozenset(documents))
+    left = {id: id if document is None else document.row.group for id, document in documents.items()}
+    relink(turn, left, eligible)
+    written = turn.store.remove({id: document.row.version for id, document in stored.items()})
+    removed = stored.keys() - written.conflicts - written.refused.keys()
+    # Another program may have linked documents to them meanwhile.
+    relink(turn, {id: group for id, group in left.items() if id in removed}, eligible)
     for id, reason in written.refused.items():
-        raise StoreError(f"{decider.store.name} did not remove {id}: {reason}")
+        raise StoreError(f"{turn.store.name} did not remove {id}: {reason}")
     if written.conflicts:
         stay = count_of(len(written.conflicts), "document")
         _log.warning(
-            "%s: %s not removed, because other programs changed them: remove them again", decider.store.name, stay
+            "%s: %s not removed, because other programs changed them: remove them again", turn.store.name, stay
         )
-    decider.forget()
     return removed
 
 
-def duplicates(decider: Decider, filter: Filter | None) -> Iterator[Duplicate]:
-    """Yield the copies in the store that are copies of their head as both are stored now."""
-    for page in decider.store.scan(Scan(filter=filter)):
-        for part in in_parts([stored.row for stored in page if stored.row.duplicate_of is not None], AT_ONCE):
-            for _, duplicate in _checked_duplicates(decider, part):
+def duplicates(store: Store, rule: ResolvedRule, filter: Filter | None) -> Iterator[Duplicate]:
+    """Yield the copies in the store that are copies of their original as both are stored now."""
+    texts = Texts(store, rule)
+    for page in store.scan(Scan(filter=filter)):
+        for part in in_parts([stored.row.id for stored in page if stored.row.duplicate_of is not None], AT_ONCE):
+            for _, duplicate in _checked(store, texts, rule, part):
                 yield duplicate
 
 
-def _checked_duplicates(decider: Decider, rows: Sequence[Row]) -> list[tuple[Stored, Duplicate]]:
-    """Return which documents are copies of their head as both are stored now. Exact copies have equal texts.
-
-    A document that changed, or whose text is no copy of its head's any more, is left out.
-    """
-    rule, store, window = decider.rule, decider.store, decider.rule.window
-    heads = {row.id: row.duplicate_of for row in rows if row.duplicate_of is not None}
-    stored = store.read(sorted({*heads, *heads.values()}), None)
-    checked = []
-    for id, head in heads.items():
-        if id not in stored or head not in stored or stored[id].row.duplicate_of != head:
-            continue
-        document, head_document = stored[id], stored[head]
-        row, head_row = document.row, head_document.row
-        if window is not None and not window.holds(row.time, head_row.time):
-            continue
-        exact = row.digest == head_row.digest
-        similarity = None
-        if exact or rule.min_similarity is not None:
-            own, other = decider.texts.of_stored(document), decider.texts.of_stored(head_document)
-            if own is None or other is None or (exact and own.normalised != other.normalised):
-                continue
-            if rule.min_similarity is not None:
-                similarity = next((value for _, value in similar_among(own, [other], rule.chosen)), None)
-                if similarity is None:
-                    continue
-        if not exact and not rule.allows(row, head_row):
-            continue
-        distance = hamming_distance(row.fingerprint, head_row.fingerprint)
-        checked.append((document, Duplicate(row.id, head_row.id, distance, exact, similarity)))
-    return checked
-
-
 def remove_duplicates(
-    decider: Decider, duplicates: Iterable[Duplicate], save: Save | None = None, filter: Filter | None = None
+    turn: Turn, duplicates: Iterable[Duplicate], save: Save | None = None, filter: Filter | None = None
 ) -> int:
-    """Remove copies of heads. Each is looked at again: it stays if it is no copy of its head any more.
+    """Remove copies. Each is looked at again: it stays if it is no copy of its original any more.
+
+    One whose original is itself a copy is decided again first, so nothing is removed that leaves no copy.
 
     :returns: how many documents were removed.
     """
     ids = list(dict.fromkeys(duplicate.id for duplicate in duplicates))
+    fields = None if save is not None else turn.rule.text_fields
 
     def read(part: Sequence[str]) -> Mapping[str, Stored | None]:
-        rows = [stored.row for stored in decider.store.read(part).values()]
-        return {document.row.id: document for document, _ in _checked_duplicates(decider, rows)}
+        stored = turn.store.read(part)
+        links = {id: one.row.duplicate_of for id, one in stored.items() if one.row.duplicate_of is not None}
+        originals = turn.store.read(sorted(set(links.values())))
+        wrong = {
+            original for original in links.values() if original in originals and originals[original].row.duplicate_of
+        }
+        again = [id for id, original in links.items() if original in wrong]
+        if again:
+            whole = turn.store.read(again, None if filter is not None else turn.rule.fields_read).values()
+            decide_stored(turn, sorted(whole, key=lambda one: one.row.order), Eligible(turn.rule, filter))
+        return {one.row.id: one for one, _ in _checked(turn.store, turn.texts, turn.rule, part, fields)}
 
-    return len(_remove_parts(decider, in_parts(ids, AT_ONCE), read, save, filter, "remove the other duplicates again"))
+    return len(_remove_parts(turn, in_parts(ids, AT_ONCE), read, save, filter, "remove the other duplicates again"))
+
+
+def _checked(
+    store: Store, texts: Texts, rule: ResolvedRule, ids: Sequence[str], fields: Sequence[str] | None = ()
+) -> list[tuple[Stored, Duplicate]]:
+    """Return which documents are copies of their original as both are stored now. Texts are compared, also equal ones.
+
+    A document that changed, whose text is no copy of its original's any more, or whose original is a copy is left out.
+
+    :param fields: of the documents to return, besides those with their texts.
+    """
+    read = None if fields is None else tuple({*fields, *rule.text_fields})
+    stored = store.read(ids, read)
+    originals = store.read(
+        sorted({one.row.duplicate_of for one in stored.values() if one.row.duplicate_of}), rule.text_fields
+    )
+    checked = []
+    for one in stored.values():
+        original = originals.get(one.row.duplicate_of or "")
+        if original is None or original.row.duplicate_of is not None:
+            continue
+        reads = rule.compares_texts or one.row.digest == original.row.digest
+        own, other = (Side(each.row, texts.of_stored(each) if reads else None) for each in (one, original))
+        if reads and (own.text is None or other.text is None):
+            continue
+        [judged] = judge(own, [other], rule)
+        if judged.relation in ("exact", "copy"):
+            exact, distance = judged.relation == "exact", judged.distance
+            checked.append((one, Duplicate(one.row.id, original.row.id, distance, exact, judged.similarity)))
+    return checked
 
 
 # --- what is removed, in a file that an ingest takes back -------------------------------------------------------

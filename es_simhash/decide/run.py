@@ -1,38 +1,47 @@
-"""Take documents: decide what each is, and write it.
+"""Documents are decided and written.
 
-A batch goes through rounds. A round looks its documents up, decides them, and writes them. A document that another
-program wrote meanwhile goes into the next round. At last, what was linked to former texts is decided again.
+A batch goes through rounds. A round reads what is stored under the ids of its documents, and takes the documents part
+by part: look up, decide one after the other, write, check the originals, decide again what hung on former texts. A part
+ends at a document that leaves copies behind, so the documents behind it find these as they are then. A document that
+another program wrote meanwhile goes into the next round.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from contextlib import closing
+import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from es_simhash.decide.choose import Asker, choose
-from es_simhash.decide.decider import ATTEMPTS
+from es_simhash.decide.batch import Batch
+from es_simhash.decide.choose import choose
+from es_simhash.decide.eligible import Eligible
+from es_simhash.decide.judge import Side, judge
+from es_simhash.decide.look_up import look_up
 from es_simhash.decide.outcome import Outcome, failed
-from es_simhash.errors import InputError
-from es_simhash.filters import check_filter_of_heads
-from es_simhash.machine import free_memory
-from es_simhash.rows import Entry, Hits, Row, Scan, Written
+from es_simhash.decide.relink import ATTEMPTS, lost_originals, own_name, relink
+from es_simhash.errors import InputError, saying_what_is_done
+from es_simhash.filters import check_filter_of_heads, parse_filter
+from es_simhash.rows import Entry, Row, Written
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
+    from es_simhash.decide.batch import Decision
     from es_simhash.decide.choose import Original
-    from es_simhash.decide.decider import Choice, Decider
     from es_simhash.decide.outcome import Document, OutcomeName
+    from es_simhash.decide.turn import Turn
     from es_simhash.store.protocol import Filter
+    from es_simhash.text.fingerprinter import Fingerprinter
 
-SHARE = 20
-"""The documents of a store are held if they are at most so many times those that the run has taken."""
 CHANGED = f"other programs changed it or its original each of the {ATTEMPTS} times that it was decided: ingest it again"
 MOVED = "another program changed or removed it meanwhile: run the backfill again"
+LINKS_LEFT = (
+    "a text that is stored may have been replaced, and its copies may still be linked to it: run `es-simhash group "
+    "--since 1d` afterwards"
+)
+"""The second step after an error. The first, the same call again, finds the text unchanged and links nothing."""
 
 OnDuplicate = Literal["index", "skip"]
 ON_DUPLICATE: tuple[OnDuplicate, ...] = get_args(OnDuplicate)
@@ -44,11 +53,11 @@ ON_UPDATE: tuple[OnUpdate, ...] = get_args(OnUpdate)
 class Options:
     """How documents are taken.
 
-    :param on_duplicate: what to do with a *new* document that is a duplicate: ``index`` (write it, linked to its head)
-        or ``skip`` (do not write it).
+    :param on_duplicate: what to do with a *new* document that is a duplicate: ``index`` (write it, linked to its
+        original) or ``skip`` (do not write it).
     :param on_update: what to do with another text for a stored id: ``write`` it, or ``keep`` the stored document if the
         text is a copy of its text.
-    :param filter: only documents that match it become heads of others.
+    :param filter: only documents that match it become originals of others.
     :raises InputError: for a value that is not allowed; for a filter that the program cannot evaluate.
     """
 
@@ -65,341 +74,263 @@ class Options:
 
 
 @value
-class LookedUp:
-    """A batch, and what the store has about it.
-
-    :param epoch: of the pending rows when the look-up began.
-    :param former: by id, the stored documents that it replaces.
-    :param known: by id, the rows that were pending before ``former`` was read.
-    :param askers: by id, the documents whose text is not stored yet.
-    :param hits: by id, what may be near these.
-    :param heads: ids of documents that others are copies of, and that get another text.
-    """
-
-    documents: Sequence[Document]
-    epoch: int
-    former: Mapping[str, Row]
-    known: Mapping[str, Row | None]
-    askers: Mapping[str, Asker]
-    hits: Mapping[str, Hits]
-    heads: frozenset[str]
-
-
-@value
-class _Decision:
-    """What was decided for a document.
+class _Result:
+    """What becomes of a document.
 
     :param entry: what is written; None if nothing is.
-    :param leaves_copies: the stored document has copies, and another text now, or another time where times count, or
-        it is no head any more. So its copies are decided again.
     :param original: what it was found to be a copy of.
+    :param left: the name of the group that it leaves, if others may hang on it: it has another text, or another time
+        where times count, or is an original no more.
     """
 
     document: Document
     outcome: Outcome
     entry: Entry | None = None
-    leaves_copies: bool = False
     original: Original | None = None
+    left: str | None = None
+
+
+@value
+class _Taken:
+    """What a part came to.
+
+    :param outcomes: by id.
+    :param rows: by id, what was written, with the links that were decided again.
+    :param conflicts: documents that other programs wrote meanwhile.
+    :param rest: documents that were not decided yet.
+    """
+
+    outcomes: Mapping[str, Outcome]
+    rows: Mapping[str, Row]
+    conflicts: Sequence[Document]
+    rest: Sequence[Document]
 
 
 class Run:
-    """Takes batches of documents.
+    """Takes batches of documents, one after the other."""
 
-    :param is_load: very many documents may come. Then all documents of the store are held in memory, while they fit
-        into a quarter of the free memory.
-    """
-
-    def __init__(self, decider: Decider, options: Options, *, is_load: bool = False) -> None:
-        self._decider, self._options = decider, options
-        self._store, self._rule, self._pending = decider.store, decider.rule, decider.pending
-        self._may_hold_all = is_load and not self._store.in_memory and options.filter is None
-        self._room = (free_memory() or 0) // (4 * self._rule.bytes_of_row) if self._may_hold_all else 0
-        self._stored: int | None = None
-        self._taken = 0
+    def __init__(self, turn: Turn, options: Options) -> None:
+        self._turn, self._options, self._rule = turn, options, turn.rule
+        self._eligible = Eligible(turn.rule, options.filter)
+        self._matches = None if options.filter is None else parse_filter(options.filter)
         self._backfilled = -(1 << 62)
         """The order of the last document that has its time as order. A backfill reads them by their time."""
 
-    # --- look up ----------------------------------------------------------------------------------------------------
-
-    def look_up(self, documents: Sequence[Document]) -> LookedUp:
-        """Ask the store about documents with different ids. Another thread may do it for the next batch."""
-        epoch = self._pending.epoch
-        former = {document.id: document.stored for document in documents if document.stored is not None}
-        ids = [document.id for document in documents if document.stored is None]
-        known = {id: self._pending.memory.row(id) for id in ids}
-        former |= {id: stored.row for id, stored in self._store.read(ids).items()} if ids else {}
-        askers = {
-            document.id: self._asker(document)
-            for document in documents
-            if document.stored is not None or not self._is_same(document, former.get(document.id))
-        }
-        if self._options.on_update == "keep" and self._rule.min_similarity is not None:
-            self._decider.texts.read_ahead(former[id] for id in askers if id in former)
-        hits = self._decider.search(list(askers.values()), self._options.filter)
-        replaced = [id for id in askers if id in former and former[id].duplicate_of is None]
-        members = self._store.members(replaced) if replaced else []
-        heads = frozenset(row.duplicate_of for row in members if row.duplicate_of is not None)
-        return LookedUp(documents, epoch, former, known, askers, dict(zip(askers, hits, strict=True)), heads)
-
-    def _is_same(self, document: Document, former: Row | None) -> bool:
-        """Return whether the text of a document is stored under its id, and its time, where times count."""
-        if former is None or former.digest != document.fingerprint.digest:
-            return False
-        return self._rule.window is None or former.time == document.time
-
-    def _asker(self, document: Document) -> Asker:
-        """Return a document that asks what it is a copy of."""
-        fingerprint, keys = document.fingerprint, document.keys
-        values = () if keys is None else keys.values
-        row = Row(
-            document.id,
-            fingerprint.value,
-            fingerprint.digest,
-            length=None if keys is None else keys.length,
-            time=document.time,
-            content=document.content,
-        )
-        features = None
-        if self._rule.min_similarity is not None:
-            features = TextFeatures(document.text, self._rule.fingerprinter, is_normalised=True)
-        return Asker(row, values, self._rule.probe(row, keys), features, source=document.source)
-
-    def _in_order(self, asker: Asker, former: Row | None, is_backfill: bool) -> Asker:
-        """Return a document with its place in the order: a small change keeps it, else it comes now.
-
-        A backfill takes the time of a document that has one.
-        """
-        row, now = asker.row, self._decider.tick()
-        order, keeps_order = now, False
-        if former is not None and former.digest and (former.digest == row.digest or self._rule.is_near(former, row)):
-            order, keeps_order = former.order, True
-        elif is_backfill and row.time is not None:
-            self._backfilled = max(row.time * 1000, self._backfilled + 1)
-            order, keeps_order = self._backfilled, True
-        row = row._replace(order=order, written=now, version=None if former is None else former.version)
-        return replace(asker, row=row, keeps_order=keeps_order)
-
-    # --- take -------------------------------------------------------------------------------------------------------
-
-    def take(self, looked: LookedUp) -> list[Outcome]:
-        """Decide and write a batch that was looked up, and return an Outcome for each document, in their order.
+    def take(self, documents: Sequence[Document]) -> list[Outcome]:
+        """Decide and write documents with different ids, and return an Outcome for each, in their order.
 
         A document of a backfill that another program changes meanwhile is an Outcome ``failed``.
         """
         outcomes: dict[str, Outcome] = {}
-        attempts: Counter[str] = Counter()
-        documents = looked.documents
-        if self._may_hold_all and self._taken:  # of a few documents there is no second batch
-            self._hold_all_if_it_pays()
-        while True:
-            late: list[Document] = []
-            for part in self._parts(looked):
-                rest = part
-                while rest:
-                    rest, changed = self._take_part(rest, looked, outcomes, attempts)
-                    late += changed
-            if not late:
-                break
-            outcomes |= {d.id: failed(d, CHANGED) for d in late if attempts[d.id] == ATTEMPTS}
-            self._store.refresh()
-            looked = self.look_up([document for document in late if attempts[document.id] < ATTEMPTS])
-        self._taken += len(documents)
-        self._decider.forget()
-        return [outcomes[document.id] for document in documents]
+        left = documents
+        with self._turn.take():
+            for attempt in range(ATTEMPTS):
+                if attempt:
+                    self._turn.store.refresh()
+                done, left = self._round(left)
+                outcomes |= done
+                if not left:
+                    break
+        outcomes |= {document.row.id: failed(document, CHANGED) for document in left}
+        return [outcomes[document.row.id] for document in documents]
 
     def empty(self, rows: Sequence[Row]) -> None:
         """Take the fingerprints from stored documents that have no text any more, and decide their copies again.
 
         One that another program changes meanwhile stays as it is.
         """
-        entries = [Entry(row._replace(fingerprint=None, digest="", length=None, duplicate_of=None), ()) for row in rows]
-        with self._decider.turn():
-            emptied = self._store.write(entries).versions
-            for id in emptied:
-                self._pending.remove(id)  # a search may still find it
-            self._decider.again(sorted(emptied), self._options.filter)
+        emptied = [
+            row._replace(fingerprint=None, digest="", length=None, duplicate_of=None, named=None) for row in rows
+        ]
+        with self._turn.take():
+            written = self._turn.store.write([Entry(row, ()) for row in emptied])
+            relink(self._turn, {row.id: row.group for row in rows if row.id in written.versions}, self._eligible)
 
-    def _hold_all_if_it_pays(self) -> None:
-        """Hold the documents of the store in memory, if they are few beside those that come, while there is room."""
-        if self._stored is None:
-            self._stored = self._store.count(Scan())
-        fits = self._stored + self._taken <= self._room
-        if self._pending.is_whole and not fits:
-            self._pending.end_whole()
-            self._decider.forget(now=True)
-        elif not self._pending.is_whole and fits and self._stored <= SHARE * self._taken:
-            self._decider.hold_all()
-
-    def _parts(self, looked: LookedUp) -> Iterator[list[Document]]:
-        """Yield the documents in parts: after a document with copies these are decided again, before the next part."""
-        part: list[Document] = []
-        for document in looked.documents:
-            part.append(document)
-            if document.id in looked.askers and self._has_copies(document.id, looked):
-                yield part
-                part = []
-        if part:
-            yield part
+    def _round(self, documents: Sequence[Document]) -> tuple[dict[str, Outcome], list[Document]]:
+        """Take documents once. Return their outcomes, and those that other programs wrote meanwhile."""
+        store = self._turn.store
+        former = {id: stored.row for id, stored in store.read([one.row.id for one in documents]).items()}
+        changing = [
+            row
+            for one in documents
+            if (row := former.get(one.row.id)) and (one.stored is not None or not self._is_same(one, row))
+        ]
+        groups = {name for row in changing for name in (row.group, row.id)}
+        members = store.members(sorted(groups)) if changing else []
+        held = {row.group for row in members if row.duplicate_of is None}
+        outcomes: dict[str, Outcome] = {}
+        conflicts: list[Document] = []
+        originals = {row.duplicate_of for row in members}
+        left = list(documents)
+        while left:
+            ends = (n for n, one in enumerate(left, 1) if one.row.id in originals and one.row.id in former)
+            end = next((n for n in ends if not self._is_same(left[n - 1], former[left[n - 1].row.id])), len(left))
+            taken = self._take_part(left[:end], former, originals, held)
+            outcomes |= taken.outcomes
+            conflicts += taken.conflicts
+            former = {**former, **taken.rows}
+            originals = originals | {row.duplicate_of for row in taken.rows.values()}
+            left = [*taken.rest, *left[end:]]
+        return outcomes, conflicts
 
     def _take_part(
-        self, part: Sequence[Document], looked: LookedUp, outcomes: dict[str, Outcome], attempts: Counter[str]
-    ) -> tuple[list[Document], list[Document]]:
-        """Decide and write documents, then decide what was linked to them.
+        self,
+        part: Sequence[Document],
+        former: Mapping[str, Row],
+        originals: Collection[str | None],
+        held: Collection[str],
+    ) -> _Taken:
+        """Take documents up to the first one that leaves copies behind.
 
-        :param attempts: by id, how often a document was decided in vain.
-        :returns: the documents that come after these, and those to look up again.
+        :param former: by id, the stored rows.
+        :param originals: ids of documents that have copies.
+        :param held: names of groups that cannot be given to another one.
         """
-        heads: list[str] = []
-        with self._decider.turn():
-            if looked.epoch != self._pending.epoch:
-                return [], list(part)
-            decisions, late, rest = self._decide(part, looked)
-            outcomes |= {decision.document.id: decision.outcome for decision in decisions}
-            in_vain = self._write(decisions, looked, outcomes, heads)
-            if heads:
-                self._decide_linked(heads, outcomes, {document.id for document in in_vain})
-        attempts.update(document.id for document in in_vain)
-        return rest, [*late, *in_vain]
-
-    def _has_copies(self, id: str, looked: LookedUp) -> bool:
-        """Return whether others are copies of a document."""
-        return id in looked.heads or bool(self._pending.memory.members([id]))
-
-    # --- decide -----------------------------------------------------------------------------------------------------
-
-    def _decide(
-        self, part: Sequence[Document], looked: LookedUp
-    ) -> tuple[list[_Decision], list[Document], list[Document]]:
-        """Return what was decided, the documents to look up again, and those that are not decided yet.
-
-        A document of the part may become a copy of a later one that gets another text. It is decided again before those
-        behind that one.
-        """
-        decisions: dict[str, _Decision] = {}
-        late: list[Document] = []
-        askers: list[Asker] = []
-        documents = {document.id: document for document in part}
-        former_rows = {id: self._former(id, looked) for id in documents}
-        for id, document in documents.items():
-            former = former_rows[id]
-            if document.stored is not None and former is not None and former.digest != document.stored.digest:
-                decisions[id] = _Decision(document, failed(document, MOVED))
-            elif document.stored is None and former is not None and self._is_same(document, former):
-                decisions[id] = self._same_text(document, former)
-            elif id in looked.askers and (kept := self._kept(document, looked.askers[id], former)) is not None:
-                decisions[id] = kept
-            elif id in looked.askers:
-                askers.append(self._in_order(looked.askers[id], former, document.stored is not None))
+        results: dict[str, _Result] = {}
+        undecided = []
+        for document in part:
+            row = former.get(document.row.id)
+            result = self._without_decision(document, row)
+            if result is not None:
+                results[document.row.id] = result
             else:
-                late.append(document)  # another call changed its text since it was looked up
-        hits = [looked.hits[asker.row.id] for asker in askers]
-        with closing(self._decider.decide(askers, hits, self._options.filter)) as choices:
-            for choice in choices:
-                id = choice.row.id
-                decisions[id] = self._decision(documents[id], choice, former_rows[id], looked)
-                if decisions[id].entry is None:
-                    self._pending.drop(id)
-                if decisions[id].leaves_copies:
-                    break
-        rest = [documents[asker.row.id] for asker in askers if asker.row.id not in decisions]
-        return [decisions[id] for id in documents if id in decisions], late, rest
+                undecided.append(self._in_order(document, row))
+        batch = Batch(undecided, self._eligible)
+        found = look_up(self._turn, undecided, self._eligible, former.keys() & {one.row.id for one in undecided})
+        for document, one in zip(undecided, found, strict=True):
+            id = document.row.id
+            result = self._result(batch.decide(document, one), former.get(id), held)
+            results[id] = result
+            if result.entry is None:
+                batch.leave_out(id)
+            if result.left is not None and (id in originals or batch.has_copies(id)):
+                break
+        done = [results[one.row.id] for one in part if one.row.id in results]
+        taken = self._write(done)
+        rest = [one for one in part if one.row.id not in results]
+        return replace(taken, rest=rest)
 
-    def _former(self, id: str, looked: LookedUp) -> Row | None:
-        """Return what is stored under an id: as it was read, or as it was decided since."""
-        row = self._pending.memory.row(id)
-        return looked.former.get(id) if row is None or row is looked.known.get(id) else row
+    def _write(self, results: Sequence[_Result]) -> _Taken:
+        """Write documents, and decide again what hangs on former texts."""
+        leaves = any(one.left is not None for one in results)
+        with saying_what_is_done(lambda: LINKS_LEFT if leaves else ""):
+            return self._written(results)
 
-    def _same_text(self, document: Document, former: Row) -> _Decision:
-        """Return the decision for a document whose text is stored under its id."""
-        row = former._replace(content=document.content, time=document.time)
-        if row == former:
-            return _Decision(document, _outcome(document, "unchanged", former.duplicate_of))
-        keys = () if document.keys is None else document.keys.values
-        outcome = _outcome(document, "updated", former.duplicate_of)
-        return _Decision(document, outcome, Entry(row, keys, document.source))
+    def _written(self, results: Sequence[_Result]) -> _Taken:
+        """Write documents, check their originals, and decide again what hangs on former texts or on what is lost."""
+        turn = self._turn
+        entries = {one.document.row.id: one.entry for one in results if one.entry is not None}
+        written = turn.store.write(list(entries.values())) if entries else Written({}, frozenset(), {})
+        rows = {id: entries[id].row._replace(version=version) for id, version in written.versions.items()}
+        outcomes, conflicts = {}, []
+        for one in results:
+            id = one.document.row.id
+            if id in written.refused:
+                outcomes[id] = failed(one.document, written.refused[id])
+            elif id in written.conflicts and one.document.stored is None:
+                conflicts.append(one.document)
+            else:
+                outcomes[id] = failed(one.document, MOVED) if id in written.conflicts else one.outcome
+            if id in rows and one.document.features is not None:
+                turn.texts.keep(one.document.row.digest, one.document.features)
+        lost = lost_originals(turn, [one.original for one in results], rows.keys())
+        conflicts += [
+            one.document
+            for one in results
+            if one.entry is None and one.original is not None and one.original.id in lost and not one.outcome.stored
+        ]
+        left = {
+            one.document.row.id: one.left for one in results if one.left is not None and one.document.row.id in rows
+        }
+        again = relink(turn, left | lost, self._eligible)
+        for one in results:
+            id = one.document.row.id
+            if id in again and id in outcomes and one.original is not None and one.original.id in lost:
+                outcomes[id] = _with_original(outcomes[id], again[id].original)
+        left_behind = {one.row.id for one in conflicts}
+        outcomes = {id: outcome for id, outcome in outcomes.items() if id not in left_behind}
+        relinked = turn.store.read(sorted(again)) if again else {}
+        return _Taken(outcomes, rows | {id: stored.row for id, stored in relinked.items()}, conflicts, ())
 
-    def _kept(self, document: Document, asker: Asker, former: Row | None) -> _Decision | None:
-        """Return the decision for a copy of the text that is stored under its id; None if it is written."""
-        if self._options.on_update != "keep" or former is None or not former.digest:
+    # --- one document -----------------------------------------------------------------------------------------------
+
+    def _is_same(self, document: Document, former: Row) -> bool:
+        """Return whether the text of a document is stored under its id, and its time, where times count."""
+        if former.digest != document.row.digest:
+            return False
+        return self._rule.window is None or former.time == document.row.time
+
+    def _without_decision(self, document: Document, former: Row | None) -> _Result | None:
+        """Return what becomes of a document that is stored already, or stays as it is; None if it is to be decided."""
+        if document.stored is not None:
+            has_moved = former is None or former.digest != document.stored.digest
+            return _Result(document, failed(document, MOVED)) if has_moved else None
+        if former is None:
             return None
-        copied = choose(asker, None, [former], self._rule, self._decider.texts.of_rows)
-        if copied is None:
-            return None
-        return _Decision(document, _outcome(document, "kept", former.duplicate_of, copied))
+        if self._is_same(document, former):
+            row = former._replace(content=document.row.content, time=document.row.time)
+            if row == former:
+                return _Result(document, _outcome(document, "unchanged", former.duplicate_of))
+            outcome = _outcome(document, "updated", former.duplicate_of)
+            return _Result(document, outcome, Entry(row, _keys(document), document.source))
+        if self._options.on_update == "keep" and former.digest:
+            [text] = self._turn.texts.of_rows([former]) if self._rule.compares_texts else [None]
+            if text is not None or not self._rule.compares_texts:
+                own = Side(document.row, _features(document, self._rule.fingerprinter))
+                copied = choose(judge(own, [Side(former._replace(duplicate_of=None), text)], self._rule)).original
+                if copied is not None:
+                    return _Result(document, _outcome(document, "kept", former.duplicate_of, copied))
+        return None
 
-    def _decision(self, document: Document, choice: Choice, former: Row | None, looked: LookedUp) -> _Decision:
-        """Return the decision for a document whose text is not stored under its id."""
-        original, row = choice.original, choice.row
+    def _in_order(self, document: Document, former: Row | None) -> Document:
+        """Return a document with its place in the order: a small change keeps it, else it comes now.
+
+        A backfill takes the time of a document that has one.
+        """
+        now, row = self._turn.tick(), document.row
+        order, keeps_order = now, False
+        if former is not None and former.digest and (former.digest == row.digest or self._rule.is_near(former, row)):
+            order, keeps_order = former.order, True
+        elif document.stored is not None and row.time is not None:
+            self._backfilled = max(row.time * 1000, self._backfilled + 1)
+            order, keeps_order = self._backfilled, True
+        matches = document.source is None or self._matches is None or self._matches(json.loads(document.source), row.id)
+        return replace(
+            document,
+            row=row._replace(order=order, written=now, version=None if former is None else former.version),
+            features=_features(document, self._rule.fingerprinter) if self._rule.compares_texts else None,
+            keeps_order=keeps_order,
+            may_lead=matches,
+        )
+
+    def _result(self, decision: Decision, former: Row | None, held: Collection[str]) -> _Result:
+        """Return what becomes of a document whose text is not stored under its id."""
+        document, original, row = decision.document, decision.original, decision.row
         if former is not None and not former.digest:
             former = None  # it has no text yet
         name = _name(original)
         if former is not None:
             same = document.stored is not None and former.digest == row.digest
             name = "unchanged" if same and former.duplicate_of == row.duplicate_of else "updated"
-        outcome = _outcome(document, name, row.duplicate_of, original, choice.left_out)
+            if original is None:
+                keeps = former.duplicate_of is None
+                row = row.in_group(former.group if keeps else own_name(row, held))
+        outcome = _outcome(document, name, row.duplicate_of, original, decision.left_out)
         if original is not None and former is None and document.stored is None and self._options.on_duplicate == "skip":
-            return _Decision(document, replace(outcome, stored=False))
+            return _Result(document, replace(outcome, stored=False), original=original)
         if former is not None and former == row._replace(written=former.written, content=former.content):
-            return _Decision(document, outcome)
-        entry = Entry(row, choice.asker.keys, document.source)
+            return _Result(document, outcome, original=original)
         is_left = former is not None and (original is not None or not self._is_same(document, former))
-        leaves_copies = is_left and self._has_copies(document.id, looked)
-        return _Decision(document, outcome, entry, leaves_copies, original)
+        entry = Entry(row, _keys(document), document.source)
+        return _Result(document, outcome, entry, original, former.group if is_left and former is not None else None)
 
-    # --- write ------------------------------------------------------------------------------------------------------
 
-    def _write(
-        self, decisions: Sequence[_Decision], looked: LookedUp, outcomes: dict[str, Outcome], heads: list[str]
-    ) -> list[Document]:
-        """Write documents. Return those that must be looked up again.
+def _keys(document: Document) -> tuple[int, ...]:
+    return () if document.keys is None else document.keys.values
 
-        :param heads: gets the ids of heads that have changed or are gone. What is linked to them is decided again.
-        """
-        own = {decision.document.id for decision in decisions if decision.entry is not None}
-        lost = self._decider.lost_heads([d.original for d in decisions if d.entry is not None], own)
-        heads += lost
-        entries = [d.entry for d in decisions if d.entry is not None and d.outcome.duplicate_of not in lost]
-        written = self._store.write(entries) if entries else Written({}, frozenset(), {})
-        late = []
-        for decision in decisions:
-            id, entry = decision.document.id, decision.entry
-            if entry is None:
-                continue
-            if id in written.versions:
-                self._settle(entry, written.versions[id])
-                heads += [id] if decision.leaves_copies else []
-                continue
-            heads += [id] if self._has_copies(id, looked) else []
-            self._pending.drop(id)
-            if id in written.refused:
-                outcomes[id] = failed(decision.document, written.refused[id])
-            elif decision.document.stored is not None:
-                outcomes[id] = failed(decision.document, MOVED)
-            else:
-                late.append(decision.document)
-        self._decider.read_again(decision.document.id for decision in decisions if decision.outcome.stored)
-        return late
 
-    def _settle(self, entry: Entry, version: Any) -> None:
-        """Say that a document is written. One with the same text as before need not be pending."""
-        row = entry.row._replace(version=version)
-        if (asker := self._pending.unwritten.get(row.id)) is not None:
-            if asker.features is not None:
-                self._decider.texts.keep(row.digest, asker.features)
-            self._pending.write(row)
-        elif row.id in self._pending:
-            self._pending.enter_stored([row], [entry.keys or ()])
-
-    def _decide_linked(self, heads: Sequence[str], outcomes: dict[str, Outcome], in_vain: Collection[str]) -> None:
-        """Decide again what is linked to documents whose text changed, or that the store did not take.
-
-        :param in_vain: ids of documents that are decided again later.
-        """
-        for id, choice in self._decider.again(heads, self._options.filter).items():
-            former = outcomes.get(id)
-            head = None if former is None else outcomes.get(former.duplicate_of or "")
-            if former is not None and head is not None and (head.id in in_vain or head.outcome == "failed"):
-                outcomes[id] = _with_original(former, choice.original)
+def _features(document: Document, fingerprinter: Fingerprinter) -> TextFeatures:
+    return document.features or TextFeatures(document.text, fingerprinter, is_normalised=True)
 
 
 def _outcome(
@@ -410,20 +341,20 @@ def _outcome(
     :param original: what it is a copy of, if that was looked for.
     """
     return Outcome(
-        document.id,
+        document.row.id,
         name,
         duplicate_of=duplicate_of,
         distance=None if original is None else original.distance,
         similarity=None if original is None else original.similarity,
         stored=True,
-        fingerprinted=document.fingerprint.value is not None,
+        fingerprinted=document.row.fingerprint is not None,
         place=document.place,
         left_out=left_out,
     )
 
 
 def _with_original(outcome: Outcome, original: Original | None) -> Outcome:
-    """Return the Outcome of a duplicate whose head the store did not take."""
+    """Return the Outcome of a duplicate whose original is not as it was compared."""
     return replace(
         outcome,
         outcome="updated" if outcome.outcome == "updated" else _name(original),

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
+from es_simhash.decide.judge import Side, judge
 from es_simhash.decide.texts import Texts
 from es_simhash.errors import InputError
+from es_simhash.parts import in_parts
 from es_simhash.rows import Row
-from es_simhash.similarity.confirm import TextFeatures, similar_among
+from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.text_fields import text_of
-from es_simhash.text.encoding import hamming_distance
 from es_simhash.text.keys import TextKeys, keys_of_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from es_simhash.decide.judge import Judged
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.rows import Hits
     from es_simhash.store.protocol import Filter, Store
 
+TOGETHER = 100
+"""Texts whose candidates are read together."""
 AHEAD = 2_000
-"""Texts that are read together before several texts are compared."""
+"""Candidates that are read together at most."""
 
 
 class Matches(list["Match"]):
@@ -75,14 +78,17 @@ def similar(
         values = [made.value for made in rule.fingerprinter.fingerprints_normalised(normalised)]
     keys: Sequence[TextKeys | None] = keys_of_texts(normalised) if rule.by == "keys" else nothing
     rows = [
-        Row("", value, own.digest if own.normalised else "", time=time)
-        for value, own, time in zip(values, features, times or nothing, strict=True)
+        Row("", value, own.digest if own.normalised else "", None if key is None else key.length, time=time)
+        for value, own, key, time in zip(values, features, keys, times or nothing, strict=True)
     ]
-    probes = [rule.probe(row, key) for row, key in zip(rows, keys, strict=True)]
-    hits = store.search(probes, filter, heads=False)
-    reader = Texts(store, rule)
-    _read_ahead(reader, rows, hits, rule)
-    return [matches_among(*one, rule, reader.of_rows) for one in zip(rows, features, hits, strict=True)]
+    hits = store.search([rule.query(row, key) for row, key in zip(rows, keys, strict=True)], filter, originals=False)
+    reader, matches = Texts(store, rule), []
+    for some in in_parts(list(zip(rows, features, hits, strict=True)), TOGETHER):
+        reader.of_rows(
+            [other for row, _, found in some for other in found.candidates if other.digest != row.digest][:AHEAD]
+        )
+        matches += [matches_among(Side(row, own), found, rule, reader.of_rows) for row, own, found in some]
+    return matches
 
 
 def similar_to_fingerprint(store: Store, row: Row, rule: ResolvedRule, filter: Filter | None = None) -> Matches:
@@ -90,8 +96,8 @@ def similar_to_fingerprint(store: Store, row: Row, rule: ResolvedRule, filter: F
 
     :param rule: one that compares no texts.
     """
-    [hits] = store.search([rule.probe(row, None)], filter, heads=False)
-    return matches_among(row, None, hits, rule, Texts(store, rule).of_rows)
+    [hits] = store.search([rule.query(row, None)], filter, originals=False)
+    return matches_among(Side(row, None), hits, rule, Texts(store, rule).of_rows)
 
 
 def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Filter | None = None) -> Matches:
@@ -104,7 +110,7 @@ def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Filter 
         raise InputError(f"there is no document with id {id!r}: ingest it first, or give its text")
     if not stored.row.digest:
         raise InputError(f"document {id!r} has no fingerprint: ingest it again, or run backfill")
-    if rule.min_similarity is None:
+    if not rule.compares_texts:
         matches = similar_to_fingerprint(store, stored.row, rule, filter)
     else:
         text = text_of(stored.source or {}, rule.text_fields)
@@ -113,35 +119,30 @@ def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Filter 
     return Matches((match for match in matches if match.id != id), matches.left_out)
 
 
-def _read_ahead(reader: Texts, rows: Sequence[Row], hits: Sequence[Hits], rule: ResolvedRule) -> None:
-    """Read the texts of the candidates of several texts together."""
-    if rule.min_similarity is None:
-        return
-    pairs = ((row, other) for row, found in zip(rows, hits, strict=True) for other in found.rows)
-    reader.read_ahead(islice((other for row, other in pairs if other.digest != row.digest), AHEAD))
-
-
 def matches_among(
-    row: Row,
-    features: TextFeatures | None,
+    document: Side,
     hits: Hits,
     rule: ResolvedRule,
     texts: Callable[[Sequence[Row]], Sequence[TextFeatures | None]],
 ) -> Matches:
-    """Return the documents that are duplicates, of those that may be.
+    """Return the documents that are duplicates, of those that were found.
 
-    :param row: what is known of the text that asks.
-    :param features: of this text; None if there is only its fingerprint.
+    :param document: what is known of the text that asks; without a text if there is only its fingerprint.
     :param texts: returns the features of the texts of documents; None for one that has changed.
     """
-    exact = {other.id: other for other in [*hits.same, *hits.rows] if row.digest and other.digest == row.digest}
-    candidates = [other for other in hits.rows if other.id not in exact and rule.allows(row, other)]
-    if rule.min_similarity is None or features is None:
-        near = [Match(other.id, hamming_distance(row.fingerprint, other.fingerprint), False) for other in candidates]
-        near.sort(key=lambda match: (match.distance, match.id))
-        return Matches([*(Match(id, 0, True) for id in sorted(exact)), *near], hits.left_out)
-    known = [(other.id, text) for other, text in zip(candidates, texts(candidates), strict=True) if text is not None]
-    similarities = similar_among(features, [text for _, text in known], rule.chosen)
-    near = [Match(known[index][0], None, False, similarity) for index, similarity in similarities]
-    near.sort(key=lambda match: (-(match.similarity or 0), match.id))
-    return Matches([*(Match(id, None, True, 1.0) for id in sorted(exact)), *near], hits.left_out)
+    row = document.row
+    equal = {other.id: other for other in [*hits.equal, *hits.candidates] if row.digest and other.digest == row.digest}
+    others = [other for other in hits.candidates if other.id not in equal and rule.may_be_near(row, other)]
+    compared: list[Side] = [Side(other, None) for other in (*equal.values(), *([] if rule.compares_texts else others))]
+    if rule.compares_texts:
+        known = zip(others, texts(others), strict=True)
+        compared += [Side(other, text) for other, text in known if text is not None]
+    return Matches(
+        (_match(judged, rule) for judged in judge(document, compared, rule) if judged.relation in ("exact", "copy")),
+        hits.left_out,
+    )
+
+
+def _match(judged: Judged, rule: ResolvedRule) -> Match:
+    distance = None if rule.compares_texts else judged.distance
+    return Match(judged.candidate.row.id, distance, judged.relation == "exact", judged.similarity)

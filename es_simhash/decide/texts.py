@@ -13,9 +13,8 @@ from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.text_fields import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
-    from es_simhash.decide.choose import Asker
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.rows import Row, Stored
     from es_simhash.store.protocol import Store
@@ -29,13 +28,10 @@ READ_AT_ONCE = 100
 
 
 class Texts:
-    """The texts of a store, by digest.
+    """The texts of a store, by digest."""
 
-    :param unwritten: by id, documents that the store does not have yet.
-    """
-
-    def __init__(self, store: Store, rule: ResolvedRule, unwritten: Mapping[str, Asker] = {}) -> None:
-        self._store, self._rule, self._unwritten = store, rule, unwritten
+    def __init__(self, store: Store, rule: ResolvedRule) -> None:
+        self._store, self._rule = store, rule
         self._kept: OrderedDict[str, TextFeatures] = OrderedDict()
         self._characters = 0
         self._warned: set[str] = set()
@@ -44,7 +40,6 @@ class Texts:
     def of_rows(self, rows: Sequence[Row]) -> list[TextFeatures | None]:
         """Return the features of texts. None for a document that is gone, has another text now, or has none."""
         known = {row.id: self._kept.get(row.digest) for row in rows}
-        known |= {id: asker.features for id in known if (asker := self._unwritten.get(id)) is not None}
         missing = {row.id: row for row in rows if known[row.id] is None}
         for ids in in_parts(sorted(missing), READ_AT_ONCE):
             stored = self._store.read(ids, self._rule.text_fields)
@@ -76,10 +71,6 @@ class Texts:
         except InputError as error:
             self._warn(stored.row.id, str(error))
             return None
-
-    def read_ahead(self, rows: Iterable[Row]) -> None:
-        """Read the texts of documents that will probably be compared."""
-        self.of_rows(list({row.digest: row for row in rows if row.digest not in self._kept}.values()))
 
     def _warn(self, id: str, reason: str) -> None:
         if id not in self._warned:

@@ -13,22 +13,16 @@ from typing import TYPE_CHECKING
 
 from es_simhash.decide.outcome import Document
 from es_simhash.decide.run import Run
-from es_simhash.errors import StoreUnavailable, saying_what_is_done
+from es_simhash.errors import StoreUnavailable
 from es_simhash.ingest.batches import BATCH, parts_by_id
 from es_simhash.retries import uncancelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_simhash.decide.decider import Decider
     from es_simhash.decide.outcome import Outcome
     from es_simhash.decide.run import Options
-
-LINKS_LEFT = (
-    "then run `es-simhash group --since 1d`: a text that is stored may have been replaced, and its copies may still be "
-    "linked to the document"
-)
-"""The second step after an error. The first, the same call again, finds the text unchanged and links nothing."""
+    from es_simhash.decide.turn import Turn
 
 
 @dataclass(eq=False)
@@ -47,12 +41,12 @@ class _Call:
 class Adds:
     """The calls of ``add`` of all threads of a program."""
 
-    def __init__(self, decider: Decider) -> None:
-        self.decider = decider
+    def __init__(self, turn: Turn) -> None:
+        self.turn = turn
         self._waiting: list[_Call] = []
         self._lock = threading.Lock()
 
-    def take(self, items: Sequence[Document | Outcome], options: Options) -> list[Outcome]:
+    def add(self, items: Sequence[Document | Outcome], options: Options) -> list[Outcome]:
         """Decide and write documents in their order, and return their Outcomes.
 
         :param items: Documents, and the Outcomes of those that were rejected.
@@ -62,9 +56,9 @@ class Adds:
         with self._lock:
             self._waiting.append(own)
         try:
-            with self.decider.turn():
+            with self.turn.take():
                 if not own.outcomes.done():
-                    self._take_all(own)
+                    self._add_all(own)
         except StoreUnavailable:
             if not own.outcomes.done():
                 raise
@@ -73,20 +67,24 @@ class Adds:
                 self._waiting = [call for call in self._waiting if call is not own]
         return own.outcomes.result()
 
-    def _take_all(self, own: _Call) -> None:
-        """Take the documents of a call, and of those that wait with equal options."""
+    def _add_all(self, own: _Call) -> None:
+        """Add the documents of a call, and of those that wait with equal options.
+
+        If the store does not answer until the deadline of this call, the others still have time: each begins anew when
+        it has its turn.
+        """
         calls, count = [own], len(own.items)
         with self._lock:
             for call in self._waiting:
-                if call is not own and call.options == own.options and count + len(call.items) <= BATCH:
+                is_free = call is not own and not call.outcomes.done()
+                if is_free and call.options == own.options and count + len(call.items) <= BATCH:
                     calls.append(call)
                     count += len(call.items)
-            self._waiting = [call for call in self._waiting if call not in calls]
         items = [item for call in calls for item in call.items]
         try:
             outcomes = iter(uncancelled(lambda: self._outcomes(items, own.options)))
         except Exception as error:
-            for call in calls:
+            for call in [own] if isinstance(error, StoreUnavailable) else calls:
                 call.outcomes.set_exception(error)
             return
         for call in calls:
@@ -95,10 +93,7 @@ class Adds:
     def _outcomes(self, items: Sequence[Document | Outcome], options: Options) -> list[Outcome]:
         outcomes: list[Outcome] = []
         for part in parts_by_id(items):
-            run = Run(self.decider, options)
-            looked = run.look_up([item for item in part if isinstance(item, Document)])
-            left = LINKS_LEFT if looked.former.keys() & looked.askers.keys() else ""
-            with saying_what_is_done(lambda: left):  # noqa: B023  it is called in this round
-                taken = {outcome.id: outcome for outcome in run.take(looked)}
-            outcomes += [taken[item.id] if isinstance(item, Document) else item for item in part]
+            documents = [item for item in part if isinstance(item, Document)]
+            taken = iter(Run(self.turn, options).take(documents))
+            outcomes += [next(taken) if isinstance(item, Document) else item for item in part]
         return outcomes

@@ -46,7 +46,7 @@ class Source:
         self._rows: Iterator[Any] = iter(rows)
         self._size = size
 
-    def take(self, count: int | None = None) -> list[Line]:
+    def next_batch(self, count: int | None = None) -> list[Line]:
         """Return the next batch; an empty list at the end of the input.
 
         :param count: at most so many documents, if it is less than the size.
@@ -92,10 +92,10 @@ def parts_by_id(items: Sequence[Document | Outcome]) -> Iterator[list[Document |
     ids: set[str] = set()
     for item in items:
         if isinstance(item, Document):
-            if item.id in ids:
+            if item.row.id in ids:
                 yield part
                 part, ids = [], set()
-            ids.add(item.id)
+            ids.add(item.row.id)
         part.append(item)
     if part:
         yield part

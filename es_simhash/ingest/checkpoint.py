@@ -49,7 +49,7 @@ class Checkpoint:
         :raises InputError: if not.
         """
         left, lines = self._lines, []
-        while left and (taken := source.take(left)):
+        while left and (taken := source.next_batch(left)):
             left, lines = left - len(taken), taken
         if source.error is not None:
             raise source.error

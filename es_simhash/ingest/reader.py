@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import partial
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.errors import InputError
 from es_simhash.lines import parsed
+from es_simhash.rows import Row
 from es_simhash.similarity.text_fields import field_value, fields_of, id_field_of, kind_of, text_of
 from es_simhash.similarity.times import time_of
 from es_simhash.store.elastic.rows import OWN_FIELDS
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.lines import Line
+    from es_simhash.text.fingerprinter import Fingerprint
     from es_simhash.text.keys import TextKeys
 
 MAX_SOURCE = 30_000_000
@@ -80,14 +82,13 @@ class Reader:
         """Return for each line, in order, its Document or a rejected Outcome."""
         checked = [self._checked_or_rejected(line) for line in lines]
         good = [item for item in checked if not isinstance(item, Outcome)]
-        normalised = [item.keywords["text"] for item in good]
+        normalised = [item.text for item in good]
         fingerprints = self._fingerprinter.fingerprints_normalised(normalised)
         keys: Iterable[TextKeys | None] = keys_of_texts(normalised) if self._keys else repeat(None)
-        parts = zip(good, fingerprints, keys, strict=False)
-        documents = (make(fingerprint=fingerprint, keys=own) for make, fingerprint, own in parts)
+        documents = map(_whole, good, fingerprints, keys)
         return [item if isinstance(item, Outcome) else next(documents) for item in checked]
 
-    def _checked_or_rejected(self, line: Line) -> partial[Document] | Outcome:
+    def _checked_or_rejected(self, line: Line) -> Document | Outcome:
         line = parsed(line)
         try:
             return self._checked(line)
@@ -96,7 +97,7 @@ class Reader:
             reason = f"{line.place}: {error}"
             return Outcome(self._id_if_any(line), "rejected", reason=reason, place=line.place, document=document)
 
-    def _checked(self, line: Line) -> partial[Document]:
+    def _checked(self, line: Line) -> Document:
         """Check the document of a parsed line, and normalise its text. Return it without its fingerprint and keys.
 
         :raises InputError: if the document cannot be used.
@@ -111,9 +112,7 @@ class Reader:
         text = self._fingerprinter.scheme.normalise(text_of(document, self.text_fields))
         time = None if self._time_field is None else time_of(document, self._time_field)
         source, content = self._source(document, field) if line.stored is None else (None, None)
-        return partial(
-            Document, id=id, text=text, source=source, place=line.place, time=time, content=content, stored=line.stored
-        )
+        return Document(Row(id, None, "", time=time, content=content), text, line.place, source, stored=line.stored)
 
     def _id_if_any(self, line: Line) -> str | None:
         try:
@@ -169,3 +168,10 @@ class Reader:
                 "leave large fields out"
             )
         return source, content_of(in_order)
+
+
+def _whole(document: Document, fingerprint: Fingerprint, keys: TextKeys | None) -> Document:
+    """Return a checked document with its fingerprint and keys."""
+    length = None if keys is None else keys.length
+    row = document.row._replace(fingerprint=fingerprint.value, digest=fingerprint.digest, length=length)
+    return replace(document, row=row, keys=keys)

@@ -1,19 +1,17 @@
 """One run of documents: an ingest of new documents, or a backfill of stored ones.
 
-A batch is read and fingerprinted, looked up, decided, written. Then its outcomes are yielded, and the checkpoint says
-that it is done. With worker processes the stages overlap: while a batch is decided and written, a thread looks the next
-one up, and the processes read further ones. The number of batches that are read ahead is bounded.
+A batch is read and fingerprinted, decided, written. Then its outcomes are yielded, and the checkpoint says that it is
+done. While a batch is decided and written, worker processes read further ones. Their number is bounded.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any
 
 from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.decide.run import Options, Run
@@ -23,27 +21,22 @@ from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.ingest.reader import IdField, Reader
 from es_simhash.ingest.workers import Workers
 from es_simhash.lines import Line
-from es_simhash.retries import Call
 from es_simhash.rows import Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
-    from es_simhash.decide.decider import Decider
-    from es_simhash.decide.run import LookedUp
+    from es_simhash.decide.turn import Turn
     from es_simhash.rows import Row
     from es_simhash.store.protocol import Store
 
 _log = logging.getLogger("es_simhash")
 
-UNFINISHED = (
-    "repeat it: what is done stays as it is. If it replaces texts of stored documents, run `es-simhash group --since "
-    "1d` then, because their copies may still be linked to them"
-)
+UNFINISHED = "repeat it: what is done stays as it is"
 """What to do after an error of the store or an interruption. A checkpoint knows what is done."""
 
-B = TypeVar("B")
-R = TypeVar("R")
+SHARE = 20
+"""The documents of a store are held in memory if they are at most so many times those that the run has taken."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +52,9 @@ class _Batch:
     mark: str
     emptied: Sequence[Row]
 
-    @property
-    def documents(self) -> list[Document]:
-        """Its documents, with different ids."""
-        return [item for item in self.items if isinstance(item, Document)]
-
 
 def ingest(
-    decider: Decider,
+    turn: Turn,
     source: Source,
     id_field: IdField,
     options: Options,
@@ -80,17 +68,16 @@ def ingest(
 
     :param check: is called before each batch is written. It raises if the store is not what it was at the start.
     """
-    _log.info("%s: Scheme %s", decider.store.name, decider.rule.fingerprinter.scheme.version)
-    run = Run(decider, options, is_load=True)
-    stages = _Stages(decider, run, source, Reader(decider.rule, id_field), workers, check)
+    _log.info("%s: Scheme %s", turn.store.name, turn.rule.fingerprinter.scheme.version)
+    kept = None
     if checkpoint is not None:
-        stages.checkpoint = Checkpoint(checkpoint, decider.store.describe().instance)
-        stages.checkpoint.skip_done(source, decider.store)
-    return stages.outcomes()
+        kept = Checkpoint(checkpoint, turn.store.describe().instance)
+        kept.skip_done(source, turn.store)
+    return _outcomes(turn, options, source, Reader(turn.rule, id_field), workers, check, kept)
 
 
 def backfill(
-    decider: Decider,
+    turn: Turn,
     filter: Mapping[str, Any] | None,
     workers: int,
     check: Callable[[], object],
@@ -100,18 +87,17 @@ def backfill(
     """Backfill stored documents, and yield the outcome of each.
 
     Where the rule has a time field, the documents are read in the order of their times, so the first published is the
-    head.
+    original.
 
     :param again: include documents that have a fingerprint.
     """
-    store, chosen = decider.store, decider.rule.chosen
+    chosen = turn.rule.chosen
     time_fields = () if chosen.time_field is None else (chosen.time_field,)
     fields = (*chosen.text_fields, *time_fields)
     scan = Scan(filter=filter, fields=fields, missing=None if again else True, by_field=chosen.time_field)
-    reader = Reader(decider.rule, IdField("_id", is_stored=False))
-    run = Run(decider, Options(filter=filter), is_load=not again)
-    with closing(_stored_lines(store, scan)) as lines:
-        yield from _Stages(decider, run, Source(lines), reader, workers, check).outcomes()
+    reader = Reader(turn.rule, IdField("_id", is_stored=False))
+    with closing(_stored_lines(turn.store, scan)) as lines:
+        yield from _outcomes(turn, Options(filter=filter), Source(lines), reader, workers, check, None)
 
 
 def _stored_lines(store: Store, scan: Scan) -> Generator[Line, None, None]:
@@ -122,88 +108,79 @@ def _stored_lines(store: Store, scan: Scan) -> Generator[Line, None, None]:
             yield Line(f"document {stored.row.id!r}", document, stored=stored.row)
 
 
-def _ahead(
-    batches: Iterable[B], begin: Callable[[B], Callable[[], R]], count: int
-) -> Iterator[tuple[B, Callable[[], R]]]:
-    """Yield each batch with what returns the result of its work. The work of the next ones was begun.
+def _outcomes(
+    turn: Turn,
+    options: Options,
+    source: Source,
+    reader: Reader,
+    workers: int,
+    check: Callable[[], object],
+    checkpoint: Checkpoint | None,
+) -> Iterator[Outcome]:
+    """Yield the outcome of each document, in the order of the input. At the end search finds what was written.
 
-    :param begin: begins the work for a batch.
-    :param count: the number of batches whose work is begun ahead.
+    When the caller asks for more than the outcomes of a batch, the checkpoint says that it is done.
     """
-    begun: deque[tuple[B, Callable[[], R]]] = deque()
-    for batch in batches:
-        begun.append((batch, begin(batch)))
-        if len(begun) > count:
-            yield begun.popleft()
-    yield from begun
+    run, taken, stored = Run(turn, options), 0, None
+    is_held = options.filter is not None  # a filter needs the documents themselves
+    with ExitStack() as stack:
+        stack.enter_context(saying_what_is_done(lambda: UNFINISHED))
+        processes = stack.enter_context(closing(Workers(reader, workers)))
+        for batch in _batches(source, reader, processes, workers, marks=checkpoint is not None):
+            check()
+            if taken and not is_held:  # of a few documents there is no second batch
+                with turn.take():
+                    stored = turn.store.count(Scan()) if stored is None else stored
+                if is_held := _pays(turn, taken, stored):
+                    stack.enter_context(turn.holding(turn.room))
+            yield from _taken(run, batch)
+            taken += len(batch.items)
+            if checkpoint is not None:
+                checkpoint.done(len(batch.items), batch.mark)
+        with turn.take():
+            turn.store.refresh()
+    if source.error is not None:
+        raise source.error
 
 
-@dataclass
-class _Stages:
-    """The stages of a run over one input."""
+def _pays(turn: Turn, taken: int, stored: int) -> bool:
+    """Return whether to hold a store in memory: it fits, and its documents are few beside those that come."""
+    return taken > 0 and stored <= SHARE * taken and stored + taken <= turn.room
 
-    decider: Decider
-    run: Run
-    source: Source
-    reader: Reader
-    workers: int
-    check: Callable[[], object]
-    checkpoint: Checkpoint | None = None
 
-    def outcomes(self) -> Iterator[Outcome]:
-        """Yield the outcome of each document, in the order of the input. At the end search finds what was written.
+def _batches(source: Source, reader: Reader, workers: Workers, count: int, *, marks: bool) -> Iterator[_Batch]:
+    """Yield the batches of the input. One ends before an id that it already has. Worker processes read ahead.
 
-        With worker processes each batch is looked up while the one before it is decided and written. When the caller
-        asks for more than the outcomes of a batch, the checkpoint says that it is done.
-        """
-        look_ups = Call()
+    :param count: of the worker processes.
+    :param marks: the checkpoint needs the marks of lines.
+    """
+    is_first = not source.count
+    ahead: deque[tuple[list[Line], Callable[[], Sequence[Document | Outcome]]]] = deque()
+    for lines in chain(iter(source.next_batch, []), repeat([], count)):
+        if lines:
+            ahead.append((lines, workers.submit(lines)))
+        if not ahead or (lines and len(ahead) <= count):
+            continue
+        lines, read = ahead.popleft()
+        if is_first:
+            warn_of_missing_fields(lines, reader.text_fields)
+        is_first = False
+        items, start = read(), 0
+        emptied = [
+            line.stored
+            for line, item in zip(lines, items, strict=True)
+            if isinstance(item, Outcome) and line.stored is not None and line.stored.digest
+        ]
+        for part in parts_by_id(items):
+            start += len(part)
+            yield _Batch(part, mark(lines[start - 1]) if marks else "", emptied)
+            emptied = []
 
-        def begin(batch: _Batch) -> Callable[[], LookedUp]:
-            look_up = partial(self.run.look_up, batch.documents)
-            if not self.workers:
-                return look_up
-            return thread.submit(look_ups.do, look_up).result
 
-        with (
-            saying_what_is_done(lambda: UNFINISHED),
-            closing(Workers(self.reader, self.workers)) as workers,
-            ThreadPoolExecutor(1, "es-simhash-look-up") as thread,
-        ):
-            try:
-                for batch, looked_up in _ahead(self._batches(workers), begin, min(1, self.workers)):
-                    yield from self._taken(batch, looked_up())
-                    if self.checkpoint is not None:
-                        self.checkpoint.done(len(batch.items), batch.mark)
-            finally:
-                look_ups.cancel()  # the thread may be waiting to repeat a request
-                self.decider.pending.end_whole()
-            self.decider.forget(now=True)
-        if self.source.error is not None:
-            raise self.source.error
-
-    def _batches(self, workers: Workers) -> Iterator[_Batch]:
-        """Yield the batches of the input. One ends before an id that it already has."""
-        is_first = not self.source.count
-        for lines, read in _ahead(iter(self.source.take, []), workers.submit, self.workers):
-            if is_first:
-                warn_of_missing_fields(lines, self.reader.text_fields)
-            is_first = False
-            items, start = read(), 0
-            emptied = [
-                line.stored
-                for line, item in zip(lines, items, strict=True)
-                if isinstance(item, Outcome) and line.stored is not None and line.stored.digest
-            ]
-            for part in parts_by_id(items):
-                start += len(part)
-                yield _Batch(part, "" if self.checkpoint is None else mark(lines[start - 1]), emptied)
-                emptied = []
-
-    def _taken(self, batch: _Batch, looked: LookedUp) -> Sequence[Outcome]:
-        """Decide and write a batch, and return its outcomes in the order of the input."""
-        self.check()
-        taken = {outcome.id: outcome for outcome in self.run.take(looked)}
-        if batch.emptied:
-            self.run.empty(batch.emptied)
-        _log.info("written: a batch of %s", len(batch.items))
-        return [item if isinstance(item, Outcome) else taken[item.id] for item in batch.items]
+def _taken(run: Run, batch: _Batch) -> Sequence[Outcome]:
+    """Decide and write a batch, and return its outcomes in the order of the input."""
+    taken = iter(run.take([item for item in batch.items if isinstance(item, Document)]))
+    if batch.emptied:
+        run.empty(batch.emptied)
+    _log.info("written: a batch of %s", len(batch.items))
+    return [item if isinstance(item, Outcome) else next(taken) for item in batch.items]

@@ -7,12 +7,11 @@ all values are compared, which takes 1 ms a million.
 
 from __future__ import annotations
 
-from array import array
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.near.key_index import POSITION_BITS, Entries, Near, sizes_of
+from es_simhash.near.key_index import POSITION_BITS, Entries, Near
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,36 +25,38 @@ _SEGMENT = np.uint64(0xFFFF)
 
 
 class FingerprintIndex:
-    """Values have positions in the order in which they were added. 40 bytes a value."""
+    """The segments of fingerprints. 32 bytes a fingerprint."""
 
     def __init__(self) -> None:
-        self._values = array("Q")
         self._entries = Entries()
 
-    def add(self, values: Sequence[int]) -> None:
-        """Add fingerprints."""
-        positions = np.arange(len(self._values), len(self._values) + len(values))
-        self._values.extend(values)
-        self._entries.add(_segments(np.array(values, dtype=np.uint64)), np.repeat(positions, len(_SHIFTS)))
+    def add(self, values: NDArray[np.uint64], positions: NDArray[np.int64]) -> None:
+        """Add fingerprints that stand at some positions."""
+        self._entries.add(_segments(values), np.repeat(positions, len(_SHIFTS)))
 
-    def near(self, values: Sequence[int | None], distances: Sequence[int]) -> Near:
+    def near(
+        self,
+        values: Sequence[int | None],
+        distances: Sequence[int],
+        stored: NDArray[np.uint64],
+        has_one: NDArray[np.bool_],
+    ) -> Near:
         """Return for each asker the positions of all fingerprints near its own. There are no scores.
 
         :param values: the fingerprint of each asker; None for one that has none.
         :param distances: for each, the most bits that differ.
+        :param stored: the fingerprint at each position, shape (n,).
+        :param has_one: whether there is one at a position, shape (n,).
         """
-        every = np.frombuffer(self._values, dtype=np.uint64)
         own, most = np.array([value or 0 for value in values], dtype=np.uint64), np.array(distances)
         asking = np.array([value is not None for value in values], dtype=np.bool_)
         by_segments = np.flatnonzero(asking & (most <= 3))
-        segments = _segments(own[by_segments])
-        ranges = self._entries.ranges(segments, segments)
-        numbers, positions = self._entries.read(ranges, sizes_of(ranges, len(segments)))
+        numbers, positions = self._entries.whole(_segments(own[by_segments]))
         askers = by_segments[numbers // len(_SHIFTS)]
         for asker in np.flatnonzero(asking & (most > 3)):
-            far = np.flatnonzero(np.bitwise_count(every ^ own[asker]) <= most[asker])
+            far = np.flatnonzero((np.bitwise_count(stored ^ own[asker]) <= most[asker]) & has_one)
             askers, positions = np.append(askers, np.full(len(far), asker)), np.append(positions, far)
-        is_near = np.bitwise_count(every[positions] ^ own[askers]) <= most[askers]
+        is_near = np.bitwise_count(stored[positions] ^ own[askers]) <= most[askers]
         pairs = np.unique(askers[is_near] << POSITION_BITS | positions[is_near])
         return Near.of(pairs, np.zeros(len(pairs)))
 

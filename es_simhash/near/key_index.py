@@ -62,6 +62,8 @@ class Entries:
 
     def add(self, keys: NDArray[np.uint64], positions: NDArray[np.int64]) -> None:
         """Add entries."""
+        if not len(keys):
+            return
         entries = keys << _POSITION_BITS | positions.astype(np.uint64)
         while self._levels and len(self._levels[-1]) < 2 * len(entries):
             entries = np.concatenate([self._levels.pop(), entries])
@@ -88,6 +90,18 @@ class Entries:
             positions.append((level[at] & _POSITION).astype(np.int64))
         return np.concatenate(numbers), np.concatenate(positions)
 
+    def whole(self, keys: NDArray[np.uint64]) -> tuple[Integers, Integers]:
+        """Return the number of the key, and the position, of all entries of some keys."""
+        ranges = self.ranges(keys, keys)
+        return self.read(ranges, sizes_of(ranges, len(keys)))
+
+    def every(self) -> tuple[NDArray[np.uint64], Integers]:
+        """Return the key and the position of every entry, the smallest position first."""
+        entries = np.concatenate([np.zeros(0, np.uint64), *self._levels])
+        positions = (entries & _POSITION).astype(np.int64)
+        order = np.argsort(positions, kind="stable")
+        return entries[order] >> _POSITION_BITS, positions[order]
+
 
 def sizes_of(ranges: Sequence[tuple[Integers, Integers]], count: int) -> Integers:
     """Return the number of entries in each of ``count`` ranges."""
@@ -95,24 +109,32 @@ def sizes_of(ranges: Sequence[tuple[Integers, Integers]], count: int) -> Integer
 
 
 class KeyIndex:
-    """Texts have positions in the order in which they were added. 51 entries of 8 bytes a text."""
+    """Texts at positions. 8 bytes for each key: 25 to 75 a text."""
 
     def __init__(self) -> None:
         self._entries = Entries()
         self._count = 0
 
-    def add(self, keys: Sequence[Sequence[int]], lengths: Sequence[int | None]) -> None:
+    def add(self, positions: Sequence[int], keys: Sequence[Sequence[int]], lengths: Sequence[int | None]) -> None:
         """Add texts.
 
+        :param positions: of the texts, each for the first time.
         :param keys: of each text, all different.
         :param lengths: word characters of each text.
         """
         counts = [len(keys_of_text) for keys_of_text in keys]
         values = np.fromiter(chain.from_iterable(keys), np.uint64, sum(counts))
         sizes = np.repeat(np.array([length or 0 for length in lengths], dtype=np.int64), counts)
-        positions = np.repeat(np.arange(self._count, self._count + len(keys)), counts)
-        self._entries.add(with_length(values, sizes), positions)
+        self._entries.add(with_length(values, sizes), np.repeat(np.array(positions, dtype=np.int64), counts))
         self._count += len(keys)
+
+    def of_positions(self, positions: Sequence[int]) -> list[tuple[int, ...]]:
+        """Return the keys of the texts at some positions. All entries are read."""
+        keys, owners = self._entries.every()
+        keys = without_length(keys)
+        first = np.searchsorted(owners, positions)
+        last = np.searchsorted(owners, positions, "right")
+        return [tuple(keys[start:end].tolist()) for start, end in zip(first.tolist(), last.tolist(), strict=True)]
 
     def near(self, askers: Sequence[Sequence[KeyQuery]]) -> Near:
         """Return for each asker the texts that fulfil one of its queries.
@@ -182,5 +204,14 @@ def _plan(
 
 def with_length(keys: NDArray[np.uint64], lengths: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return keys as they stand in an entry: that of a q-gram has the length of its text in its lowest bits."""
-    short = lengths.clip(0, 127).astype(np.uint64)
-    return np.where(keys >> np.uint64(HASH_BITS) == np.uint64(GRAM), keys & ~_LENGTH | short, keys)
+    return np.where(_are_grams(keys), keys & ~_LENGTH | lengths.clip(0, 127).astype(np.uint64), keys)
+
+
+def without_length(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the keys that stand in entries."""
+    return np.where(_are_grams(keys), keys & ~_LENGTH, keys)
+
+
+def _are_grams(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    are_grams: NDArray[np.bool_] = keys >> np.uint64(HASH_BITS) == np.uint64(GRAM)
+    return are_grams

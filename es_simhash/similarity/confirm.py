@@ -7,28 +7,23 @@ as TextFeatures.
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.similarity.differences import contradict
 from es_simhash.similarity.measures import containment, jaccard, levenshtein
 from es_simhash.text.keys import SHORT, keys_of_texts
 from es_simhash.text.normalisation import digest, without_links, without_outlet, word_characters
 from es_simhash.text.shingles import distinct, shingles_of_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.text.fingerprinter import Fingerprinter
     from es_simhash.text.keys import TextKeys
-
-_AT_ONCE = 1_000
-"""Word characters of the longest text that is compared with many at once. A longer one is mostly compared with few."""
 
 
 def most_texts(length: int) -> int:
@@ -77,25 +72,6 @@ class TextFeatures:
     def keys(self) -> TextKeys:
         """The keys of the text."""
         return keys_of_texts([self.normalised])[0]
-
-
-def similar_among(
-    text: TextFeatures, others: Iterable[TextFeatures], rule: DuplicateRule
-) -> Iterator[tuple[int, float]]:
-    """Yield the index and the similarity of each text that is similar enough by a rule that compares texts, in order.
-
-    The others of a short text are taken in steps, each sixteen times as large as the one before, because mostly the
-    first one is similar, or none is. Texts that contradict each other are not similar, such as the notices of two days
-    (``differences.py``), unless the rule has ``contradictions="allow"``.
-    """
-    left, first, size = iter(others), 0, 1
-    while some := list(islice(left, size)):
-        for index, value in enumerate(similarities(text, some, rule)):
-            if value >= (rule.min_similarity or 0.0) and not (
-                rule.contradictions == "refuse" and contradict(text, some[index])
-            ):
-                yield first + index, value
-        first, size = first + size, 16 * size if len(text.words) <= _AT_ONCE else 1
 
 
 def similarities(

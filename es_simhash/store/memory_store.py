@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-from array import array
 from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import NotSetUp
 from es_simhash.filters import parse_filter
-from es_simhash.near.memory import Memory
+from es_simhash.near.columns import Columns
 from es_simhash.parts import in_parts
 from es_simhash.rows import Description, Hits, Row, Scan, Stored, UserState, Written
 from es_simhash.similarity.text_fields import field_value
@@ -20,7 +19,7 @@ from es_simhash.store.description import extended
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from es_simhash.rows import Entry, Probe
+    from es_simhash.rows import Entry, StoreQuery
     from es_simhash.store.protocol import Filter
 
 _PAGE = 1_000
@@ -35,8 +34,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._description: Description | None = None
-        self._memory = Memory(keys=True, fingerprints=True)
-        self._keys: dict[str, array[int]] = {}
+        self._columns = Columns(keys=True, fingerprints=True)
         self._sources: dict[str, str] = {}
         self._users: dict[str, UserState] = {}
         self._versions = count(1)
@@ -60,18 +58,18 @@ class MemoryStore:
     def read(self, ids: Sequence[str], fields: Sequence[str] | None = ()) -> dict[str, Stored]:
         """Return documents by id."""
         with self._lock:
-            rows = ((id, self._memory.row(id)) for id in ids)
+            rows = ((id, self._columns.row(id)) for id in ids)
             return {id: Stored(row, (), self._source(id, fields)) for id, row in rows if row is not None}
 
-    def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
-        """Return what may be near each Probe."""
+    def search(self, queries: Sequence[StoreQuery], filter: Filter | None, *, originals: bool) -> list[Hits]:
+        """Return what each StoreQuery finds."""
         with self._lock:
-            return self._memory.search(probes, heads=heads, matches=self._matching(filter))
+            return self._columns.search(queries, originals=originals, matches=self._matching(filter))
 
-    def members(self, heads: Sequence[str]) -> list[Row]:
-        """Return the documents that are copies of one of these heads."""
+    def members(self, groups: Sequence[str]) -> list[Row]:
+        """Return the documents of the groups with these names."""
         with self._lock:
-            return self._memory.members(heads)
+            return self._columns.members(groups)
 
     def scan(self, scan: Scan) -> Iterator[list[Stored]]:
         """Yield documents in lists."""
@@ -79,19 +77,19 @@ class MemoryStore:
             matches = self._matching(scan.filter)
             rows = [
                 row
-                for row in self._memory.rows()
+                for row in self._columns.rows()
                 if (scan.missing is None or scan.missing != bool(row.digest))
                 and (scan.since is None or row.written >= scan.since)
-                and matches(row)
+                and (matches is None or matches(row))
             ]
             if scan.by_order:
                 rows.sort(key=lambda row: row.order)
             if scan.by_field is not None:
                 values = {row.id: field_value(json.loads(self._sources[row.id]), scan.by_field) for row in rows}
                 rows.sort(key=lambda row: (values[row.id] is None, values[row.id]))
+            keys = self._columns.keys_of(rows) if scan.keys else [()] * len(rows)
             documents = [
-                Stored(row, tuple(self._keys[row.id]) if scan.keys else (), self._source(row.id, scan.fields))
-                for row in rows
+                Stored(row, own, self._source(row.id, scan.fields)) for row, own in zip(rows, keys, strict=True)
             ]
         yield from map(list, in_parts(documents, _PAGE))
 
@@ -105,28 +103,25 @@ class MemoryStore:
     def write(self, entries: Sequence[Entry]) -> Written:
         """Write documents, each on the version that it replaces."""
         with self._lock:
-            stored = {entry.row.id: self._memory.row(entry.row.id) for entry in entries}
+            stored = {entry.row.id: self._columns.row(entry.row.id) for entry in entries}
             versions = {id: row.version for id, row in stored.items() if row is not None}
             accepted = [entry for entry in entries if entry.may_replace(versions.get(entry.row.id))]
             rows = [entry.row._replace(version=next(self._versions)) for entry in accepted]
             for entry in accepted:
-                if entry.keys is not None:
-                    self._keys[entry.row.id] = array("Q", entry.keys)
                 if entry.source is not None:
                     self._sources[entry.row.id] = entry.source
-            self._memory.enter(rows, [self._keys[row.id] for row in rows])
+            self._columns.enter(rows, [entry.keys for entry in accepted])
             versions = {row.id: row.version for row in rows}
             return Written({}, frozenset(entry.row.id for entry in entries) - versions.keys(), versions)
 
     def remove(self, versions: Mapping[str, Any]) -> Written:
         """Remove documents, each only on its version."""
         with self._lock:
-            stored = {id: row for id in versions if (row := self._memory.row(id)) is not None}
+            stored = {id: row for id in versions if (row := self._columns.row(id)) is not None}
             conflicts = {id for id, row in stored.items() if versions[id] not in (None, row.version)}
             for id in versions.keys() - conflicts:
-                self._memory.drop(id)
+                self._columns.drop(id)
                 self._sources.pop(id, None)
-                self._keys.pop(id, None)
             return Written({}, frozenset(conflicts), {})
 
     def read_users(self, users: Sequence[str]) -> dict[str, UserState]:
@@ -150,10 +145,10 @@ class MemoryStore:
         """Yield the users whose newest generation started before a time."""
         yield [user for user, state in sorted(self._users.items()) if 0 < state.seen["newest"] < before]
 
-    def _matching(self, filter: Filter | None) -> Callable[[Row], bool]:
-        """Return what says whether the document of a row matches a filter."""
+    def _matching(self, filter: Filter | None) -> Callable[[Row], bool] | None:
+        """Return what says whether the document of a row matches a filter; None without one."""
         if filter is None:
-            return lambda row: True
+            return None
         matches = parse_filter(filter)
         return lambda row: matches(json.loads(self._sources[row.id]), row.id)
 

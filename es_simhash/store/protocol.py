@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from es_simhash.rows import Description, Entry, Hits, Probe, Row, Scan, Stored, UserState, Written
+    from es_simhash.rows import Description, Entry, Hits, Row, Scan, Stored, StoreQuery, UserState, Written
 
     Filter = Mapping[str, Any]
     """A query clause of Elasticsearch, such as ``{"term": {"lang": "zh"}}``."""
@@ -65,15 +65,15 @@ class Store(Protocol):
             none. A field that a document lacks is left out; a dot leads into an object, and so does the result.
         """
 
-    def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
-        """Return what may be near each Probe.
+    def search(self, queries: Sequence[StoreQuery], filter: Filter | None, *, originals: bool) -> list[Hits]:
+        """Return what each StoreQuery finds.
 
         :param filter: a filter that the documents must match.
-        :param heads: ``Hits.rows`` are heads alone. ``Hits.same`` has copies too.
+        :param originals: ``Hits.candidates`` are originals alone. ``Hits.equal`` has copies too.
         """
 
-    def members(self, heads: Sequence[str]) -> list[Row]:
-        """Return the documents that are copies of one of these heads."""
+    def members(self, groups: Sequence[str]) -> list[Row]:
+        """Return the documents of the groups with these names."""
 
     def scan(self, scan: Scan) -> Iterator[list[Stored]]:
         """Yield documents in lists of up to some thousand, as they were when the scan began."""

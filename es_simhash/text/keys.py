@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 KEY_BITS = 36
 HASH_BITS = 34
 """Of 10**7 documents with 25 bands 0.4 share a band with a text by accident."""
+_OF_LENGTH = np.uint64(127)
+"""The lowest bits of the key of a q-gram are 0: an index has the length of the text there."""
 GRAM, PAIRS, LONGER = range(3)
 """The kinds of keys: q-grams, bands of short shingles, and bands of longer shingles."""
 WIDTHS = {PAIRS: Widths(2, 3), LONGER: Widths(3, 5)}
@@ -132,7 +134,8 @@ def keys_of_texts(normalised: Sequence[str]) -> list[TextKeys]:
             continue
         chosen = [texts[place] for place in places]
         hashes = hashes_of_grams(chosen) if kind == GRAM else hashes_of_bands(*shingles_of_texts(chosen, WIDTHS[kind]))
-        keys = iter((hashes >> np.uint64(64 - HASH_BITS) | np.uint64(kind << HASH_BITS)).tolist())
+        numbers = hashes >> np.uint64(64 - HASH_BITS) | np.uint64(kind << HASH_BITS)
+        keys = iter((numbers & ~_OF_LENGTH if kind == GRAM else numbers).tolist())
         for place in places:
             values[place] += islice(keys, len(texts[place]) + 1 if kind == GRAM else BANDS)
     return [
@@ -156,6 +159,14 @@ def key_queries(keys: TextKeys, similarity: float) -> tuple[KeyQuery, ...]:
             least = min(shared[length] for length in lengths)
             queries.append(KeyQuery(grams, max(1, least), (min(lengths), max(lengths))))
     return tuple(queries)
+
+
+def share_enough(keys: TextKeys, other: TextKeys, similarity: float) -> bool:
+    """Return whether a look-up by the keys of a text finds another one.
+
+    :param similarity: the least similarity, above 0.
+    """
+    return any(query.is_fulfilled_by(other.values, other.length) for query in key_queries(keys, similarity))
 
 
 def rarities(documents: NDArray[np.int64], total: int) -> NDArray[np.float64]:

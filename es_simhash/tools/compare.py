@@ -34,12 +34,13 @@ if TYPE_CHECKING:
     from es_simhash.similarity.rule import Rule
     from es_simhash.tools.differences import Part
 
-_VERDICTS = {
-    "exact_duplicate": "exact duplicates: the normalised texts are equal",
-    "near_duplicate": "near-duplicates by the rule {rule}",
+_RELATIONS = {
+    "exact": "exact duplicates: the normalised texts are equal",
+    "copy": "near-duplicates by the rule {rule}",
+    "contradicts": "similar, but they contradict each other: different by the rule {rule}",
     "different": "different by the rule {rule}",
 }
-_FIGURES = ("verdict", "similarity", "contradict", "share_keys", "distance")
+_FIGURES = ("relation", "similarity", "contradict", "is_found", "distance")
 _CONTEXT = 30
 """Characters of the same text beside a difference."""
 _LONGEST = 2_000
@@ -105,7 +106,7 @@ def compare(
         return
     for line in _verdict_lines(comparison):
         echo(line)
-    if comparison.verdict != "exact_duplicate":
+    if comparison.relation != "exact":
         for line in _differing_lines(a, b, fingerprinter.scheme, comparison.contradictions):
             echo(line)
 
@@ -146,15 +147,15 @@ def _json_comparison(comparison: Comparison) -> dict[str, Any]:
 
 def _verdict_lines(comparison: Comparison) -> Iterator[str]:
     rule = comparison.rule
-    yield _VERDICTS[comparison.verdict].format(rule=rule.rule)
+    yield _RELATIONS[comparison.relation].format(rule=rule.rule)
     if rule.max_distance is not None:
         bits = "unknown: a text is too short" if comparison.distance is None else count_of(comparison.distance, "bit")
         yield f"distance: {bits} of {comparison.a.bits}; at most {rule.max_distance} for duplicates"
     if comparison.similarity is not None and rule.min_similarity is not None:
         similarity = decimals(comparison.similarity)
         yield f"similarity: {similarity}; at least {rule.min_similarity:g} for duplicates"
-        if comparison.similarity >= rule.min_similarity and not comparison.share_keys:
-            yield "keys: too few in common; a store does not find one by the other"
+        if comparison.similarity >= rule.min_similarity and not comparison.is_found:
+            yield "not found: a store does not find one by the other (too few common keys, or distant fingerprints)"
     if comparison.contradictions:
         allowed = "too many for a duplicate" if comparison.contradict else "as many as a duplicate may have"
         counted = f"; {allowed}" if rule.contradictions == "refuse" else ""

@@ -2,7 +2,7 @@
 
 Spark makes the keys of the texts, joins documents on common keys, and compares the texts of each pair. The pairs of
 copies are few. So one process decides with them, in the order of the documents, as ``group`` does: a document is a copy
-of the nearest head before it whose text is a copy; else it is a head itself. A group is a head and its copies.
+of the most similar original before it; else it is an original itself. A group is an original and its copies.
 
 PySpark is imported where it is used (the extra ``spark``).
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import elasticsearch.helpers
 
-from es_simhash import DuplicateRule, Fingerprinter, InputError
+from es_simhash import DuplicateRule, Fingerprinter, InputError, Row
 from es_simhash.cli.exits import run
 from es_simhash.cli.options import (
     read_fingerprinter,
@@ -29,17 +29,20 @@ from es_simhash.cli.options import (
     text_field_option,
 )
 from es_simhash.cli.output import echo
-from es_simhash.similarity.confirm import TextFeatures, similar_among
-from es_simhash.text.encoding import hamming_distance
-from es_simhash.text.keys import key_queries, keys_of_texts
+from es_simhash.decide.judge import Side, judge
+from es_simhash.decide.rule import ResolvedRule
+from es_simhash.similarity.confirm import TextFeatures
+from es_simhash.text.keys import key_queries, keys_of_texts, share_enough
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pandas as pd
     from elasticsearch import Elasticsearch
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Row as Pair
 
+    from es_simhash.decide.judge import Judged
     from es_simhash.similarity.rule import Rule
 
 MOST_SHARED = 1_000
@@ -51,7 +54,7 @@ _ROWS = 100_000
 """Keys in a frame, at least."""
 _MADE = "position long, text string, digest string, fingerprint string"
 _KEYS = "position long, query int, minimum int, size int, key long"
-_PAIRS = "later long, earlier long, distance int"
+_PAIRS = "later long, earlier long, unlike double"
 _log = logging.getLogger("es_simhash")
 
 
@@ -104,30 +107,29 @@ class Grouping:
 
     def copies(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Yield ``_PAIRS`` that are copies, of pairs with their texts and fingerprints."""
+        rule = ResolvedRule(self.rule, self.fingerprinter, keys=True)
         features = lru_cache(_HELD)(partial(TextFeatures, fingerprinter=self.fingerprinter))
+
+        def side(text: str, fingerprint: str | None) -> Side:
+            own = features(text) if rule.compares_texts else None
+            value = None if fingerprint is None else int(fingerprint, 16)
+            return Side(Row("", value, "", None if own is None else own.keys.length), own)
+
         for frame in frames:
-            values = (None if each is None else int(each, 16) for each in frame["later_fingerprint"])
-            others = (None if each is None else int(each, 16) for each in frame["earlier_fingerprint"])
-            distances = [hamming_distance(one, other) for one, other in zip(values, others, strict=True)]
-            texts = zip(frame["later_text"], frame["earlier_text"], distances, strict=True)
-            kept = [
-                self._is_near(distance)
-                if self.rule.min_similarity is None
-                else _are_copies(features(later), features(earlier), self.rule)
-                for later, earlier, distance in texts
-            ]
-            frame["distance"] = [_BITS + 1 if each is None else each for each in distances]
-            yield frame[kept][["later", "earlier", "distance"]]
-
-    def _is_near(self, distance: int | None) -> bool:
-        return distance is not None and distance <= (self.rule.max_distance or 0)
+            later = map(side, frame["later_text"], frame["later_fingerprint"])
+            earlier = map(side, frame["earlier_text"], frame["earlier_fingerprint"])
+            judged = [_judged(one, other, rule) for one, other in zip(later, earlier, strict=True)]
+            frame["unlike"] = [-(each.similarity or 0.0) if rule.compares_texts else each.distance for each in judged]
+            yield frame[[each.relation == "copy" for each in judged]][["later", "earlier", "unlike"]]
 
 
-def _are_copies(later: TextFeatures, earlier: TextFeatures, rule: DuplicateRule) -> bool:
-    queries = key_queries(later.keys, rule.min_similarity or 0.0)
-    if not any(query.is_fulfilled_by(earlier.keys.values, earlier.keys.length) for query in queries):
-        return False
-    return any(similar_among(later, [earlier], rule))
+def _judged(later: Side, earlier: Side, rule: ResolvedRule) -> Judged:
+    """Return what a document is to one that shares a key with it: different, unless the keys are enough."""
+    [judged] = judge(later, [earlier], rule)
+    least = rule.chosen.min_similarity
+    if least is None or later.text is None or earlier.text is None or judged.relation != "copy":
+        return judged
+    return judged if share_enough(later.text.keys, earlier.text.keys, least) else replace(judged, relation="different")
 
 
 def _blocks(fingerprint: int, max_distance: int) -> list[int]:
@@ -174,13 +176,13 @@ def group_frame(documents: DataFrame, grouping: Grouping, order: str | None = No
     with_text = made.where("digest <> ''").withColumn("first", f.min("position").over(first))
     firsts = _on_disk(with_text.where("position = first").drop("first", "digest"))
     links = placed.sparkSession.createDataFrame(
-        list(_links(_copies(firsts, grouping).collect()).items()), "first long, head long"
+        list(_links(_copies(firsts, grouping).collect()).items()), "first long, original long"
     )
     members = placed.select("position", "id").join(with_text.select("position", "first"), "position", "left")
-    heads = placed.select(f.col("position").alias("head"), f.col("id").alias("group"))
-    linked = members.join(links, "first", "left").withColumn("head", f.coalesce("head", "first", "position"))
-    original = f.when(f.col("group") != f.col("id"), f.col("group"))
-    return linked.join(heads, "head").select("id", "group", original.alias("duplicate_of"))
+    originals = placed.select(f.col("position").alias("original"), f.col("id").alias("group"))
+    linked = members.join(links, "first", "left").withColumn("original", f.coalesce("original", "first", "position"))
+    duplicate_of = f.when(f.col("group") != f.col("id"), f.col("group")).alias("duplicate_of")
+    return linked.join(originals, "original").select("id", "group", duplicate_of)
 
 
 def _placed(documents: DataFrame, text_fields: Sequence[str], order: str | None) -> DataFrame:
@@ -210,7 +212,7 @@ def _on_disk(frame: DataFrame) -> DataFrame:
 
 
 def _copies(firsts: DataFrame, grouping: Grouping) -> DataFrame:
-    """Return the pairs of different texts that are copies: later, earlier and distance."""
+    """Return the pairs of different texts that are copies: later, earlier, and the smaller the more alike they are."""
     from pyspark.sql import functions as f
     from pyspark.sql import window
 
@@ -232,16 +234,16 @@ def _copies(firsts: DataFrame, grouping: Grouping) -> DataFrame:
     return compared.repartition("later").sortWithinPartitions("later").mapInPandas(grouping.copies, _PAIRS)
 
 
-def _links(pairs: Iterable[Row]) -> dict[int, int]:
-    """Return the head of each document that is a copy of one, by their positions."""
-    heads: dict[int, int] = {}
-    ordered = sorted((later, distance, earlier) for later, earlier, distance in pairs)
+def _links(pairs: Iterable[Pair]) -> dict[int, int]:
+    """Return the original of each document that is a copy of one, by their positions."""
+    originals: dict[int, int] = {}
+    ordered = sorted((later, unlike, earlier) for later, earlier, unlike in pairs)
     for later, candidates in groupby(ordered, lambda pair: pair[0]):
         for _, _, earlier in candidates:
-            if earlier not in heads:  # it is a head itself: all before it are decided
-                heads[later] = earlier
+            if earlier not in originals:  # it is an original itself: all before it are decided
+                originals[later] = earlier
                 break
-    return heads
+    return originals
 
 
 def write_links(client: Elasticsearch, index: str, links: Iterable[Mapping[str, Any]]) -> int:

@@ -24,9 +24,7 @@ RULES = ("copy", "contained", "fingerprint")
 
 def judgements(pairs):
     """Return for each setting, for each pair, whether it takes the two for copies."""
-    found = {
-        rule: [compare(pair["a"], pair["b"], rule=rule).verdict != "different" for pair in pairs] for rule in RULES
-    }
+    found = {rule: [compare(pair["a"], pair["b"], rule=rule).is_duplicate for pair in pairs] for rule in RULES}
     for find in peers():
         titles = defaultdict(list)
         for pair in pairs:

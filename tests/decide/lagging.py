@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING
 
-from es_simhash.near.memory import Memory
+from es_simhash.near.columns import Columns
 from es_simhash.store.memory_store import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_simhash.rows import Description, Hits, Probe, Row
+    from es_simhash.rows import Description, Hits, Row, StoreQuery
     from es_simhash.store.protocol import Filter
 
 
@@ -23,7 +23,7 @@ class LaggingStore(MemoryStore):
 
     def __init__(self) -> None:
         super().__init__()
-        self._visible = Memory(keys=True, fingerprints=True)
+        self._visible = Columns(keys=True, fingerprints=True)
         self._visible_sources: dict[str, str] = {}
 
     def set_up(self, wanted: Description, *, change: bool = False) -> str:
@@ -31,19 +31,19 @@ class LaggingStore(MemoryStore):
         self.refresh()
         return done
 
-    def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
+    def search(self, queries: Sequence[StoreQuery], filter: Filter | None, *, originals: bool) -> list[Hits]:
         with self._lock:
-            current = self._memory, self._sources
-            self._memory, self._sources = self._visible, self._visible_sources
+            current = self._columns, self._sources
+            self._columns, self._sources = self._visible, self._visible_sources
             try:
-                return super().search(probes, filter, heads=heads)
+                return super().search(queries, filter, originals=originals)
             finally:
-                self._memory, self._sources = current
+                self._columns, self._sources = current
 
-    def members(self, heads: Sequence[str]) -> list[Row]:
+    def members(self, groups: Sequence[str]) -> list[Row]:
         with self._lock:
-            return self._visible.members(heads)
+            return self._visible.members(groups)
 
     def refresh(self) -> None:
         with self._lock:
-            self._visible, self._visible_sources = copy.deepcopy((self._memory, self._sources))
+            self._visible, self._visible_sources = copy.deepcopy((self._columns, self._sources))

@@ -9,11 +9,13 @@ from es_simhash.decide.outcome import Document
 from es_simhash.decide.rule import ResolvedRule
 from es_simhash.ingest.reader import content_of
 from es_simhash.rows import Row
-from es_simhash.similarity.confirm import TextFeatures, similar_among
+from es_simhash.similarity.confirm import TextFeatures
+from es_simhash.similarity.differences import contradict
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.similarity.text_fields import text_of
 from es_simhash.text.fingerprinter import Fingerprinter
-from es_simhash.text.keys import keys_of_texts
+from es_simhash.text.keys import key_queries, keys_of_texts
+from tests.similarity.reference import similarity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,110 +45,153 @@ def documents(sources: Sequence[Mapping[str, Any]], rule: ResolvedRule) -> list[
         line = json.dumps(source, ensure_ascii=False)
         [fingerprint] = rule.fingerprinter.fingerprints_normalised([text])
         time = None if rule.window is None else time_of(source, rule.window.field)
-        made.append(
-            Document(
-                source["id"], fingerprint, text, line, "here", key, time, content_of(json.dumps(source, sort_keys=True))
-            )
-        )
+        length = None if key is None else key.length
+        content = content_of(json.dumps(source, sort_keys=True))
+        row = Row(source["id"], fingerprint.value, fingerprint.digest, length, time=time, content=content)
+        made.append(Document(row, text, "here", line, key))
     return made
 
 
 @dataclass
+class Known:
+    """A document as the reference knows it."""
+
+    document: Document
+    order: int
+    original: str | None
+    group: str
+
+
+@dataclass
 class Plain:
-    """The documents in the order in which they count, each with its text, and the head that it is a copy of."""
+    """The documents in the order in which they count, each with its text, its original and the name of its group."""
 
     rule: ResolvedRule
-    known: dict[str, tuple[Document, int, str | None]] = field(default_factory=dict)
+    known: dict[str, Known] = field(default_factory=dict)
     clock: int = 0
 
     def ingest(self, document: Document) -> tuple[str, str | None]:
         """Return the outcome of a document, and what it duplicates."""
-        former = self.known.get(document.id)
-        same_text = former is not None and former[0].fingerprint.digest == document.fingerprint.digest
-        if former is not None and same_text and (self.rule.window is None or former[0].time == document.time):
-            unchanged = former[0].content == document.content
-            self.known[document.id] = (document, *former[1:])
-            return ("unchanged" if unchanged else "updated"), former[2]
+        id, former = document.row.id, self.known.get(document.row.id)
+        same_text = former is not None and former.document.row.digest == document.row.digest
+        if former is not None and same_text and (self.rule.window is None or self._time(former) == document.row.time):
+            unchanged = former.document.row.content == document.row.content
+            former.document = document
+            return ("unchanged" if unchanged else "updated"), former.original
         self.clock += 1
         order, kept = self.clock, False
-        if former is not None and (same_text or self.rule.is_near(self._row(former[0]), self._row(document))):
-            order, kept = former[1], True
-        head, exact = self._head(document, order if kept else None)
-        self.known[document.id] = (document, order, head)
+        if former is not None and (same_text or self.rule.is_near(former.document.row, document.row)):
+            order, kept = former.order, True
+        original, exact = self._original(document, order if kept else None)
+        if original is not None:
+            group = self.known[original].group
+        elif former is not None:
+            group = former.group if former.original is None else self._own_name(id)
+        else:
+            group = id
+        self.known[id] = Known(document, order, original, group)
         if former is not None:
-            self._decide_linked(document.id)
-            return "updated", self.known[document.id][2]
-        return ("new" if head is None else "exact_duplicate" if exact else "near_duplicate"), head
+            self._decide({other for other, one in self.known.items() if one.original == id}, {id})
+            return "updated", self.known[id].original
+        return ("new" if original is None else "exact_duplicate" if exact else "near_duplicate"), original
 
     def remove(self, ids: Sequence[str]) -> None:
         """Remove documents."""
-        gone = [id for id in ids if self.known.pop(id, None) is not None]
-        linked = {id for id, (_, _, head) in self.known.items() if head in gone}
-        self._decide(linked)
+        gone = {id for id in ids if self.known.pop(id, None) is not None}
+        self._decide({id for id, one in self.known.items() if one.original in gone}, gone)
 
     def group(self) -> None:
         """Decide all documents again."""
-        self._decide(set(self.known))
+        self._decide(set(self.known), set())
 
     def links(self) -> dict[str, str | None]:
         """Return what each document is a copy of."""
-        return {id: head for id, (_, _, head) in self.known.items()}
+        return {id: one.original for id, one in self.known.items()}
 
-    def _decide_linked(self, id: str) -> None:
-        self._decide({other for other, (_, _, head) in self.known.items() if head == id})
+    def groups(self) -> dict[str, str]:
+        """Return the name of the group of each document; of a name that was made up only the begin."""
+        return {id: one.group.partition("~")[0] for id, one in self.known.items()}
 
-    def _decide(self, ids: set[str]) -> None:
-        """Decide documents again, as if those that follow were no heads yet."""
-        for id in ids:
-            document, order, _ = self.known[id]
-            self.known[id] = (document, order, "undecided")
-        for id in sorted(ids, key=lambda id: self.known[id][1]):
-            document, order, _ = self.known[id]
-            head, _ = self._head(document, order)
-            self.known[id] = (document, order, head)
+    def _decide(self, ids: set[str], left: set[str]) -> None:
+        """Decide documents again, as if those that follow were no originals yet. Then a group keeps its name.
 
-    def _head(self, document: Document, before: int | None) -> tuple[str | None, bool]:
+        :param left: documents that may lose the name of their group.
+        """
+        former = {id: self.known[id] for id in ids}
+        in_order = sorted(ids, key=lambda id: former[id].order)
+        self.known |= {id: replace(one, original="undecided") for id, one in former.items()}
+        for id in in_order:
+            original, _ = self._original(former[id].document, former[id].order)
+            self.known[id] = replace(former[id], original=original)
+        for id in in_order:
+            one = self.known[id]
+            if one.original is None and former[id].original is not None:
+                others = [other for other in self.known if other != id and self._leads(other, one.group)]
+                others = [
+                    other
+                    for other in others
+                    if other not in ids or former[other].original is None or other in in_order[: in_order.index(id)]
+                ]
+                followed = {self.known[other].original for other in ids}
+                if any(other not in left or other in followed for other in others):
+                    one.group = self._own_name(id)
+                for other in others:
+                    if other in left and other not in followed:
+                        self.known[other].group = other + "~"
+            elif one.original is not None:
+                one.group = self.known[one.original].group
+
+    def _leads(self, id: str, group: str) -> bool:
+        return self.known[id].original is None and self.known[id].group == group
+
+    def _own_name(self, id: str) -> str:
+        return f"{id}~" if any(self._leads(other, id) for other in self.known if other != id) else id
+
+    def _time(self, one: Known) -> int | None:
+        return one.document.row.time
+
+    def _original(self, document: Document, before: int | None) -> tuple[str | None, bool]:
         others = [
-            (order, other, head)
-            for other, order, head in self.known.values()
-            if other.id != document.id and head != "undecided" and (before is None or order < before)
+            one
+            for one in self.known.values()
+            if one.document.row.id != document.row.id
+            and one.original != "undecided"
+            and (before is None or one.order < before)
         ]
         window = self.rule.window
         if window is not None:
-            others = [one for one in others if window.holds(one[1].time, document.time)]
-        for _, other, head in sorted(others, key=lambda one: one[0]):
-            if other.fingerprint.copy_digest == document.fingerprint.copy_digest is not None and (
-                head is None or (head != document.id and self.known[head][2] is None)
-            ):
-                return head or other.id, True
-        near = [(self._distance(document, other), order, other) for order, other, head in others if head is None]
-        for _, _, other in sorted(near, key=lambda one: (*one[:2], one[2].id)):
-            if self.is_copy(document, other):
-                return other.id, False
-        return None, False
+            others = [one for one in others if window.holds(self._time(one), document.row.time)]
+        others.sort(key=lambda one: one.order)
+        for one in others:
+            if document.text and one.document.text == document.text:
+                original = one.original
+                if original is None or (original != document.row.id and self.known[original].original is None):
+                    return original or one.document.row.id, True
+        near = [(self.likeness(document, one.document), one) for one in others if one.original is None]
+        near = [(likeness, one) for likeness, one in near if likeness is not None]
+        near.sort(key=lambda pair: (-(pair[0] or 0), pair[1].order))
+        return (near[0][1].document.row.id, False) if near else (None, False)
 
-    def is_copy(self, document: Document, other: Document) -> bool:
-        """Return whether one document is found as a near copy of another."""
-        rule = self.rule
-        probe = rule.probe(self._row(document), document.keys)
-        if rule.by == "digest" or not rule.allows(self._row(document), self._row(other)):
-            return False
-        if rule.by == "keys":
-            keys = other.keys.values if other.keys else ()
-            length = other.keys.length if other.keys else None
-            if not any(query.is_fulfilled_by(keys, length) for query in probe.queries):
-                return False
-        if rule.min_similarity is None:
-            return True
-        one, two = (TextFeatures(each.text, rule.fingerprinter, is_normalised=True) for each in (document, other))
-        return any(similar_among(one, [two], rule.chosen))
-
-    @staticmethod
-    def _row(document: Document) -> Row:
-        return Row(document.id, document.fingerprint.value, document.fingerprint.digest, time=document.time)
-
-    @staticmethod
-    def _distance(document: Document, other: Document) -> int:
-        if document.fingerprint.value is None or other.fingerprint.value is None:
-            return 65
-        return (document.fingerprint.value ^ other.fingerprint.value).bit_count()
+    def likeness(self, document: Document, other: Document) -> float | None:
+        """Return how like two documents are: the similarity, or the bits that are equal; None if they are no copies."""
+        rule, chosen = self.rule, self.rule.chosen
+        one, two = document.row.fingerprint, other.row.fingerprint
+        distance = None if one is None or two is None else (one ^ two).bit_count()
+        if chosen.rule == "exact":
+            return None
+        if chosen.rule == "fingerprint":
+            return None if distance is None or distance > (chosen.max_distance or 0) else 64.0 - distance
+        assert chosen.min_similarity is not None
+        assert document.keys is not None
+        assert other.keys is not None
+        queries = key_queries(document.keys, chosen.min_similarity)
+        if not any(query.is_fulfilled_by(other.keys.values, other.keys.length) for query in queries):
+            return None
+        is_long = min(document.keys.length, other.keys.length) > 60
+        if is_long and distance is not None and distance > 24:
+            return None
+        value = similarity(document.text, other.text, chosen.rule, chosen.min_similarity, rule.fingerprinter)
+        if value < chosen.min_similarity:
+            return None
+        texts = [TextFeatures(each.text, rule.fingerprinter, is_normalised=True) for each in (document, other)]
+        return None if chosen.contradictions == "refuse" and contradict(*texts) else value

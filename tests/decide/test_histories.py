@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash.decide.decider import Decider
 from es_simhash.decide.group import group
 from es_simhash.decide.remove import remove
 from es_simhash.decide.run import Options, Run
+from es_simhash.decide.turn import Turn
 from es_simhash.rows import Description, Scan
 from es_simhash.store.memory_store import MemoryStore
 from tests.decide.lagging import LaggingStore
@@ -55,11 +55,11 @@ def test_a_history_has_the_outcomes_and_links_of_the_reference(
     chance = random.Random(f"{rule} {size} {seed}")
     checked, store = resolved(rule), store_type()
     store.set_up(Description(scheme=FINGERPRINTER.scheme, keys=True))
-    decider, plain, texts = Decider(store, checked), Plain(checked), list[str]()
+    turn, plain, texts = Turn(store, checked), Plain(checked), list[str]()
     for _ in range(30):
         if texts and chance.random() < 0.2:
             ids = [str(chance.randrange(150)) for _ in range(chance.randrange(1, 6))]
-            remove(decider, ids)
+            remove(turn, ids)
             plain.remove(ids)
         elif chance.random() < 0.1:
             store.refresh()
@@ -70,19 +70,25 @@ def test_a_history_has_the_outcomes_and_links_of_the_reference(
                 sources[id] = {"id": id, "text": text(chance, texts), "other": chance.randrange(2)}
                 texts.append(sources[id]["text"])
             batch = documents(list(sources.values()), checked)
-            run = Run(decider, Options())
+            run = Run(turn, Options())
             for start in range(0, len(batch), size):
                 part = batch[start : start + size]
-                outcomes = [(o.outcome, o.duplicate_of) for o in run.take(run.look_up(part))]
+                outcomes = [(o.outcome, o.duplicate_of) for o in run.take(part)]
                 assert outcomes == [plain.ingest(document) for document in part]
             assert links(store) == plain.links()
-    decider.forget(now=True)
-    report = group(store, checked)
+            assert groups(store) == plain.groups()
+    report = group(turn)
     plain.group()
     assert links(store) == plain.links()
+    assert groups(store) == plain.groups()
     assert report.documents == len(plain.known)
 
 
 def links(store: MemoryStore) -> dict[str, str | None]:
     """Return what each stored document is a copy of."""
     return {stored.row.id: stored.row.duplicate_of for page in store.scan(Scan()) for stored in page}
+
+
+def groups(store: MemoryStore) -> dict[str, str]:
+    """Return the name of the group of each stored document; of a name that was made up only the begin."""
+    return {stored.row.id: stored.row.group.partition("~")[0] for page in store.scan(Scan()) for stored in page}

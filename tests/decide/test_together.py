@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash.decide.decider import Decider
 from es_simhash.decide.remove import remove
 from es_simhash.decide.run import Options, Run
+from es_simhash.decide.turn import Turn
 from es_simhash.errors import StoreUnavailable
 from es_simhash.ingest.add import Adds
 from es_simhash.retries import Call, limited, pause
@@ -25,10 +25,10 @@ from tests.decide.reference import FINGERPRINTER, Plain, documents, resolved
 from tests.decide.test_histories import links, text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from es_simhash.decide.outcome import Outcome
-    from es_simhash.rows import Entry, Hits, Probe
+    from es_simhash.rows import Entry, Hits, StoreQuery
     from es_simhash.store.protocol import Filter
 
 RULE = resolved("copy")
@@ -57,12 +57,25 @@ class SlowStore(LaggingStore):
         return replace(written, refused=refused)
 
 
-def added(decider: Decider, sources: Sequence[Mapping[str, Any]]) -> list[Outcome]:
+class MeanwhileStore(SlowStore):
+    """Another program does something once, after this one has searched."""
+
+    call: Callable[[], object] | None = None
+
+    def search(self, queries: Sequence[StoreQuery], filter: Filter | None, *, originals: bool) -> list[Hits]:
+        hits = super().search(queries, filter, originals=originals)
+        if self.call is not None:
+            call, self.call = self.call, None
+            call()
+        return hits
+
+
+def added(turn: Turn, sources: Sequence[Mapping[str, Any]]) -> list[Outcome]:
     """Add documents, each in a call of its own, ten at a time."""
-    adds = Adds(decider)
+    adds = Adds(turn)
 
     def add(source: Mapping[str, Any]) -> Outcome:
-        [outcome] = adds.take(documents([source], RULE), Options())
+        [outcome] = adds.add(documents([source], RULE), Options())
         return outcome
 
     with ThreadPoolExecutor(10) as pool:
@@ -70,12 +83,12 @@ def added(decider: Decider, sources: Sequence[Mapping[str, Any]]) -> list[Outcom
 
 
 def taken(run: Run, *sources: Mapping[str, Any]) -> list[Outcome]:
-    return run.take(run.look_up(documents(sources, RULE)))
+    return run.take(documents(sources, RULE))
 
 
 def test_of_ten_equal_texts_at_once_one_is_new() -> None:
     store = SlowStore()
-    outcomes = added(Decider(store, RULE), [{"id": str(n), "text": TEXT} for n in range(10)])
+    outcomes = added(Turn(store, RULE), [{"id": str(n), "text": TEXT} for n in range(10)])
     [head] = [outcome.id for outcome in outcomes if outcome.outcome == "new"]
     assert {outcome.duplicate_of for outcome in outcomes} == {None, head}
     assert links(store) == {str(n): None if str(n) == head else head for n in range(10)}
@@ -85,15 +98,15 @@ def test_of_ten_equal_texts_at_once_one_is_new() -> None:
 def test_no_copy_is_linked_to_a_document_that_was_not_stored(kind: str) -> None:
     def take(source: Mapping[str, Any]) -> list[Outcome]:
         try:
-            return taken(Run(decider, Options()), source)
+            return taken(Run(turn, Options()), source)
         except StoreUnavailable:
             return []
 
     for _ in range(5):
         store = SlowStore(**{kind: [str(n) for n in range(3)]})
-        decider, sources = Decider(store, RULE), [{"id": str(n), "text": TEXT} for n in range(10)]
+        turn, sources = Turn(store, RULE), [{"id": str(n), "text": TEXT} for n in range(10)]
         if kind == "refused":
-            outcomes = added(decider, sources)
+            outcomes = added(turn, sources)
         else:
             with ThreadPoolExecutor(10) as pool:
                 outcomes = [outcome for some in pool.map(take, sources) for outcome in some]
@@ -107,16 +120,16 @@ def test_no_copy_is_linked_to_a_document_that_was_not_stored(kind: str) -> None:
 
 def test_calls_that_wait_for_their_turn_are_done_even_if_one_of_them_is_cancelled() -> None:
     store = SlowStore()
-    decider = Decider(store, RULE)
-    adds, calls = Adds(decider), [Call() for _ in range(4)]
+    turn = Turn(store, RULE)
+    adds, calls = Adds(turn), [Call() for _ in range(4)]
 
     def take(number: int) -> list[Outcome]:
         kind = Options("skip") if number == 3 else Options()
         source = {"id": str(number), "text": TEXT}
-        return calls[number].do(lambda: adds.take(documents([source], RULE), kind))
+        return calls[number].do(lambda: adds.add(documents([source], RULE), kind))
 
     with ThreadPoolExecutor(4) as pool:
-        with decider.turn():
+        with turn.take():
             waiting = [pool.submit(take, number) for number in range(4)]
             time.sleep(0.3)
             for call in calls[:3]:
@@ -128,14 +141,14 @@ def test_calls_that_wait_for_their_turn_are_done_even_if_one_of_them_is_cancelle
 
 
 def test_a_call_whose_document_another_one_has_stored_says_so_even_at_its_deadline() -> None:
-    decider = Decider(SlowStore(), RULE)
-    adds = Adds(decider)
+    turn = Turn(SlowStore(), RULE)
+    adds = Adds(turn)
 
     def take(id: str) -> list[Outcome]:
         with limited(0.5):
-            return adds.take(documents([{"id": id, "text": TEXT}], RULE), Options())
+            return adds.add(documents([{"id": id, "text": TEXT}], RULE), Options())
 
-    with ThreadPoolExecutor(1) as pool, decider.turn():
+    with ThreadPoolExecutor(1) as pool, turn.take():
         waits = pool.submit(take, "b")
         time.sleep(0.1)
         own = take("a")
@@ -149,12 +162,12 @@ def test_a_call_whose_document_another_one_has_stored_says_so_even_at_its_deadli
 def test_one_id_at_once_is_stored_once_and_the_links_hold() -> None:
     chance = random.Random(1)
     store, texts = SlowStore(), list[str]()
-    decider = Decider(store, RULE)
+    turn = Turn(store, RULE)
     sources = []
     for _ in range(150):
         texts.append(text(chance, texts))
         sources.append({"id": str(chance.randrange(40)), "text": texts[-1]})
-    outcomes = added(decider, sources)
+    outcomes = added(turn, sources)
     outcomes_of_adds = {"new", "unchanged", "updated", "exact_duplicate", "near_duplicate"}
     assert {outcome.outcome for outcome in outcomes} <= outcomes_of_adds
     assert all(head is None or links(store)[head] is None for head in links(store).values())
@@ -162,91 +175,84 @@ def test_one_id_at_once_is_stored_once_and_the_links_hold() -> None:
 
 def test_what_was_removed_is_nobodys_head() -> None:
     store = SlowStore()
-    decider = Decider(store, RULE)
-    added(decider, [{"id": "a", "text": TEXT}])
+    turn = Turn(store, RULE)
+    added(turn, [{"id": "a", "text": TEXT}])
     store.refresh()
-    remove(decider, ["a"])
-    [outcome] = added(decider, [{"id": "b", "text": TEXT}])
+    remove(turn, ["a"])
+    [outcome] = added(turn, [{"id": "b", "text": TEXT}])
     assert outcome.outcome == "new"
     assert links(store) == {"b": None}
 
 
 def test_what_another_program_stored_or_removed_is_noticed() -> None:
-    store = SlowStore()
-    ours, theirs = Decider(store, RULE), Decider(store, RULE)
+    store = MeanwhileStore()
+    ours, theirs = Turn(store, RULE), Turn(store, RULE)
     added(theirs, [{"id": "a", "text": TEXT}])
     store.refresh()
     store.remove({"a": None})  # search still finds it
     [outcome] = added(ours, [{"id": "b", "text": TEXT}])
     assert outcome.outcome == "new"
-    run = Run(ours, Options())
-    looked = run.look_up(documents([{"id": "c", "text": "地铁三号线今日开通试运营，线路全长三十一公里"}], RULE))
-    added(theirs, [{"id": "c", "text": TEXT}])
-    [outcome] = run.take(looked)
+    store.call = lambda: added(theirs, [{"id": "c", "text": TEXT}])
+    [outcome] = taken(Run(ours, Options()), {"id": "c", "text": "地铁三号线今日开通试运营，线路全长三十一公里"})
     assert outcome.outcome == "updated"
 
 
 @pytest.mark.parametrize("room", [300, 10_000])
 def test_a_large_load_finds_what_is_stored_and_what_others_store(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("es_simhash.decide.run.free_memory", lambda: 4 * RULE.bytes_of_row * room)
+    monkeypatch.setattr("es_simhash.store.held.FOLLOWED", 0.0)
     store = SlowStore()
     chance, texts = random.Random(3), list[str]()
-    ours, theirs = Decider(store, RULE), Decider(store, RULE)
+    ours, theirs = Turn(store, RULE), Turn(store, RULE)
     plain = Plain(RULE)
-    run, count = Run(ours, Options(), is_load=True), 0
-    for start in range(0, 600, 40):
-        decider_run = Run(theirs, Options()) if start % 200 == 120 else run
-        sources = [{"id": str(id), "text": text(chance, texts)} for id in range(start, start + 40)]
-        texts += [str(source["text"]) for source in sources]
-        batch = documents(sources, RULE)
-        outcomes = [(o.outcome, o.duplicate_of) for o in decider_run.take(decider_run.look_up(batch))]
-        assert outcomes == [plain.ingest(document) for document in batch]
-        ours.forget(now=True)
-        theirs.forget(now=True)
-        if decider_run is run:
-            assert ours.pending.is_whole == (count > 0 and 40 + count <= room)
-            count += 40
-    ours.pending.is_whole = False
-    ours.forget(now=True)
-    assert not len(ours.pending.memory)
+    with ours.holding(room):
+        for start in range(0, 600, 40):
+            run = Run(theirs if start % 200 == 120 else ours, Options())
+            sources = [{"id": str(id), "text": text(chance, texts)} for id in range(start, start + 40)]
+            texts += [str(source["text"]) for source in sources]
+            batch = documents(sources, RULE)
+            outcomes = [(o.outcome, o.duplicate_of) for o in run.take(batch)]
+            assert outcomes == [plain.ingest(document) for document in batch]
+            theirs.store.refresh()
+    assert links(store) == plain.links()
 
 
 def test_a_large_load_writes_no_document_again_that_is_stored_as_it_is() -> None:
     store = SlowStore()
     sources = [{"id": str(id), "text": f"{TEXT}第{id}号文件"} for id in range(40)]
-    added(Decider(store, RULE), sources)
-    run = Run(Decider(store, RULE), Options(), is_load=True)
-    for start in range(0, 40, 10):
-        batch = documents(sources[start : start + 10], RULE)
-        assert {outcome.outcome for outcome in run.take(run.look_up(batch))} == {"unchanged"}
+    added(Turn(store, RULE), sources)
+    turn = Turn(store, RULE)
+    with turn.holding(10_000):
+        for start in range(0, 40, 10):
+            batch = documents(sources[start : start + 10], RULE)
+            assert {outcome.outcome for outcome in Run(turn, Options()).take(batch)} == {"unchanged"}
 
 
 def test_the_head_of_a_crowd_in_one_batch_is_found() -> None:
     sentence = "全市各级医院门诊时间、急诊安排和咨询电话如下，请市民按照公告提前预约，分时就诊，错峰前往。"
     sources = [{"id": f"{n:03}", "text": sentence * 2 + chr(0x4E00 + 7 * n) * (1 + n % 3)} for n in range(120)]
     store, plain = SlowStore(), Plain(RULE)
-    run = Run(Decider(store, RULE), Options())
+    run = Run(Turn(store, RULE), Options())
     batch = documents(sources, RULE)
-    outcomes = [(outcome.outcome, outcome.duplicate_of) for outcome in run.take(run.look_up(batch))]
+    outcomes = [(outcome.outcome, outcome.duplicate_of) for outcome in run.take(batch)]
     assert outcomes == [plain.ingest(document) for document in batch]
 
 
 def test_documents_that_are_removed_while_their_copies_change_leave_no_wrong_link() -> None:
     chance = random.Random(5)
     store = SlowStore()
-    decider = Decider(store, RULE)
+    turn = Turn(store, RULE)
     added(
-        decider,
+        turn,
         [{"id": f"{group}-{n}", "text": f"{TEXT}见{group}版" + "。" * n} for group in "甲乙丙" for n in range(8)],
     )
 
     def change(step: int) -> None:
         group = "甲乙丙"[step % 3]
         if chance.random() < 0.3:
-            remove(decider, [head for head in set(links(store).values()) if head is not None][:1])
+            remove(turn, [head for head in set(links(store).values()) if head is not None][:1])
         else:
             source = {"id": f"{group}-{chance.randrange(8)}", "text": f"{TEXT}见{group}版" + "！" * chance.randrange(3)}
-            taken(Run(decider, Options()), source)
+            taken(Run(turn, Options()), source)
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(change, range(90), timeout=120))
@@ -258,45 +264,45 @@ def test_a_document_whose_time_changes_is_decided_again() -> None:
     rule = resolved(DuplicateRule("copy", within=timedelta(days=7), time_field="date"))
     store, plain = LaggingStore(), Plain(rule)
     store.set_up(Description(scheme=FINGERPRINTER.scheme, keys=True))
-    run = Run(Decider(store, rule), Options())
+    run = Run(Turn(store, rule), Options())
     for id, date in (("a", "2026-05-01"), ("b", "2026-05-02"), ("b", "2026-06-02"), ("a", "2026-06-01")):
         batch = documents([{"id": id, "text": TEXT, "date": date}], rule)
-        [outcome] = run.take(run.look_up(batch))
+        [outcome] = run.take(batch)
         assert (outcome.outcome, outcome.duplicate_of) == plain.ingest(batch[0])
         assert links(store) == plain.links()
 
 
 def test_what_another_program_wrote_over_a_pending_document_is_what_is_stored() -> None:
     store = SlowStore()
-    ours, theirs = Decider(store, RULE), Decider(store, RULE)
-    for decider, text_of_it, outcome in ((ours, TEXT, "new"), (theirs, "地铁三号线今日开通", "updated")):
-        assert [one.outcome for one in added(decider, [{"id": "a", "text": text_of_it}])] == [outcome]
+    ours, theirs = Turn(store, RULE), Turn(store, RULE)
+    for turn, text_of_it, outcome in ((ours, TEXT, "new"), (theirs, "地铁三号线今日开通", "updated")):
+        assert [one.outcome for one in added(turn, [{"id": "a", "text": text_of_it}])] == [outcome]
     assert [one.outcome for one in added(ours, [{"id": "a", "text": "地铁三号线今日开通"}])] == ["unchanged"]
 
 
 def test_a_copy_of_a_document_with_a_lost_head_gets_a_head_that_is_there() -> None:
     store = SlowStore()
-    added(Decider(store, RULE), [{"id": "a", "text": TEXT}])
-    added(Decider(store, RULE), [{"id": "b", "text": TEXT}])
+    added(Turn(store, RULE), [{"id": "a", "text": TEXT}])
+    added(Turn(store, RULE), [{"id": "b", "text": TEXT}])
     store.remove({"a": None})  # another program ended before it decided b again
     store.refresh()
-    [outcome] = added(Decider(store, RULE), [{"id": "c", "text": TEXT}])
+    [outcome] = added(Turn(store, RULE), [{"id": "c", "text": TEXT}])
     assert (outcome.outcome, outcome.duplicate_of) == ("exact_duplicate", "b")
     assert links(store) == {"b": None, "c": "b"}
 
 
 def test_a_call_waits_for_others_until_its_deadline_at_most() -> None:
     store = SlowStore()
-    decider = Decider(store, RULE)
-    added(decider, [{"id": "a", "text": TEXT}])
+    turn = Turn(store, RULE)
+    added(turn, [{"id": "a", "text": TEXT}])
 
     def add() -> None:
         with limited(0.2), pytest.raises(StoreUnavailable, match="other calls"):
-            taken(Run(decider, Options()), {"id": "b", "text": TEXT})
+            taken(Run(turn, Options()), {"id": "b", "text": TEXT})
 
-    with decider.turn(), ThreadPoolExecutor(1) as pool:
+    with turn.take(), ThreadPoolExecutor(1) as pool:
         pool.submit(add).result()
-    [outcome] = added(decider, [{"id": "b", "text": TEXT}])
+    [outcome] = added(turn, [{"id": "b", "text": TEXT}])
     assert outcome.duplicate_of == "a"
 
 
@@ -305,22 +311,22 @@ class InterruptedStore(SlowStore):
 
     interrupted = False
 
-    def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
+    def search(self, queries: Sequence[StoreQuery], filter: Filter | None, *, originals: bool) -> list[Hits]:
         if not self.interrupted:
             self.interrupted = True
             pause(0.2)  # the other calls wait by then
             raise KeyboardInterrupt
-        return super().search(probes, filter, heads=heads)
+        return super().search(queries, filter, originals=originals)
 
 
 def test_an_interrupted_call_does_not_interrupt_those_that_wait() -> None:
     store = InterruptedStore()
-    decider, ids = Decider(store, RULE), [str(n) for n in range(8)]
-    adds = Adds(decider)
+    turn, ids = Turn(store, RULE), [str(n) for n in range(8)]
+    adds = Adds(turn)
 
     def add(id: str) -> str:
         try:
-            [outcome] = adds.take(documents([{"id": id, "text": id * 9}], RULE), Options())
+            [outcome] = adds.add(documents([{"id": id, "text": id * 9}], RULE), Options())
         except KeyboardInterrupt:
             return "interrupted"
         return outcome.outcome

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from es_simhash.near.columns import Columns
 from es_simhash.near.fingerprint_index import FingerprintIndex
 from es_simhash.near.key_index import KeyIndex, Near, with_length
-from es_simhash.near.memory import Memory
-from es_simhash.rows import SAME, Probe, Row
-from es_simhash.text.keys import KeyQuery, key_queries, keys_of_texts
+from es_simhash.rows import Row, StoreQuery
+from es_simhash.text.keys import GRAM, HASH_BITS, PAIRS, KeyQuery, key_queries, keys_of_texts
 
 TEXTS = st.lists(st.text(alphabet="今日要闻北京上海天气晴雨a1", min_size=1, max_size=90), min_size=1, max_size=12)
 
@@ -29,10 +29,10 @@ def test_fingerprints_within_each_distance_are_found_and_no_others(distance: int
         bits = random.choice(64, 1 + number % 8, replace=False).astype(np.uint64)
         values[number] = values[number - 1] ^ np.bitwise_or.reduce(np.uint64(1) << bits)
     index = FingerprintIndex()
-    for part in np.split(values, [1, 30, 5_000]):
-        index.add(part.tolist())
+    for part in np.split(np.arange(len(values)), [1, 30, 5_000]):
+        index.add(values[part], part)
     askers = [*values[::50].tolist(), None]
-    near = index.near(askers, [distance] * len(askers))
+    near = index.near(askers, [distance] * len(askers), values, np.ones(len(values), dtype=np.bool_))
     for number, asker in enumerate(askers[:-1]):
         expected = [at for at, value in enumerate(values.tolist()) if (value ^ asker).bit_count() <= distance]
         assert positions(near, number) == expected
@@ -41,8 +41,9 @@ def test_fingerprints_within_each_distance_are_found_and_no_others(distance: int
 
 def test_a_crowd_of_one_fingerprint_is_found_whole() -> None:
     index = FingerprintIndex()
-    index.add([7] * 20_000)
-    assert index.near([6], [3]).positions.tolist() == list(range(20_000))
+    values = np.full(20_000, 7, dtype=np.uint64)
+    index.add(values, np.arange(20_000))
+    assert index.near([6], [3], values, np.ones(20_000, dtype=np.bool_)).positions.tolist() == list(range(20_000))
 
 
 def fulfils(query: KeyQuery, keys: tuple[int, ...], length: int) -> bool:
@@ -60,8 +61,8 @@ def test_texts_that_fulfil_a_query_are_found_in_each_way_to_add_them(texts: list
     keys = keys_of_texts(texts)
     index = KeyIndex()
     cut = data.draw(st.integers(0, len(texts)))
-    for part in (keys[:cut], keys[cut:]):
-        index.add([key.values for key in part], [key.length for key in part])
+    for start, part in ((0, keys[:cut]), (cut, keys[cut:])):
+        index.add(range(start, start + len(part)), [key.values for key in part], [key.length for key in part])
     queries = [key_queries(key, 0.8) for key in keys]
     near = index.near(queries)
     for number, theirs in enumerate(queries):
@@ -74,29 +75,74 @@ def test_texts_that_fulfil_a_query_are_found_in_each_way_to_add_them(texts: list
 def test_it_is_said_when_not_all_entries_of_a_common_key_are_read() -> None:
     index = KeyIndex()
     keys = (1 << 7, 2 << 7, 3 << 7)
-    index.add([keys] * 9_000 + [keys[2:]], [0] * 9_001)
+    index.add(range(9_001), [keys] * 9_000 + [keys[2:]], [0] * 9_001)
     near = index.near([[KeyQuery(keys[:2], 1)], [KeyQuery(keys, 1)]])
     assert (len(positions(near, 0)), len(positions(near, 1)), set(near.cut)) == (9_000, 9_000, {1})
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 3), st.booleans()), max_size=30))
-def test_memory_answers_as_a_list_of_rows(moves: list[tuple[str, int, bool]]) -> None:
-    memory, rows = Memory(keys=False, fingerprints=True), dict[str, Row]()
+def test_columns_answer_as_a_list_of_rows(moves: list[tuple[str, int, bool]]) -> None:
+    columns, rows = Columns(keys=False, fingerprints=True), dict[str, Row]()
     for order, (id, value, is_drop) in enumerate(moves):
         if is_drop:
-            memory.drop(id)
+            columns.drop(id)
             rows.pop(id, None)
         else:
-            head = next((row.id for row in rows.values() if row.id != id and row.duplicate_of is None), None)
-            row = Row(id, value, f"digest {value}", duplicate_of=head if value == 1 else None, order=order)
-            memory.enter([row], [()])
+            original = next((row.id for row in rows.values() if row.id != id and row.duplicate_of is None), None)
+            row = Row(id, value, f"digest {value}", order=order, written=order, version=order or None)
+            if value == 1:
+                row = row._replace(duplicate_of=original)
+            row = row.in_group("a name") if value == 2 else row
+            columns.enter([row], [()])
             rows[id] = row
+    assert (len(columns), columns.count(None), columns.count(9)) == (
+        len(rows),
+        len(rows),
+        sum(row.written >= 9 for row in rows.values()),
+    )
+    assert {row.id: row for row in columns.rows()} == rows == {id: columns.row(id) for id in rows}
     for value in range(4):
-        [hits] = memory.search([Probe(value, f"digest {value}", distance=0)], heads=True)
-        same = sorted((row for row in rows.values() if row.fingerprint == value), key=lambda row: row.order)
-        assert hits.same == same[:SAME]
-        [hits] = memory.search([Probe(value, distance=1)], heads=True)
+        [hits] = columns.search([StoreQuery(value, f"digest {value}", distance=0, most_equal=2)], originals=True)
+        equal = sorted((row for row in rows.values() if row.fingerprint == value), key=lambda row: row.order)
+        assert hits.equal == equal[:2]
+        [hits] = columns.search([StoreQuery(value, distance=1)], originals=True)
         near = [r for r in rows.values() if ((r.fingerprint or 0) ^ value).bit_count() <= 1 and r.duplicate_of is None]
-        assert hits.rows == sorted(near, key=lambda row: row.order)
-    for id in "abcdef":
-        assert {row.id for row in memory.members([id])} == {r.id for r in rows.values() if r.duplicate_of == id}
+        assert hits.candidates == sorted(near, key=lambda row: row.order)
+    for name in [*"abcdef", "a name", "no name"]:
+        assert {row.id for row in columns.members([name])} == {row.id for row in rows.values() if row.group == name}
+    assert {row.id for row in columns.members([*"abcdef", "a name"])} == rows.keys()
+
+
+ROWS = st.builds(
+    Row,
+    st.text(max_size=3),
+    st.none() | st.integers(0, (1 << 64) - 1),
+    st.sampled_from(["", "ab", "AB", "0" * 32, "f" * 64, "f" * 66, "no hex"]),
+    st.none() | st.integers(0, 1 << 30),
+    st.none() | st.text(max_size=3),
+    st.integers(-(1 << 63), (1 << 63) - 1),
+    st.integers(0, (1 << 63) - 1),
+    st.none() | st.integers(-(1 << 63), (1 << 63) - 1),
+    st.none() | st.integers(-(1 << 63), (1 << 63) - 1),
+    st.none() | st.text(max_size=3),
+    st.none() | st.integers(0, (1 << 63) - 1),
+)
+
+
+@given(
+    st.lists(ROWS, max_size=9, unique_by=lambda row: row.id), st.lists(ROWS, max_size=9, unique_by=lambda row: row.id)
+)
+def test_columns_return_each_row_and_its_keys_as_they_were_entered(first: list[Row], second: list[Row]) -> None:
+    columns = Columns(keys=True, fingerprints=True)
+    for keys, part in (
+        (((GRAM << HASH_BITS) + 128, (PAIRS << HASH_BITS) + 129), first),
+        (((PAIRS << HASH_BITS) + 1,), second),
+    ):
+        columns.enter(part, [keys] * len(part))
+    expected = {row.id: row for row in [*first, *second]}
+    assert {row.id: row for row in columns.rows()} == expected
+    assert {len(keys) for keys in columns.keys_of(second)} <= {1}
+    assert all(
+        set(keys) == {128, (PAIRS << HASH_BITS) + 129}
+        for keys in columns.keys_of([row for row in first if row == expected[row.id] and row not in second])
+    )

@@ -26,7 +26,7 @@ _KINDS = {"g": GRAM, "p": PAIRS, "m": LONGER}
 
 def keys(*names: str) -> tuple[int, ...]:
     """Return a key for each name: of the kind that the first letter says (g, p or m)."""
-    return tuple(_KINDS[name[0]] << HASH_BITS | crc32(name.encode()) << HASH_BITS - 32 for name in names)
+    return tuple(_KINDS[name[0]] << HASH_BITS | (crc32(name.encode()) & ~127) << HASH_BITS - 32 for name in names)
 
 
 def entry(id: str, fingerprint: int | None = None, *names: str, source: str | None = None, **values: Any) -> Entry:
@@ -66,9 +66,9 @@ def row_of(store: Store, id: str) -> Row:
     return store.read([id])[id].row
 
 
-def link(store: Store, id: str, head: str | None) -> None:
-    """Make a document a copy of another one, or a head."""
-    written = store.write([Entry(row_of(store, id)._replace(duplicate_of=head), keys=None)])
+def link(store: Store, id: str, original: str | None) -> None:
+    """Make a document a copy of another one, or an original."""
+    written = store.write([Entry(row_of(store, id)._replace(duplicate_of=original), keys=None)])
     assert not written.conflicts
     store.refresh()
 

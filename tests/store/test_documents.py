@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_simhash.errors import InputError
-from es_simhash.rows import Entry, Probe, Row, Scan
+from es_simhash.rows import Entry, Row, Scan, StoreQuery
 from tests.store.documents import document, entry, ids, keys, link, put, row_of, scanned
 
 if TYPE_CHECKING:
@@ -149,16 +149,26 @@ def test_a_link_is_written_on_its_version(store: Store) -> None:
     assert row_of(store, "b").duplicate_of is None
 
 
-def test_members_are_the_copies_of_heads(store: Store) -> None:
+def test_the_members_of_a_group_are_its_original_and_the_copies(store: Store) -> None:
     put(store, *(entry(id) for id in "abcde"))
-    for id, head in {"b": "a", "c": "a", "e": "d"}.items():
-        link(store, id, head)
-    assert sorted(ids(store.members(["a", "missing"]))) == ["b", "c"]
-    assert sorted(ids(store.members(["a", "d"]))) == ["b", "c", "e"]
+    for id, original in {"b": "a", "c": "a", "e": "d"}.items():
+        link(store, id, original)
+    assert sorted(ids(store.members(["a", "missing"]))) == ["a", "b", "c"]
+    assert sorted(ids(store.members(["a", "d"]))) == ["a", "b", "c", "d", "e"]
     link(store, "b", None)
     store.remove({"c": None})
     store.refresh()
-    assert store.members(["a"]) == []
+    assert ids(store.members(["a"])) == ["a"]
+
+
+def test_a_group_may_have_a_name_of_its_own(store: Store) -> None:
+    put(store, entry("a"), entry("b", named="a name"), entry("c", duplicate_of="b", named="a name"), entry("a name"))
+    assert sorted(ids(store.members(["a name"]))) == ["a name", "b", "c"]
+    assert {id: row_of(store, id).group for id in "abc"} == {"a": "a", "b": "a name", "c": "a name"}
+    written = store.write([Entry(row_of(store, "b").in_group("b"), keys=None)])
+    assert not written.conflicts
+    store.refresh()
+    assert (ids(store.members(["b"])), row_of(store, "b").named) == (["b"], None)
 
 
 # --- scan and count --------------------------------------------------------------------------------------------------
@@ -230,4 +240,4 @@ def test_a_filter_that_cannot_be_evaluated_raises(store: Store, filter: dict[str
     with pytest.raises(InputError):
         scanned(store, Scan(filter=filter))
     with pytest.raises(InputError):
-        store.search([Probe(0)], filter, heads=True)
+        store.search([StoreQuery(0)], filter, originals=True)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from es_simhash.filters import parse_filter
-from es_simhash.rows import SAME, Entry, Hits, Probe, Row
+from es_simhash.rows import Entry, Hits, Row, StoreQuery
 from es_simhash.text.keys import KeyQuery, key_queries, keys_of_texts
 from tests.store.documents import document, entry, ids, keys, link, put
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 one_store = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
-def find(store: Store, probe: Probe, filter: dict[str, Any] | None = None, *, heads: bool = False) -> Hits:
-    """Return what may be near one Probe."""
-    [hits] = store.search([probe], filter, heads=heads)
+def find(store: Store, query: StoreQuery, filter: dict[str, Any] | None = None, *, originals: bool = False) -> Hits:
+    """Return what may be near one StoreQuery."""
+    [hits] = store.search([query], filter, originals=originals)
     return hits
 
 
@@ -52,24 +52,24 @@ def flipped(value: int, bits: Sequence[int]) -> int:
 def test_all_fingerprints_within_the_distance_are_found(store: Store, base: int, spreads: list[list[int]]) -> None:
     values = {f"{number}": flipped(base, bits) for number, bits in enumerate(spreads)}
     put_alone(store, *(entry(id, value) for id, value in values.items()), entry("40"))
-    probes = [Probe(base, distance=distance) for distance in range(8)]
-    for distance, hits in enumerate(store.search(probes, None, heads=False)):
+    queries = [StoreQuery(base, distance=distance) for distance in range(8)]
+    for distance, hits in enumerate(store.search(queries, None, originals=False)):
         expected = {id for id, value in values.items() if (value ^ base).bit_count() <= distance}
-        assert set(ids(hits.rows)) == expected
+        assert set(ids(hits.candidates)) == expected
 
 
 def test_the_smallest_order_comes_first(store: Store) -> None:
     put(store, entry("a", 1, order=3), entry("b", 3, order=1), entry("c", 2, order=2))
-    assert ids(find(store, Probe(1, distance=3)).rows) == ["b", "c", "a"]
+    assert ids(find(store, StoreQuery(1, distance=3)).candidates) == ["b", "c", "a"]
 
 
 def test_a_probe_gets_what_it_wants_at_most(store: Store) -> None:
     put(store, *(entry(f"{number}", 0, "p1", order=number) for number in range(9)))
-    for probe in (Probe(0, most=4), Probe(queries=(KeyQuery(keys("p1"), 1),), most=4)):
-        hits = find(store, probe)
-        assert ids(hits.rows) == ["0", "1", "2", "3"]
+    for query in (StoreQuery(0, most=4), StoreQuery(keys=(KeyQuery(keys("p1"), 1),), most=4)):
+        hits = find(store, query)
+        assert ids(hits.candidates) == ["0", "1", "2", "3"]
         assert 1 <= hits.left_out <= 5
-    assert find(store, Probe(0, most=9)).left_out == 0
+    assert find(store, StoreQuery(0, most=9)).left_out == 0
 
 
 @pytest.mark.slow
@@ -77,17 +77,20 @@ def test_documents_that_nothing_tells_apart_are_all_found(store: Store) -> None:
     count = 10_500  # more than a server returns at once
     put(store, *(entry(str(n), 5, digest="d", order=1, written=1, duplicate_of="head") for n in range(count)))
     assert len(store.members(["head"])) == count
-    assert len(find(store, Probe(5, most=count)).rows) == count
+    assert len(find(store, StoreQuery(5, most=count)).candidates) == count
 
 
-def test_probes_are_answered_in_their_order(store: Store) -> None:
+def test_queries_are_answered_in_their_order(store: Store) -> None:
     put(store, entry("a", 0), entry("b", 0xFFFF0000))
-    assert [ids(hits.rows) for hits in store.search([Probe(0xFFFF0000), Probe(0), Probe()], None, heads=True)] == [
+    assert [
+        ids(hits.candidates)
+        for hits in store.search([StoreQuery(0xFFFF0000), StoreQuery(0), StoreQuery()], None, originals=True)
+    ] == [
         ["b"],
         ["a"],
         [],
     ]
-    assert store.search([], None, heads=True) == []
+    assert store.search([], None, originals=True) == []
 
 
 def test_what_was_replaced_or_removed_is_not_found(store: Store) -> None:
@@ -95,11 +98,14 @@ def test_what_was_replaced_or_removed_is_not_found(store: Store) -> None:
     put(store, entry("a", (1 << 64) - 1, "p2", digest="other"))
     store.remove({"b": None})
     store.refresh()
-    for former in (Probe(0, "digest of a"), Probe(digest="digest of a", queries=(KeyQuery(keys("p1", "g1"), 1),))):
+    for former in (
+        StoreQuery(0, "digest of a"),
+        StoreQuery(digest="digest of a", keys=(KeyQuery(keys("p1", "g1"), 1),)),
+    ):
         hits = find(store, former)
-        assert (hits.rows, hits.same) == ([], [])
-    for now in (Probe((1 << 64) - 1), Probe(queries=(KeyQuery(keys("p2"), 1),))):
-        assert ids(find(store, now).rows) == ["a"]
+        assert (hits.candidates, hits.equal) == ([], [])
+    for now in (StoreQuery((1 << 64) - 1), StoreQuery(keys=(KeyQuery(keys("p2"), 1),))):
+        assert ids(find(store, now).candidates) == ["a"]
 
 
 # --- digests ---------------------------------------------------------------------------------------------------------
@@ -107,15 +113,14 @@ def test_what_was_replaced_or_removed_is_not_found(store: Store) -> None:
 
 def test_the_first_documents_with_the_digest_are_found(store: Store) -> None:
     put(store, *(entry(f"{9 - number}", digest="d", order=9 - number) for number in range(9)), entry("other"))
-    assert ids(find(store, Probe(digest="d"), heads=True).same)[0] == "1"
-    assert len(find(store, Probe(digest="d"), heads=True).same) <= SAME
-    assert ids(find(store, Probe(digest="d")).same) == [f"{number}" for number in range(1, 10)]
-    assert ids(find(store, Probe(digest="d", most=5)).same) == [f"{number}" for number in range(1, 6)]
+    assert ids(find(store, StoreQuery(digest="d", most_equal=1)).equal) == ["1"]
+    assert ids(find(store, StoreQuery(digest="d")).equal) == [f"{number}" for number in range(1, 10)]
+    assert ids(find(store, StoreQuery(digest="d", most_equal=5)).equal) == [f"{number}" for number in range(1, 6)]
 
 
 def test_documents_without_a_digest_are_not_found_by_it(store: Store) -> None:
     put(store, entry("a", digest=""))
-    assert find(store, Probe(digest="")).same == find(store, Probe(digest=None)).same == []
+    assert find(store, StoreQuery(digest="")).equal == find(store, StoreQuery(digest=None)).equal == []
 
 
 # --- keys ------------------------------------------------------------------------------------------------------------
@@ -149,7 +154,7 @@ def test_all_documents_that_fulfil_a_query_are_found(
         for n, (of_text, length) in enumerate(texts)
         if any(query.is_fulfilled_by(keys(*of_text), length) for query in each)
     }
-    assert set(ids(find(store, Probe(queries=each)).rows)) == expected
+    assert set(ids(find(store, StoreQuery(keys=each)).candidates)) == expected
 
 
 @one_store
@@ -164,7 +169,7 @@ def test_similar_short_texts_are_found(store: Store, texts: list[str]) -> None:
         for n, one in enumerate(of_texts)
         if any(query.is_fulfilled_by(one.values, one.length) for query in asked)
     }
-    assert expected <= set(ids(find(store, Probe(queries=asked)).rows))
+    assert expected <= set(ids(find(store, StoreQuery(keys=asked)).candidates))
 
 
 def test_the_rarest_shared_keys_come_first(store: Store) -> None:
@@ -174,15 +179,15 @@ def test_the_rarest_shared_keys_come_first(store: Store) -> None:
         entry("one rare key", None, "p3"),
         entry("a rare and a common key", None, "p1", "p3"),
     )
-    rows = find(store, Probe(queries=(KeyQuery(keys("p1", "p2", "p3"), 1),))).rows
+    rows = find(store, StoreQuery(keys=(KeyQuery(keys("p1", "p2", "p3"), 1),))).candidates
     assert ids(rows[:2]) == ["a rare and a common key", "one rare key"]
     assert ids(rows[2:]) == [f"{number}" for number in range(20)]
 
 
 def test_a_document_is_found_once_by_several_queries(store: Store) -> None:
     put(store, entry("a", 0, "p1", "g1"))
-    probe = Probe(queries=(KeyQuery(keys("p1"), 1), KeyQuery(keys("g1"), 1, (1, 20))))
-    assert ids(find(store, probe).rows) == ["a"]
+    query = StoreQuery(keys=(KeyQuery(keys("p1"), 1), KeyQuery(keys("g1"), 1, (1, 20))))
+    assert ids(find(store, query).candidates) == ["a"]
 
 
 # --- heads, times, filters -------------------------------------------------------------------------------------------
@@ -191,39 +196,42 @@ def test_a_document_is_found_once_by_several_queries(store: Store) -> None:
 def test_copies_are_left_out_of_a_search_for_heads(store: Store) -> None:
     put(store, *(entry(id, 0, "p1", digest=id) for id in "abc"))
     link(store, "b", "a")
-    probe = Probe(0, "b")
-    assert ids(find(store, probe, heads=True).rows) == ["a", "c"]
-    assert ids(find(store, probe, heads=True).same) == ["b"]
-    assert ids(find(store, probe).rows) == ["a", "b", "c"]
+    query = StoreQuery(0, "b")
+    assert ids(find(store, query, originals=True).candidates) == ["a", "c"]
+    assert ids(find(store, query, originals=True).equal) == ["b"]
+    assert ids(find(store, query).candidates) == ["a", "b", "c"]
     link(store, "b", None)
     link(store, "a", "b")
-    assert ids(find(store, probe, heads=True).rows) == ["b", "c"]
+    assert ids(find(store, query, originals=True).candidates) == ["b", "c"]
 
 
 def test_a_crowd_of_copies_hides_no_head(store: Store) -> None:
     put(store, *(entry(f"{number}", 0, "p1", "g1", duplicate_of="head", digest="d") for number in range(1_200)))
     put(store, entry("head", 0, "p1", "g1", digest="d"))
-    for probe in (
-        Probe(0, most=10),
-        Probe(queries=(KeyQuery(keys("p1"), 1),), most=10),
-        Probe(queries=(KeyQuery(keys("g1"), 1, (5, 15)),), most=10),
+    for query in (
+        StoreQuery(0, most=10),
+        StoreQuery(keys=(KeyQuery(keys("p1"), 1),), most=10),
+        StoreQuery(keys=(KeyQuery(keys("g1"), 1, (5, 15)),), most=10),
     ):
-        assert ids(find(store, probe, heads=True).rows) == ["head"]
+        assert ids(find(store, query, originals=True).candidates) == ["head"]
 
 
 def test_only_documents_in_the_times_are_found(store: Store) -> None:
     put(store, *(entry(f"{time}", 0, "p1", digest="d", time=time) for time in (4, 5, 6, None)))
     for times, expected in (((5, 6), ["5", "6"]), ((5, 5), ["5"]), (None, ["4", "5", "6", "None"])):
-        hits = find(store, Probe(0, "d", times=times))
-        assert ids(hits.rows) == ids(hits.same) == expected
-        assert ids(find(store, Probe(queries=(KeyQuery(keys("p1"), 1),), times=times)).rows) == expected
+        hits = find(store, StoreQuery(0, "d", times=times))
+        assert ids(hits.candidates) == ids(hits.equal) == expected
+        assert ids(find(store, StoreQuery(keys=(KeyQuery(keys("p1"), 1),), times=times)).candidates) == expected
 
 
 def test_many_documents_outside_the_times_hide_none(store: Store) -> None:
     put(store, *(entry(f"{number}", 0, "p1", time=1) for number in range(300)), entry("late", 0, "p1", time=2))
-    for probe in (Probe(0, times=(2, 2), most=5), Probe(queries=(KeyQuery(keys("p1"), 1),), times=(2, 2), most=5)):
-        hits = find(store, probe)
-        assert (ids(hits.rows), hits.left_out) == (["late"], 0)
+    for query in (
+        StoreQuery(0, times=(2, 2), most=5),
+        StoreQuery(keys=(KeyQuery(keys("p1"), 1),), times=(2, 2), most=5),
+    ):
+        hits = find(store, query)
+        assert (ids(hits.candidates), hits.left_out) == (["late"], 0)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +255,7 @@ def test_only_documents_that_match_the_filter_are_found(store: Store, filter: di
         {},
     ]
     put(store, *(document(f"{n}", one, fingerprint=0, digest="d") for n, one in enumerate(fields)))
-    hits = find(store, Probe(0, "d"), filter)
+    hits = find(store, StoreQuery(0, "d"), filter)
     matches = parse_filter(filter)
     expected = [f"{n}" for n, one in enumerate(fields) if matches(json.loads(json.dumps(one)), f"{n}")]
-    assert ids(hits.rows) == ids(hits.same) == expected
+    assert ids(hits.candidates) == ids(hits.equal) == expected

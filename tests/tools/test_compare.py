@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 def test_the_json_form_is_the_library_s_comparison(tmp_path: Path) -> None:
     made = compare(STORM, STORM_NEAR)
     [shown] = es_simhash("compare", STORM, STORM_NEAR, "--json", cwd=tmp_path).json
-    assert (shown["verdict"], shown["similarity"], shown["distance"]) == (made.verdict, made.similarity, made.distance)
+    assert (shown["relation"], shown["similarity"], shown["distance"]) == (
+        made.relation,
+        made.similarity,
+        made.distance,
+    )
     assert (shown["contradictions"], shown["contradict"]) == ([], False)
     assert (shown["a"]["fingerprint"], shown["b"]["fingerprint"]) == (made.a.hex, made.b.hex)
     assert (shown["rule"]["rule"], shown["scheme"]) == ("copy", Scheme().version)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     Warn = Callable[[str, str], None]
     """Takes what a warning is about, and the warning."""
 
-FIELDS = ("fp", "digest", "length", "duplicate_of", "order", "written", "time", "content")
+FIELDS = ("fp", "digest", "length", "duplicate_of", "order", "written", "time", "content", "group")
 _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-OWN_FIELDS = ("s0", "s1", "s2", "s3", *FIELDS, "keys", "group")
+OWN_FIELDS = ("s0", "s1", "s2", "s3", *FIELDS, "keys")
 """All fields of the object ``simhash``."""
 
 HIT_OPTIONS: Mapping[str, Any] = {
@@ -46,7 +46,7 @@ def row_of(hit: Mapping[str, Any], warn: Warn) -> Row:
     elif not isinstance(values, dict):
         values = {}
     ours: list[Any] = [values.get(name) for name in FIELDS]
-    fp, digest, length, duplicate_of, order, written, time, content = ours
+    fp, digest, length, duplicate_of, order, written, time, content, group = ours
     version = version_of(hit) if "_seq_no" in hit else None  # a hit of a search of one's own has none
     if digest is None and order is None:
         return Row(hit["_id"], None, "", version=version)
@@ -54,12 +54,14 @@ def row_of(hit: Mapping[str, Any], warn: Warn) -> Row:
     if not (
         isinstance(digest, str | None)
         and isinstance(duplicate_of, str | None)
+        and isinstance(group, str | None)
         and all(type(number) is int for number in numbers)
     ):
         warn(f"row {hit['_id']}", f"document {hit['_id']!r} is left out: its field `simhash` is not ours")
         return Row(hit["_id"], None, "", version=version)
     fingerprint = None if fp is None else from_signed(fp)
-    return Row(hit["_id"], fingerprint, digest or "", length, duplicate_of, order, written, time, content, version)
+    row = Row(hit["_id"], fingerprint, digest or "", length, duplicate_of, order, written, time, content, None, version)
+    return row if group is None else row.in_group(group)
 
 
 def source_of(document: Mapping[str, Any], fields: Sequence[str] | None) -> dict[str, Any] | None:

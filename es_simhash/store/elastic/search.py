@@ -21,7 +21,7 @@ from es_simhash.text.keys import encoded
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from es_simhash.rows import Probe
+    from es_simhash.rows import StoreQuery
     from es_simhash.store.elastic.connection import Connection
     from es_simhash.store.protocol import Filter
     from es_simhash.text.keys import KeyQuery
@@ -37,67 +37,62 @@ _FIRST = {"simhash.order": "asc"}
 _IS_COPY = {"exists": {"field": "simhash.duplicate_of"}}
 
 
-def search(connection: Connection, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
-    """Return what may be near each Probe."""
-    same, rows = _by_digest_and_keys(connection, probes, filter, heads=heads)
-    left_out = [0] * len(probes)
+def search(
+    connection: Connection, queries: Sequence[StoreQuery], filter: Filter | None, *, originals: bool
+) -> list[Hits]:
+    """Return what may be near each StoreQuery."""
+    equal, candidates = _by_digest_and_keys(connection, queries, filter, originals=originals)
+    left_out = [0] * len(queries)
     together: dict[Any, list[int]] = {}
-    for number, probe in enumerate(probes):
-        if probe.fingerprint is not None:
-            together.setdefault((probe.distance, probe.times), []).append(number)
+    for number, query in enumerate(queries):
+        if query.fingerprint is not None:
+            together.setdefault((query.distance, query.times), []).append(number)
     for numbers in together.values():
         for part in in_parts(numbers, TOGETHER):
-            found, unread = _near(connection, [probes[number] for number in part], filter, heads=heads)
+            found, unread = _near(connection, [queries[number] for number in part], filter, originals=originals)
             for number, near in zip(part, found, strict=True):
-                rows[number] += near
+                candidates[number] += near
                 left_out[number] = unread
-    results = []
-    for number, probe in enumerate(probes):
-        near = rows[number]
-        if probe.fingerprint is not None and probe.digest and not heads:
-            same[number] = [row for row in near if row.digest == probe.digest][: probe.most]
-        results.append(Hits(same[number], near[: probe.most], max(left_out[number], int(len(near) > probe.most))))
-    return results
+    return [
+        Hits(same, rows[: query.most], max(unread, int(len(rows) > query.most)))
+        for query, same, rows, unread in zip(queries, equal, candidates, left_out, strict=True)
+    ]
 
 
 def _by_digest_and_keys(
-    connection: Connection, probes: Sequence[Probe], filter: Filter | None, *, heads: bool
+    connection: Connection, queries: Sequence[StoreQuery], filter: Filter | None, *, originals: bool
 ) -> tuple[list[list[Row]], list[list[Row]]]:
-    """Return the documents with the digest of each Probe, and those that fulfil one of its queries.
-
-    A search for all documents near a fingerprint finds those with an equal text, too: no digest is looked for.
-    """
-    same: list[list[Row]] = [[] for _ in probes]
-    rows: list[list[Row]] = [[] for _ in probes]
+    """Return the documents with the digest of each StoreQuery, and those that fulfil one of its conditions on keys."""
+    equal: list[list[Row]] = [[] for _ in queries]
+    candidates: list[list[Row]] = [[] for _ in queries]
     first_of_digests: list[Row] = []
     searches: list[tuple[dict[str, Any], list[Row]]] = []
     by_digest: dict[str, list[int]] = {}
-    for number, probe in enumerate(probes):
-        if probe.digest and heads and probe.times is None:
-            by_digest.setdefault(probe.digest, []).append(number)
-        elif probe.digest and (heads or probe.fingerprint is None):
-            equal: Any = {"term": {"simhash.digest": probe.digest}}
-            size = 1 if heads else probe.most
-            searches.append((_body([equal], filter, probe.times, size=size), same[number]))
-        if probe.queries:
-            sharing = {"dis_max": {"queries": [clause_of(query) for query in probe.queries]}}
+    for number, query in enumerate(queries):
+        if query.digest and query.most_equal == 1 and query.times is None:
+            by_digest.setdefault(query.digest, []).append(number)
+        elif query.digest:
+            same: Any = {"term": {"simhash.digest": query.digest}}
+            searches.append((_body([same], filter, query.times, size=query.most_equal), equal[number]))
+        if query.keys:
+            sharing = {"dis_max": {"queries": [clause_of(condition) for condition in query.keys]}}
             # One hit too many tells that documents were left out. Each shard scores by its own counts of the keys
             # (there is no dfs phase): the score only decides which of very many documents come first.
-            ranked = _body([], filter, probe.times, size=probe.most + 1, heads=heads, must=sharing)
-            searches.append(({**ranked, "sort": ["_score", _FIRST]}, rows[number]))
+            ranked = _body([], filter, query.times, size=query.most + 1, originals=originals, must=sharing)
+            searches.append(({**ranked, "sort": ["_score", _FIRST]}, candidates[number]))
     if by_digest:
-        equal = {"terms": {"simhash.digest": sorted(by_digest)}}
-        first_of_each = _body([equal], filter, size=len(by_digest)) | {"collapse": {"field": "simhash.digest"}}
+        of_these = {"terms": {"simhash.digest": sorted(by_digest)}}
+        first_of_each = _body([of_these], filter, size=len(by_digest)) | {"collapse": {"field": "simhash.digest"}}
         searches.append((first_of_each, first_of_digests))
-    shared: dict[str, Row] = {}  # each Probe finds the same documents of a crowd
+    shared: dict[str, Row] = {}  # each StoreQuery finds the same documents of a crowd
     for together in in_parts(searches, SEARCHES):
         answers = _rows_of_each(connection, [body for body, _ in together])
         for (_, found), found_rows in zip(together, answers, strict=True):
             found += [shared.setdefault(row.id, row) for row in found_rows if row.digest]
     for row in first_of_digests:
         for number in by_digest.get(row.digest, ()):
-            same[number] = [row]
-    return same, rows
+            equal[number] = [row]
+    return equal, candidates
 
 
 def _rows_of_each(connection: Connection, searches: Sequence[Mapping[str, Any]]) -> list[list[Row]]:
@@ -126,19 +121,19 @@ def clause_of(query: KeyQuery) -> dict[str, Any]:
 
 
 def _near(
-    connection: Connection, probes: Sequence[Probe], filter: Filter | None, *, heads: bool
+    connection: Connection, queries: Sequence[StoreQuery], filter: Filter | None, *, originals: bool
 ) -> tuple[list[list[Row]], int]:
-    """Return the documents near the fingerprint of each Probe, and of how many more nothing is known, at least.
+    """Return the documents near the fingerprint of each StoreQuery, and of how many more nothing is known, at least.
 
-    :param probes: of one distance and with equal times.
+    :param queries: of one distance and with equal times.
     """
-    distance = probes[0].distance
-    values = [probe.fingerprint or 0 for probe in probes]
+    distance = queries[0].distance
+    values = [query.fingerprint or 0 for query in queries]
     clause = candidates_clause(sorted(set(values)), distance)
     own = np.array(values, dtype=np.uint64)
-    near: list[list[Row]] = [[] for _ in probes]
+    near: list[list[Row]] = [[] for _ in queries]
     count = 0
-    for rows in _all(connection, _body([clause], filter, probes[0].times, size=PAGE, heads=heads)):
+    for rows in _all(connection, _body([clause], filter, queries[0].times, size=PAGE, originals=originals)):
         if count >= MOST_READ:
             return near, 1
         read = [row for row in rows if row.fingerprint is not None]
@@ -150,9 +145,9 @@ def _near(
     return near, 0
 
 
-def members(connection: Connection, heads: Sequence[str]) -> list[Row]:
-    """Return the documents that are copies of one of these heads."""
-    search = _body([{"terms": {"simhash.duplicate_of": list(heads)}}], None, size=PAGE)
+def members(connection: Connection, groups: Sequence[str]) -> list[Row]:
+    """Return the documents of the groups with these names."""
+    search = _body([{"terms": {"simhash.group": list(groups)}}], None, size=PAGE)
     return [row for rows in _all(connection, search) for row in rows if row.digest]
 
 
@@ -170,18 +165,18 @@ def _all(connection: Connection, search: Mapping[str, Any]) -> Iterator[list[Row
 
 
 def _body(
-    filters: list[Any], filter: Filter | None, times: Any = None, *, size: int, heads: bool = False, must: Any = ()
+    filters: list[Any], filter: Filter | None, times: Any = None, *, size: int, originals: bool = False, must: Any = ()
 ) -> dict[str, Any]:
     """Return the search for the Rows of the first documents, the smallest order first.
 
-    :param filters: with the filter of the caller, and ``Probe.times``.
+    :param filters: with the filter of the caller, and ``StoreQuery.times``.
     :param must: what ranks the documents.
     """
     if filter is not None:
         filters = [*filters, filter]
     if times is not None:
         filters = [*filters, {"range": {"simhash.time": {"gte": times[0], "lte": times[1]}}}]
-    query = {"bool": {"filter": filters, "must": must, "must_not": [_IS_COPY] if heads else []}}
+    query = {"bool": {"filter": filters, "must": must, "must_not": [_IS_COPY] if originals else []}}
     return {"query": query, "sort": [_FIRST], "size": size, **HIT_OPTIONS}
 
 

@@ -20,7 +20,7 @@ from es_simhash.text.keys import decoded
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from es_simhash.rows import Description, Entry, Hits, Probe, Row, Scan
+    from es_simhash.rows import Description, Entry, Hits, Row, Scan, StoreQuery
     from es_simhash.store.elastic.connection import Connection
     from es_simhash.store.protocol import Filter
 
@@ -69,13 +69,13 @@ class ElasticStore:
         warn = self.connection.warn_once
         return self._get(ids, names, lambda one: Stored(row_of(one, warn), (), source_of(one, fields)))
 
-    def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
-        """Return what may be near each Probe."""
-        return search(self.connection, probes, filter, heads=heads)
+    def search(self, queries: Sequence[StoreQuery], filter: Filter | None, *, originals: bool) -> list[Hits]:
+        """Return what each StoreQuery finds."""
+        return search(self.connection, queries, filter, originals=originals)
 
-    def members(self, heads: Sequence[str]) -> list[Row]:
-        """Return the documents that are copies of one of these heads."""
-        return members(self.connection, heads)
+    def members(self, groups: Sequence[str]) -> list[Row]:
+        """Return the documents of the groups with these names."""
+        return members(self.connection, groups)
 
     def scan(self, scan: Scan) -> Iterator[list[Stored]]:
         """Yield documents in pages, from one point in time."""

@@ -1,7 +1,7 @@
 """The keys of texts in the file: entries of a key and a document, sorted, as in :mod:`es_simhash.near.key_index`.
 
 A q-gram holds the length of its text, so a range of lengths is a range of entries. The bit above the key tells copies
-from heads, so a crowd of copies hides no head.
+from originals, so a crowd of copies hides no original.
 """
 
 from __future__ import annotations
@@ -107,23 +107,23 @@ def from_bytes(keys: bytes) -> tuple[int, ...]:
 # --- search --------------------------------------------------------------------------------------------------------
 
 
-def near(queries: Iterable[KeyQuery], connection: Connection, *, heads: bool) -> tuple[dict[int, float], bool]:
+def near(queries: Iterable[KeyQuery], connection: Connection, *, originals: bool) -> tuple[dict[int, float], bool]:
     """Return the documents that may fulfil one of some queries, and whether there may be others.
 
-    :param heads: look for heads alone.
+    :param originals: look for originals alone.
     :returns: the largest score of each document, by its position: the sum of the rarities of the shared keys.
     """
     scores: dict[int, float] = {}
     is_cut = False
     for query in queries:
-        positions, scored, is_part = _near(query, connection, heads=heads)
+        positions, scored, is_part = _near(query, connection, originals=originals)
         is_cut |= is_part
         for position, score in zip(positions.tolist(), scored.tolist(), strict=True):
             scores[position] = max(score, scores.get(position, 0))
     return scores, is_cut
 
 
-def _near(query: KeyQuery, connection: Connection, *, heads: bool) -> tuple[Integers, NDArray[np.float64], bool]:
+def _near(query: KeyQuery, connection: Connection, *, originals: bool) -> tuple[Integers, NDArray[np.float64], bool]:
     """Return the documents that may fulfil a query, their scores, and whether there may be others.
 
     A document that has T of n keys has T - c of those that are left without the c most common ones. So these need
@@ -132,7 +132,7 @@ def _near(query: KeyQuery, connection: Connection, *, heads: bool) -> tuple[Inte
     """
     ranges = list(_ranges(query))
     for most in (FEW_ENTRIES, ENTRIES_OF_KEY, max(ENTRIES_OF_KEY, ENTRIES_OF_QUERY // max(1, len(ranges)))):
-        lists = [_documents(entries, most, connection, heads=heads) for entries in ranges]
+        lists = [_documents(entries, most, connection, originals=originals) for entries in ranges]
         whole = [documents for documents in lists if len(documents) <= most]
         needed = query.minimum - (len(lists) - len(whole))
         if needed >= min(query.minimum, ENOUGH):
@@ -148,11 +148,11 @@ def _near(query: KeyQuery, connection: Connection, *, heads: bool) -> tuple[Inte
     return positions[fulfils], scores[fulfils], needed <= 0 and len(whole) < len(lists)
 
 
-def _documents(entries: Range, most: int, connection: Connection, *, heads: bool) -> list[int]:
-    """Return the documents of a key, heads first: one more than ``most`` if it has more."""
+def _documents(entries: Range, most: int, connection: Connection, *, originals: bool) -> list[int]:
+    """Return the documents of a key, originals first: one more than ``most`` if it has more."""
     lowest, highest = entries
     documents: list[int] = []
-    for part in (0,) if heads else (0, _COPY):
+    for part in (0,) if originals else (0, _COPY):
         parameters = [lowest + part, highest + part, most + 1 - len(documents)]
         documents += [document for (document,) in connection.execute(_DOCUMENTS, parameters)]
     return documents

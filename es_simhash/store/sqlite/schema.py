@@ -27,6 +27,9 @@ APPLICATION = 0x53696D68
 SEGMENTS = tuple(f"(fingerprint >> {shift} & 65535)" for shift in (48, 32, 16, 0))
 """The segments of a fingerprint, the highest first."""
 IS_COPY = "(duplicate_of IS NOT NULL)"
+GROUP = "coalesce(named, duplicate_of)"
+IN_ANOTHER = "(named IS NOT NULL OR duplicate_of IS NOT NULL)"
+"""The group of a document, if that has another name than its id."""
 TABLES = (
     f"PRAGMA application_id = {APPLICATION}",
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -42,12 +45,13 @@ TABLES = (
         written INTEGER NOT NULL CHECK (typeof(written) = 'integer'),
         time INTEGER CHECK (typeof(time) IN ('integer', 'null')),
         content INTEGER CHECK (typeof(content) IN ('integer', 'null')),
+        named TEXT CHECK (typeof(named) IN ('text', 'null')),
         version INTEGER NOT NULL CHECK (typeof(version) = 'integer'),
         keys BLOB NOT NULL CHECK (typeof(keys) = 'blob'),
         source TEXT NOT NULL CHECK (typeof(source) = 'text')
     )""",
     "CREATE INDEX digests ON documents (digest, [order])",
-    "CREATE INDEX copies ON documents (duplicate_of) WHERE duplicate_of IS NOT NULL",
+    f"CREATE INDEX copies ON documents ({GROUP}) WHERE {IN_ANOTHER}",
     "CREATE INDEX orders ON documents ([order])",
     "CREATE INDEX written ON documents (written)",
     *(
@@ -65,7 +69,7 @@ TABLES = (
 """All tables are made at once, so the number of the schema changes only if a backup is restored or the file is packed
 (``SqliteStore.describe``)."""
 
-COLUMNS = "id, fingerprint, digest, length, duplicate_of, [order], written, time, content, version"
+COLUMNS = "id, fingerprint, digest, length, duplicate_of, [order], written, time, content, named, version"
 """The columns of a Row, in its order. In a damaged file without the column, SQLite takes ``"order"`` for a text."""
 
 OF_IDS = "id IN (SELECT value FROM json_each(?))"
@@ -101,7 +105,7 @@ def condition(
     filter: Mapping[str, Any] | None = None,
     *,
     times: tuple[int, int] | None = None,
-    heads: bool = False,
+    originals: bool = False,
     missing: bool | None = None,
     since: int | None = None,
 ) -> tuple[str, list[Any]]:
@@ -110,7 +114,7 @@ def condition(
     :raises InputError: if the filter cannot be evaluated.
     """
     parts: list[tuple[str, list[Any]]] = []
-    if heads:
+    if originals:
         parts.append((f"NOT {IS_COPY}", []))
     if missing is not None:
         parts.append((f"digest {'=' if missing else '<>'} ''", []))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from es_simhash.parts import in_parts
-from es_simhash.rows import SAME, Hits
+from es_simhash.rows import Hits
 from es_simhash.store.sqlite import keys
 from es_simhash.store.sqlite.schema import COLUMNS, IS_COPY, SEGMENTS, condition, json_list, to_row
 from es_simhash.text.encoding import ball, from_signed, split, to_signed
@@ -15,45 +15,45 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any
 
-    from es_simhash.rows import Probe, Row
+    from es_simhash.rows import Row, StoreQuery
 
 _CHUNK = 2
 """Rows are read in chunks of so many times what is wanted, because a filter may leave some out."""
 
 
 def search(
-    connection: Connection, probes: Sequence[Probe], filter: Mapping[str, Any] | None, *, heads: bool
+    connection: Connection, queries: Sequence[StoreQuery], filter: Mapping[str, Any] | None, *, originals: bool
 ) -> list[Hits]:
-    """Return what may be near each Probe."""
+    """Return what may be near each StoreQuery."""
     results = []
-    for probe in probes:
-        ranks, is_cut = _ranks(connection, probe, heads=heads)
-        rows = _rows(connection, ranks, condition(filter, times=probe.times, heads=heads), probe.most)
-        same = _same(connection, probe, condition(filter, times=probe.times), SAME if heads else probe.most)
-        results.append(Hits(same, rows[: probe.most], max(int(is_cut), len(rows) - probe.most)))
+    for query in queries:
+        ranks, is_cut = _ranks(connection, query, originals=originals)
+        rows = _rows(connection, ranks, condition(filter, times=query.times, originals=originals), query.most)
+        equal = _equal(connection, query, condition(filter, times=query.times))
+        results.append(Hits(equal, rows[: query.most], max(int(is_cut), len(rows) - query.most)))
     return results
 
 
-def _same(connection: Connection, probe: Probe, where: tuple[str, list[Any]], most: int) -> list[Row]:
-    """Return the first documents with the digest of a Probe."""
-    if not probe.digest:
+def _equal(connection: Connection, query: StoreQuery, where: tuple[str, list[Any]]) -> list[Row]:
+    """Return the first documents with the digest of a StoreQuery."""
+    if not query.digest:
         return []
     sql = f"SELECT {COLUMNS} FROM documents WHERE digest = ? AND {where[0]} ORDER BY [order] LIMIT ?"
-    return [to_row(values) for values in connection.execute(sql, [probe.digest, *where[1], most])]
+    return [to_row(values) for values in connection.execute(sql, [query.digest, *where[1], query.most_equal])]
 
 
-def _ranks(connection: Connection, probe: Probe, *, heads: bool) -> tuple[dict[int, float], bool]:
-    """Return the documents that may be near a Probe, by their positions, and whether there may be others.
+def _ranks(connection: Connection, query: StoreQuery, *, originals: bool) -> tuple[dict[int, float], bool]:
+    """Return the documents that may be near a StoreQuery, by their positions, and whether there may be others.
 
     The document with the smallest rank is to be compared first.
     """
-    if probe.fingerprint is not None:
-        return _near(connection, probe.fingerprint, probe.distance, heads=heads), False
-    scores, is_cut = keys.near(probe.queries, connection, heads=heads)
+    if query.fingerprint is not None:
+        return _near(connection, query.fingerprint, query.distance, originals=originals), False
+    scores, is_cut = keys.near(query.keys, connection, originals=originals)
     return {position: -score for position, score in scores.items()}, is_cut
 
 
-def _near(connection: Connection, fingerprint: int, distance: int, *, heads: bool) -> dict[int, float]:
+def _near(connection: Connection, fingerprint: int, distance: int, *, originals: bool) -> dict[int, float]:
     """Return the ``order`` of each document within a distance, by position.
 
     Of two fingerprints within 3 bits one of the four segments is equal, and within 7 bits one differs in at most one
@@ -64,7 +64,7 @@ def _near(connection: Connection, fingerprint: int, distance: int, *, heads: boo
     near = " OR ".join(f"{segment} IN {values}" for segment in SEGMENTS)  # SQLite uses the index of each segment
     sql = (
         "SELECT position, [order], fingerprint FROM documents WHERE fingerprint IS NOT NULL "
-        f"AND {IS_COPY} IN ({'0' if heads else '0, 1'}) AND ({near})"
+        f"AND {IS_COPY} IN ({'0' if originals else '0, 1'}) AND ({near})"
     )
     found = connection.execute(sql, [segment ^ mask for segment in split(fingerprint, 64) for mask in masks])
     signed = to_signed(fingerprint)

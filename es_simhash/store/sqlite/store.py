@@ -16,6 +16,8 @@ from es_simhash.store.sqlite import keys
 from es_simhash.store.sqlite.database import Database
 from es_simhash.store.sqlite.schema import (
     COLUMNS,
+    GROUP,
+    IN_ANOTHER,
     IS_COPY,
     OF_IDS,
     TABLES,
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from sqlite3 import Connection
 
-    from es_simhash.rows import Description, Entry, Hits, Probe, Row, Scan
+    from es_simhash.rows import Description, Entry, Hits, Row, Scan, StoreQuery
     from es_simhash.store.protocol import Filter
 
 _PAGE = 1_000
@@ -41,7 +43,7 @@ _OF_USERS = "user IN (SELECT value FROM json_each(?))"
 
 _LARGE = 100
 """The keys of a batch of so many documents wait: more of them will probably come before a search."""
-_WRITE = f"INSERT OR REPLACE INTO documents VALUES (NULL, {', '.join('?' * 12)})"
+_WRITE = f"INSERT OR REPLACE INTO documents VALUES (NULL, {', '.join('?' * 13)})"
 """A document that is replaced gets a new position, so its keys wait with those of new documents."""
 
 
@@ -116,18 +118,21 @@ class SqliteStore:
             found = connection.execute(sql, [json_list(ids)])
             return {values[0]: Stored(to_row(values[:-1]), (), _chosen(values[-1], fields)) for values in found}
 
-    def search(self, probes: Sequence[Probe], filter: Filter | None, *, heads: bool) -> list[Hits]:
-        """Return what may be near each Probe. A search by keys enters those that wait before."""
-        if any(probe.queries for probe in probes):
-            self.refresh()
+    def search(self, queries: Sequence[StoreQuery], filter: Filter | None, *, originals: bool) -> list[Hits]:
+        """Return what each StoreQuery finds."""
+        if any(query.keys for query in queries):
+            self.refresh()  # keys may wait
         with self._database.transaction(write=False) as connection:
-            return search(connection, probes, filter, heads=heads)
+            return search(connection, queries, filter, originals=originals)
 
-    def members(self, heads: Sequence[str]) -> list[Row]:
-        """Return the documents that are copies of one of these heads."""
-        sql = f"SELECT {COLUMNS} FROM documents WHERE duplicate_of IN (SELECT value FROM json_each(?))"
+    def members(self, groups: Sequence[str]) -> list[Row]:
+        """Return the documents of the groups with these names."""
+        names = "IN (SELECT value FROM json_each(?))"
+        of_others = f"SELECT {COLUMNS} FROM documents WHERE {IN_ANOTHER} AND {GROUP} {names}"
+        own = f"SELECT {COLUMNS} FROM documents WHERE {OF_IDS} AND NOT {IN_ANOTHER}"
         with self._database.transaction(write=False) as connection:
-            return [to_row(values) for values in connection.execute(sql, [json_list(heads)])]
+            found = connection.execute(f"{of_others} UNION ALL {own} ORDER BY [order]", [json_list(groups)] * 2)
+            return [to_row(values) for values in found]
 
     def scan(self, scan: Scan) -> Iterator[list[Stored]]:
         """Yield documents in lists, as they were when the scan began."""

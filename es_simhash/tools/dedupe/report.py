@@ -39,18 +39,18 @@ class CopiesReport:
         if copy is None:
             self._add(name, name)
             return
-        head = _name(copy.id, copy.place)
-        if is_store(copy.place) and head not in self._texts:
-            self._add(head, head)
-        self._add(name, head if copy.exact else name, head)
-        self._texts.setdefault(head, copy.text or "")
-        self._near[head] += not copy.exact
-        if not copy.exact and item.text is not None and self._near[head] <= COMPARED:
+        original = _name(copy.id, copy.place)
+        if is_store(copy.place) and original not in self._texts:
+            self._add(original, original)
+        self._add(name, original if copy.exact else name, original)
+        self._texts.setdefault(original, copy.text or "")
+        self._near[original] += not copy.exact
+        if not copy.exact and item.text is not None and self._near[original] <= COMPARED:
             self._texts[name] = item.text
 
-    def _add(self, name: str, digest: str, head: str | None = None) -> None:
+    def _add(self, name: str, digest: str, original: str | None = None) -> None:
         # Their order is that of writing, so the review compares the first copies, whose texts are kept.
-        self._rows.append(Row(name, None, digest, duplicate_of=head, written=len(self._rows)))
+        self._rows.append(Row(name, None, digest, duplicate_of=original, written=len(self._rows)))
 
     def write(self, path: str, names: str, rule: DuplicateRule, fingerprinter: Fingerprinter, lang: Language) -> None:
         """Write the page.

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from es_simhash import DuplicateRule, Fingerprinter, InputError
-from es_simhash.similarity.compare import compare
+from es_simhash.decide.compare import compare
 from es_simhash.similarity.rule import MOST_BITS, RULES, rule_of
 from es_simhash.tools.evaluation.intervals import wilson
 
@@ -114,7 +114,7 @@ def evaluate(
     decided: list[tuple[LabelledPair, list[bool]]] = []
     for pair in pairs:
         comparisons = [compare(pair.a, pair.b, fingerprinter, rule=each) for each in rules.values()]
-        decided.append((pair, [comparison.verdict != "different" for comparison in comparisons]))
+        decided.append((pair, [comparison.is_duplicate for comparison in comparisons]))
     if not decided:
         raise InputError(
             'there are no labelled pairs: draw some from a store (--sample), and write true or false after "copy"'

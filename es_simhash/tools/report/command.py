@@ -97,8 +97,8 @@ def report(
 
 def _json_lines(review: Review, most: int | None) -> Iterator[str]:
     for group in review.groups.largest(most):
-        head, *copies = map(asdict, review.members(group))
-        about = {"group": group.head, "members": group.members, "exact": group.exact, "title": head["title"]}
+        original, *copies = map(asdict, review.members(group))
+        about = {"group": group.name, "members": group.members, "exact": group.exact, "title": original["title"]}
         yield json_line({**about, "copies": copies}) + "\n"
 
 
@@ -111,7 +111,7 @@ def _csv_lines(review: Review, most: int | None) -> Iterator[str]:
     yield line(*_COLUMNS)
     for group in review.groups.largest(most):
         for each in review.members(group):
-            yield line(_cell(group.head), group.members, _cell(each.id), each.exact, each.similarity, _cell(each.title))
+            yield line(_cell(group.name), group.members, _cell(each.id), each.exact, each.similarity, _cell(each.title))
 
 
 def _cell(value: str) -> str:

@@ -23,8 +23,8 @@ class Totals:
 
     :param documents: those with a digest: all that were ingested or filled in.
     :param groups: groups of two or more documents.
-    :param members: documents in these groups, with the heads.
-    :param exact: exact duplicates of the head of their group, without the heads.
+    :param members: documents in these groups, with the originals.
+    :param exact: exact duplicates of the original of their group, without the originals.
     """
 
     documents: int
@@ -37,21 +37,23 @@ class Totals:
 class Group:
     """A group of two or more documents.
 
-    :param head: the id of its head.
-    :param members: how many documents it has, with the head.
-    :param exact: how many of them are exact duplicates of the head, without the head.
+    :param name: of the group: the id of its first original.
+    :param original: the id of its original.
+    :param members: how many documents it has, with the original.
+    :param exact: how many of them are exact duplicates of the original, without the original.
     """
 
-    head: str
+    name: str
+    original: str
     members: int
     exact: int
 
 
 @dataclass(frozen=True)
 class Member:
-    """A document of a group, besides the head.
+    """A document of a group, besides the original.
 
-    :param exact: it is an exact duplicate of the head.
+    :param exact: it is an exact duplicate of the original.
     """
 
     id: str
@@ -77,19 +79,20 @@ class Groups:
             """
             PRAGMA journal_mode = OFF;
             PRAGMA synchronous = OFF;
-            CREATE TABLE member (id TEXT, head TEXT, digest TEXT, written INTEGER);
+            CREATE TABLE member (id TEXT, name TEXT, digest TEXT, written INTEGER, is_original INTEGER);
             """
         )
-        values = ((row.id, row.group, row.digest, row.written) for row in rows)
-        self._database.executemany("INSERT INTO member VALUES (?, ?, ?, ?)", values)
+        values = ((row.id, row.group, row.digest, row.written, row.duplicate_of is None) for row in rows)
+        self._database.executemany("INSERT INTO member VALUES (?, ?, ?, ?, ?)", values)
         self._database.executescript(
             """
-            CREATE INDEX of_head ON member (head, digest, written, id);
+            CREATE INDEX of_name ON member (name, digest, written, id);
             CREATE TABLE found AS
-            SELECT head, count(*) AS members, max(CASE WHEN id = head THEN digest END) AS digest, 0 AS exact
-            FROM member GROUP BY head HAVING count(*) > 1;
+            SELECT name, coalesce(max(CASE WHEN is_original THEN id END), min(id)) AS original, count(*) AS members,
+                max(CASE WHEN is_original THEN digest END) AS digest, 0 AS exact
+            FROM member GROUP BY name HAVING count(*) > 1;
             UPDATE found SET exact = (SELECT count(*) FROM member
-                WHERE member.head = found.head AND member.digest = found.digest) - 1 WHERE digest IS NOT NULL;
+                WHERE member.name = found.name AND member.digest = found.digest) - 1 WHERE digest IS NOT NULL;
             """
         )
 
@@ -107,21 +110,21 @@ class Groups:
         :param most: at most so many groups; None for all.
         """
         found = self._database.execute(
-            "SELECT head, members, exact FROM found ORDER BY members DESC, exact, head LIMIT ?",
+            "SELECT name, original, members, exact FROM found ORDER BY members DESC, exact, name LIMIT ?",
             (-1 if most is None else most,),
         )
         for row in found:
             yield Group(*row)
 
     def members(self, group: Group, most: int | None = None) -> list[Member]:
-        """Return the members of a group besides the head, in the order of writing; exact duplicates come last.
+        """Return the members of a group besides the original, in the order of writing; exact duplicates come last.
 
         :param most: at most so many; None for all.
         """
         found = self._database.execute(
-            "SELECT member.id, member.digest IS found.digest AS exact FROM member JOIN found USING (head) "
-            "WHERE head = ? AND id != head ORDER BY exact, written, id LIMIT ?",
-            (group.head, -1 if most is None else most),
+            "SELECT member.id, member.digest IS found.digest AS exact FROM member JOIN found USING (name) "
+            "WHERE name = ? AND id != original ORDER BY exact, written, id LIMIT ?",
+            (group.name, -1 if most is None else most),
         )
         return [Member(id, bool(exact)) for id, exact in found]
 

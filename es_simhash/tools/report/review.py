@@ -26,9 +26,9 @@ LONGEST = 1_200
 MEMBERS = 6
 """Members of a group that are shown with their text."""
 COMPARED = 30
-"""Members of a group that are compared with the head. The least similar of them are shown."""
+"""Members of a group that are compared with the original. The least similar of them are shown."""
 NAMED = 12
-"""Exact duplicates of a head that are named."""
+"""Exact duplicates of a original that are named."""
 SAMPLED = 300
 """Random documents beside which other numbers are looked for."""
 BESIDE = 5
@@ -66,8 +66,8 @@ class ShownText:
 class ShownGroup:
     """A group on the page.
 
-    :param text: of the head; empty if it has none.
-    :param near: some members that are no exact duplicates, the least similar to the head first.
+    :param text: of the original; empty if it has none.
+    :param near: some members that are no exact duplicates, the least similar to the original first.
     :param exact: the ids of some exact duplicates.
     """
 
@@ -92,8 +92,8 @@ class ShownGroup:
 class ListedMember:
     """A document of a group, as programs and spreadsheets read it.
 
-    :param exact: it is an exact duplicate of the head.
-    :param similarity: to the head; None for the head itself, or if texts do not decide.
+    :param exact: it is an exact duplicate of the original.
+    :param similarity: to the original; None for the original itself, or if texts do not decide.
     """
 
     id: str
@@ -149,10 +149,10 @@ class Review:
         return cut(" ".join(title[: 4 * TITLE].split()), TITLE)
 
     def members(self, group: Group) -> Iterator[ListedMember]:
-        """Yield the head of a group, then all its other members."""
-        head = self.sources([group.head]).get(group.head, {})
-        text = self.text(head)
-        yield ListedMember(group.head, False, None, self.title(head))
+        """Yield the original of a group, then all its other members."""
+        original = self.sources([group.original]).get(group.original, {})
+        text = self.text(original)
+        yield ListedMember(group.original, False, None, self.title(original))
         for batch in in_parts(self.groups.members(group), _BATCH):
             sources = self.sources(member.id for member in batch)
             for member in batch:
@@ -172,14 +172,14 @@ class Review:
         members = self.groups.members(group, COMPARED)
         near = [member.id for member in members if not member.exact]
         exact = [member.id for member in members if member.exact]
-        sources = self.sources([group.head, *near])
-        head = sources.get(group.head, {})
-        text = self.text(head)
+        sources = self.sources([group.original, *near])
+        original = sources.get(group.original, {})
+        text = self.text(original)
         # One that was removed meanwhile has no text.
         beside = [self.shown_text(text, id, sources[id]) for id in near if self.text(sources.get(id, {}))]
         beside.sort(key=lambda member: (member.similarity or 0, -(member.distance or 0)))
         text = cut(shown(text, self.fingerprinter.scheme), LONGEST)
-        return ShownGroup(group, self.title(head), text, beside[:MEMBERS], exact[:NAMED])
+        return ShownGroup(group, self.title(original), text, beside[:MEMBERS], exact[:NAMED])
 
     def shown_text(self, beside: str, id: str, source: Mapping[str, Any]) -> ShownText:
         """Return a document with its differences from another text."""
@@ -222,6 +222,6 @@ def _other_numbers(review: Review, documents: Documents, ids: Sequence[str]) -> 
             if not {id, other} <= rows.keys() or rows[id].group == rows[other].group or other not in other_sources:
                 continue
             comparison = compare(text, review.text(other_sources[other]), review.fingerprinter, rule=review.rule)
-            if comparison.verdict == "different" and comparison.contradict:
+            if comparison.relation == "contradicts":
                 yield ShownPair(id, review.title(source), review.shown_text(text, other, other_sources[other]))
                 break

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from es_simhash import Documents, DuplicateRule, Fingerprinter, IdfTable, InputError, Scheme, StopWords
-from es_simhash.similarity.compare import compare
+from es_simhash.decide.compare import compare
 from es_simhash.text.normalisation import normalise
 from tests.text.test_tokens import SENTENCES, mixed_texts
 
@@ -45,7 +45,7 @@ def test_texts_that_are_equal_after_normalisation_are_exact_duplicates(rule: Dup
     wide = "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text).replace(" ", "\u3000\u200b")
     assume(normalise(wide) == normalise(text))
     made = compare(text, wide, rule=rule)
-    assert made.verdict == ("exact_duplicate" if normalise(text) else "different")
+    assert made.relation == ("exact" if normalise(text) else "different")
     assert made.similarity in (1, None)
     assert made.distance in (0, None)
     assert (made.contradictions, made.others) == ((), ())
@@ -60,29 +60,34 @@ def test_the_verdict_is_that_of_a_store(rule: DuplicateRule, a: str, b: str) -> 
         list(documents.ingest([{"id": 1, "text": a}]))
         [outcome] = documents.ingest([{"id": 2, "text": b}])
     made = compare(a, b, rule=rule)
-    assert ("different" if outcome.outcome == "new" else outcome.outcome) == made.verdict
+    assert (outcome.outcome == "new") != made.is_duplicate
 
 
 def test_contradictions_are_named_and_keep_the_texts_apart() -> None:
     made = compare(NOTICE, CHANGED)
-    assert (made.verdict, made.contradictions, made.others, made.contradict) == ("different", (("五", "6"),), (), True)
+    assert (made.relation, made.contradictions, made.others, made.contradict) == (
+        "contradicts",
+        (("五", "6"),),
+        (),
+        True,
+    )
     made = compare("今天有12个小区停水，请居民储水", "今天有15个小区停水，请居民储水")
-    assert (made.verdict, made.contradictions, made.contradict) == ("different", (("12", "15"),), True)
+    assert (made.relation, made.contradictions, made.contradict) == ("contradicts", (("12", "15"),), True)
     assert made.similarity is not None
     assert made.similarity > 0.9
-    assert made.share_keys
+    assert made.is_found
 
 
 def test_what_was_only_added_is_no_contradiction() -> None:
     made = compare(NOTICE, f"【第3版】{NOTICE}")
-    assert (made.verdict, made.contradictions, made.others) == ("near_duplicate", (), (("", "第3版"),))
+    assert (made.relation, made.contradictions, made.others) == ("copy", (), (("", "第3版"),))
 
 
 def test_texts_that_are_not_compared_have_no_similarity() -> None:
     made = compare(LONG, LIKE, rule="fingerprint")
-    assert (made.verdict, made.similarity, made.contradict, made.share_keys) == ("different", None, None, None)
+    assert (made.relation, made.similarity, made.contradict, made.is_found) == ("different", None, None, None)
     assert made.distance == 6
-    assert compare(LONG, LIKE, rule=DuplicateRule("fingerprint", max_distance=6)).verdict == "near_duplicate"
+    assert compare(LONG, LIKE, rule=DuplicateRule("fingerprint", max_distance=6)).relation == "copy"
     assert compare("暴雨", "大雨").distance is None
 
 

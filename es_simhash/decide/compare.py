@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from es_simhash.decide.judge import Side, judge
+from es_simhash.decide.rule import ResolvedRule
+from es_simhash.rows import Row
 from es_simhash.similarity.confirm import TextFeatures, similarities
 from es_simhash.similarity.differences import Difference, contradict, differences
 from es_simhash.similarity.rule import rule_of
 from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter
-from es_simhash.text.keys import key_queries
+from es_simhash.text.keys import share_enough
 from es_simhash.text.scheme import DEFAULT, Scheme
 
 if TYPE_CHECKING:
+    from es_simhash.decide.judge import Relation
     from es_simhash.similarity.rule import DuplicateRule
-
-Verdict = Literal["exact_duplicate", "near_duplicate", "different"]
 
 
 @dataclass(frozen=True)
 class Comparison:
     """The comparison of two texts: a, which is stored, and b, which is new.
 
-    :param verdict: what b is to a in a store with keys. A store also limits how many texts it compares with one
+    :param relation: what b is to a in a store with keys: ``exact``, ``copy``, ``contradicts`` (similar enough, but they
+        say different things at one place) or ``different``. A store also limits how many texts it compares with one
         document; two texts do not show that limit.
     :param similarity: of the texts, by what the rule measures, from 0 to 1; contradictions have no part in it. None if
         texts do not decide, as by the rules ``fingerprint`` and ``exact``. Then the next two are None, too.
     :param contradict: the texts contradict each other too much for duplicates, if the rule refuses this.
-    :param share_keys: the texts have enough keys in common: in a store, a look-up of b finds a.
+    :param is_found: in a store, a look-up of b finds a: enough keys are common, and the fingerprints of longer texts
+        are not far apart.
     :param contradictions: what stands in a in the place of something else in b, such as another number: what each of
         them has there.
     :param others: the other differences: what was added, left out, or said in other words. Counters and clocks in
@@ -36,15 +40,20 @@ class Comparison:
     """
 
     rule: DuplicateRule
-    verdict: Verdict
+    relation: Relation
     similarity: float | None
     contradict: bool | None
-    share_keys: bool | None
+    is_found: bool | None
     contradictions: tuple[Difference, ...]
     others: tuple[Difference, ...]
     distance: int | None
     a: Fingerprint
     b: Fingerprint
+
+    @property
+    def is_duplicate(self) -> bool:
+        """A store takes b for a duplicate of a: the relation is ``exact`` or ``copy``."""
+        return self.relation in ("exact", "copy")
 
 
 def compare(
@@ -53,8 +62,8 @@ def compare(
     """Compare two texts by a rule.
 
     >>> made = compare("市气象台6时发布暴雨预警，部分路段积水", "市气象台8时发布暴雨预警，部分路段积水")
-    >>> made.verdict, round(made.similarity, 2), made.contradictions
-    ('different', 0.94, (Difference(a='6', b='8'),))
+    >>> made.relation, round(made.similarity, 2), made.contradictions
+    ('contradicts', 0.94, (Difference(a='6', b='8'),))
 
     :param scheme: the Scheme of the fingerprints, or a Fingerprinter. A Scheme with your own IDF table or stop words
         needs a Fingerprinter that holds them.
@@ -62,32 +71,32 @@ def compare(
     :raises InputError: if a text is not a string, or has a lone surrogate; if the rule is invalid.
     """
     fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
-    chosen = rule_of(rule)
+    chosen = replace(rule_of(rule), within=None, time_field=None)
+    resolved = ResolvedRule(chosen, fingerprinter, keys=True)
     texts = stored, new = TextFeatures(a, fingerprinter), TextFeatures(b, fingerprinter)
     ours, theirs = fingerprinter.fingerprints_normalised([text.normalised for text in texts])
-    distance = ours.distance(theirs)
-    is_near = distance is not None and chosen.max_distance is not None and distance <= chosen.max_distance
-    similarity = contradicting = share_keys = None
-    if chosen.min_similarity is not None:
+    earlier, later = (
+        Side(Row("", made.value, made.copy_digest or "", text.keys.length), text)
+        for made, text in zip((ours, theirs), texts, strict=True)
+    )
+    [judged] = judge(later, [earlier], resolved)
+    similarity = contradicting = is_found = None
+    if resolved.compares_texts:
         [similarity] = similarities(new, [stored], chosen, exactly=True)
         contradicting = contradict(*texts)
-        queries = key_queries(new.keys, chosen.min_similarity)
-        share_keys = any(query.is_fulfilled_by(stored.keys.values, stored.keys.length) for query in queries)
-        is_near = (
-            share_keys
-            and similarity >= chosen.min_similarity
-            and not (chosen.contradictions == "refuse" and contradicting)
-        )
+        share_keys = share_enough(new.keys, stored.keys, chosen.min_similarity or 0.0)
+        is_found = share_keys and resolved.may_be_near(later.row, earlier.row)
+    relation = "different" if judged.relation != "exact" and is_found is False else judged.relation
     contradictions, others = differences(*texts)
     return Comparison(
         rule=chosen,
-        verdict="exact_duplicate" if ours.is_copy(theirs) else "near_duplicate" if is_near else "different",
+        relation=relation,
         similarity=similarity,
         contradict=contradicting,
-        share_keys=share_keys,
+        is_found=is_found,
         contradictions=contradictions,
         others=others,
-        distance=distance,
+        distance=judged.distance,
         a=ours,
         b=theirs,
     )

@@ -1,0 +1,142 @@
+"""The documents of a batch are decided one after the other. Each may be the original of those behind it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from es_simhash.decide.choose import Chosen, Original, choose
+from es_simhash.decide.judge import Judged, Side, judge
+from es_simhash.near.columns import Columns
+from es_simhash.values import value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from es_simhash.decide.eligible import Eligible
+    from es_simhash.decide.outcome import Document
+    from es_simhash.rows import Row
+
+
+@value
+class Found:
+    """What the store has for a document.
+
+    :param equal: documents with an equal text, the smallest order first.
+    :param originals: by id, the originals of those of them that are copies; where a filter or a window limits them.
+    :param candidates: originals that may be near, with their texts where texts decide.
+    :param left_out: at least so many more candidates there may be.
+    """
+
+    equal: Sequence[Row]
+    originals: Mapping[str, Row]
+    candidates: Sequence[Side]
+    left_out: int
+
+
+@value
+class Decision:
+    """What was decided for a document.
+
+    :param document: with its row as it was decided.
+    :param original: None if it is an original itself.
+    :param contradicting: as in ``Chosen``.
+    :param left_out: at least so many documents that may be near were not compared.
+    """
+
+    document: Document
+    original: Original | None
+    contradicting: tuple[Judged, ...] = ()
+    left_out: int = 0
+
+    @property
+    def row(self) -> Row:
+        """The document as it was decided."""
+        return self.document.row
+
+
+class Batch:
+    """The documents of a batch, and what was decided for those in front."""
+
+    def __init__(self, documents: Sequence[Document], eligible: Eligible) -> None:
+        self._eligible = eligible
+        self._near = _near_within(documents, eligible)
+        self._decided: dict[str, Document] = {}
+        self._equal: dict[str, list[str]] = {}
+        """By digest, the ids of the decided documents that may be originals."""
+
+    def decide(self, document: Document, found: Found) -> Decision:
+        """Decide the next document."""
+        exact = self._exact(document, found)
+        candidates = [Side(exact, None)] if exact is not None else self._candidates(document, found)
+        chosen = choose(judge(Side(document.row, document.features), candidates, self._eligible.rule))
+        decided = replace(document, row=_linked(document, chosen))
+        self._decided[document.row.id] = decided
+        if document.may_lead:
+            self._equal.setdefault(document.row.digest, []).append(document.row.id)
+        return Decision(decided, chosen.original, chosen.contradicting, found.left_out)
+
+    def leave_out(self, id: str) -> None:
+        """Forget a decided document: it is not stored, or stays as it is stored."""
+        self._equal[self._decided.pop(id).row.digest].remove(id)
+
+    def has_copies(self, id: str) -> bool:
+        """Return whether a decided document is a copy of this one."""
+        return any(document.row.duplicate_of == id for document in self._decided.values())
+
+    def _exact(self, document: Document, found: Found) -> Row | None:
+        """Return the first document with an equal text whose original can be that of a document."""
+        own = [self._decided[id].row for id in self._equal.get(document.row.digest, ())]
+        equal = [*own, *(row for row in found.equal if row.id not in self._decided)]
+        equal.sort(key=lambda row: row.order)
+        if not self._eligible.rule.is_digest_of_text(document.row.digest):
+            return None
+        return next((row for row in equal if self._may_lead(row, document, found)), None)
+
+    def _may_lead(self, row: Row, document: Document, found: Found) -> bool:
+        """Return whether the original of an equal document can be that of a document."""
+        if not self._eligible.is_before(row, document):
+            return False
+        if row.duplicate_of is None:
+            return True
+        if row.duplicate_of == document.row.id or row.duplicate_of in self._eligible.without:
+            return False
+        original = found.originals.get(row.duplicate_of)
+        if (decided := self._decided.get(row.duplicate_of)) is not None:
+            original = decided.row if decided.may_lead else None
+        elif not self._eligible.limits_originals:
+            return True
+        return original is not None and original.duplicate_of is None and self._eligible.is_before(original, document)
+
+    def _candidates(self, document: Document, found: Found) -> list[Side]:
+        """Return the originals that a document is compared with: those of the store, and those in front of it."""
+        stored = [side for side in found.candidates if side.row.id not in self._decided]
+        in_front = (self._decided.get(id) for id in self._near.get(document.row.id, ()))
+        own = [Side(other.row, other.features) for other in in_front if other is not None]
+        own = [side for side in own if side.row.duplicate_of is None and self._eligible.is_before(side.row, document)]
+        return stored + own
+
+
+def _linked(document: Document, chosen: Chosen) -> Row:
+    """Return the row of a document with its link. A copy comes behind its original in the order."""
+    row, original = document.row, chosen.original
+    if original is None:
+        return row
+    order = row.order if document.keeps_order else max(row.order, original.order + 1)
+    return row._replace(duplicate_of=original.id, order=order, named=None).in_group(original.group)
+
+
+def _near_within(documents: Sequence[Document], eligible: Eligible) -> dict[str, list[str]]:
+    """Return for each document those in front of it in the batch that may be near, and may be originals."""
+    rule = eligible.rule
+    if len(documents) < 2 or rule.by == "digest":
+        return {}
+    columns = Columns(keys=rule.by == "keys", fingerprints=rule.by == "fingerprint")
+    columns.enter([one.row for one in documents], [() if one.keys is None else one.keys.values for one in documents])
+    queries = [replace(rule.query(one.row, one.keys), digest=None, most=len(documents)) for one in documents]
+    places = {one.row.id: place for place, one in enumerate(documents)}
+    near = {}
+    for place, (document, hits) in enumerate(zip(documents, columns.search(queries, originals=False), strict=True)):
+        in_front = [row for row in hits.candidates if places[row.id] < place and documents[places[row.id]].may_lead]
+        near[document.row.id] = [row.id for row in in_front if rule.may_be_near(document.row, row)]
+    return near

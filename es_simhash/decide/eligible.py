@@ -1,0 +1,38 @@
+"""Who may be the original of a document?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from es_simhash.values import value
+
+if TYPE_CHECKING:
+    from es_simhash.decide.outcome import Document
+    from es_simhash.decide.rule import ResolvedRule
+    from es_simhash.rows import Row
+    from es_simhash.store.protocol import Filter
+
+
+@value
+class Eligible:
+    """Who may be the original of a document: who matches the filter, comes before it, and stands in its window.
+
+    :param filter: only documents that match it are originals of others.
+    :param without: ids of documents that are not, because they are to be removed.
+    """
+
+    rule: ResolvedRule
+    filter: Filter | None = None
+    without: frozenset[str] = frozenset()
+
+    @property
+    def limits_originals(self) -> bool:
+        """An equal copy may be allowed, and its original not."""
+        return self.filter is not None or self.rule.window is not None
+
+    def is_before(self, row: Row, document: Document) -> bool:
+        """Return whether a row is another document in the window, and no later one if the document keeps its order."""
+        own = document.row
+        if row.id == own.id or row.id in self.without or not self.rule.is_in_window(row, own):
+            return False
+        return row.order <= own.order or not document.keeps_order

@@ -1,0 +1,82 @@
+"""What does the store have that a document may be a copy of?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from es_simhash.decide.batch import Found
+from es_simhash.decide.judge import Side
+from es_simhash.filters import parse_filter
+from es_simhash.rows import Hits, StoreQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from es_simhash.decide.eligible import Eligible
+    from es_simhash.decide.outcome import Document
+    from es_simhash.decide.turn import Turn
+    from es_simhash.rows import Row
+
+AHEAD = 2_000
+"""Texts that are read together, for several documents."""
+
+
+def look_up(
+    turn: Turn, documents: Sequence[Document], eligible: Eligible, replaced: Collection[str] = ()
+) -> Iterator[Found]:
+    """Yield what the store has for each document. Texts are read for several of them together.
+
+    :param replaced: ids of documents of the batch that get another text: those with their former texts may be gone
+        when a document behind them is decided.
+    """
+    rule = eligible.rule
+    most_equal = 1 if not eligible.limits_originals else 100
+    queries = [rule.query(document.row, document.keys, most_equal=most_equal) for document in documents]
+    hits = turn.store.search(queries, eligible.filter, originals=True) if queries else []
+    stale = {*eligible.without, *replaced}
+    again = [
+        number
+        for number, (query, one) in enumerate(zip(queries, hits, strict=True))
+        if len(one.equal) == query.most_equal and stale.issuperset(row.id for row in one.equal)
+    ]
+    if again:
+        asked = [StoreQuery(digest=queries[number].digest, times=queries[number].times) for number in again]
+        more = dict(zip(again, turn.store.search(asked, eligible.filter, originals=False), strict=True))
+        hits = [Hits(more[n].equal, one.candidates, one.left_out) if n in more else one for n, one in enumerate(hits)]
+    originals = _originals(turn, hits, eligible) if eligible.limits_originals else {}
+    candidates = [
+        [row for row in one.candidates if eligible.is_before(row, document) and rule.may_be_near(document.row, row)]
+        for document, one in zip(documents, hits, strict=True)
+    ]
+    for one, sides in zip(hits, _with_texts(turn, candidates), strict=True):
+        yield Found(one.equal, originals, sides, one.left_out)
+
+
+def _originals(turn: Turn, hits: Sequence[Hits], eligible: Eligible) -> dict[str, Row]:
+    """Return the originals of the copies that were found, by id: those that match the filter."""
+    ids = sorted({row.duplicate_of for one in hits for row in one.equal if row.duplicate_of is not None})
+    if not ids:
+        return {}
+    read = turn.store.read(ids, None if eligible.filter is not None else ())
+    if eligible.filter is None:
+        return {id: stored.row for id, stored in read.items()}
+    matches = parse_filter(eligible.filter)
+    return {id: stored.row for id, stored in read.items() if matches(stored.source or {}, id)}
+
+
+def _with_texts(turn: Turn, candidates: Sequence[Sequence[Row]]) -> Iterator[list[Side]]:
+    """Yield the candidates of each document with their texts, where texts decide; without those whose text is gone."""
+    if not turn.rule.compares_texts:
+        yield from ([Side(row, None) for row in rows] for rows in candidates)
+        return
+    known: dict[str, Side] = {}
+    for number, rows in enumerate(candidates):
+        if any(row.id not in known for row in rows):
+            ahead = {row.id: row for row in rows}
+            for following in candidates[number + 1 :]:
+                if len(ahead) >= AHEAD:
+                    break
+                ahead |= {row.id: row for row in following}
+            read = list(ahead.values())
+            known = {row.id: Side(row, text) for row, text in zip(read, turn.texts.of_rows(read), strict=True)}
+        yield [side for row in rows if (side := known[row.id]).text is not None]

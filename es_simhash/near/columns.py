@@ -1,0 +1,291 @@
+"""Documents in memory as columns: found by id, by digest, by group, and by what may be near.
+
+A document costs some 100 bytes of numbers, its id, 8 bytes for each key, and no object. A Row is made when one is
+asked for.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from es_simhash.near.fingerprint_index import FingerprintIndex
+from es_simhash.near.key_index import POSITION_BITS, Entries, KeyIndex, Near
+from es_simhash.rows import Hits, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from es_simhash.rows import StoreQuery
+
+    Integers = NDArray[np.int64]
+
+_NUMBERS = {
+    "fingerprint": "<u8",
+    "length": "<i4",
+    **dict.fromkeys(("order", "written", "time", "content", "version"), "<i8"),
+}
+_COLUMNS = np.dtype(
+    [
+        *_NUMBERS.items(),
+        ("digest", "V32"),
+        ("original", "<i4"),  # where its id, and the name of the group, stand among the ids
+        ("named", "<i4"),
+        ("has", "u1"),  # which numbers are not None: a bit for each
+        ("digest_size", "u1"),
+        ("is_there", "?"),
+    ]
+)
+_BITS = [1 << bit for bit in range(len(_NUMBERS))]
+_HAS_FINGERPRINT, _HAS_TIME = _BITS[0], _BITS[4]
+_NONE = -1
+_KEY_SHIFT = np.uint64(POSITION_BITS)
+
+
+class Columns:
+    """Rows by position, in the order in which they were entered. A row takes the place of one with its id.
+
+    :param keys: rows are found by their keys.
+    :param fingerprints: rows are found by their fingerprints.
+    """
+
+    def __init__(self, *, keys: bool, fingerprints: bool) -> None:
+        self._columns = np.zeros(64, _COLUMNS)
+        self._ids: list[str] = []
+        """By position, the id of a row; or a name that a row refers to, and that no row has."""
+        self._positions: dict[str, int] = {}
+        self._other_digests: dict[int, str] = {}
+        """By position, digests that are not hexadecimal."""
+        self._digests, self._groups = Entries(), Entries()
+        self._keys = KeyIndex() if keys else None
+        self._fingerprints = FingerprintIndex() if fingerprints else None
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._positions
+
+    def count(self, since: int | None) -> int:
+        """Return how many rows were written at a time or later; None counts all."""
+        columns = self._columns[: len(self._ids)]
+        counted = columns["is_there"] if since is None else columns["is_there"] & (columns["written"] >= since)
+        return int(np.count_nonzero(counted))
+
+    def row(self, id: str) -> Row | None:
+        """Return the row with an id."""
+        position = self._positions.get(id)
+        return None if position is None else self._row(position)
+
+    def rows(self) -> Iterator[Row]:
+        """Yield all rows, in the order in which they were entered."""
+        return map(self._row, np.flatnonzero(self._columns["is_there"][: len(self._ids)]).tolist())
+
+    def members(self, groups: Iterable[str]) -> list[Row]:
+        """Return the rows of the groups with these names, the smallest order first."""
+        names = list(groups)
+        own = [position for name in names if (position := self._positions.get(name)) is not None]
+        _, others = self._groups.whole(_hashed(names))
+        there = {position for position in (*own, *others.tolist()) if self._columns["is_there"][position]}
+        chosen = set(names)
+        rows = [row for row in map(self._row, sorted(there)) if row.group in chosen]
+        return sorted(rows, key=lambda row: row.order)
+
+    def keys_of(self, rows: Sequence[Row]) -> list[tuple[int, ...]]:
+        """Return the keys of rows. It reads all keys of all rows."""
+        if self._keys is None:
+            return [()] * len(rows)
+        return self._keys.of_positions([self._positions[row.id] for row in rows])
+
+    # --- change -----------------------------------------------------------------------------------------------------
+
+    def enter(self, rows: Sequence[Row], keys: Sequence[Sequence[int] | None]) -> None:
+        """Enter rows with different ids.
+
+        :param keys: of the text of each; None keeps those of the row with its id, whose text is the same.
+            A row that is new has none then.
+        """
+        kept = [row for row, own in zip(rows, keys, strict=True) if own is None and row.id in self._positions]
+        self._put([self._positions[row.id] for row in kept], kept)
+        same = {row.id for row in kept}
+        new = [(row, own or ()) for row, own in zip(rows, keys, strict=True) if row.id not in same]
+        for row, _ in new:
+            self.drop(row.id)
+        first = len(self._ids)
+        positions = list(range(first, first + len(new)))
+        self._ids += [row.id for row, _ in new]
+        self._positions.update((row.id, position) for (row, _), position in zip(new, positions, strict=True))
+        if self._keys is not None:
+            self._keys.add(positions, [own for _, own in new], [row.length for row, _ in new])
+        self._put(positions, [row for row, _ in new])
+        if self._fingerprints is not None:
+            has_one = [at for (row, _), at in zip(new, positions, strict=True) if row.fingerprint is not None]
+            self._fingerprints.add(self._columns["fingerprint"][has_one], np.array(has_one, dtype=np.int64))
+        with_digest = [at for (row, _), at in zip(new, positions, strict=True) if row.digest]
+        self._digests.add(_digest_keys(self._columns["digest"][with_digest]), np.array(with_digest, dtype=np.int64))
+
+    def drop(self, id: str) -> None:
+        """Take the row with an id away, if there is one."""
+        if (position := self._positions.pop(id, None)) is not None:
+            self._columns["is_there"][position] = False
+            self._other_digests.pop(position, None)
+
+    # --- search -----------------------------------------------------------------------------------------------------
+
+    def search(
+        self, queries: Sequence[StoreQuery], *, originals: bool, matches: Callable[[Row], bool] | None = None
+    ) -> list[Hits]:
+        """Return what each StoreQuery finds, as :meth:`es_simhash.store.protocol.Store.search` does.
+
+        :param matches: only rows that it allows.
+        """
+        near = self._near(queries)
+        times = np.array([query.times or (np.iinfo(np.int64).min, np.iinfo(np.int64).max) for query in queries])
+        is_timed = np.array([query.times is not None for query in queries], dtype=np.bool_)
+        kept = self._in_times(near.positions, near.askers, times, is_timed)
+        if originals:
+            kept &= self._columns["original"][near.positions] == _NONE
+        positions, askers = near.positions[kept], near.askers[kept]
+        rank = np.lexsort((self._columns["order"][positions], -near.scores[kept], askers))
+        ranked, ends = positions[rank].tolist(), np.searchsorted(askers[rank], np.arange(len(queries) + 1)).tolist()
+        equal = self._equal(queries, times, is_timed)
+        made: dict[int, Row] = {}
+        results = []
+        for number, query in enumerate(queries):
+            same, _ = self._first(equal.get(number, []), query.most_equal, matches, made)
+            rows, left_out = self._first(ranked[ends[number] : ends[number + 1]], query.most, matches, made)
+            results.append(Hits(same, rows, left_out or int(number in near.cut)))
+        return results
+
+    def _near(self, queries: Sequence[StoreQuery]) -> Near:
+        """Return the positions of all rows that may be near each StoreQuery."""
+        near = [Near(*np.zeros((3, 0), dtype=np.int64))]
+        if self._keys is not None and any(query.keys for query in queries):
+            near.append(self._keys.near([query.keys for query in queries]))
+        if self._fingerprints is not None and any(query.fingerprint is not None for query in queries):
+            stored = self._columns["fingerprint"], self._columns["has"] & _HAS_FINGERPRINT != 0
+            asked = [query.fingerprint for query in queries], [query.distance for query in queries]
+            near.append(self._fingerprints.near(*asked, *stored))
+        askers, positions, scores, cuts = zip(*near, strict=True)
+        cut: frozenset[int] = frozenset().union(*cuts)
+        return Near(np.concatenate(askers), np.concatenate(positions), np.concatenate(scores), cut)
+
+    def _equal(
+        self, queries: Sequence[StoreQuery], times: Integers, is_timed: NDArray[np.bool_]
+    ) -> dict[int, list[int]]:
+        """Return the positions of the rows with the digest of each StoreQuery, by its number, in their order."""
+        asking = [number for number, query in enumerate(queries) if query.digest]
+        wanted = np.array([_packed(queries[number].digest or "")[0] for number in asking], dtype="V32")
+        of_range, positions = self._digests.whole(_digest_keys(wanted))
+        same = self._columns["digest"][positions] == wanted[of_range]
+        of_range, positions = of_range[same], positions[same]
+        askers = np.array(asking, dtype=np.int64)[of_range]
+        kept = self._in_times(positions, askers, times, is_timed)
+        askers, positions = askers[kept], positions[kept]
+        order = np.lexsort((self._columns["order"][positions], askers))
+        found: dict[int, list[int]] = {}
+        for asker, position in zip(askers[order].tolist(), positions[order].tolist(), strict=True):
+            found.setdefault(asker, []).append(position)
+        return found
+
+    def _in_times(
+        self, positions: Integers, askers: Integers, times: Integers, is_timed: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Return which pairs of an asker and a row are a row that is there, in the times of the asker."""
+        rows = self._columns[positions]
+        there: NDArray[np.bool_] = rows["is_there"].copy()
+        if is_timed.any():
+            first, last = times[askers].T
+            has_time = rows["has"] & _HAS_TIME != 0
+            there &= ~is_timed[askers] | (has_time & (first <= rows["time"]) & (rows["time"] <= last))
+        return there
+
+    def _first(
+        self, positions: Sequence[int], most: int, matches: Callable[[Row], bool] | None, made: dict[int, Row]
+    ) -> tuple[list[Row], int]:
+        """Return the first rows that are allowed, and how many were left out, at least.
+
+        :param made: by position, the rows that were made for this search. Many queries find the rows of a crowd.
+        """
+        rows: list[Row] = []
+        for position in positions:
+            row = made.get(position) or made.setdefault(position, self._row(position))
+            if matches is None or matches(row):
+                if len(rows) == most:
+                    return rows, 1
+                rows.append(row)
+        return rows, 0
+
+    # --- a row and its columns --------------------------------------------------------------------------------------
+
+    def _put(self, positions: Sequence[int], rows: Sequence[Row]) -> None:
+        """Write rows into their positions."""
+        if not rows:
+            return
+        values = [self._values_of(row) for row in rows]  # it may append names to the ids
+        while len(self._columns) < len(self._ids):
+            self._columns = np.concatenate([self._columns, np.zeros(len(self._columns), _COLUMNS)])
+        self._columns[list(positions)] = np.array(values, _COLUMNS)
+        for row, position, (*_, size, _) in zip(rows, positions, values, strict=True):
+            if row.digest and not size:
+                self._other_digests[position] = row.digest
+        apart = [(row.group, at) for row, at in zip(rows, positions, strict=True) if row.group != row.id]
+        self._groups.add(_hashed([name for name, _ in apart]), np.array([at for _, at in apart], dtype=np.int64))
+
+    def _values_of(self, row: Row) -> tuple[Any, ...]:
+        """Return the values of ``_COLUMNS``."""
+        numbers = [(name, getattr(row, name)) for name in _NUMBERS]
+        digest, size = _packed(row.digest)
+        has = sum(bit for bit, (_, number) in zip(_BITS, numbers, strict=True) if number is not None)
+        places = self._place_of(row.duplicate_of), self._place_of(row.named)
+        return *(number or 0 for _, number in numbers), digest, *places, has, size, True
+
+    def _place_of(self, name: str | None) -> int:
+        """Return the position where a name stands among the ids."""
+        if name is None:
+            return _NONE
+        if (position := self._positions.get(name)) is None:
+            position = len(self._ids)
+            self._ids.append(name)
+        return position
+
+    def _row(self, position: int) -> Row:
+        """Return the row at a position."""
+        *numbers, digest, original, named, has, size, _ = self._columns[position].item()
+        own = [number if has & bit else None for bit, number in zip(_BITS, numbers, strict=True)]
+        fingerprint, length, _, _, time, content, version = own
+        order, written = numbers[2:4]
+        digest = digest[:size].hex() if size else self._other_digests.get(position, "")
+        duplicate_of, name = (None if place == _NONE else self._ids[place] for place in (original, named))
+        id = self._ids[position]
+        return Row(id, fingerprint, digest, length, duplicate_of, order, written, time, content, name, version)
+
+
+def _packed(digest: str) -> tuple[bytes, int]:
+    """Return a digest as bytes, and their number; of one that is not hexadecimal a hash, and 0."""
+    if digest and len(digest) <= 64 and digest.islower() | digest.isdecimal():
+        try:
+            packed = bytes.fromhex(digest)
+        except ValueError:
+            pass
+        else:
+            if packed.hex() == digest:
+                return packed.ljust(32, b"\0"), len(packed)
+    return blake2b(digest.encode(errors="surrogatepass"), digest_size=32).digest(), 0
+
+
+def _digest_keys(digests: NDArray[np.void]) -> NDArray[np.uint64]:
+    """Return the keys of packed digests, shape (n,)."""
+    first = np.ascontiguousarray(digests).view("<u8").reshape(-1, 4)[:, 0]
+    keys: NDArray[np.uint64] = first >> _KEY_SHIFT
+    return keys
+
+
+def _hashed(names: Sequence[str]) -> NDArray[np.uint64]:
+    """Return the keys of names of groups."""
+    hashes = [blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest() for name in names]
+    return np.frombuffer(b"".join(hashes), "<u8") >> _KEY_SHIFT

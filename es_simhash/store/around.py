@@ -1,0 +1,128 @@
+"""A store around another one: it passes every call on. What is written through it, it can find in memory."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.filters import parse_filter
+from es_simhash.near.columns import Columns
+from es_simhash.rows import MOST_HITS, Hits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from es_simhash.rows import Description, Entry, Row, Scan, Stored, StoreQuery, UserState, Written
+    from es_simhash.store.protocol import Filter, Store
+
+
+class StoreAround:
+    """A store around another one: :class:`~es_simhash.store.protocol.Store`.
+
+    :param keys: documents in memory are found by their keys.
+    :param fingerprints: and by their fingerprints.
+    """
+
+    lags = False
+    in_memory = False
+
+    def __init__(self, store: Store, *, keys: bool, fingerprints: bool) -> None:
+        self.inner, self.name = store, store.name
+        self._keys, self._fingerprints = keys, fingerprints
+        self._lock = threading.RLock()
+
+    def _new_columns(self) -> Columns:
+        return Columns(keys=self._keys, fingerprints=self._fingerprints)
+
+    def _in_memory(
+        self, columns: Columns, queries: Sequence[StoreQuery], filter: Filter | None, *, originals: bool
+    ) -> list[Hits]:
+        """Return what each StoreQuery finds in memory. A filter needs the documents, which are read."""
+        if filter is None:
+            return columns.search(queries, originals=originals)
+        wide = [replace(query, most=MOST_HITS, most_equal=MOST_HITS) for query in queries]
+        found = columns.search(wide, originals=originals)
+        rows = {row.id for hits in found for row in (*hits.equal, *hits.candidates)}
+        matches = parse_filter(filter)
+        read = self.inner.read(sorted(rows), None) if rows else {}
+        ids = {id for id, stored in read.items() if matches(stored.source or {}, id)}
+        return [cut(hits, query, lambda row: row.id in ids) for query, hits in zip(queries, found, strict=True)]
+
+    # --- what is passed on ------------------------------------------------------------------------------------------
+
+    def describe(self) -> Description:
+        """Return how the store was set up."""
+        return self.inner.describe()
+
+    def set_up(self, wanted: Description, *, change: bool = False) -> str:
+        """Make what is missing."""
+        return self.inner.set_up(wanted, change=change)
+
+    def close(self) -> None:
+        """Close the store."""
+        self.inner.close()
+
+    def read(self, ids: Sequence[str], fields: Sequence[str] | None = ()) -> dict[str, Stored]:
+        """Return documents by id."""
+        return self.inner.read(ids, fields)
+
+    def scan(self, scan: Scan) -> Iterator[list[Stored]]:
+        """Yield documents in lists."""
+        self.refresh()
+        yield from self.inner.scan(scan)
+
+    def count(self, scan: Scan) -> int:
+        """Return how many documents a Scan reads."""
+        self.refresh()
+        return self.inner.count(scan)
+
+    def refresh(self) -> None:
+        """Make everything that was written visible."""
+        self.inner.refresh()
+
+    def write(self, entries: Sequence[Entry]) -> Written:
+        """Write documents, each on the version that it replaces."""
+        return self.inner.write(entries)
+
+    def remove(self, versions: Mapping[str, Any]) -> Written:
+        """Remove documents, each only on its version."""
+        return self.inner.remove(versions)
+
+    def read_users(self, users: Sequence[str]) -> dict[str, UserState]:
+        """Return the states of users."""
+        return self.inner.read_users(users)
+
+    def write_users(self, states: Mapping[str, UserState]) -> Written:
+        """Write the state of each user, on its version."""
+        return self.inner.write_users(states)
+
+    def list_users(self, before: int) -> Iterator[list[str]]:
+        """Yield the users whose newest generation started before a time."""
+        return self.inner.list_users(before)
+
+
+def cut(hits: Hits, query: StoreQuery, allows: Callable[[Row], bool]) -> Hits:
+    """Return the hits that are allowed, as many as are wanted."""
+    equal = [row for row in hits.equal if allows(row)]
+    candidates = [row for row in hits.candidates if allows(row)]
+    left_out = max(hits.left_out, len(candidates) - query.most)
+    return Hits(equal[: query.most_equal], candidates[: query.most], left_out)
+
+
+def changed(columns: Columns, ids: Sequence[str], read: Mapping[str, Stored]) -> list[str]:
+    """Return the ids of documents in memory that another program has changed or removed, as they were read."""
+    known = [(id, row) for id in ids if (row := columns.row(id)) is not None]
+    return [id for id, row in known if id not in read or _decides(read[id].row) != _decides(row)]
+
+
+def _decides(row: Row) -> tuple[Any, ...]:
+    """Return what decides of a row, and what is written with it."""
+    return row.digest, row.duplicate_of, row.named, row.order, row.time
+
+
+def written_rows(entries: Sequence[Entry], written: Written) -> list[Entry]:
+    """Return the entries that a store has taken, as an index in memory has them."""
+    return [
+        replace(entry, row=entry.row._replace(version=None)) for entry in entries if entry.row.id in written.versions
+    ]
