@@ -123,7 +123,7 @@ def plain_grams(words: str) -> list[int]:
         factors = (0x6A09E667F3BCC909, 0xBB67AE8584CAA73B, 0x3C6EF372FE94F82B)
         number = sum(ord(letter) * factor for letter, factor in zip(grams[-1], factors, strict=False))
         number += (grams.count(grams[-1]) - 1) * 0xA54FF53A5F1D36F1
-        keys.append(plain_mixed(number & ALL) >> 64 - HASH_BITS)
+        keys.append(plain_mixed(number & ALL) >> 64 - HASH_BITS & ~127)
     return keys
 
 

@@ -27,8 +27,8 @@ def group(filter: dict[str, Any] | None, since: timedelta | None, as_json: bool,
     """Decide again which documents are duplicates of which.
 
     All documents are decided in their order, and the links that differ are written. An ingest links each new document
-    to its head. But it can miss duplicates that another program stores at the same time. This command finds them, by
-    the rule of the store. You can run it again, interrupt it, and run it during an ingest.
+    to its original. But it can miss duplicates that another program stores at the same time. This command finds them,
+    by the rule of the store. You can run it again, interrupt it, and run it during an ingest.
 
     \b
     es-simhash group --store http://localhost:9200/news

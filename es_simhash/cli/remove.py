@@ -39,8 +39,8 @@ def remove(
     """Remove documents by id, by a query clause, or all duplicates.
 
     What was a duplicate of a removed document is decided again. --matching and --duplicates only show what they would
-    remove, until you add --yes. --duplicates keeps one document of each group, its head. Ids that no document has are
-    named on standard error. Then the exit code is 3, or 1 if no document has any of them.
+    remove, until you add --yes. --duplicates keeps one document of each group, its original. Ids that no document has
+    are named on standard error. Then the exit code is 3, or 1 if no document has any of them.
 
     \b
     es-simhash remove news-1 news-2

@@ -78,7 +78,9 @@ class Batch:
 
     def leave_out(self, id: str) -> None:
         """Forget a decided document: it is not stored, or stays as it is stored."""
-        self._equal[self._decided.pop(id).row.digest].remove(id)
+        document = self._decided.pop(id)
+        if document.may_lead:
+            self._equal[document.row.digest].remove(id)
 
     def has_copies(self, id: str) -> bool:
         """Return whether a decided document is a copy of this one."""

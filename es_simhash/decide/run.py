@@ -79,8 +79,8 @@ class _Result:
 
     :param entry: what is written; None if nothing is.
     :param original: what it was found to be a copy of.
-    :param left: the name of the group that it leaves, if others may hang on it: it has another text, or another time
-        where times count, or is an original no more.
+    :param left: the name of its former group, if copies of it hang there: it has another text, or another time where
+        times count, or is an original no more.
     """
 
     document: Document
@@ -199,11 +199,12 @@ class Run:
         found = look_up(self._turn, undecided, self._eligible, former.keys() & {one.row.id for one in undecided})
         for document, one in zip(undecided, found, strict=True):
             id = document.row.id
-            result = self._result(batch.decide(document, one), former.get(id), held)
+            has_copies = id in originals or batch.has_copies(id)
+            result = self._result(batch.decide(document, one), former.get(id), held, has_copies=has_copies)
             results[id] = result
             if result.entry is None:
                 batch.leave_out(id)
-            if result.left is not None and (id in originals or batch.has_copies(id)):
+            if result.left is not None:
                 break
         done = [results[one.row.id] for one in part if one.row.id in results]
         taken = self._write(done)
@@ -303,7 +304,7 @@ class Run:
             may_lead=matches,
         )
 
-    def _result(self, decision: Decision, former: Row | None, held: Collection[str]) -> _Result:
+    def _result(self, decision: Decision, former: Row | None, held: Collection[str], *, has_copies: bool) -> _Result:
         """Return what becomes of a document whose text is not stored under its id."""
         document, original, row = decision.document, decision.original, decision.row
         if former is not None and not former.digest:
@@ -320,7 +321,7 @@ class Run:
             return _Result(document, replace(outcome, stored=False), original=original)
         if former is not None and former == row._replace(written=former.written, content=former.content):
             return _Result(document, outcome, original=original)
-        is_left = former is not None and (original is not None or not self._is_same(document, former))
+        is_left = has_copies and former is not None and (original is not None or not self._is_same(document, former))
         entry = Entry(row, _keys(document), document.source)
         return _Result(document, outcome, entry, original, former.group if is_left and former is not None else None)
 

@@ -238,7 +238,8 @@ class Columns:
 
     def _values_of(self, row: Row) -> tuple[Any, ...]:
         """Return the values of ``_COLUMNS``."""
-        numbers = [(name, getattr(row, name)) for name in _NUMBERS]
+        # A version that is no number, as those of a server, is not kept.
+        numbers = [(name, number if type(number := getattr(row, name)) is int else None) for name in _NUMBERS]
         digest, size = _packed(row.digest)
         has = sum(bit for bit, (_, number) in zip(_BITS, numbers, strict=True) if number is not None)
         places = self._place_of(row.duplicate_of), self._place_of(row.named)

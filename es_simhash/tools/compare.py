@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _RELATIONS = {
     "exact": "exact duplicates: the normalised texts are equal",
     "copy": "near-duplicates by the rule {rule}",
-    "contradicts": "similar, but they contradict each other: different by the rule {rule}",
+    "contradicts": "they contradict each other: different by the rule {rule}",
     "different": "different by the rule {rule}",
 }
 _FIGURES = ("relation", "similarity", "contradict", "is_found", "distance")

@@ -35,7 +35,10 @@ def test_duplicates_are_saved_removed_and_ingested_again(address: str, tmp_path:
         assert links(documents) == LINKS
         whole = stored(documents)
         duplicates = list(documents.duplicates())
-        assert sorted((each.id, each.head, each.exact) for each in duplicates) == [("c", "a", True), ("d", "a", False)]
+        assert sorted((each.id, each.original, each.exact) for each in duplicates) == [
+            ("c", "a", True),
+            ("d", "a", False),
+        ]
         assert documents.remove_duplicates(duplicates, save=str(path)) == 2
         assert stored(documents).keys() == {"a", "b"}
         assert os.stat(path).st_mode & 0o077 == 0, "only the owner may read it"

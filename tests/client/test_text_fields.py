@@ -120,7 +120,7 @@ def test_what_another_program_changed_in_a_text_is_noticed_before_a_copy_is_remo
         documents.store.refresh()
         client.update(index=index_name, id="b", doc={"text": METRO})
         duplicates = list(documents.duplicates())
-        assert [(duplicate.id, duplicate.head, duplicate.exact) for duplicate in duplicates] == [("c", "a", True)]
+        assert [(duplicate.id, duplicate.original, duplicate.exact) for duplicate in duplicates] == [("c", "a", True)]
         client.update(index=index_name, id="c", doc={"text": METRO})
         assert documents.remove_duplicates(duplicates) == 0
         assert documents.fetch(["c"], fields=["text"]) == {"c": {"text": METRO}}

@@ -25,7 +25,7 @@ BATCH = 5
 def test_a_batch_ends_when_it_has_enough_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("es_simhash.ingest.batches.BATCH_SIZE", 100)
     source = Source([{"title": "雨" * 20, "text": "雨" * 40, "n": [1, 2.5]}] * 7)
-    assert [len(lines) for lines in iter(source.take, [])] == [2, 2, 2, 1]
+    assert [len(lines) for lines in iter(source.next_batch, [])] == [2, 2, 2, 1]
 
 
 def test_a_document_that_holds_itself_or_is_very_deep_is_rejected() -> None:

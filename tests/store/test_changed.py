@@ -14,7 +14,7 @@ import pytest
 
 from es_simhash.bloom.seen import SeenConfig
 from es_simhash.errors import StoreChanged
-from es_simhash.rows import Probe, Scan, UserState
+from es_simhash.rows import Scan, StoreQuery, UserState
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.store.address import open_store
 from es_simhash.store.elastic.store import ElasticStore
@@ -35,8 +35,8 @@ WHOLE = replace(DOCUMENTS, seen=SeenConfig())
 CALLS: dict[str, Callable[[Store, Any], Any]] = {
     "read": lambda store, _: store.read(["a"]),
     "read what is not there": lambda store, _: store.read(["missing"]),
-    "search by keys and digest": lambda store, _: store.search([Probe(digest="d")], None, heads=True),
-    "search by fingerprint": lambda store, _: store.search([Probe(1)], None, heads=True),
+    "search by keys and digest": lambda store, _: store.search([StoreQuery(digest="d")], None, originals=True),
+    "search by fingerprint": lambda store, _: store.search([StoreQuery(1)], None, originals=True),
     "members": lambda store, _: store.members(["a"]),
     "scan": lambda store, _: list(store.scan(Scan())),
     "write": lambda store, version: store.write([entry("a", version=version)]),

@@ -11,7 +11,7 @@ import pytest
 
 from es_simhash import Documents
 from es_simhash.errors import InputError, StoreError, StoreUnavailable
-from es_simhash.rows import Probe, Scan
+from es_simhash.rows import Scan, StoreQuery
 from es_simhash.store.address import open_store
 from es_simhash.store.elastic.store import ElasticStore
 from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
@@ -121,8 +121,8 @@ def test_a_search_that_lacks_a_shard_is_no_answer(servers: Stores) -> None:
     store.connection.send("GET", health, None, {"wait_for_active_shards": "1"}, index=False)
     store.set_up(DOCUMENTS)
     searches: list[Callable[[Store], object]] = [
-        lambda store: store.search([Probe(1)], None, heads=True),
-        lambda store: store.search([Probe(digest="d")], None, heads=True),
+        lambda store: store.search([StoreQuery(1)], None, originals=True),
+        lambda store: store.search([StoreQuery(digest="d")], None, originals=True),
         lambda store: store.members(["a"]),
         lambda store: list(store.scan(Scan())),
         lambda store: store.count(Scan()),

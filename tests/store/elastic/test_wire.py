@@ -16,7 +16,7 @@ import pytest
 from es_simhash import SeenItems
 from es_simhash.bloom.seen import SeenConfig
 from es_simhash.errors import AccessDenied, ConflictError, InputError, NotSetUp, StoreError, StoreUnavailable
-from es_simhash.rows import Entry, Probe, Scan, UserState
+from es_simhash.rows import Entry, Scan, StoreQuery, UserState
 from es_simhash.store.address import open_store
 from es_simhash.store.elastic.rows import OWN_FIELDS
 from es_simhash.store.elastic.store import ElasticStore
@@ -149,7 +149,7 @@ OTHER_BODIES: list[Any] = [
 def test_a_response_of_another_form_is_an_error_with_advice(wire: Wire, body: Any) -> None:
     for kind, call in (
         ("POST _mget", lambda store: store.read(["a"])),
-        ("POST _msearch", lambda store: store.search([Probe(digest="d")], None, heads=True)),
+        ("POST _msearch", lambda store: store.search([StoreQuery(digest="d")], None, originals=True)),
         ("POST _search", lambda store: store.members(["a"])),
         ("POST _search", lambda store: list(store.scan(Scan()))),
         ("POST _search", lambda store: list(store.list_users(1))),
@@ -227,8 +227,8 @@ FAILED = {"_shards": {**SHARDS, "failed": 1, "failures": [{"reason": {"type": "n
 GONE = {"_shards": {**SHARDS, "failed": 1, "failures": [{"reason": {"type": "no_shard_available_action_exception"}}]}}
 BUSY = {**error("es_rejected_execution_exception"), "status": 429}
 SEARCHES: dict[str, Callable[[Store], object]] = {
-    "POST _search": lambda store: store.search([Probe(1)], None, heads=True),
-    "POST _msearch": lambda store: store.search([Probe(digest="d")], None, heads=False),
+    "POST _search": lambda store: store.search([StoreQuery(1)], None, originals=True),
+    "POST _msearch": lambda store: store.search([StoreQuery(digest="d")], None, originals=False),
     "POST _mget": lambda store: store.read(["a"]),
     "POST _count": lambda store: store.count(Scan()),
     "POST _refresh": lambda store: store.refresh(),

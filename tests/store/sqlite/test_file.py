@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash.errors import InputError, NotSetUp, StoreError, StoreUnavailable
-from es_simhash.rows import Entry, Probe, Scan, UserState
+from es_simhash.rows import Entry, Scan, StoreQuery, UserState
 from es_simhash.store.sqlite import SqliteStore
 from es_simhash.store.sqlite.keys import KeysOf, add
 from es_simhash.text.keys import KeyQuery
@@ -128,8 +128,8 @@ def test_a_process_that_is_killed_while_it_writes_leaves_whole_batches(store: Sq
     rest, _ = process.communicate()
     batches = int((rest.split() or [acknowledged])[-1]) + 1
     assert len(scanned(store)) in (100 * batches, 100 * (batches + 1))
-    found = store.search([Probe(queries=(KeyQuery(keys("p1"), 1),), most=1_000)], None, heads=True)[0]
-    assert len(found.rows) + found.left_out >= min(1_000, 100 * batches)
+    found = store.search([StoreQuery(keys=(KeyQuery(keys("p1"), 1),), most=1_000)], None, originals=True)[0]
+    assert len(found.candidates) + found.left_out >= min(1_000, 100 * batches)
     assert execute(path, "PRAGMA integrity_check") == [("ok",)]
 
 
@@ -184,25 +184,25 @@ def test_a_restored_backup_is_another_store_to_every_process(store: SqliteStore,
         assert len(ids(scanned(one))) == 100
         for kind, shift, letter in (("old", 32, "p"), ("new", 48, "g")):
             for number in range(1, 50):
-                by_keys = Probe(queries=(KeyQuery(keys(f"{letter}{number}"), 1),))
-                by_fingerprint = Probe(number << shift, distance=0)
-                hits = one.search([by_keys, by_fingerprint], None, heads=True)
-                assert [ids(found.rows) for found in hits] == [[f"{kind}{number}"]] * 2
-        assert one.search([Probe(queries=(KeyQuery(keys("m1"), 1),))], None, heads=True)[0].rows == []
+                by_keys = StoreQuery(keys=(KeyQuery(keys(f"{letter}{number}"), 1),))
+                by_fingerprint = StoreQuery(number << shift, distance=0)
+                hits = one.search([by_keys, by_fingerprint], None, originals=True)
+                assert [ids(found.candidates) for found in hits] == [[f"{kind}{number}"]] * 2
+        assert one.search([StoreQuery(keys=(KeyQuery(keys("m1"), 1),))], None, originals=True)[0].candidates == []
     assert store.write([entry(id, version=version) for id, version in lost.items()]).conflicts == lost.keys()
     other.close()
 
 
-@pytest.mark.parametrize("heads", [True, False])
+@pytest.mark.parametrize("originals", [True, False])
 @pytest.mark.parametrize("distance", [3, 7])
 def test_a_search_by_fingerprint_reads_the_index_of_each_segment(
-    store: SqliteStore, path: Path, distance: int, heads: bool
+    store: SqliteStore, path: Path, distance: int, originals: bool
 ) -> None:
     put(store, entry("a", 1))
     statements: list[str] = []
     with store._database.transaction(write=False) as connection:
         connection.set_trace_callback(statements.append)
-    store.search([Probe(1, distance=distance)], None, heads=heads)
+    store.search([StoreQuery(1, distance=distance)], None, originals=originals)
     [statement] = [sql for sql in statements if "fingerprint IS NOT NULL" in sql]
     plan = str(execute(path, f"EXPLAIN QUERY PLAN {statement}"))
     assert all(f"INDEX segments{number} " in plan for number in range(4))
@@ -211,8 +211,8 @@ def test_a_search_by_fingerprint_reads_the_index_of_each_segment(
 
 def test_a_search_says_that_it_did_not_read_all_entries_of_a_common_key(store: SqliteStore) -> None:
     put(store, *(entry(f"{n}", None, "p1", source=f'{{"n": {n}}}') for n in range(20_100)))
-    [hits] = store.search([Probe(queries=(KeyQuery(keys("p1"), 1),))], {"term": {"n": 20_099}}, heads=True)
-    assert (hits.rows, hits.left_out) == ([], 1)
+    [hits] = store.search([StoreQuery(keys=(KeyQuery(keys("p1"), 1),))], {"term": {"n": 20_099}}, originals=True)
+    assert (hits.candidates, hits.left_out) == ([], 1)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -228,12 +228,12 @@ def test_the_keys_of_the_file_are_those_of_its_documents(store: SqliteStore, pat
             entries = [entry(id, 7, *names[id], length=chance.randrange(90)) for id in written]
             put(store, *entries, refresh=False)
         elif action == "link":
-            heads = {id: None if row.duplicate_of else "head" for id, row in some.items()}
-            store.write([Entry(row._replace(duplicate_of=heads[id]), keys=None) for id, row in some.items()])
+            originals = {id: None if row.duplicate_of else "original" for id, row in some.items()}
+            store.write([Entry(row._replace(duplicate_of=originals[id]), keys=None) for id, row in some.items()])
         elif action == "remove":
             store.remove({id: row.version for id, row in some.items()})
         else:
-            store.search([Probe(queries=(KeyQuery(keys("g1"), 1),))], None, heads=True)
+            store.search([StoreQuery(keys=(KeyQuery(keys("g1"), 1),))], None, originals=True)
     store.refresh()
     kept = execute(path, "SELECT key, document FROM keys")
     store.refresh()

@@ -14,10 +14,23 @@ from es_simhash.tools.report.groups import Group, Groups, Member, Totals
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-HEADS = st.sampled_from("abcdefgh")
-ROWS = st.dictionaries(HEADS, st.tuples(HEADS, st.sampled_from(["x", "y"])), max_size=8).map(
-    lambda found: [Row(id, 0, digest, duplicate_of=head) for id, (head, digest) in found.items()]
-)
+IDS = st.sampled_from("abcdefgh")
+
+
+def rows_of(groups: dict[str, tuple[str, dict[str, str]]]) -> list[Row]:
+    """Return the rows of groups: each has an original and copies, with their digests; some a name of their own."""
+    rows = {}
+    for original, (digest, copies) in groups.items():
+        name = "a name" if original == "a" else original
+        rows[original] = Row(original, 0, digest).in_group(name)
+        for id, other in copies.items():
+            rows.setdefault(id, Row(id, 0, other, duplicate_of=original).in_group(name))
+    return [row for row in rows.values() if row.duplicate_of is None or rows[row.duplicate_of].duplicate_of is None]
+
+
+DIGESTS = st.sampled_from(["x", "y"])
+COPIES = st.dictionaries(st.sampled_from("ijklmnop"), DIGESTS)
+ROWS = st.dictionaries(IDS, st.tuples(DIGESTS, COPIES), max_size=8).map(rows_of)
 
 
 @given(ROWS)
@@ -25,14 +38,15 @@ def test_groups_and_totals_are_those_that_counting_finds(rows: Sequence[Row]) ->
     members = defaultdict(list)
     for row in rows:
         members[row.group].append(row)
-    digests = {row.id: row.digest for row in rows if row.id == row.group}
+    originals = {name: max(row.id for row in theirs if row.duplicate_of is None) for name, theirs in members.items()}
+    digests = {name: next(row.digest for row in rows if row.id == id) for name, id in originals.items()}
     expected = [
-        Group(head, len(theirs), sum(row.digest == digests.get(head) for row in theirs if row.id != head))
-        for head, theirs in members.items()
+        Group(name, originals[name], len(theirs), sum(map(digests[name].__eq__, [row.digest for row in theirs])) - 1)
+        for name, theirs in members.items()
         if len(theirs) > 1
     ]
     groups = Groups(iter(rows))
-    expected.sort(key=lambda group: (-group.members, group.exact, group.head))
+    expected.sort(key=lambda group: (-group.members, group.exact, group.name))
     assert list(groups.largest()) == expected
     assert list(groups.largest(1)) == expected[:1]
     assert groups.totals() == Totals(
@@ -40,13 +54,13 @@ def test_groups_and_totals_are_those_that_counting_finds(rows: Sequence[Row]) ->
     )
     for group in expected:
         theirs = [
-            (row.digest == digests.get(group.head), row.id) for row in members[group.head] if row.id != group.head
+            (row.digest == digests[group.name], row.id) for row in members[group.name] if row.id != group.original
         ]
         assert groups.members(group) == [Member(id, exact) for exact, id in sorted(theirs)]
     groups.close()
 
 
 def test_a_sample_has_one_document_of_each_text() -> None:
-    groups = Groups([Row(id, 0, digest, duplicate_of=id) for id, digest in [("a", "y"), ("b", "x"), ("c", "y")]])
+    groups = Groups([Row(id, 0, digest) for id, digest in [("a", "y"), ("b", "x"), ("c", "y")]])
     assert groups.sample(5) == ["b", "a"]
     assert groups.sample(1) == ["b"]
