@@ -39,7 +39,7 @@ class Stores:
     :param around: makes a store around one that was set up.
     """
 
-    def __init__(self, new_address: Callable[[], str], around: Callable[[Store], Store]) -> None:
+    def __init__(self, new_address: Callable[[], str], around: Callable[[Store], Store] = AROUND[""]) -> None:
         self._new_address, self._around = new_address, around
         self._opened: list[Store] = []
 
