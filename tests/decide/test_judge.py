@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from es_simhash.decide.judge import Judged
     from es_simhash.decide.rule import ResolvedRule
+    from es_simhash.similarity.rule import Rule
 
 RULE = resolved("copy")
 NOTICE = "停水通知：6月12日8时至17时，幸福里小区停水检修，请居民提前储水，恢复供水时间以通知为准。"
@@ -121,7 +122,7 @@ TEXTS = st.lists(
 
 @pytest.mark.parametrize("rule", ["copy", "contained", "fingerprint", "exact"])
 @given(texts=TEXTS)
-def test_the_original_is_that_of_the_reference(rule: str, texts: list[str]) -> None:
+def test_the_original_is_that_of_the_reference(rule: Rule, texts: list[str]) -> None:
     by, plain = resolved(rule), Plain(resolved(rule))
     made = documents([{"id": str(number), "text": text} for number, text in enumerate(texts)], by)
     for document in made[:-1]:
@@ -133,6 +134,6 @@ def test_the_original_is_that_of_the_reference(rule: str, texts: list[str]) -> N
     ]
     exact = [side for side in sides if side.row.digest == made[-1].row.digest]
     originals = [side for side in sides if side.row.duplicate_of is None]
-    document = Side(made[-1].row, TextFeatures(made[-1].text, FINGERPRINTER, is_normalised=True))
-    original = choose(judge(document, exact[:1] or originals, by)).original
+    asking = Side(made[-1].row, TextFeatures(made[-1].text, FINGERPRINTER, is_normalised=True))
+    original = choose(judge(asking, exact[:1] or originals, by)).original
     assert (None if original is None else original.id) == plain.ingest(made[-1])[1]

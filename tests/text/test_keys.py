@@ -50,7 +50,7 @@ def similar_pairs(draw: st.DrawFn) -> tuple[str, str]:
 def finds(asker: str, other: str, similarity: float) -> bool:
     own = keys_of_texts([other])[0]
     index = KeyIndex()
-    index.add([own.values], [own.length])
+    index.add([0], [own.values], [own.length])
     return len(index.near([key_queries(keys_of_texts([asker])[0], similarity)]).positions) == 1
 
 
