@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from es_simhash import Documents, DuplicateRule, Fingerprinter, Outcome
+from es_simhash.decide.outcome import Document
 from es_simhash.decide.rule import ResolvedRule
 from es_simhash.ingest.reader import IdField, Reader
 from es_simhash.ingest.workers import Workers
