@@ -100,7 +100,7 @@ def relink(
         if attempt:
             turn.store.refresh()
         members = turn.store.members(sorted(set(left.values()))) if left else []
-        hanging = [row for row in members if row.duplicate_of in left]
+        hanging = [row for row in members if row.duplicate_of in left and row.id not in eligible.without]
         if passed is not None:
             last, start = passed
             hanging = [row for row in hanging if row.order <= last or start <= max(row.order, row.written)]

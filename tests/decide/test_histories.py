@@ -59,6 +59,7 @@ def test_a_history_has_the_outcomes_and_links_of_the_reference(
     for _ in range(30):
         if texts and chance.random() < 0.2:
             ids = [str(chance.randrange(150)) for _ in range(chance.randrange(1, 6))]
+            ids += [id for id in (links(store).get(id) for id in ids) if id is not None]  # a copy and its original
             remove(turn, ids)
             plain.remove(ids)
         elif chance.random() < 0.1:
