@@ -21,6 +21,8 @@ from tests import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = ROOT / "examples"
 NEWS = [json.loads(line) for line in (ROOT / "scripts" / "demo_news.jsonl").read_text(encoding="utf-8").splitlines()]
 

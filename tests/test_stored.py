@@ -92,6 +92,7 @@ def expected_lines() -> list[dict[str, Any]]:
     return [*(line_of(*each) for each in SOURCES), line_of_filter(100, 0.01), line_of_filter(10, 0.05)]
 
 
+@pytest.mark.slow
 def test_the_file_has_what_the_library_computes() -> None:
     assert expected_lines() == LINES
 

@@ -313,6 +313,7 @@ def test_text_is_escaped_for_the_terminal_and_json_is_utf8(tmp_path: Path, json_
     assert id in done.out
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_leaves_no_worker(tmp_path: Path) -> None:
     assert es_simhash("init --rule exact", cwd=tmp_path).code == 0
     (tmp_path / "news.jsonl").write_bytes(b"".join(map(line, range(3_000))))

@@ -175,6 +175,7 @@ def basic(user: str, password: str) -> str:
     return "Basic " + b64encode(f"{user}:{password}".encode()).decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("in_environment", "arguments", "index", "authorization"),
     [
@@ -211,6 +212,7 @@ def test_the_environment_names_the_store_and_the_credentials_and_options_overrid
     assert f"/{index}" in {unquote(request.path) for request in requests}
 
 
+@pytest.mark.slow
 def test_for_seen_items_an_address_without_an_index_means_the_index_of_users(tmp_path: Path) -> None:
     with Proxy("", lambda request: NO_SUCH_INDEX) as server:
         url = server.url

@@ -41,6 +41,7 @@ def test_a_resumed_run_may_begin_with_any_number_of_bad_lines(tmp_path: Path) ->
     assert (done.code, done.json[-1]["rejected"], done.json[-1]["exact_duplicate"]) == (3, 150, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [3, 600])
 def test_a_text_field_that_no_document_has_is_said(tmp_path: Path, count: int) -> None:
     (tmp_path / "news.jsonl").write_bytes(b"".join(map(line, range(count))))

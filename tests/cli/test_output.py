@@ -96,6 +96,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "stdin"), COMMANDS, ids=[" ".join(words)[:40] for words, _ in COMMANDS])
 def test_standard_output_on_a_full_disk_is_one_line(folder: Path, words: Sequence[str], stdin: bytes) -> None:
     done = es_simhash(*words, cwd=folder, stdin=stdin, out="/dev/full")

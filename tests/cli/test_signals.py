@@ -32,6 +32,7 @@ def running(folder: Path, *words: str) -> Iterator[Any]:
         yield process
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "resume"), [(signal.SIGINT, False), (signal.SIGTERM, True)])
 def test_what_was_acknowledged_is_stored_and_a_repetition_does_the_rest(
     new_address: Callable[[], str], tmp_path: Path, number: int, resume: bool
@@ -75,6 +76,7 @@ def test_a_command_that_waits_for_its_input_stops(tmp_path: Path, number: int) -
         assert err.startswith(b"\nes-simhash: interrupted; ")
 
 
+@pytest.mark.slow
 @both
 def test_a_command_without_input_stops(tmp_path: Path, number: int) -> None:
     program = (

@@ -299,6 +299,7 @@ def test_odd_texts_have_differences_too(text: str) -> None:
     assert made(text, "哈" * 8).contradictions == ()
 
 
+@pytest.mark.slow
 def test_texts_of_a_million_characters_take_seconds() -> None:
     text = "".join(chr(0x4E00 + number * 7919 % 20_000) for number in range(1_000_000))
     begin = time.process_time()

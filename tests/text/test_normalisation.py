@@ -304,6 +304,7 @@ def test_a_lone_surrogate_is_refused_and_its_place_is_named(before: str, half: s
     assert f"the text has a lone surrogate (\\u{ord(half):04x}) at character {len(before) + 1}:" in str(refused.value)
 
 
+@pytest.mark.slow
 def test_no_character_becomes_more_than_the_longest() -> None:
     lengths = (folded_length(chr(code)) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000)
     assert max(lengths) == LONGEST_FOLDED

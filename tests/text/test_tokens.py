@@ -331,6 +331,7 @@ def write_cache_file(folder: Path, *words: str) -> None:
     (folder / "jieba.cache").write_bytes(marshal.dumps(content))
 
 
+@pytest.mark.slow
 def test_nothing_reaches_stderr(tmp_path: Path) -> None:
     write_cache_file(tmp_path, "我们")
     with pytest.warns((SyntaxWarning, DeprecationWarning), match="invalid escape sequence"):
@@ -354,6 +355,7 @@ print(json.dumps([ours(), tokenize(text, segmenter("rjieba"))]))
     assert stderr == ""
 
 
+@pytest.mark.slow
 def test_neither_the_level_of_jieba_s_logger_is_changed_nor_its_cache_file_written(tmp_path: Path) -> None:
     code = """
 logger = logging.getLogger("jieba")
@@ -370,6 +372,7 @@ print(json.dumps([levels, files, jieba.lcut(text) and os.listdir(folder)]))
     assert of_jieba == ["jieba.cache"], "jieba writes it there"
 
 
+@pytest.mark.slow
 def test_our_words_do_not_change_with_a_cache_file_or_words_added_to_or_deleted_from_jieba(tmp_path: Path) -> None:
     code = """
 import jieba

@@ -82,6 +82,7 @@ COUNT = """
 """
 
 
+@pytest.mark.slow
 def test_no_write_of_several_processes_is_lost(store: SqliteStore, path: Path) -> None:
     put(store, entry("counter", 0))
     processes = [python(COUNT, str(path), "40") for _ in range(3)]
@@ -91,6 +92,7 @@ def test_no_write_of_several_processes_is_lost(store: SqliteStore, path: Path) -
     assert row_of(store, "counter").fingerprint == 120
 
 
+@pytest.mark.slow
 def test_several_processes_set_up_one_file(path: Path) -> None:
     processes = [python("print(store.set_up(DOCUMENTS))", str(path)) for _ in range(3)]
     assert sorted(process.communicate(timeout=120)[0].strip() for process in processes) == [

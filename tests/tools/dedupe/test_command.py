@@ -214,6 +214,7 @@ def unlike(count: int) -> Iterator[bytes]:
         yield line(number, " ".join(f"{number * 31 + n:x}q{n * number % 97}" for n in range(40)))
 
 
+@pytest.mark.slow
 def test_a_reader_that_ends_is_no_error_message(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"".join(unlike(600)))
     command = f"{COMMAND[0]} -m es_simhash dedupe in --quiet | head -n 1"

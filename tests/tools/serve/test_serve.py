@@ -193,6 +193,7 @@ def test_without_a_store_of_seen_items_a_request_says_which_option_is_missing(lo
     assert "--seen-store" in local(seen=False).call("/seen/unseen", {"user": 1, "items": [1]}).detail
 
 
+@pytest.mark.slow
 def test_other_machines_need_a_token_and_a_token_is_long(tmp_path: Path) -> None:
     def refusal(*arguments: str, **env: str) -> str:
         return complaint(es_simhash("serve", "--store", "sqlite:///n.db", *arguments, cwd=tmp_path, env=env))
@@ -239,6 +240,7 @@ def test_a_body_that_is_too_large_is_refused(local: Make, monkeypatch: pytest.Mo
     assert server.work.count == 0
 
 
+@pytest.mark.slow
 def test_copies_that_come_at_once_are_new_once_and_a_signal_ends_the_server(serve: Start, tmp_path: Path) -> None:
     server = serve("--seen-store", "sqlite:///seen.db")
     with ThreadPoolExecutor(10) as pool:
@@ -284,6 +286,7 @@ def test_the_end_of_the_server_waits_for_no_work_longer_than_its_grace(serve: St
     assert (replies[0].status, "the server ends" in replies[0].detail) == (503, True)
 
 
+@pytest.mark.slow
 def test_a_store_that_is_away_is_503(serve: Start) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
