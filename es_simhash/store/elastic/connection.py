@@ -37,12 +37,14 @@ class PointInTime(NamedTuple):
     :param parameters: of this request.
     :param key: name of its id in the response.
     :param tie_breaker: the field by which its hits are sorted.
+    :param first: sorts before all values of this field; None if a document has the same value in another point in time.
     """
 
     path: str
     parameters: Mapping[str, str]
     key: str
     tie_breaker: str
+    first: int | None
 
 
 class Index(NamedTuple):

@@ -43,7 +43,7 @@ class _Node(Urllib3HttpNode):
 class ElasticsearchConnection(Connection):
     """An index of Elasticsearch."""
 
-    point_in_time = PointInTime("_pit", {}, "id", "_shard_doc")
+    point_in_time = PointInTime("_pit", {}, "id", "_shard_doc", -1)
 
     @staticmethod
     def new_client(hosts: Sequence[str], options: Mapping[str, Any]) -> Elasticsearch:

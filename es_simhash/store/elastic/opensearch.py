@@ -43,7 +43,7 @@ class _Host(Urllib3HttpConnection):
 class OpenSearchConnection(Connection):
     """An index of OpenSearch."""
 
-    point_in_time = PointInTime("_search/point_in_time", {"allow_partial_pit_creation": "false"}, "pit_id", "_id")
+    point_in_time = PointInTime("_search/point_in_time", {"allow_partial_pit_creation": "false"}, "pit_id", "_id", None)
 
     @staticmethod
     def new_client(hosts: Sequence[str], options: Mapping[str, Any]) -> OpenSearch:

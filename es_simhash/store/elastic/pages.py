@@ -1,13 +1,14 @@
 """Read all hits of a query page by page, from one point in time.
 
-If a point in time is lost with its node, another one is opened. The documents that were returned are left out there.
+If a point in time is lost with its node, another one is opened, and the search goes on there.
 """
 
 from __future__ import annotations
 
+from array import array
 from contextlib import suppress
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from es_simhash.errors import StoreError
 from es_simhash.retries import Waits, end_after, limited
@@ -27,51 +28,73 @@ CLOSING_SECONDS = 0.5
 PAGE = 2_000
 
 
+class _Hit(NamedTuple, Generic[T]):
+    """A hit of a page: its id, its sort values, and what is read of it."""
+
+    id: str
+    sort: list[Any]
+    value: T
+
+
 def pages(connection: Connection, search: Mapping[str, Any], read: Callable[[Any], T]) -> Iterator[list[T]]:
     """Yield what is read of the hits of a search in pages, each once.
+
+    After a loss it goes on behind the sort values of the last hit. Elasticsearch numbers documents anew in each point
+    in time: those with equal values are remembered, by eight bytes each; without a sort these are all.
 
     :param search: its sort stands before the tie-breaker.
     :param read: reads a hit.
     """
-    tie_breaker = {connection.point_in_time.tie_breaker: "asc"}
-    body = {"size": PAGE, **search, "sort": [*search.get("sort", ()), tie_breaker]}
-    returned: set[int] = set()
+    kind = connection.point_in_time
+    body = {"size": PAGE, **search, "sort": [*search.get("sort", ()), {kind.tie_breaker: "asc"}]}
+    after: list[Any] | None = None
+    tied = array("q")  # hashes of the ids of hits whose sort values are those of the last hit, but for the tie-breaker
     waits = Waits(end_after(connection.deadline))
     while True:
+        returned = set(tied)
         try:
-            for page in _pages_of_point(connection, body, read):
-                new = {id: hit for id, hit in page.items() if hash(id) not in returned}
-                returned.update(map(hash, new))
-                yield list(new.values())
+            for page in _pages_of_point(connection, body, after, read):
+                new = [hit for hit in page if hash(hit.id) not in returned]
+                for hit in new:
+                    if after is None or hit.sort[:-1] != after[:-1]:
+                        tied = array("q")
+                    if kind.first is not None:
+                        tied.append(hash(hit.id))
+                    after = hit.sort
+                yield [hit.value for hit in new]
                 waits = Waits(end_after(connection.deadline))
             return
         except PointLost:
             if not waits.wait():
                 raise
+            if after is not None and kind.first is not None:
+                after = [*after[:-1], kind.first]
 
 
 def _pages_of_point(
-    connection: Connection, search: Mapping[str, Any], read: Callable[[Any], T]
-) -> Iterator[dict[str, T]]:
-    """Yield what is read of the hits of a search in pages, by id, from a new point in time."""
+    connection: Connection, search: Mapping[str, Any], after: list[Any] | None, read: Callable[[Any], T]
+) -> Iterator[list[_Hit[T]]]:
+    """Yield the hits of a search in pages, from a new point in time.
+
+    :param after: sort values behind which to begin; None for the first hit.
+    """
     kind = connection.point_in_time
 
-    def read_page(answer: Any) -> tuple[str, dict[str, T], Any]:
+    def read_page(answer: Any) -> tuple[str, list[_Hit[T]]]:
         hits = answer["hits"]["hits"]
-        last = hits[-1]["sort"] if len(hits) == search["size"] else None
-        return answer.get("pit_id", point), {hit["_id"]: read(hit) for hit in hits}, last
+        return answer.get("pit_id", point), [_Hit(hit["_id"], list(hit["sort"]), read(hit)) for hit in hits]
 
     parameters = {"keep_alive": KEEP_ALIVE, **kind.parameters}
     point = connection.send("POST", kind.path, None, parameters, read=itemgetter(kind.key))
-    body = dict(search)
     try:
         while True:
-            body["pit"] = {"id": point, "keep_alive": KEEP_ALIVE}
-            point, page, last = connection.send("POST", "_search", body, index=False, read=read_page)
+            place = {} if after is None else {"search_after": after}
+            body = {**search, **place, "pit": {"id": point, "keep_alive": KEEP_ALIVE}}
+            point, page = connection.send("POST", "_search", body, index=False, read=read_page)
             yield page
-            if last is None:
+            if len(page) < search["size"]:
                 return
-            body["search_after"] = last
+            after = page[-1].sort
     finally:
         with suppress(StoreError), limited(CLOSING_SECONDS):
             connection.send("DELETE", kind.path, {kind.key: point}, index=False)

@@ -18,6 +18,7 @@ from es_simhash.bloom.seen import SeenConfig
 from es_simhash.errors import AccessDenied, ConflictError, InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.rows import Entry, Scan, StoreQuery, UserState
 from es_simhash.store.address import open_store
+from es_simhash.store.elastic import pages
 from es_simhash.store.elastic.rows import OWN_FIELDS
 from es_simhash.store.elastic.store import ElasticStore
 from tests.es_node import proxy
@@ -278,6 +279,26 @@ def test_a_scan_goes_on_by_another_point_in_time_when_a_node_has_lost_its_shard(
     wire.answer("POST _search", itertools.repeat(lost))
     with pytest.raises(StoreUnavailable):
         list(wire.opened(deadline=0.1).scan(Scan()))
+
+
+@pytest.mark.parametrize("by_order", [True, False])
+@pytest.mark.parametrize("lost_at", [1, 2, 3])
+def test_a_scan_that_goes_on_returns_each_document_once(
+    wire: Wire, lost_at: int, by_order: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "PAGE", 3)
+    store = wire.opened()
+    put(store, *(entry(f"scan {number}", order=1 + number // 4) for number in range(10)))
+    scan = Scan(by_order=by_order)
+    wire.answer("POST _search", [])
+    whole = [one.row.id for page in store.scan(scan) for one in page]
+    undisturbed = wire.sent.count("POST _search")
+    wire.answer("POST _search", [*[lambda request: None] * lost_at, Answer(200, {**HITS, **GONE})])
+    scanned = [one.row.id for page in store.scan(scan) for one in page]
+    if by_order or "opensearch" in store.name:
+        assert wire.sent.count("POST _search") <= undisturbed + 3, "what was read is not read again"
+    assert sorted(scanned) == sorted(set(scanned)) == sorted(whole)
+    assert len(whole) >= 10
 
 
 def test_a_damaged_row_is_left_out_and_named(wire: Wire, caplog: pytest.LogCaptureFixture) -> None:
