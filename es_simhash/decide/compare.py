@@ -10,10 +10,12 @@ from es_simhash.decide.rule import ResolvedRule
 from es_simhash.rows import Row
 from es_simhash.similarity.confirm import TextFeatures, similarities
 from es_simhash.similarity.differences import Difference, contradict, differences
+from es_simhash.similarity.measures import cosine
 from es_simhash.similarity.rule import rule_of
 from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter
 from es_simhash.text.keys import share_enough
 from es_simhash.text.scheme import DEFAULT, Scheme
+from es_simhash.text.tokens import segmenter, tokenize
 
 if TYPE_CHECKING:
     from es_simhash.decide.judge import Relation
@@ -37,6 +39,7 @@ class Comparison:
     :param others: the other differences: what was added, left out, or said in other words. Counters and clocks in
         longer texts are in neither.
     :param distance: Hamming distance of the fingerprints in bits; None if one of the texts is too short for one.
+    :param cosine: of the word counts, from 0 to 1, with stop words and words of one character. No rule uses it.
     """
 
     rule: DuplicateRule
@@ -47,6 +50,7 @@ class Comparison:
     contradictions: tuple[Difference, ...]
     others: tuple[Difference, ...]
     distance: int | None
+    cosine: float
     a: Fingerprint
     b: Fingerprint
 
@@ -97,6 +101,7 @@ def compare(
         contradictions=contradictions,
         others=others,
         distance=judged.distance,
+        cosine=cosine(*(tokenize(text.normalised, segmenter()) for text in texts)),
         a=ours,
         b=theirs,
     )

@@ -39,7 +39,7 @@ class Scheme:
     :param bits: the fingerprint width: 64 (four segments of 16 bits) or 128 (eight segments).
     :param weights: how the count of a word (tf) becomes its weight: ``sqrt_tf``, ``tf``, ``tf_idf`` or ``equal`` (1
         for every word).
-    :param hash: the hash of a word: ``murmur3`` or ``jenkins``.
+    :param hash: the hash of a word: ``murmur3``, ``jenkins``, or ``fnv1a_64``, which has 64 bits only.
     :param digest: the digest of the normalised text: ``md5`` or ``sha256``.
     :param idf: the IDF table, for the weights ``tf_idf``: ``jieba`` for jieba's table, or the identity of a custom
         table (``IdfTable.identity``), which is passed to the Fingerprinter.
@@ -70,6 +70,8 @@ class Scheme:
         _check_choice("stop_words", self.stop_words, ("1", "none"), custom=True)
         _check_choice("script", self.script, SCRIPTS)
         _check_choice("markup", self.markup, MARKUPS)
+        if self.hash == "fnv1a_64" and self.bits != 64:
+            raise InputError(f"Scheme.hash 'fnv1a_64' has 64 bits, but Scheme.bits is {self.bits}: use another hash")
         if self.idf != "jieba" and self.weights != "tf_idf":
             raise InputError(
                 f"Scheme.idf names a custom table, but Scheme.weights {self.weights!r} use no IDF: "

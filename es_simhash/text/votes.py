@@ -13,6 +13,10 @@ Each hash function returns the first bytes of a fixed, published hash of the fea
     32-bit integers from two seeds. Its author combines them into 64 bits as ``*pc + (*pb << 32)``. The first 8 bytes
     are that number from the seeds 0 and 0, highest byte first. Bytes 9 to 16 are that number with 1 as the primary
     seed (``*pc``).
+``fnv1a_64``
+    FNV-1a of 64 bits (Fowler, Noll and Vo; http://www.isthe.com/chongo/tech/comp/fnv/), highest byte first. It has no
+    more bits. Versions in Java that read the ``char`` of a string hash UTF-16 units: they have the same bits for ASCII
+    words alone.
 """
 
 from __future__ import annotations
@@ -32,6 +36,7 @@ PART = 100_000
 _EXACT = 1 << 53
 """Doubles add integers exactly while no sum reaches this."""
 _MASK_32 = (1 << 32) - 1
+_MASK_64 = (1 << 64) - 1
 
 
 def _jenkins(data: bytes) -> bytes:
@@ -39,9 +44,17 @@ def _jenkins(data: bytes) -> bytes:
     return b"".join((secondary << 32 | primary).to_bytes(8, "big") for primary, secondary in halves)
 
 
+def _fnv1a_64(data: bytes) -> bytes:
+    hashed = 0xCBF29CE484222325
+    for byte in data:
+        hashed = (hashed ^ byte) * 0x100000001B3 & _MASK_64
+    return hashed.to_bytes(8, "big")
+
+
 HASHES: dict[str, Callable[[bytes], bytes]] = {
     "murmur3": mmh3.mmh3_x64_128_digest,
     "jenkins": _jenkins,
+    "fnv1a_64": _fnv1a_64,
 }
 
 

@@ -40,7 +40,7 @@ _RELATIONS = {
     "contradicts": "they contradict each other: different by the rule {rule}",
     "different": "different by the rule {rule}",
 }
-_FIGURES = ("relation", "similarity", "contradict", "is_found", "distance")
+_FIGURES = ("relation", "similarity", "contradict", "is_found", "distance", "cosine")
 _CONTEXT = 30
 """Characters of the same text beside a difference."""
 _LONGEST = 2_000
@@ -156,6 +156,7 @@ def _verdict_lines(comparison: Comparison) -> Iterator[str]:
         yield f"similarity: {similarity}; at least {rule.min_similarity:g} for duplicates"
         if comparison.similarity >= rule.min_similarity and not comparison.is_found:
             yield "not found: a store does not find one by the other (too few common keys, or distant fingerprints)"
+    yield f"cosine of the word counts: {decimals(comparison.cosine)}"
     if comparison.contradictions:
         allowed = "too many for a duplicate" if comparison.contradict else "as many as a duplicate may have"
         counted = f"; {allowed}" if rule.contradictions == "refuse" else ""

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from es_simhash import Documents, DuplicateRule, Fingerprinter, IdfTable, InputError, Scheme, StopWords
 from es_simhash.decide.compare import compare
+from es_simhash.similarity.measures import cosine
 from es_simhash.text.normalisation import normalise
+from es_simhash.text.tokens import segmenter, tokenize
 from tests.text.test_tokens import SENTENCES, mixed_texts
 
 texts = mixed_texts | st.sampled_from(SENTENCES)
@@ -37,6 +39,25 @@ def test_the_similarity_is_that_of_word_characters() -> None:
     assert similarity("a, b-c d!e (f)😀", "bcdef") == 5 / 6
     assert similarity("abc", "a-b-c") == 1
     assert similarity("……!", "……") == similarity("", "abc") == 0
+
+
+TELEVISION, FILMS = "我喜欢看电视，不喜欢看电影。", "我不喜欢看电视，也不喜欢看电影。"
+
+
+def test_the_cosine_is_that_of_the_word_counts() -> None:
+    a = ["我", "喜欢", "看", "电视", "不", "喜欢", "看", "电影"]
+    b = ["我", "不", "喜欢", "看", "电视", "也", "不", "喜欢", "看", "电影"]
+    assert round(cosine(a, b), 3) == 0.938, "of the words as a person cuts them"
+    assert compare(TELEVISION, FILMS).cosine == pytest.approx(10 / (9 * 13) ** 0.5), "看电视 is one word of jieba"
+
+
+@given(a=texts, b=texts)
+def test_the_cosine_is_1_for_equal_words_and_0_for_none_in_common(a: str, b: str) -> None:
+    made = compare(a, b).cosine
+    assert made == compare(b, a).cosine
+    assert 0 <= made <= 1
+    assert compare(a, a).cosine == (1 if tokenize(normalise(a), segmenter()) else 0)
+    assert compare(a, "").cosine == 0
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

@@ -68,7 +68,9 @@ def plain_aggregate(weighed: dict[str, int], bits: int = 64, name: str = "murmur
 # --- aggregate -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "bits"), [("murmur3", 64), ("murmur3", 128), ("jenkins", 64), ("jenkins", 128)])
+@pytest.mark.parametrize(
+    ("name", "bits"), [("murmur3", 64), ("murmur3", 128), ("jenkins", 64), ("jenkins", 128), ("fnv1a_64", 64)]
+)
 @given(weighed=weighed)
 @example(weighed={"暴雨": 7, "预警": 7})  # a tie gives 0
 @example(weighed={"暴雨": 1 << 53, "预警": (1 << 53) + 1})  # doubles do not tell the majority

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.text.votes import HASHES, hasher, hashlittle2
+from es_simhash.text.votes import hasher, hashlittle2
 
 words = st.text(max_size=40)
 
@@ -55,7 +55,20 @@ def test_jenkins_is_the_secondary_number_before_the_primary_one_of_two_seeds() -
     assert hasher("jenkins", 16)(FOUR_SCORE).hex() == "ce7226e617770551" + "6cbea4b3cd628161"
 
 
-@pytest.mark.parametrize("name", HASHES)
+@pytest.mark.parametrize(
+    ("word", "published"),
+    [
+        ("", "cbf29ce484222325"),
+        ("a", "af63dc4c8601ec8c"),
+        ("foobar", "85944171f73967e8"),
+        ("chongo was here!\n", "46810940eff5f915"),
+    ],
+)
+def test_fnv1a_64_gives_the_published_values(word: str, published: str) -> None:
+    assert hasher("fnv1a_64", 8)(word).hex() == published  # draft-eastlake-fnv, and test_fnv.c of the authors
+
+
+@pytest.mark.parametrize("name", ["murmur3", "jenkins"])
 @given(word=words)
 def test_a_shorter_hash_is_the_beginning_of_the_longer_one(name: str, word: str) -> None:
     shorter, longer = hasher(name, 8)(word), hasher(name, 16)(word)

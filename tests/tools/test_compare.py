@@ -22,6 +22,7 @@ def test_the_json_form_is_the_library_s_comparison(tmp_path: Path) -> None:
         made.similarity,
         made.distance,
     )
+    assert shown["cosine"] == made.cosine
     assert (shown["contradictions"], shown["contradict"]) == ([], False)
     assert (shown["a"]["fingerprint"], shown["b"]["fingerprint"]) == (made.a.hex, made.b.hex)
     assert (shown["rule"]["rule"], shown["scheme"]) == ("copy", Scheme().version)
@@ -50,7 +51,11 @@ def test_the_json_form_is_the_library_s_comparison(tmp_path: Path) -> None:
         (
             ("今天有12个小区停水", "今天有15个小区停水"),
             [],
-            ["contradictions: 1; too many for a duplicate\n  A: 12 | B: 15\n", "今天有[-12-]≠{+15+}个小区停水\n"],
+            [
+                "cosine of the word counts: 0.833\n",
+                "contradictions: 1; too many for a duplicate\n  A: 12 | B: 15\n",
+                "今天有[-12-]≠{+15+}个小区停水\n",
+            ],
         ),
         (("雨", "云"), ["--rule", "fingerprint"], ["distance: unknown: a text is too short"]),
     ],

@@ -28,7 +28,7 @@ MEMBERS = 6
 COMPARED = 30
 """Members of a group that are compared with the original. The least similar of them are shown."""
 NAMED = 12
-"""Exact duplicates of a original that are named."""
+"""Exact duplicates of an original that are named."""
 SAMPLED = 300
 """Random documents beside which other numbers are looked for."""
 BESIDE = 5
