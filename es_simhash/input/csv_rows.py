@@ -183,6 +183,9 @@ def _tsv_cell(cell: str) -> str | None:
 
 def _are_alike(cells: Iterable[str]) -> bool:
     """Return whether cells have digits, and the same form: 0 in place of a word with digits, a in place of another."""
-    words = [re.sub(r"[a-z_-]*[0-9][\w-]*", "0", cell.strip('" '), flags=re.ASCII | re.IGNORECASE) for cell in cells]
+    words = [
+        re.sub(r"(?<![a-z_-])[a-z_-]*[0-9][\w-]*", "0", cell.strip('" '), flags=re.ASCII | re.IGNORECASE)
+        for cell in cells
+    ]
     forms = {re.sub("[a-z]+", "a", each, flags=re.IGNORECASE) for each in words}
     return len(forms) == 1 and "0" in forms.pop()

@@ -17,6 +17,7 @@ A tree shows which elements the markup implies or hides. The text can be read wi
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,8 @@ _NAMES = (
 _APART = frozenset(_NAMES.split())
 # Elements that hold nothing but characters, which a browser does not show on the page.
 _NOT_SHOWN = frozenset(["iframe", "noembed", "noframes", "noscript", "script", "style", "title"])
+# The parser takes ² and ① for digits of a number, which they are not, and fails.
+_NO_DIGIT = re.compile(r"&#([0-9]*)(?=[^\0-\x7f])")
 
 
 def text_of_html(html: str) -> str:
@@ -57,7 +60,7 @@ def text_of_html(html: str) -> str:
     texts: list[str] = []
     templates = 0
     hidden = False
-    for event in _stream()(html):
+    for event in _stream()(_NO_DIGIT.sub(lambda found: f"&#{found[1]};" if found[1] else "&amp;#", html)):
         if event[0] == "text":
             if not hidden and not templates:
                 texts.append(event[1])

@@ -83,11 +83,11 @@ _VARIANTS = (
     *zip("，．：；！？（）％\u3000\uff9e\uff9f", ",.:;!?()% \u3099\u309a", strict=True),
 )
 # An address ends where other writing begins; also at ASCII punctuation, if nothing but a number stands between it and
-# that: normalised text has no full-width punctuation.
+# that: normalised text has no full-width punctuation. A run of it is read once, so the time is linear.
 _END_OF_HOST = "(?:cn|com|net|org|cc|me|io|co)/"
 _LINK = re.compile(
     rf"(?:https?://|(?<![a-z0-9.-])www\.|(?<![a-z0-9@.-])(?:[a-z0-9-]+\.)+{_END_OF_HOST})"
-    r"(?:(?![,;:!()|\[\]][0-9.,:/~-]*[^ -~])[!-~])*"
+    r"(?:[\"-'*+\--9<-Z\\^-{}~]+|[,;:!()|\[\]][0-9.,:/~-]*(?![0-9.,:/~-]|[^ -~]))*"
     r"|(?<![a-z0-9._%+-])[a-z0-9][a-z0-9._%+-]*@(?:[a-z0-9-]+\.)+[a-z]{2,}"
 )
 _HOST = re.compile(rf"\.{_END_OF_HOST}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import Indel
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 LONGEST = 20_000
 """Characters of each text that are compared."""
+_NEXT = 100
+"""Contradictions that are looked for in a part. All of them would take a time that is quadratic."""
 CUT = "…"
 _SIGNS = frozenset("+-−–＋－")
 _SUFFIXES = frozenset("+#%‰＋＃％")
@@ -65,15 +67,17 @@ def differences(a: str, b: str, scheme: Scheme, contradictions: Iterable[Differe
         for text, places in zip(texts, spans, strict=True)
     ]
     parts = [part for part in _parts(texts, spans, words) if part.a or part.b]
-    return list(_with_contradictions(parts, list(contradictions), scheme))
+    return list(_with_contradictions(parts, iter(contradictions), scheme))
 
 
-def _with_contradictions(parts: Iterable[Part], left: list[Difference], scheme: Scheme) -> Iterator[Part]:
-    """Mark the parts in which a contradiction stands. Contradictions are written as in normalised texts."""
+def _with_contradictions(parts: Iterable[Part], rest: Iterator[Difference], scheme: Scheme) -> Iterator[Part]:
+    """Mark the parts in which one of the next contradictions stands. They are written as in normalised texts."""
+    left: list[Difference] = []
     for part in parts:
         if part.same:
             yield part
             continue
+        left += islice(rest, _NEXT - len(left))
         a, b = normalise(part.a, scheme.script), normalise(part.b, scheme.script)
         here = [each for each in left if _stands_in(each.a, a) and _stands_in(each.b, b)]
         left = [each for each in left if each not in here]

@@ -110,7 +110,20 @@ def test_an_escaped_text_is_itself(text: str) -> None:
     assert text_of_html(html.escape(text)) == text.strip()
 
 
-SOUP = [*"<>/!-&;=\"' ?[]abps暴", "<p>", "</", "<!--", "script", "<a b='", "<![CDATA[", "<svg>", "</template"]
+SOUP = [
+    *"<>/!-&;=\"' ?[]abps暴",
+    "<p>",
+    "</",
+    "<!--",
+    "script",
+    "<a b='",
+    "<![CDATA[",
+    "<svg>",
+    "</template",
+    "&#",
+    "1",
+    "²",
+]
 
 
 @given(st.lists(st.sampled_from(SOUP), max_size=40).map("".join) | st.text())
@@ -124,6 +137,7 @@ def test_no_markup_is_an_error(soup: str) -> None:
         ("&nbsp;", ""),
         ("<p></p><br><img src=x><!-- x -->", ""),
         ("&ldquo;好&rdquo;&hellip;&#12290;&#x4E2D;&copy", "“好”…。中©"),
+        ("&#65中&#65², &#① <a b='&#²'>", "A中A², &#①"),
         ("foo<b>bar</b>baz", "foobarbaz"),
         ("<td>1</td><td>2</td>", "1\n\n2"),
         ("<p>一<p>二", "一\n二"),
