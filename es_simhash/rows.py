@@ -34,6 +34,7 @@ class Row(NamedTuple):
         if the field holds none. The store keeps it beside the fingerprint.
     :param content: of the document as it was given (``ingest/reader.py``); None if it is not known, as after a
         backfill.
+    :param pinned: a person has said what it is: no copy, or a copy of ``duplicate_of``.
     :param named: the name of its group, if that is not the id of its original: the first original of a group is gone or
         has another text, and the group keeps its name.
     :param version: of the stored document, in a form of the store's own; None if it is not stored, or comes from an
@@ -49,6 +50,7 @@ class Row(NamedTuple):
     written: int = 0
     time: int | None = None
     content: int | None = None
+    pinned: bool = False
     named: str | None = None
     version: Any = None
 

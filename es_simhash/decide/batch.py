@@ -66,15 +66,22 @@ class Batch:
         """By digest, the ids of the decided documents that may be originals."""
 
     def decide(self, document: Document, found: Found) -> Decision:
-        """Decide the next document."""
+        """Decide the next document. One that is pinned stays what a person has said."""
+        if document.row.pinned:
+            self._enter(document)
+            return Decision(document, None)
         exact = self._exact(document, found)
         candidates = [Side(exact, None)] if exact is not None else self._candidates(document, found)
         chosen = choose(judge(Side(document.row, document.features), candidates, self._eligible.rule))
         decided = replace(document, row=_linked(document, chosen))
-        self._decided[document.row.id] = decided
+        self._enter(decided)
+        return Decision(decided, chosen.original, chosen.contradicting, found.left_out)
+
+    def _enter(self, document: Document) -> None:
+        """Let others find a decided document."""
+        self._decided[document.row.id] = document
         if document.may_lead:
             self._equal.setdefault(document.row.digest, []).append(document.row.id)
-        return Decision(decided, chosen.original, chosen.contradicting, found.left_out)
 
     def leave_out(self, id: str) -> None:
         """Forget a decided document: it is not stored, or stays as it is stored."""

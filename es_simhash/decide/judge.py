@@ -10,10 +10,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from es_simhash.similarity.confirm import similarities
-from es_simhash.similarity.differences import contradict
+from es_simhash.similarity.differences import contradict, differences
 from es_simhash.text.encoding import hamming_distance
 from es_simhash.values import value
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.rows import Row
     from es_simhash.similarity.confirm import TextFeatures
+    from es_simhash.similarity.differences import Difference
 
 Relation = Literal["exact", "copy", "contradicts", "different"]
 _FARTHEST = 65
@@ -36,6 +38,18 @@ class Side(NamedTuple):
 
     row: Row
     text: TextFeatures | None
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """A stored original that is similar enough to a document, and says something else at some places.
+
+    :param differences: what each of them has there: ``a`` the original, ``b`` the document.
+    """
+
+    id: str
+    similarity: float
+    differences: tuple[Difference, ...]
 
 
 @value
@@ -101,6 +115,14 @@ def _is_exact(document: Side, candidate: Side, rule: ResolvedRule) -> bool:
     if row.digest != other.digest or not rule.is_digest_of_text(row.digest) or not rule.is_in_window(row, other):
         return False
     return document.text is None or candidate.text is None or document.text.normalised == candidate.text.normalised
+
+
+def contradiction(document: Side, judged: Judged) -> Contradiction:
+    """Return what contradicts in the texts of a document and of a candidate that was judged so."""
+    if document.text is None or judged.candidate.text is None:
+        raise ValueError("a contradiction is one of two texts")
+    found, _ = differences(judged.candidate.text, document.text)
+    return Contradiction(judged.candidate.row.id, judged.similarity or 0.0, found)
 
 
 def _distance(document: Side, candidate: Side) -> int | None:

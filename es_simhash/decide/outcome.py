@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from es_simhash.values import value
 
 if TYPE_CHECKING:
+    from es_simhash.decide.judge import Contradiction
     from es_simhash.rows import Row
     from es_simhash.similarity.confirm import TextFeatures
     from es_simhash.text.keys import TextKeys
@@ -62,6 +63,10 @@ class Outcome:
     :param reason: of ``rejected`` and ``failed``: what is wrong, where, and how to correct it.
     :param place: where the document came from.
     :param left_out: at least so many documents were not compared with it, because too many may be near.
+    :param contradicts: up to five stored originals that are similar enough and contradict it, the most similar first: the
+        same news with another figure. They are those that were compared on the way to its original, if it has one; an
+        exact duplicate is compared with none.
+    :param pin_lifted: it had been pinned, and has another text now.
     :param document: of ``rejected`` and ``failed``: the document itself, or the bytes of a line that is no document.
     """
 
@@ -75,17 +80,22 @@ class Outcome:
     place: str | None = None
     similarity: float | None = None
     left_out: int = 0
+    contradicts: tuple[Contradiction, ...] = ()
+    pin_lifted: bool = False
     document: Any = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON. ``document``, and empty ``reason``, ``similarity``, ``left_out`` are omitted."""
+        """Return the fields for JSON, without ``document``. Of those that a document seldom has, empty ones are omitted."""
         values = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "document"}
-        for name in ("reason", "similarity"):
-            if values[name] is None:
-                del values[name]
-        if not self.left_out:
-            del values["left_out"]
-        return values
+        values["contradicts"] = [as_json(each) for each in self.contradicts]
+        seldom = ("reason", "similarity", "left_out", "contradicts", "pin_lifted")
+        return {name: value for name, value in values.items() if value or value == 0.0 or name not in seldom}
+
+
+def as_json(contradiction: Contradiction) -> dict[str, Any]:
+    """Return a contradiction for JSON."""
+    differences = [difference._asdict() for difference in contradiction.differences]
+    return {"id": contradiction.id, "similarity": contradiction.similarity, "differences": differences}
 
 
 def failed(document: Document, reason: str) -> Outcome:

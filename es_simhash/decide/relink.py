@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_simhash.decide.batch import Batch
@@ -57,17 +58,15 @@ def decide_stored(
     :param left: as for :func:`relink`: documents that may lose the name of their group.
     :raises StoreError: if the store refuses a link.
     """
-    documents = documents_of_stored(turn, stored, eligible)
+    documents = documents_of_stored(turn, _pinned_anew(turn, stored, eligible), eligible)
     batch = Batch(documents, eligible)
     found = look_up(turn, documents, eligible)
     decisions = [batch.decide(document, one) for document, one in zip(documents, found, strict=True)]
     rows, renamed = _named(turn, decisions, eligible, left or {})
     keys = [one.keys.values if one.keys is not None and turn.rule.by == "keys" else None for one in documents]
-    entries = [
-        Entry(row, own)
-        for row, own, document in zip(rows, keys, documents, strict=True)
-        if document.stored is not None and row != document.stored
-    ] + [Entry(row, None) for row in renamed]
+    before = {one.row.id: one.row for one in stored}
+    entries = [Entry(row, own) for row, own in zip(rows, keys, strict=True) if row != before[row.id]]
+    entries += [Entry(row, None) for row in renamed]
     written = turn.store.write(entries) if entries else Written({}, frozenset(), {})
     for id, reason in written.refused.items():
         raise StoreError(f"{turn.store.name} did not take the link of {id}: {reason}")
@@ -148,7 +147,7 @@ def documents_of_stored(turn: Turn, stored: Sequence[Stored], eligible: Eligible
     keys = iter(keys_of_texts([text.normalised for text in features if text is not None]))
     return [
         Document(
-            one.row._replace(duplicate_of=None, named=None),
+            one.row if one.row.pinned else one.row._replace(duplicate_of=None, named=None),
             "" if text is None else text.normalised,
             keys=None if text is None else next(keys),
             stored=one.row,
@@ -158,6 +157,26 @@ def documents_of_stored(turn: Turn, stored: Sequence[Stored], eligible: Eligible
         )
         for one, text in zip(chosen, features, strict=True)
     ]
+
+
+def _pinned_anew(turn: Turn, stored: Sequence[Stored], eligible: Eligible) -> list[Stored]:
+    """Return stored documents, of which pinned copies have an original that is there.
+
+    A pinned copy whose original became a copy follows it. One whose original is gone is decided as any other.
+    """
+    ids = {one.row.duplicate_of for one in stored if one.row.pinned and one.row.duplicate_of is not None}
+    originals = turn.store.read(sorted(ids - eligible.without)) if ids else {}
+    rows = []
+    for one in stored:
+        row = one.row
+        if row.pinned and row.duplicate_of is not None:
+            original = originals.get(row.duplicate_of)
+            if original is None:
+                row = row._replace(pinned=False)
+            elif original.row.duplicate_of is not None:
+                row = row._replace(duplicate_of=original.row.duplicate_of, named=None).in_group(original.row.group)
+        rows.append(replace(one, row=row))
+    return rows
 
 
 def _fields(turn: Turn, eligible: Eligible) -> Sequence[str] | None:
@@ -180,7 +199,7 @@ def _named(
     names = {
         name
         for one in decisions
-        if (former := stored[one.row.id]) is not None and former.duplicate_of is not None and one.original is None
+        if (former := stored[one.row.id]) is not None and former.duplicate_of is not None and one.row.duplicate_of is None
         for name in (former.group, one.row.id)
     }
     followed = {one.row.duplicate_of for one in decisions}
@@ -192,7 +211,7 @@ def _named(
     losing = {row.group: row for row in holders if row.id in left and row.id not in followed}
     held = {row.group for row in holders if row.group not in losing}
     held |= {
-        f.group for one in decisions if (f := stored[one.row.id]) and f.duplicate_of is None and one.original is None
+        f.group for one in decisions if (f := stored[one.row.id]) and f.duplicate_of is None and one.row.duplicate_of is None
     }
     rows: dict[str, Row] = {}
     for one in decisions:

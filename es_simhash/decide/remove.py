@@ -190,7 +190,7 @@ def _checked(
         if reads and (own.text is None or other.text is None):
             continue
         [judged] = judge(own, [other], rule)
-        if judged.relation in ("exact", "copy"):
+        if judged.relation in ("exact", "copy") or one.row.pinned:
             exact, distance = judged.relation == "exact", judged.distance
             checked.append((one, Duplicate(one.row.id, original.row.id, distance, exact, judged.similarity)))
     return checked

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from es_simhash.decide.batch import Batch
 from es_simhash.decide.choose import choose
 from es_simhash.decide.eligible import Eligible
-from es_simhash.decide.judge import Side, judge
+from es_simhash.decide.judge import Side, contradiction, judge
 from es_simhash.decide.look_up import look_up
 from es_simhash.decide.outcome import Outcome, failed
 from es_simhash.decide.relink import ATTEMPTS, lost_originals, own_name, relink
@@ -295,6 +295,8 @@ class Run:
         elif document.stored is not None and row.time is not None:
             self._backfilled = max(row.time * 1000, self._backfilled + 1)
             order, keeps_order = self._backfilled, True
+        if former is not None and former.pinned and former.digest == row.digest:  # only another text lifts a pin
+            row = row._replace(pinned=True, duplicate_of=former.duplicate_of, named=former.named)
         matches = document.source is None or self._matches is None or self._matches(json.loads(document.source), row.id)
         return replace(
             document,
@@ -313,10 +315,15 @@ class Run:
         if former is not None:
             same = document.stored is not None and former.digest == row.digest
             name = "unchanged" if same and former.duplicate_of == row.duplicate_of else "updated"
-            if original is None:
+            if row.duplicate_of is None:
                 keeps = former.duplicate_of is None
                 row = row.in_group(former.group if keeps else own_name(row, held))
-        outcome = _outcome(document, name, row.duplicate_of, original, decision.left_out)
+        own = Side(document.row, document.features)
+        outcome = replace(
+            _outcome(document, name, row.duplicate_of, original, decision.left_out),
+            contradicts=tuple(contradiction(own, one) for one in decision.contradicting),
+            pin_lifted=former is not None and former.pinned and not row.pinned,
+        )
         if original is not None and former is None and document.stored is None and self._options.on_duplicate == "skip":
             return _Result(document, replace(outcome, stored=False), original=original)
         if former is not None and former == row._replace(written=former.written, content=former.content):

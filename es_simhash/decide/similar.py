@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from es_simhash.decide.judge import Side, judge
+from es_simhash.decide.judge import Side, contradiction, judge
 from es_simhash.decide.texts import Texts
 from es_simhash.errors import InputError
 from es_simhash.parts import in_parts
@@ -17,7 +17,7 @@ from es_simhash.text.keys import TextKeys, keys_of_texts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from es_simhash.decide.judge import Judged
+    from es_simhash.decide.judge import Judged, Relation
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.rows import Hits
     from es_simhash.store.protocol import Filter, Store
@@ -48,15 +48,22 @@ class Matches(list["Match"]):
 class Match:
     """A stored document that is near.
 
-    :param distance: by the rule ``fingerprint``, the Hamming distance in bits; else None.
-    :param exact: the normalised texts have one digest.
+    :param relation: what the text is to it: ``exact``, ``copy`` or, if they were asked for, ``contradicts``.
     :param similarity: of the texts, where they decide, 1 for an exact duplicate; else None.
+    :param distance: by the rule ``fingerprint``, the Hamming distance in bits; else None.
+    :param differences: where it contradicts: ``a`` stands in the stored document, ``b`` in the text.
     """
 
     id: str
-    distance: int | None
-    exact: bool
+    relation: Relation
     similarity: float | None = None
+    distance: int | None = None
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """The normalised texts have one digest."""
+        return self.relation == "exact"
 
 
 def similar(
@@ -65,10 +72,13 @@ def similar(
     rule: ResolvedRule,
     filter: Filter | None = None,
     times: Sequence[int] | None = None,
+    *,
+    contradicting: bool = False,
 ) -> list[Matches]:
     """Return for each text the stored documents that are duplicates of it.
 
     :param times: of the texts, in milliseconds since 1970; needed if the rule has a window.
+    :param contradicting: return those that are similar enough and contradict, too.
     """
     features = [TextFeatures(text, rule.fingerprinter) for text in texts]
     normalised = [own.normalised for own in features]
@@ -87,7 +97,7 @@ def similar(
         reader.of_rows(
             [other for row, _, found in some for other in found.candidates if other.digest != row.digest][:AHEAD]
         )
-        matches += [matches_among(Side(row, own), found, rule, reader.of_rows) for row, own, found in some]
+        matches += [matches_among(Side(row, own), found, rule, reader.of_rows, contradicting=contradicting) for row, own, found in some]
     return matches
 
 
@@ -100,7 +110,9 @@ def similar_to_fingerprint(store: Store, row: Row, rule: ResolvedRule, filter: F
     return matches_among(Side(row, None), hits, rule, Texts(store, rule).of_rows)
 
 
-def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Filter | None = None) -> Matches:
+def similar_to_stored(
+    store: Store, id: str, rule: ResolvedRule, filter: Filter | None = None, *, contradicting: bool = False
+) -> Matches:
     """Return the stored documents that are duplicates of a stored document, without that document.
 
     :raises InputError: if there is no such document, or it has no fingerprint; if it has no text although texts decide.
@@ -115,7 +127,7 @@ def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Filter 
     else:
         text = text_of(stored.source or {}, rule.text_fields)
         times = None if stored.row.time is None else [stored.row.time]
-        [matches] = similar(store, [text], rule, filter, times)
+        [matches] = similar(store, [text], rule, filter, times, contradicting=contradicting)
     return Matches((match for match in matches if match.id != id), matches.left_out)
 
 
@@ -124,6 +136,8 @@ def matches_among(
     hits: Hits,
     rule: ResolvedRule,
     texts: Callable[[Sequence[Row]], Sequence[TextFeatures | None]],
+    *,
+    contradicting: bool = False,
 ) -> Matches:
     """Return the documents that are duplicates, of those that were found.
 
@@ -137,12 +151,12 @@ def matches_among(
     if rule.compares_texts:
         known = zip(others, texts(others), strict=True)
         compared += [Side(other, text) for other, text in known if text is not None]
-    return Matches(
-        (_match(judged, rule) for judged in judge(document, compared, rule) if judged.relation in ("exact", "copy")),
-        hits.left_out,
-    )
+    relations = ("exact", "copy", "contradicts") if contradicting else ("exact", "copy")
+    judged = (one for one in judge(document, compared, rule) if one.relation in relations)
+    return Matches((_match(document, one, rule) for one in judged), hits.left_out)
 
 
-def _match(judged: Judged, rule: ResolvedRule) -> Match:
+def _match(document: Side, judged: Judged, rule: ResolvedRule) -> Match:
     distance = None if rule.compares_texts else judged.distance
-    return Match(judged.candidate.row.id, distance, judged.relation == "exact", judged.similarity)
+    found = contradiction(document, judged).differences if judged.relation == "contradicts" else ()
+    return Match(judged.candidate.row.id, judged.relation, judged.similarity, distance, found)

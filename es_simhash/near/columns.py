@@ -35,13 +35,14 @@ _COLUMNS = np.dtype(
         ("digest", "V32"),
         ("original", "<i4"),  # where its id, and the name of the group, stand among the ids
         ("named", "<i4"),
-        ("has", "u1"),  # which numbers are not None: a bit for each
+        ("has", "u1"),  # which numbers are not None, and whether it is pinned: a bit for each
         ("digest_size", "u1"),
         ("is_there", "?"),
     ]
 )
 _BITS = [1 << bit for bit in range(len(_NUMBERS))]
 _HAS_FINGERPRINT, _HAS_TIME = _BITS[0], _BITS[4]
+_PINNED = 1 << len(_BITS)
 _NONE = -1
 _KEY_SHIFT = np.uint64(POSITION_BITS)
 
@@ -243,7 +244,7 @@ class Columns:
         digest, size = _packed(row.digest)
         has = sum(bit for bit, (_, number) in zip(_BITS, numbers, strict=True) if number is not None)
         places = self._place_of(row.duplicate_of), self._place_of(row.named)
-        return *(number or 0 for _, number in numbers), digest, *places, has, size, True
+        return *(number or 0 for _, number in numbers), digest, *places, has | row.pinned * _PINNED, size, True
 
     def _place_of(self, name: str | None) -> int:
         """Return the position where a name stands among the ids."""
@@ -262,8 +263,8 @@ class Columns:
         order, written = numbers[2:4]
         digest = digest[:size].hex() if size else self._other_digests.get(position, "")
         duplicate_of, name = (None if place == _NONE else self._ids[place] for place in (original, named))
-        id = self._ids[position]
-        return Row(id, fingerprint, digest, length, duplicate_of, order, written, time, content, name, version)
+        id, pinned = self._ids[position], bool(has & _PINNED)
+        return Row(id, fingerprint, digest, length, duplicate_of, order, written, time, content, pinned, name, version)
 
 
 def _packed(digest: str) -> tuple[bytes, int]:

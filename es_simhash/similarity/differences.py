@@ -59,6 +59,9 @@ class Difference(NamedTuple):
     a: str
     b: str
 
+    def __str__(self) -> str:
+        return f"A: {self.a or 'nothing'} | B: {self.b or 'nothing'}"
+
 
 def contradict(a: TextFeatures, b: TextFeatures) -> bool:
     """Return whether two texts say too much that contradicts for copies.

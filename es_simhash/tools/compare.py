@@ -161,9 +161,7 @@ def _verdict_lines(comparison: Comparison) -> Iterator[str]:
         allowed = "too many for a duplicate" if comparison.contradict else "as many as a duplicate may have"
         counted = f"; {allowed}" if rule.contradictions == "refuse" else ""
         yield f"contradictions: {len(comparison.contradictions)}{counted}"
-        yield from (
-            f"  A: {one or 'nothing'} | B: {other or 'nothing'}" for one, other in comparison.contradictions[:_MOST]
-        )
+        yield from (f"  {difference}" for difference in comparison.contradictions[:_MOST])
         if (left := len(comparison.contradictions) - _MOST) > 0:
             yield f"  and {count_of(left, 'more contradiction')}"
 

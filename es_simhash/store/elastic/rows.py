@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Warn = Callable[[str, str], None]
     """Takes what a warning is about, and the warning."""
 
-FIELDS = ("fp", "digest", "length", "duplicate_of", "order", "written", "time", "content", "group")
+FIELDS = ("fp", "digest", "length", "duplicate_of", "order", "written", "time", "content", "pinned", "group")
 _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 OWN_FIELDS = ("s0", "s1", "s2", "s3", *FIELDS, "keys")
 """All fields of the object ``simhash``."""
@@ -46,7 +46,7 @@ def row_of(hit: Mapping[str, Any], warn: Warn) -> Row:
     elif not isinstance(values, dict):
         values = {}
     ours: list[Any] = [values.get(name) for name in FIELDS]
-    fp, digest, length, duplicate_of, order, written, time, content, group = ours
+    fp, digest, length, duplicate_of, order, written, time, content, pinned, group = ours
     version = version_of(hit) if "_seq_no" in hit else None  # a hit of a search of one's own has none
     if digest is None and order is None:
         return Row(hit["_id"], None, "", version=version)
@@ -55,13 +55,14 @@ def row_of(hit: Mapping[str, Any], warn: Warn) -> Row:
         isinstance(digest, str | None)
         and isinstance(duplicate_of, str | None)
         and isinstance(group, str | None)
+        and isinstance(pinned, bool | None)
         and all(type(number) is int for number in numbers)
     ):
         warn(f"row {hit['_id']}", f"document {hit['_id']!r} is left out: its field `simhash` is not ours")
         return Row(hit["_id"], None, "", version=version)
     fingerprint = None if fp is None else from_signed(fp)
-    row = Row(hit["_id"], fingerprint, digest or "", length, duplicate_of, order, written, time, content, None, version)
-    return row if group is None else row.in_group(group)
+    row = Row(hit["_id"], fingerprint, digest or "", length, duplicate_of, order, written, time, content, bool(pinned))
+    return (row if group is None else row.in_group(group))._replace(version=version)
 
 
 def source_of(document: Mapping[str, Any], fields: Sequence[str] | None) -> dict[str, Any] | None:
@@ -93,6 +94,7 @@ def writing(entry: Entry) -> tuple[Any, ...]:
         "length": row.length,
         "time": row.time,
         "content": row.content,
+        "pinned": row.pinned or None,
         "keys": encoded(entry.keys) if entry.keys else None,
     }
     if row.fingerprint is not None:

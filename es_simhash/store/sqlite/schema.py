@@ -45,6 +45,7 @@ TABLES = (
         written INTEGER NOT NULL CHECK (typeof(written) = 'integer'),
         time INTEGER CHECK (typeof(time) IN ('integer', 'null')),
         content INTEGER CHECK (typeof(content) IN ('integer', 'null')),
+        pinned INTEGER NOT NULL CHECK (pinned IN (0, 1)),
         named TEXT CHECK (typeof(named) IN ('text', 'null')),
         version INTEGER NOT NULL CHECK (typeof(version) = 'integer'),
         keys BLOB NOT NULL CHECK (typeof(keys) = 'blob'),
@@ -69,7 +70,7 @@ TABLES = (
 """All tables are made at once, so the number of the schema changes only if a backup is restored or the file is packed
 (``SqliteStore.describe``)."""
 
-COLUMNS = "id, fingerprint, digest, length, duplicate_of, [order], written, time, content, named, version"
+COLUMNS = "id, fingerprint, digest, length, duplicate_of, [order], written, time, content, pinned, named, version"
 """The columns of a Row, in its order. In a damaged file without the column, SQLite takes ``"order"`` for a text."""
 
 OF_IDS = "id IN (SELECT value FROM json_each(?))"
@@ -81,8 +82,9 @@ def to_row(values: tuple[Any, ...]) -> Row:
 
     :param values: ``COLUMNS``.
     """
-    id, fingerprint, *others = values
-    return Row(id, None if fingerprint is None else from_signed(fingerprint), *others)
+    row = Row(*values)
+    fingerprint = None if row.fingerprint is None else from_signed(row.fingerprint)
+    return row._replace(fingerprint=fingerprint, pinned=bool(row.pinned))
 
 
 def row_values(row: Row, version: int) -> Row:

@@ -43,7 +43,7 @@ _OF_USERS = "user IN (SELECT value FROM json_each(?))"
 
 _LARGE = 100
 """The keys of a batch of so many documents wait: more of them will probably come before a search."""
-_WRITE = f"INSERT OR REPLACE INTO documents VALUES (NULL, {', '.join('?' * 13)})"
+_WRITE = f"INSERT OR REPLACE INTO documents VALUES (NULL, {', '.join('?' * 14)})"
 """A document that is replaced gets a new position, so its keys wait with those of new documents."""
 
 
