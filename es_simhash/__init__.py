@@ -14,7 +14,9 @@ from es_simhash.client.near_query import NearQuery, near_query
 from es_simhash.client.page import Page
 from es_simhash.decide.compare import Comparison, compare
 from es_simhash.decide.group import GroupReport
+from es_simhash.decide.judge import Contradiction
 from es_simhash.decide.outcome import Outcome
+from es_simhash.decide.pin import Pin
 from es_simhash.decide.remove import Duplicate
 from es_simhash.decide.similar import Match
 from es_simhash.errors import (
@@ -47,6 +49,7 @@ __all__ = [
     "BloomFilter",
     "Comparison",
     "ConflictError",
+    "Contradiction",
     "DocumentFrequencies",
     "Documents",
     "Duplicate",
@@ -64,6 +67,7 @@ __all__ = [
     "NotSetUp",
     "Outcome",
     "Page",
+    "Pin",
     "Row",
     "Scheme",
     "SchemeMismatch",

@@ -158,6 +158,7 @@ class Scan:
     :param keys: read the keys of their texts.
     :param missing: True: only documents without a digest; False: only those with one; None: all.
     :param since: only documents with this ``written`` or a larger one.
+    :param pinned: only documents that are pinned.
     :param by_order: in the order of ``order``.
     :param by_field: in the order of this field of the documents, those without it last.
     """
@@ -167,6 +168,7 @@ class Scan:
     keys: bool = False
     missing: bool | None = False
     since: int | None = None
+    pinned: bool = False
     by_order: bool = False
     by_field: str | None = None
 

@@ -20,6 +20,7 @@ _COMMANDS = {
     "similar": "cli.similar",
     "group": "cli.group",
     "report": "tools.report.command",
+    "pin": "cli.pin",
     "remove": "cli.remove",
     "dedupe": "tools.dedupe.command",
     "backfill": "cli.ingest",

@@ -84,6 +84,7 @@ class _DeadLetters(LinesFile):
 @encoding_option
 @workers_option
 @json_option
+@click.option("--contradictions", is_flag=True, help="Print which stored texts are similar and contradict.")
 @quiet_option
 @store_options
 def ingest(
@@ -99,6 +100,7 @@ def ingest(
     encoding: str,
     workers: int,
     as_json: bool,
+    contradictions: bool,
     quiet: bool,
     **store: Unpack[StoreOptions],
 ) -> None:
@@ -142,7 +144,7 @@ def ingest(
             checkpoint=resume,
         )
         keep_fields(documents, text_field, id_field)
-        printer = OutcomePrinter(documents.name, as_json=as_json, quiet=quiet)
+        printer = OutcomePrinter(documents.name, as_json=as_json, quiet=quiet, contradictions=contradictions)
         printer.show_all(outcomes, put, check=is_start)
     if not printer.counts.total() and resume is None:
         raise InputError(f"no documents in {source.names}: give one JSON object per line")

@@ -128,14 +128,16 @@ class OutcomePrinter:
 
     :param store: the address that is named with the counts.
     :param quiet: print only the documents that were rejected or failed, and the counts.
+    :param contradictions: print what contradicts a document, too.
     """
 
-    def __init__(self, store: str, *, as_json: bool, quiet: bool) -> None:
+    def __init__(self, store: str, *, as_json: bool, quiet: bool, contradictions: bool = False) -> None:
         self.counts = Counter(dict.fromkeys(OUTCOMES, 0))
         self._without_fingerprint = 0
         self._store = store
         self._as_json = as_json
-        self._quiet = quiet
+        self._quiet, self._contradictions = quiet, contradictions
+        self._contradicting = 0
         self._started = time.monotonic()
 
     @property
@@ -168,6 +170,7 @@ class OutcomePrinter:
         """Count one outcome, and print it."""
         self.counts[outcome.outcome] += 1
         self._without_fingerprint += outcome.stored and not outcome.fingerprinted
+        self._contradicting += bool(outcome.contradicts)
         if self._as_json and not self._quiet:
             print_json(outcome.to_dict())
         elif outcome.reason is not None:
@@ -177,15 +180,24 @@ class OutcomePrinter:
             near = "" if exact else nearness(outcome.similarity, outcome.distance)
             skipped = "" if outcome.stored else "  (not stored)"
             echo(f"{outcome.id}  {_OUTCOME_LABELS[outcome.outcome]} {outcome.duplicate_of}{near}{skipped}")
+        if self._contradictions and not self._as_json:
+            for each in outcome.contradicts:
+                found = "; ".join(map(str, each.differences))
+                echo(f"{outcome.id}  contradicts {each.id}{nearness(each.similarity, None)}: {found}")
+        if outcome.pin_lifted and not self._as_json:
+            echo(f"{outcome.id}  has another text: what a person had said of it does not hold any more", err=True)
 
     def _show_counts(self) -> None:
         """Print how many documents had each outcome."""
         total, without_fingerprint = self.counts.total(), self._without_fingerprint
         if self._as_json:
-            print_json({"total": total, **self.counts, "without_fingerprint": without_fingerprint})
+            others = {"without_fingerprint": without_fingerprint, "contradicting": self._contradicting}
+            print_json({"total": total, **self.counts, **others})
             return
         labelled = [(_COUNT_LABELS.get(name, name), count) for name, count in self.counts.items()]
         echo_counts(labelled, total, time.monotonic() - self._started, store=self._store)
+        if self._contradicting:
+            echo(f"{self._contradicting:,} similar to others that they contradict, as by another number")
         if without_fingerprint:
             echo(
                 f"{without_fingerprint:,} stored without a fingerprint (text too short): the rule "

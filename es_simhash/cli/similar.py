@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
     from es_simhash.similarity.rule import Rule
 
 
+_RELATIONS = {"exact": "exact duplicate", "copy": "near-duplicate", "contradicts": "contradicts"}
+
+
 @click.command()
 @click.argument("text", required=False)
 @click.option("--id", "id", metavar="ID", help="Search for duplicates of this stored document, instead of a text.")
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 @click.option("--time", "time", metavar="TIME", help="The time of the text, if the rule of the store has --within.")
 @rule_options
 @filter_option('Find only documents that match this query clause, such as \'{"term": {"lang": "zh"}}\'.')
+@click.option("--contradictions", is_flag=True, help="Show texts that are similar and contradict, too.")
 @json_option
 @store_options
 def similar(
@@ -44,6 +47,7 @@ def similar(
     rule: Rule | None,
     min_similarity: float | None,
     filter: dict[str, Any] | None,
+    contradictions: bool,
     as_json: bool,
     **store: Unpack[StoreOptions],
 ) -> None:
@@ -51,7 +55,7 @@ def similar(
 
     Give a TEXT, --id or --file. It finds the stored documents that are duplicates by the rule, the most similar
     first: the id, the similarity of the texts (by --rule fingerprint the bits that differ), and whether it is an exact
-    duplicate. With --json each match is a line {"id", "exact", "similarity"}, or {"id", "distance", "exact"}.
+    duplicate. With --json each match is a line {"id", "relation", "similarity"}, or {"id", "relation", "distance"}.
 
     \b
     es-simhash similar "市气象台今晨发布暴雨橙色预警…"
@@ -66,20 +70,20 @@ def similar(
         info = documents.info()
         chosen = chosen_rule(info.rule, rule, min_similarity=min_similarity)
         if id is not None:
-            matches = documents.similar_to(id, filter=filter, rule=chosen)
+            matches = documents.similar_to(id, filter=filter, rule=chosen, contradicting=contradictions)
         else:
             query = read_text(file) if file is not None else text or ""
-            matches = documents.similar(query, time=time, filter=filter, rule=chosen)
+            matches = documents.similar(query, time=time, filter=filter, rule=chosen, contradicting=contradictions)
             by_fingerprint = rule_of(chosen or info.rule).rule == "fingerprint"
             if by_fingerprint and fingerprint(query, info.scheme or Scheme()).value is None:
                 echo("the text is too short for a fingerprint: only exact duplicates of it can be found", err=True)
     if as_json:
         for match in matches:
-            print_json({name: value for name, value in asdict(match).items() if value is not None})
+            print_json({name: value for name, value in match.to_dict().items() if value is not None})
     else:
         for match in matches:
-            near = "exact duplicate" if match.exact else f"near-duplicate{nearness(match.similarity, match.distance)}"
-            echo(f"{match.id}  {near}")
+            near = f"{_RELATIONS[match.relation]}{'' if match.exact else nearness(match.similarity, match.distance)}"
+            echo("; ".join([f"{match.id}  {near}", *map(str, match.differences)]))
         if not matches:
             echo("no duplicates", err=True)
     if not matches.complete:

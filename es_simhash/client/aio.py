@@ -14,7 +14,8 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from es_simhash.client.documents import Documents
 from es_simhash.client.page import DEPTH, Filling
@@ -23,25 +24,16 @@ from es_simhash.errors import InputError, StoreUnavailable
 from es_simhash.retries import DEADLINE, Call
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 
     from elasticsearch import Elasticsearch
     from opensearchpy import OpenSearch
     from typing_extensions import Self
 
     from es_simhash.bloom import Item
-    from es_simhash.client.arguments import Time
-    from es_simhash.client.near_query import NearQuery
     from es_simhash.client.page import Page
-    from es_simhash.client.seen import ByUser
-    from es_simhash.decide.outcome import Outcome
-    from es_simhash.decide.run import OnDuplicate, OnUpdate
-    from es_simhash.decide.similar import Matches
-    from es_simhash.rows import Description, Row
-    from es_simhash.seen import SeenReport
-    from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.rows import Row
     from es_simhash.store.protocol import Store
-    from es_simhash.text.fingerprinter import Fingerprint
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -103,6 +95,18 @@ class _InThreads(Generic[Client]):
             raise
 
 
+def _awaited(
+    method: Callable[Concatenate[Client, P], T],
+) -> Callable[Concatenate[_InThreads[Client], P], Coroutine[Any, Any, T]]:
+    """Return a method of a sync class, awaited: with the same parameters, and its docstring."""
+
+    @wraps(method)
+    async def call(self: _InThreads[Client], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._run(method, self._client, *args, **kwargs)
+
+    return call
+
+
 class AsyncDocuments(_InThreads[Documents]):
     """:class:`~es_simhash.Documents` for async services: the methods that a service calls, awaited.
 
@@ -119,90 +123,16 @@ class AsyncDocuments(_InThreads[Documents]):
     ) -> None:
         super().__init__(Documents(store, **options), threads)
 
-    async def info(self) -> Description:
-        """:meth:`es_simhash.Documents.info`."""
-        return await self._run(self._client.info)
-
-    async def add(
-        self,
-        document: Mapping[str, Any],
-        *,
-        on_duplicate: OnDuplicate = "index",
-        on_update: OnUpdate = "write",
-        filter: Mapping[str, Any] | None = None,
-        refresh: bool = False,
-    ) -> Outcome:
-        """:meth:`es_simhash.Documents.add`."""
-        return await self._run(
-            self._client.add,
-            document,
-            on_duplicate=on_duplicate,
-            on_update=on_update,
-            filter=filter,
-            refresh=refresh,
-        )
-
-    async def add_many(
-        self,
-        documents: Iterable[Any],
-        *,
-        on_duplicate: OnDuplicate = "index",
-        on_update: OnUpdate = "write",
-        filter: Mapping[str, Any] | None = None,
-        refresh: bool = False,
-    ) -> list[Outcome]:
-        """:meth:`es_simhash.Documents.add_many`."""
-        return await self._run(
-            self._client.add_many,
-            documents,
-            on_duplicate=on_duplicate,
-            on_update=on_update,
-            filter=filter,
-            refresh=refresh,
-        )
-
-    async def remove(
-        self,
-        ids: Iterable[str | int] | None = None,
-        *,
-        matching: Mapping[str, Any] | None = None,
-        save: str | None = None,
-        filter: Mapping[str, Any] | None = None,
-    ) -> set[str]:
-        """:meth:`es_simhash.Documents.remove`."""
-        return await self._run(self._client.remove, ids, matching=matching, save=save, filter=filter)
-
-    async def similar(
-        self,
-        near: str | Fingerprint | int,
-        *,
-        time: Time | None = None,
-        filter: Mapping[str, Any] | None = None,
-        rule: str | DuplicateRule | None = None,
-    ) -> Matches:
-        """:meth:`es_simhash.Documents.similar`."""
-        return await self._run(self._client.similar, near, time=time, filter=filter, rule=rule)
-
-    async def similar_many(
-        self,
-        texts: Iterable[str],
-        *,
-        times: Iterable[Time] | None = None,
-        filter: Mapping[str, Any] | None = None,
-        rule: str | DuplicateRule | None = None,
-    ) -> list[Matches]:
-        """:meth:`es_simhash.Documents.similar_many`."""
-        return await self._run(self._client.similar_many, texts, times=times, filter=filter, rule=rule)
-
-    async def similar_to(
-        self, id: str | int, *, filter: Mapping[str, Any] | None = None, rule: str | DuplicateRule | None = None
-    ) -> Matches:
-        """:meth:`es_simhash.Documents.similar_to`."""
-        return await self._run(self._client.similar_to, id, filter=filter, rule=rule)
-
-    async def near_query(self, near: str | Fingerprint | int, *, rule: str | DuplicateRule | None = None) -> NearQuery:
-        """:meth:`es_simhash.Documents.near_query`."""
-        return await self._run(self._client.near_query, near, rule=rule)
+    info = _awaited(Documents.info)
+    add = _awaited(Documents.add)
+    add_many = _awaited(Documents.add_many)
+    remove = _awaited(Documents.remove)
+    similar = _awaited(Documents.similar)
+    similar_many = _awaited(Documents.similar_many)
+    similar_to = _awaited(Documents.similar_to)
+    near_query = _awaited(Documents.near_query)
+    pin = _awaited(Documents.pin)
+    unpin = _awaited(Documents.unpin)
 
     @overload
     async def fetch(self, ids: Iterable[str | int]) -> dict[str, Row]: ...
@@ -234,29 +164,15 @@ class AsyncSeenItems(_InThreads[SeenItems]):
     ) -> None:
         super().__init__(SeenItems(store, **options), threads)
 
-    async def add(self, user: str | int, items: Iterable[Item]) -> int:
-        """:meth:`es_simhash.SeenItems.add`."""
-        return await self._run(self._client.add, user, items)
-
-    async def add_many(self, items: ByUser, *, anew: bool = False) -> SeenReport:
-        """:meth:`es_simhash.SeenItems.add_many`."""
-        return await self._run(self._client.add_many, items, anew=anew)
+    add = _awaited(SeenItems.add)
+    add_many = _awaited(SeenItems.add_many)
+    unseen_many = _awaited(SeenItems.unseen_many)
+    forget = _awaited(SeenItems.forget)
+    remove = _awaited(SeenItems.remove)
 
     async def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:
         """:meth:`es_simhash.SeenItems.unseen`."""
         return await self._run(self._client.unseen, user, items)
-
-    async def unseen_many(self, items: ByUser) -> dict[str, list[Item]]:
-        """:meth:`es_simhash.SeenItems.unseen_many`."""
-        return await self._run(self._client.unseen_many, items)
-
-    async def forget(self, user: str | int, items: Iterable[Item]) -> int:
-        """:meth:`es_simhash.SeenItems.forget`."""
-        return await self._run(self._client.forget, user, items)
-
-    async def remove(self, user: str | int) -> bool:
-        """:meth:`es_simhash.SeenItems.remove`."""
-        return await self._run(self._client.remove, user)
 
     async def page(
         self,

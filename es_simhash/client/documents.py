@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 from es_simhash.client.arguments import (
@@ -17,6 +18,8 @@ from es_simhash.client.arguments import (
 from es_simhash.client.near_query import checked_fingerprint, near_query
 from es_simhash.client.store_info import StoreReader
 from es_simhash.decide.group import group
+from es_simhash.decide.pin import Pin, pin
+from es_simhash.decide.relink import AT_ONCE
 from es_simhash.decide.remove import (
     duplicates,
     remove,
@@ -33,6 +36,7 @@ from es_simhash.ingest.add import Adds
 from es_simhash.ingest.batches import Source, line_of
 from es_simhash.ingest.reader import Reader
 from es_simhash.ingest.run import backfill, ingest
+from es_simhash.parts import in_parts
 from es_simhash.retries import DEADLINE, limited
 from es_simhash.rows import Row, Scan
 from es_simhash.store.address import open_store
@@ -381,6 +385,51 @@ class Documents:
         with saving(save, id_field) as put:
             return remove_duplicates(turn, duplicates, put, filter)
 
+    # --- what a person says ------------------------------------------------------------------------------------------
+
+    def pin(self, id: str | int, *, duplicate_of: str | int | None = None) -> None:
+        """Say that a document is no copy, or a copy of another one. The word holds until its text changes.
+
+        An ingest of the same text, other fields, :meth:`group` and :meth:`backfill` keep it. Another text lifts it; its
+        Outcome has ``pin_lifted``. What was a copy of the document is decided again.
+
+        :param duplicate_of: id of the original that it is a copy of; None: it is no copy.
+        :raises InputError: if one of the two does not exist or has no fingerprint; if the original is a copy itself.
+        """
+        self._pin(Pin(id, duplicate_of))  # type: ignore[arg-type]  # pin_many checks it
+
+    def unpin(self, id: str | int) -> None:
+        """Take back what was said of a document, and decide it again.
+
+        :raises InputError: if it does not exist.
+        """
+        self._pin(Pin(id, pinned=False))  # type: ignore[arg-type]
+
+    def _pin(self, one: Pin) -> None:
+        for reason in self.pin_many([one]).values():
+            raise InputError(f"document {one.id!r} cannot be pinned: {reason}")
+
+    def pin_many(self, pins: Iterable[Pin]) -> dict[str, str]:
+        """:meth:`pin` and :meth:`unpin` for many documents. Of two words for one id the later one holds.
+
+        :returns: by id, why a word could not be taken. The others are.
+        """
+        checked = [
+            replace(one, id=checked_ids([one.id])[0], duplicate_of=_checked_or_none(one.duplicate_of)) for one in pins
+        ]
+        turn, problems = self._adds_for_writing().turn, dict[str, str]()
+        for part in in_parts(checked, AT_ONCE):
+            problems = {id: why for id, why in problems.items() if id not in {one.id for one in part}}
+            problems |= pin(turn, part)
+        return problems
+
+    def pins(self) -> Generator[Pin, None, None]:
+        """Yield what was said of documents."""
+        self._reader.read()
+        self.store.refresh()
+        for page in self.store.scan(Scan(pinned=True)):
+            yield from (Pin(one.row.id, one.row.duplicate_of) for one in page)
+
     # --- find documents ----------------------------------------------------------------------------------------------
 
     def similar(
@@ -390,6 +439,7 @@ class Documents:
         time: Time | None = None,
         filter: Mapping[str, Any] | None = None,
         rule: str | DuplicateRule | None = None,
+        contradicting: bool = False,
     ) -> Matches:
         """Return the stored documents that are duplicates of a text, the most similar first.
 
@@ -403,13 +453,18 @@ class Documents:
         :param filter: a filter that the documents must match, such as ``{"term": {"lang": "zh"}}``.
         :param rule: ``copy``, ``contained``, ``fingerprint``, ``exact`` or a :class:`DuplicateRule`, in place of the
             rule of the store; ``text_field`` is the text of a stored document.
+        :param contradicting: return those that are similar enough and contradict the text, too: the same news with
+            another figure. Their ``relation`` is ``contradicts``.
         :raises InputError: if the text, the fingerprint or the filter cannot be used.
         :raises StoreError: if the store could not search everywhere.
         """
         times = None if time is None else [time]
         with limited(self.deadline):
             if isinstance(near, str):
-                return self.similar_many([near], times=times, filter=filter, rule=rule)[0]
+                [matches] = self.similar_many(
+                    [near], times=times, filter=filter, rule=rule, contradicting=contradicting
+                )
+                return matches
             check_filter(filter)
             resolved = self._reader.rule(rule, text=False)
             checked = checked_times(times, [""], resolved.window)
@@ -424,6 +479,7 @@ class Documents:
         times: Iterable[Time] | None = None,
         filter: Mapping[str, Any] | None = None,
         rule: str | DuplicateRule | None = None,
+        contradicting: bool = False,
     ) -> list[Matches]:
         """:meth:`similar` for a batch of texts in one request: a list of matches for each.
 
@@ -431,10 +487,16 @@ class Documents:
         """
         check_filter(filter)
         checked, resolved = checked_texts(texts), self._reader.rule(rule)
-        return similar(self.store, checked, resolved, filter, checked_times(times, checked, resolved.window))
+        moments = checked_times(times, checked, resolved.window)
+        return similar(self.store, checked, resolved, filter, moments, contradicting=contradicting)
 
     def similar_to(
-        self, id: str | int, *, filter: Mapping[str, Any] | None = None, rule: str | DuplicateRule | None = None
+        self,
+        id: str | int,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        rule: str | DuplicateRule | None = None,
+        contradicting: bool = False,
     ) -> Matches:
         """:meth:`similar` for a stored document, which is not among its own matches.
 
@@ -443,7 +505,8 @@ class Documents:
         check_filter(filter)
         [checked] = checked_ids([id])
         with limited(self.deadline):
-            return similar_to_stored(self.store, checked, self._reader.rule(rule), filter)
+            resolved = self._reader.rule(rule)
+            return similar_to_stored(self.store, checked, resolved, filter, contradicting=contradicting)
 
     def near_query(self, near: str | Fingerprint | int, *, rule: str | DuplicateRule | None = None) -> NearQuery:
         """Return the clause for a search of your own in Elasticsearch, and what reads the hits.
@@ -511,3 +574,7 @@ class Documents:
                 for stored in page:
                     count += 1
                     yield stored.row
+
+
+def _checked_or_none(id: str | int | None) -> str | None:
+    return None if id is None else checked_ids([id])[0]

@@ -63,9 +63,9 @@ class Outcome:
     :param reason: of ``rejected`` and ``failed``: what is wrong, where, and how to correct it.
     :param place: where the document came from.
     :param left_out: at least so many documents were not compared with it, because too many may be near.
-    :param contradicts: up to five stored originals that are similar enough and contradict it, the most similar first: the
-        same news with another figure. They are those that were compared on the way to its original, if it has one; an
-        exact duplicate is compared with none.
+    :param contradicts: up to five stored originals that are similar enough and contradict it, the most similar first:
+        the same news with another figure. They are those that were compared on the way to its original, if it has one;
+        an exact duplicate is compared with none.
     :param pin_lifted: it had been pinned, and has another text now.
     :param document: of ``rejected`` and ``failed``: the document itself, or the bytes of a line that is no document.
     """
@@ -85,7 +85,7 @@ class Outcome:
     document: Any = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON, without ``document``. Of those that a document seldom has, empty ones are omitted."""
+        """Return the fields for JSON, without ``document``. Empty ones that a document seldom has are omitted."""
         values = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "document"}
         values["contradicts"] = [as_json(each) for each in self.contradicts]
         seldom = ("reason", "similarity", "left_out", "contradicts", "pin_lifted")

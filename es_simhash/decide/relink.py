@@ -199,7 +199,9 @@ def _named(
     names = {
         name
         for one in decisions
-        if (former := stored[one.row.id]) is not None and former.duplicate_of is not None and one.row.duplicate_of is None
+        if (former := stored[one.row.id]) is not None
+        and former.duplicate_of is not None
+        and one.row.duplicate_of is None
         for name in (former.group, one.row.id)
     }
     followed = {one.row.duplicate_of for one in decisions}
@@ -211,7 +213,9 @@ def _named(
     losing = {row.group: row for row in holders if row.id in left and row.id not in followed}
     held = {row.group for row in holders if row.group not in losing}
     held |= {
-        f.group for one in decisions if (f := stored[one.row.id]) and f.duplicate_of is None and one.row.duplicate_of is None
+        f.group
+        for one in decisions
+        if (f := stored[one.row.id]) and f.duplicate_of is None and one.row.duplicate_of is None
     }
     rows: dict[str, Row] = {}
     for one in decisions:

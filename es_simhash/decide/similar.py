@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from es_simhash.decide.judge import Side, contradiction, judge
 from es_simhash.decide.texts import Texts
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from es_simhash.decide.judge import Judged, Relation
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.rows import Hits
+    from es_simhash.similarity.differences import Difference
     from es_simhash.store.protocol import Filter, Store
 
 TOGETHER = 100
@@ -65,6 +66,12 @@ class Match:
         """The normalised texts have one digest."""
         return self.relation == "exact"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON. Without contradictions ``differences`` is omitted."""
+        values = {"id": self.id, "relation": self.relation, "similarity": self.similarity, "distance": self.distance}
+        found = [difference._asdict() for difference in self.differences]
+        return values | ({"differences": found} if found else {})
+
 
 def similar(
     store: Store,
@@ -97,7 +104,10 @@ def similar(
         reader.of_rows(
             [other for row, _, found in some for other in found.candidates if other.digest != row.digest][:AHEAD]
         )
-        matches += [matches_among(Side(row, own), found, rule, reader.of_rows, contradicting=contradicting) for row, own, found in some]
+        matches += [
+            matches_among(Side(row, own), found, rule, reader.of_rows, contradicting=contradicting)
+            for row, own, found in some
+        ]
     return matches
 
 

@@ -80,6 +80,7 @@ class MemoryStore:
                 for row in self._columns.rows()
                 if (scan.missing is None or scan.missing != bool(row.digest))
                 and (scan.since is None or row.written >= scan.since)
+                and (row.pinned or not scan.pinned)
                 and (matches is None or matches(row))
             ]
             if scan.by_order:

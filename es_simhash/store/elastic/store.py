@@ -266,6 +266,8 @@ def _query(scan: Scan) -> dict[str, Any]:
     if scan.missing is not None:
         has_digest = {"exists": {"field": "simhash.digest"}}
         filters.append({"bool": {"must_not": has_digest}} if scan.missing else has_digest)
+    if scan.pinned:
+        filters.append({"term": {"simhash.pinned": True}})
     if scan.since is not None:
         filters.append({"range": {"simhash.written": {"gte": scan.since}}})
     return {"bool": {"filter": filters}}

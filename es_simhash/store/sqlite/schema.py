@@ -110,6 +110,7 @@ def condition(
     originals: bool = False,
     missing: bool | None = None,
     since: int | None = None,
+    pinned: bool = False,
 ) -> tuple[str, list[Any]]:
     """Return a condition on documents and its parameters.
 
@@ -122,6 +123,8 @@ def condition(
         parts.append((f"digest {'=' if missing else '<>'} ''", []))
     if times is not None:
         parts.append(("time BETWEEN ? AND ?", [*times]))
+    if pinned:
+        parts.append(("pinned", []))
     if since is not None:
         parts.append(("written >= ?", [since]))
     if filter is not None:  # the last one, because it reads the document

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import prometheus_client as prometheus
@@ -206,7 +206,7 @@ class Service:
         """Return answers with the matches that clients reach."""
         held = self._scope.holds(self._documents, {match.id for matches in answers for match in matches})
         return [
-            {"matches": [asdict(each) for each in matches if held.get(each.id)], "left_out": matches.left_out}
+            {"matches": [each.to_dict() for each in matches if held.get(each.id)], "left_out": matches.left_out}
             for matches in answers
         ]
 

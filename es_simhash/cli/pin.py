@@ -1,0 +1,90 @@
+"""``es-simhash pin``: what a person says of documents, such as the page of the report saves it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from es_simhash import InputError, Pin
+from es_simhash.cli.exits import exit_unless_all_done
+from es_simhash.cli.input import Input
+from es_simhash.cli.options import open_documents, store_options
+from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.lines import object_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from es_simhash.cli.options import StoreOptions
+    from es_simhash.lines import Line
+
+_FIELDS = {"id", "duplicate_of", "pinned"}
+
+
+@click.command()
+@click.argument("file", required=False)
+@click.option("--list", "as_list", is_flag=True, help="Print what was said, as lines that this command takes.")
+@store_options
+def pin(file: str | None, as_list: bool, **store: Unpack[StoreOptions]) -> None:
+    """Say which documents are copies, and which are not.
+
+    FILE has a line of JSON for each document, - is standard input. {"id": "b", "duplicate_of": null}: b is no copy.
+    {"id": "b", "duplicate_of": "a"}: b is a copy of a. {"id": "b", "pinned": false} takes it back. Of two lines for one
+    id the later one holds. The word holds until the text of the document changes. The page of `es-simhash report` saves
+    such a file.
+
+    \b
+    es-simhash pin decisions.jsonl --store http://localhost:9200/news
+    es-simhash pin --list
+    """
+    if as_list == (file is not None):
+        raise click.UsageError("give either FILE or --list")
+    with open_documents(**store) as documents:
+        if file is None:
+            for one in documents.pins():
+                print_json(asdict(one))
+            return
+        problems: dict[str, str] = {}
+        pins: dict[str, Pin] = {}
+        total = bad = 0
+        with closing(Input((file,), "jsonl").lines()) as lines:
+            for line in lines:
+                total += 1
+                try:
+                    one = _pin_of(line)
+                except InputError as error:
+                    bad += 1
+                    echo(f"rejected: {error}", err=True)
+                    continue
+                if one.id in pins and pins[one.id] != one:
+                    echo(f"{line.place}: document {one.id!r} has an earlier line: this one holds", err=True)
+                pins.pop(one.id, None)
+                pins[one.id] = one
+        problems = documents.pin_many(pins.values())
+        for id, why in problems.items():
+            echo(f"rejected: document {id!r}: {why}", err=True)
+        echo(f"{count_of(len(pins) - len(problems), 'document')} pinned or unpinned in {documents.name}")
+    exit_unless_all_done(bad + len(problems), total)
+
+
+def _pin_of(line: Line) -> Pin:
+    """Return what a line says.
+
+    :raises InputError: if it says nothing.
+    """
+    values: dict[str, Any] = object_of(line)
+    if unknown := values.keys() - _FIELDS:
+        raise InputError(
+            f"{line.place}: it has {', '.join(map(repr, sorted(unknown)))}: use {', '.join(sorted(_FIELDS))}"
+        )
+    id, original, pinned = values.get("id"), values.get("duplicate_of"), values.get("pinned", True)
+    if not isinstance(id, str | int) or isinstance(id, bool) or id == "":
+        raise InputError(f'{line.place}: it has no "id", a string or a whole number')
+    if original is not None and (not isinstance(original, str | int) or isinstance(original, bool) or original == ""):
+        raise InputError(f'{line.place}: "duplicate_of" is {original!r}: use the id of the original, or null')
+    if not isinstance(pinned, bool):
+        raise InputError(f'{line.place}: "pinned" is {pinned!r}: use false to take a word back')
+    return Pin(str(id), None if original is None else str(original), pinned)

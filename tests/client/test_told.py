@@ -1,0 +1,164 @@
+"""What a decision tells, and what a person says of a document, on each store."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import Documents, InputError, Pin
+from es_simhash.similarity.differences import Difference
+from tests.cli import es_simhash
+from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+FLASH = "央行今日公告，自6月12日起下调金融机构存款准备金率0.25个百分点，释放长期资金约5000亿元，保持流动性合理充裕。"
+OTHER_FIGURE = FLASH.replace("0.25", "0.5")
+COPY = FLASH.replace("今日公告", "今日发布公告")
+FAR = "城北新开三条公交线路，连接高铁站与大学城，市民出行更加方便，票价保持不变。"
+
+
+@pytest.fixture(params=["memory", "sqlite", ELASTICSEARCH, OPENSEARCH])
+def documents(request: pytest.FixtureRequest) -> Iterator[Documents]:
+    with Documents(new_addresses(request, request.param)()) as made:
+        made.setup()
+        yield made
+
+
+def add(documents: Documents, **texts: str) -> dict[str, Any]:
+    """Add documents, and return their outcomes by id."""
+    given = [{"id": id, "text": text} for id, text in texts.items()]
+    return {str(outcome.id): outcome for outcome in documents.add_many(given, refresh=True)}
+
+
+def links(documents: Documents) -> dict[str, str | None]:
+    return {row.id: row.duplicate_of for row in documents.export()}
+
+
+# --- contradictions --------------------------------------------------------------------------------------------------
+
+
+def test_the_same_flash_with_another_figure_is_told(documents: Documents) -> None:
+    outcomes = add(documents, a=FLASH, b=OTHER_FIGURE, c=COPY, d=FAR)
+    assert [outcome.outcome for outcome in outcomes.values()] == ["new", "new", "near_duplicate", "new"]
+    [found] = outcomes["b"].contradicts
+    assert (found.id, found.differences) == ("a", (Difference("0.25", "0.5"),))
+    assert 0.9 < found.similarity < 1
+    assert outcomes["a"].contradicts == outcomes["d"].contradicts == ()
+    told = outcomes["b"].to_dict()["contradicts"]
+    assert json.loads(json.dumps(told))[0]["differences"] == [{"a": "0.25", "b": "0.5"}]
+    assert "contradicts" not in outcomes["a"].to_dict()
+
+
+def test_similar_returns_what_contradicts_if_it_is_asked_to(documents: Documents) -> None:
+    add(documents, a=FLASH, b=OTHER_FIGURE, c=COPY)
+    plain = documents.similar(FLASH)
+    assert [(match.id, match.relation) for match in plain] == [("a", "exact"), ("c", "copy")]
+    for matches in (
+        documents.similar(FLASH, contradicting=True),
+        [*plain[:1], *documents.similar_to("a", contradicting=True)],
+    ):
+        found = {match.id: (match.relation, match.differences) for match in matches}
+        assert found == {"a": ("exact", ()), "b": ("contradicts", (Difference("0.5", "0.25"),)), "c": ("copy", ())}
+
+
+# --- pins ------------------------------------------------------------------------------------------------------------
+
+
+def keeps(documents: Documents, call: Callable[[], object]) -> None:
+    """Check that a call changes no link and no pin."""
+    before = links(documents), sorted(documents.pins(), key=lambda one: one.id)
+    call()
+    assert (links(documents), sorted(documents.pins(), key=lambda one: one.id)) == before
+
+
+def test_a_pin_holds_through_each_verb_until_the_text_changes(documents: Documents) -> None:
+    add(documents, a=FLASH, b=COPY, c=OTHER_FIGURE, d=FAR)
+    documents.pin("b")
+    documents.pin("c", duplicate_of="a")
+    assert links(documents) == {"a": None, "b": None, "c": "a", "d": None}
+    assert {one.id: one.duplicate_of for one in documents.pins()} == {"b": None, "c": "a"}
+    again = [{"id": "b", "text": COPY}, {"id": "c", "text": OTHER_FIGURE}]
+    keeps(documents, lambda: list(documents.ingest(again)))
+    keeps(documents, lambda: list(documents.ingest([{**each, "views": 7} for each in again])))
+    keeps(documents, documents.group)
+    keeps(documents, lambda: [documents.add({"id": "e", "text": COPY}, refresh=True), documents.remove(["e"])])
+    keeps(documents, lambda: list(documents.backfill(again=True)))
+    keeps(documents, lambda: documents.add({"id": "a", "text": FLASH.replace("，", ",")}, refresh=True))
+    assert [(each.id, each.original) for each in documents.duplicates()] == [("c", "a")]
+    outcome = documents.add({"id": "b", "text": COPY.replace("保持", "维护")}, refresh=True)
+    assert (outcome.outcome, outcome.duplicate_of, outcome.pin_lifted) == ("updated", "a", True)
+    assert [one.id for one in documents.pins()] == ["c"]
+
+
+def test_a_pinned_copy_whose_original_is_removed_is_decided_again(documents: Documents) -> None:
+    add(documents, a=FLASH, b=FAR)
+    documents.pin("b", duplicate_of="a")
+    documents.remove(["a"])
+    assert links(documents) == {"b": None}
+    assert list(documents.pins()) == []
+
+
+def test_a_pinned_copy_follows_an_original_that_becomes_a_copy(documents: Documents) -> None:
+    add(documents, a=FLASH, b=FAR, c=OTHER_FIGURE)
+    documents.pin("c", duplicate_of="b")
+    add(documents, b=COPY)
+    assert links(documents) == {"a": None, "b": "a", "c": "a"}
+    assert documents.group().changed == 0
+
+
+def test_an_original_that_is_pinned_to_another_leaves_no_chain(documents: Documents) -> None:
+    add(documents, a=FAR, b=FLASH, c=COPY)
+    documents.pin("b", duplicate_of="a")
+    assert links(documents) == {"a": None, "b": "a", "c": None}
+    documents.unpin("b")
+    documents.group()
+    assert links(documents) == {"a": None, "b": None, "c": "b"}
+
+
+@pytest.mark.parametrize(
+    ("pin", "reason"),
+    [
+        (Pin("x"), "there is no document with this id"),
+        (Pin("x", pinned=False), "there is no document with this id"),
+        (Pin("d", "x"), "there is no original with the id 'x'"),
+        (Pin("d", "d"), "no copy of itself"),
+        (Pin("d", "b"), "'b' is a copy itself: name its original, 'a'"),
+    ],
+)
+def test_a_word_that_cannot_be_taken_is_told_and_the_others_go_on(documents: Documents, pin: Pin, reason: str) -> None:
+    add(documents, a=FLASH, b=COPY, c=OTHER_FIGURE, d=FAR)
+    problems = documents.pin_many([pin, Pin("c", "a")])
+    assert list(problems) == [pin.id]
+    assert reason in problems[pin.id]
+    assert links(documents)["c"] == "a"
+    with pytest.raises(InputError, match="cannot be pinned"):
+        documents.unpin(pin.id) if not pin.pinned else documents.pin(pin.id, duplicate_of=pin.duplicate_of)
+
+
+def test_a_file_of_pins_is_taken_line_by_line(tmp_path: Path) -> None:
+    with Documents(f"sqlite:///{tmp_path}/news.db") as documents:
+        documents.setup()
+        add(documents, a=FLASH, b=COPY, c=OTHER_FIGURE)
+        lines = [
+            '{"id": "b", "duplicate_of": "a"}',
+            "no json",
+            '{"id": "b"}',
+            '{"id": 9}',
+            '{"id": "c", "duplicate_of": "a"}',
+        ]
+        (tmp_path / "pins.jsonl").write_text("\n".join([*lines, '{"identity": 1}']) + "\n", encoding="utf-8")
+        done = es_simhash("pin pins.jsonl --store sqlite:///news.db", cwd=tmp_path)
+        assert (done.code, links(documents)) == (3, {"a": None, "b": None, "c": "a"})
+        assert "2 documents pinned or unpinned" in done.out
+        assert done.err.count("rejected: ") == 3
+        assert "pins.jsonl:3: document 'b' has an earlier line: this one holds" in done.err
+        listed = es_simhash("pin --list --store sqlite:///news.db", cwd=tmp_path).out
+        (tmp_path / "again.jsonl").write_text(listed.replace("true", "false"), encoding="utf-8")
+        assert es_simhash("pin again.jsonl --store sqlite:///news.db", cwd=tmp_path).code == 0
+        assert links(documents) == {"a": None, "b": "a", "c": None}
+        assert list(documents.pins()) == []
