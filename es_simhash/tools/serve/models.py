@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, model_validator
 from typing_extensions import Self
 
-from es_simhash import Match  # noqa: TC001  # pydantic reads it
 from es_simhash.similarity.rule import Rule  # noqa: TC001
 
 MOST = 1_000
@@ -60,6 +59,7 @@ class Similar(OfRule):
     id: Id | None = Field(None, description="Of a stored document.")
     time: str | int | None = Field(None, description="Of the text, if the rule counts times.")
     filter: Filter | None = Field(None, description='Matches fulfil it: {"term": {"lang": "zh"}}.')
+    contradicting: bool = Field(False, description="Also texts that are similar enough and contradict.")
 
 
 class Near(OfRule):
@@ -81,6 +81,21 @@ class Seen(_Request):
     items: Ids
 
 
+class DifferenceAnswer(BaseModel):
+    """What stands at one place: ``a`` in the stored document, ``b`` in the text."""
+
+    a: str
+    b: str
+
+
+class ContradictionAnswer(BaseModel):
+    """A stored original that is similar enough and says something else."""
+
+    id: str
+    similarity: float
+    differences: list[DifferenceAnswer]
+
+
 class OutcomeAnswer(BaseModel):
     """What became of a document."""
 
@@ -93,6 +108,8 @@ class OutcomeAnswer(BaseModel):
     reason: str | None = None
     similarity: float | None = None
     left_out: int | None = None
+    contradicts: list[ContradictionAnswer] | None = None
+    pin_lifted: bool | None = None
 
 
 class OutcomesAnswer(BaseModel):
@@ -101,10 +118,20 @@ class OutcomesAnswer(BaseModel):
     outcomes: list[OutcomeAnswer]
 
 
+class MatchAnswer(BaseModel):
+    """A stored document that is near a text: ``exact``, ``copy``, or ``contradicts`` if it was asked for."""
+
+    id: str
+    relation: str
+    similarity: float | None
+    distance: int | None
+    differences: list[DifferenceAnswer] | None = None
+
+
 class MatchesAnswer(BaseModel):
     """The stored duplicates of a text; at least ``left_out`` more were not compared."""
 
-    matches: list[Match]
+    matches: list[MatchAnswer]
     left_out: int
 
 
