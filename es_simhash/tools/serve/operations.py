@@ -193,15 +193,23 @@ class Service:
         if body.id is not None:
             if not self._scope.holds(self._documents, [body.id]).get(str(body.id)):
                 raise InputError(f"there is no document with id {str(body.id)!r}: add it first, or send its text")
-            return self._held([self._documents.similar_to(body.id, filter=filter, rule=rule, contradicting=body.contradicting)])
+            return self._held(
+                [self._documents.similar_to(body.id, filter=filter, rule=rule, contradicting=body.contradicting)]
+            )
         if body.text is not None:
-            return self._held([self._documents.similar(
-                body.text, time=body.time, filter=filter, rule=rule, contradicting=body.contradicting
-            )])
+            return self._held(
+                [
+                    self._documents.similar(
+                        body.text, time=body.time, filter=filter, rule=rule, contradicting=body.contradicting
+                    )
+                ]
+            )
         answers: list[Any] = []
         for texts in in_parts(body.texts or [], STEP):
             step()
-            answers += self._held(self._documents.similar_many(texts, filter=filter, rule=rule, contradicting=body.contradicting))
+            answers += self._held(
+                self._documents.similar_many(texts, filter=filter, rule=rule, contradicting=body.contradicting)
+            )
         return answers
 
     def _held(self, answers: Sequence[Any]) -> list[Any]:
