@@ -56,7 +56,7 @@ def help_of(path: tuple[str, ...]) -> str:
 
 
 def test_the_commands_are_these() -> None:
-    names = "init doctor ingest similar group report remove dedupe backfill compare evaluate seen serve"
+    names = "init doctor ingest similar group report pin remove dedupe backfill compare evaluate seen serve"
     assert cli.list_commands(click.Context(cli)) == names.split()
     seen = named(cli, "seen")
     assert isinstance(seen, click.Group)
