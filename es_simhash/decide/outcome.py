@@ -89,7 +89,7 @@ class Outcome:
         values = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "document"}
         values["contradicts"] = [as_json(each) for each in self.contradicts]
         seldom = ("reason", "similarity", "left_out", "contradicts", "pin_lifted")
-        return {name: value for name, value in values.items() if value or value == 0.0 or name not in seldom}
+        return {name: value for name, value in values.items() if value or name not in seldom}
 
 
 def as_json(contradiction: Contradiction) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def test_each_document_is_a_line_of_json_in_its_order_and_the_counts_are_the_las
         {**near, "id": "n5", "distance": 0, "place": "stdin:5", "outcome": "exact_duplicate"},
         {**plain, "id": "n6", "outcome": "new", "place": "stdin:6", "fingerprinted": False},
     ]
-    counts = {"new": 3, "exact_duplicate": 1, "near_duplicate": 2, "without_fingerprint": 1}
+    counts = {"new": 3, "exact_duplicate": 1, "near_duplicate": 2, "without_fingerprint": 1, "contradicting": 0}
     assert done.json[-1] == {"total": 6, **dict.fromkeys(OUTCOMES, 0), **counts}
 
 

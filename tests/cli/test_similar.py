@@ -28,12 +28,12 @@ def near(text: str, but: str | None = None) -> list[dict[str, Any]]:
     """What must be found within seven bits, by comparing with every text."""
     probe = fingerprint(text)
     matches: list[dict[str, Any]] = [
-        {"id": id, "distance": probe.distance(ours), "exact": ours.digest == probe.digest}
+        {"id": id, "relation": "exact" if ours.digest == probe.digest else "copy", "distance": probe.distance(ours)}
         for id, ours in ((id, fingerprint(other)) for id, other in TEXTS.items() if id != but)
         if ours.value is not None
     ]
     within = [match for match in matches if match["distance"] <= 7]
-    return sorted(within, key=lambda match: (match["distance"], not match["exact"], match["id"]))
+    return sorted(within, key=lambda match: (match["distance"], match["relation"] != "exact", match["id"]))
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_no_near_document_is_an_empty_answer_and_not_an_error(folder: Path) -> N
 
 def test_a_text_that_is_too_short_for_a_fingerprint_is_named(folder: Path) -> None:
     done = es_simhash("similar 你好 --json", cwd=folder)
-    assert (done.code, done.json) == (0, [{"id": "short", "distance": 0, "exact": True}])
+    assert (done.code, done.json) == (0, [{"id": "short", "relation": "exact", "distance": 0}])
     assert done.err == "the text is too short for a fingerprint: only exact duplicates of it can be found\n"
 
 
