@@ -175,6 +175,17 @@ def basic(user: str, password: str) -> str:
     return "Basic " + b64encode(f"{user}:{password}".encode()).decode()
 
 
+@pytest.mark.elasticsearch
+@pytest.mark.parametrize("settings", [{"mapping.source.mode": "synthetic"}, {"mode": "logsdb"}])
+def test_init_refuses_an_index_that_makes_its_documents_from_their_fields(
+    client: Elasticsearch, elasticsearch_url: str, index_name: str, tmp_path: Path, settings: dict[str, str]
+) -> None:
+    client.indices.create(index=index_name, settings=settings)
+    said = complaint(es_simhash("init", "--store", f"{elasticsearch_url}/{index_name}", cwd=tmp_path))
+    assert "makes it from its fields (synthetic)" in said
+    assert "_meta" not in client.indices.get_mapping(index=index_name)[index_name]["mappings"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("in_environment", "arguments", "index", "authorization"),

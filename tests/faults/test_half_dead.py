@@ -22,6 +22,7 @@ from es_simhash.rows import Description
 from es_simhash.store.description import to_json
 from es_simhash.store.elastic import answers, mapping
 from es_simhash.text.scheme import Scheme
+from es_simhash.tools.doctor import doctor
 from tests.cli import STORM
 
 if TYPE_CHECKING:
@@ -180,6 +181,15 @@ def test_an_answer_that_nobody_can_use_is_one_error_and_little_memory(
             assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60 * 1024
     assert "\n" not in str(raised.value)
     assert host in str(raised.value)
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("wrong", ["no JSON", "fewer answers", "no numbers"])
+def test_doctor_says_what_it_cannot_read(prefix: str, wrong: str) -> None:
+    with half_dead(WRONG[wrong]) as host, Documents(f"{prefix}http://{host}/x", deadline=DEADLINE) as documents:
+        checks = doctor(documents).checks
+    assert any(check.status == "problem" for check in checks)
+    assert all("\n" not in check.text for check in checks)
 
 
 @pytest.mark.parametrize("prefix", PREFIXES)

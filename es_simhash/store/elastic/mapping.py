@@ -50,7 +50,7 @@ def describe(connection: Connection, indices: Mapping[str, Index]) -> Descriptio
         raise not_set_up(connection.name, "there is no such index")
     descriptions = []
     for name, index in indices.items():
-        if (kept := kept_by(index.mapping, name, connection)) is None:
+        if (kept := kept_by(index, name, connection)) is None:
             how = "to give its documents fingerprints, run `es-simhash backfill --text-field FIELD`; for new ones alone"
             raise not_set_up(connection.name, f"the index {name} has no fields of es_simhash: {how}")
         descriptions.append(kept)
@@ -67,23 +67,23 @@ def describe(connection: Connection, indices: Mapping[str, Index]) -> Descriptio
     return replace(first, fields=fields)
 
 
-def kept_by(mapping: Mapping[str, Any], index: str, connection: Connection) -> Description | None:
-    """Return the Description that a mapping keeps; None if there is none.
+def kept_by(index: Index, name: str, connection: Connection) -> Description | None:
+    """Return the Description that an index keeps in its mapping; None if there is none.
 
     :raises StoreError: if its fields are not ours.
     :raises InputError: if documents of the index cannot be found by their ids, or are not kept whole.
     """
-    _check_usable(mapping, index)
-    values = (mapping.get("_meta") or {}).get(META)
+    _check_usable(index, name)
+    values = (index.mapping.get("_meta") or {}).get(META)
     if not isinstance(values, dict):
         return None
     description = from_json(values, connection.name)
     for part in _parts(description):
-        present = mapping.get("properties", {}).get(part, {}).get("properties", {})
-        for name, field in _file(part)["properties"].items():
-            if _kind(present.get(name, {})) != _kind(field):
+        present = index.mapping.get("properties", {}).get(part, {}).get("properties", {})
+        for own, field in _file(part)["properties"].items():
+            if _kind(present.get(own, {})) != _kind(field):
                 raise StoreError(
-                    f"the index {index} maps `{part}.{name}` as {json.dumps(present.get(name))}, es_simhash needs "
+                    f"the index {name} maps `{part}.{own}` as {json.dumps(present.get(own))}, es_simhash needs "
                     f"{json.dumps(field)}: ingest it into an index that `es-simhash init` made"
                 )
     return description
@@ -112,7 +112,7 @@ def set_up(connection: Connection, wanted: Description, *, change: bool) -> str:
         raise InputError(_several(connection, indices))
     [(name, index)] = indices.items()
     mapping = index.mapping
-    stored = kept_by(mapping, name, connection)
+    stored = kept_by(index, name, connection)
     made = extended(stored, wanted, connection.name, change=change)
     if made == stored:
         return "unchanged"
@@ -131,18 +131,20 @@ def _several(connection: Connection, indices: Mapping[str, Index]) -> str:
     return f"{connection.name} is an alias of several indices ({names}): name one of them to write"
 
 
-def _check_usable(mapping: Mapping[str, Any], index: str) -> None:
+def _check_usable(index: Index, name: str) -> None:
     """Check that documents of an index can be found by their id, and are read as they were written.
 
     :raises InputError: if not.
     """
-    if (mapping.get("_routing") or {}).get("required"):
-        raise InputError(f"the index {index} requires routing, which es_simhash does not give: use another index")
-    source = mapping.get("_source") or {}
-    if source.get("enabled") is False or source.get("mode") == "disabled" or source.keys() & {"includes", "excludes"}:
+    if (index.mapping.get("_routing") or {}).get("required"):
+        raise InputError(f"the index {name} requires routing, which es_simhash does not give: use another index")
+    source = index.mapping.get("_source") or {}
+    mode = source.get("mode", index.settings.get("index.mapping.source.mode", "stored")).lower()
+    if source.get("enabled") is False or mode != "stored" or source.keys() & {"includes", "excludes"}:
+        made = " but makes it from its fields (synthetic)" if mode == "synthetic" else ""
         raise InputError(
-            f"the index {index} does not keep its whole documents (`_source`), and es_simhash compares their texts: "
-            "reindex it into an index with `_source`"
+            f"the index {name} does not keep its whole documents (`_source`){made}, and es_simhash compares their "
+            "texts: reindex it into an index with `_source`"
         )
 
 

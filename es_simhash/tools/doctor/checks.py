@@ -24,16 +24,16 @@ class Check:
     text: str
 
 
-def held(documents: int, copies: int, groups: int, largest: list[tuple[str, int]]) -> list[Check]:
+def held(documents: int, copies: int, groups: str, largest: list[tuple[str, int]]) -> list[Check]:
     """Return the lines about what a store holds.
 
     :param copies: documents with an original.
-    :param groups: those with two or more members.
+    :param groups: the number of those with two or more members.
     :param largest: pairs (id of the original, members) of the largest groups, the largest first.
     """
     named = ", ".join(f"{id} ({members:,})" for id, members in largest)
     largest_ones = f"; the largest: {named}" if named else ""
     return [
         Check("documents", "ok", f"{documents:,}, of which {copies:,} are copies of others"),
-        Check("groups", "ok", f"{groups:,} with two or more documents{largest_ones}"),
+        Check("groups", "ok", f"{groups} with two or more documents{largest_ones}"),
     ]

@@ -39,7 +39,7 @@ def _content(path: str, is_set_up: bool) -> list[Check]:
                 number, copies = connection.execute(_COPIES).fetchone()
                 (groups,) = connection.execute(f"SELECT count(*) FROM ({_GROUPS})").fetchone()
                 largest = connection.execute(f"{_GROUPS} ORDER BY 2 DESC, 1 LIMIT {LARGEST}").fetchall()
-                checks += held(number, copies, groups, largest)
+                checks += held(number, copies, f"{groups:,}", largest)
             return checks
     except sqlite3.Error as error:
         return [Check("integrity", "problem", f"SQLite cannot read the file ({error}): restore it from a copy")]

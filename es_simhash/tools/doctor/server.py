@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from es_simhash.errors import AccessDenied, NotSetUp, SimhashError, StoreError
 from es_simhash.tools.doctor.checks import LARGEST, Check, held
@@ -15,6 +18,11 @@ PRIVILEGES = ("read", "view_index_metadata", "index", "maintenance", "delete", "
 """The privileges on the index that the commands need."""
 _NEEDED = {"read", "view_index_metadata", "index", "maintenance"}
 """Those that an ingest needs."""
+_LEAST = {"max_result_window": 10_000, "max_terms_count": 12_000, "max_docvalue_fields_search": 10}
+"""Settings of the index that limit searches, with what those of es_simhash need at most."""
+_COUNTED = 1_000
+"""Groups up to which their number is exact."""
+_VECTORS = re.compile(r'"type": "(dense_vector|sparse_vector|rank_vectors|semantic_text)"')
 _BLOCKS = ("write", "read_only", "read_only_allow_delete", "read", "metadata")
 
 
@@ -24,7 +32,14 @@ def look_at_server(documents: Documents, is_set_up: bool) -> list[Check]:
     :param is_set_up: it has the fields of documents.
     """
     store: Any = documents.store  # of a server
-    looks = {"server": _server, "index": _index, "documents": _documents, "bytes": _bytes, "privileges": _privileges}
+    looks = {
+        "server": _server,
+        "index": _index,
+        "pipeline": _pipelines,
+        "documents": _documents,
+        "bytes": _bytes,
+        "privileges": _privileges,
+    }
     if not is_set_up:
         del looks["documents"]
     checks: list[Check] = []
@@ -49,24 +64,62 @@ def _server(connection: Any) -> list[Check]:
 
 
 def _index(connection: Any) -> list[Check]:
-    members = connection.send("GET", "", parameters={"flat_settings": "true"})
+    members = _members(connection)
     named = f"{connection.index} stands for {', '.join(sorted(members))}"
     checks = [Check("index", "ok", named)]
     if len(members) > 1 or any(name.startswith(".ds-") for name in members):
         text = f"{named}: name one of them, because documents are written by id"
         checks = [Check("index", "problem", text)]
-    for name, each in members.items():
-        mapping, settings = each.get("mappings", {}), each.get("settings", {})
-        source = mapping.get("_source", {})
-        lossy = source.get("enabled") is False or source.get("includes") or source.get("excludes")
-        if lossy or settings.get("index.mapping.source.mode", "stored") != "stored":
-            checks.append(Check("_source", "problem", f"{name} does not keep whole documents in _source: make it anew"))
-        if mapping.get("_routing", {}).get("required"):
-            checks.append(Check("routing", "problem", f"{name} requires routing: make an index without"))
+    for name, (mapping, settings) in members.items():
+        for setting, least in _LEAST.items():
+            if (allowed := int(settings.get(f"index.{setting}", least))) < least:
+                change = f'PUT {name}/_settings {{"index.{setting}": null}}'
+                text = f"{name} allows {allowed:,}, searches need up to {least:,}: remove the setting ({change})"
+                checks.append(Check(setting, "problem", text))
+        if (mode := settings.get("index.mode", "standard")) in ("logsdb", "time_series"):
+            text = f"{name} is of the mode {mode}, and refuses a document without @timestamp: make it anew without"
+            checks.append(Check("mode", "problem", text))
+        if settings.get("index.mapping.exclude_source_vectors") == "true" and _VECTORS.search(json.dumps(mapping)):
+            text = f"{name} leaves vectors out of the documents that it returns; es_simhash asks for them"
+            checks.append(Check("vectors", "ok", text))
         if mapping.get("dynamic") == "strict":
             text = f"{name} is strict: a document with a field that is not in the mapping is refused; add it"
             checks.append(Check("mapping", "advice", text))
         checks += [_block(name, kind) for kind in _BLOCKS if settings.get(f"index.blocks.{kind}") == "true"]
+    return checks
+
+
+def _members(connection: Any) -> dict[str, tuple[dict[str, Any], dict[str, str]]]:
+    """Return the mapping and the settings of each index that the name stands for, by its own name."""
+
+    def read(answer: Any) -> dict[str, tuple[dict[str, Any], dict[str, str]]]:
+        return {
+            name: (dict(index["mappings"]), {**index["defaults"], **index["settings"]})
+            for name, index in answer.items()
+        }
+
+    parameters = {"flat_settings": "true", "include_defaults": "true"}
+    members: dict[str, Any] = connection.send("GET", "", parameters=parameters, read=read)
+    return members
+
+
+def _pipelines(connection: Any) -> list[Check]:
+    checks = []
+    for name, (_, settings) in _members(connection).items():
+        for kind in ("default_pipeline", "final_pipeline"):
+            if (pipeline := settings.get(f"index.{kind}", "_none")) == "_none":
+                continue
+            try:
+                connection.send("GET", f"_ingest/pipeline/{quote(pipeline)}", index=False)
+                checks.append(Check("pipeline", "ok", f"{name} sends each document through {pipeline!r}"))
+            except StoreError as error:
+                if error.retryable or isinstance(error, AccessDenied):
+                    raise
+                text = (
+                    f"the {kind} of {name}, {pipeline!r}, is not there, and each document is refused: make it, or "
+                    f'remove the setting (PUT {name}/_settings {{"index.{kind}": null}})'
+                )
+                checks.append(Check("pipeline", "problem", text))
     return checks
 
 
@@ -81,19 +134,31 @@ def _documents(connection: Any) -> list[Check]:
     copies = {"exists": {"field": "simhash.duplicate_of"}}
     groups = {
         "groups": {"cardinality": {"field": "simhash.group", "precision_threshold": 40_000}},
-        "largest": {"terms": {"field": "simhash.group", "size": LARGEST}},
+        "largest": {"terms": {"field": "simhash.group", "size": _COUNTED}},
     }
     aggregations = {
         "no_digest": {"missing": {"field": "simhash.digest"}},
         "no_group": {"missing": {"field": "simhash.group"}},
         "copies": {"filter": copies, "aggs": groups},
     }
-    ask = {"size": 0, "track_total_hits": True, "aggs": aggregations}
-    found, counted = connection.send("POST", "_search", ask, read=itemgetter("hits", "aggregations"))
-    largest = [(each["key"], each["doc_count"] + 1) for each in counted["copies"]["largest"]["buckets"]]
-    number, copied = found["total"]["value"], counted["copies"]["doc_count"]
-    checks = held(number, copied, counted["copies"]["groups"]["value"], largest)
-    backfill = f"run `es-simhash backfill --store {connection.name}`"
+    search = {"size": 0, "track_total_hits": True, "aggs": aggregations}
+    checks: list[Check] = connection.send("POST", "_search", search, read=lambda answer: _held(answer, connection.name))
+    return checks
+
+
+def _held(answer: Any, store: str) -> list[Check]:
+    """Return the checks of what an index holds.
+
+    :param answer: to the search for it.
+    :param store: the name of the store.
+    """
+    counted = answer["aggregations"]
+    copied = counted["copies"]
+    buckets, others = copied["largest"]["buckets"], copied["largest"]["sum_other_doc_count"]
+    largest = [(each["key"], each["doc_count"] + 1) for each in buckets[:LARGEST]]
+    groups = f"about {copied['groups']['value']:,}" if others else f"{len(buckets):,}"
+    checks = held(answer["hits"]["total"]["value"], copied["doc_count"], groups, largest)
+    backfill = f"run `es-simhash backfill --store {store}`"
     if without := counted["no_digest"]["doc_count"]:
         checks.append(Check("fingerprints", "advice", f"{without:,} documents have none: {backfill}"))
     if without := counted["no_group"]["doc_count"]:
@@ -106,19 +171,22 @@ def _documents(connection: Any) -> list[Check]:
 
 
 def _bytes(connection: Any) -> list[Check]:
-    primaries = connection.send("GET", "_stats/store", read=lambda answer: answer["_all"]["primaries"])
-    if "store" not in primaries:
-        return [Check("bytes", "problem", "no shard is started: GET _cluster/allocation/explain says why")]
-    return [Check("bytes", "ok", f"{primaries['store']['size_in_bytes']:,} without replicas")]
+    def read(answer: Any) -> Check:
+        if "store" not in (primaries := answer["_all"]["primaries"]):
+            return Check("bytes", "problem", "no shard is started: GET _cluster/allocation/explain says why")
+        return Check("bytes", "ok", f"{primaries['store']['size_in_bytes']:,} without replicas")
+
+    return [connection.send("GET", "_stats/store", read=read)]
 
 
 def _privileges(connection: Any) -> list[Check]:
     asked = {"index": [{"names": [connection.index], "privileges": PRIVILEGES}]}
     try:
-        body = connection.send("POST", "_security/user/_has_privileges", asked, index=False)
+        [granted] = connection.send(
+            "POST", "_security/user/_has_privileges", asked, index=False, read=lambda answer: answer["index"].values()
+        )
     except StoreError:
         return [Check("privileges", "not tried", "the server does not say them: it is OpenSearch, or has no security")]
-    (granted,) = body["index"].values()
     lacking = [name for name in PRIVILEGES if not granted.get(name)]
     if not lacking:
         return [Check("privileges", "ok", "all that the commands need")]

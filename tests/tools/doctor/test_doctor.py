@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 import sqlite3
 import uuid
 from collections.abc import Callable
@@ -13,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import Documents, Scheme
+from es_simhash import Documents, DuplicateRule, Scheme
 from es_simhash.store.elastic.store import ElasticStore
 from es_simhash.tools.doctor import doctor
 from tests.cli import HARVEST, STORM, STORM_NEAR, es_simhash
+from tests.store.documents import entry
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,6 +58,11 @@ def other_type(client: Elasticsearch, index: str, mapping: dict[str, Any]) -> No
     client.indices.create(index=index, mappings=ours)
 
 
+def logs_with_source(client: Elasticsearch, index: str, mapping: dict[str, Any]) -> None:
+    settings = {"mode": "logsdb", "mapping.source.mode": "stored"}
+    client.indices.create(index=index, mappings=mapping, settings=settings)
+
+
 def alias_of_two(client: Elasticsearch, index: str, mapping: dict[str, Any]) -> None:
     for name in ("a", "b"):
         client.indices.create(index=f"{index}-{name}", mappings=mapping, aliases={index: {}})
@@ -71,9 +78,17 @@ def not_ours(client: Elasticsearch, index: str, mapping: dict[str, Any]) -> None
 BROKEN: dict[str, tuple[Make, str, str]] = {
     "mistyped name": (lambda client, index, _: client.indices.create(index=f"{index}s"), "set-up", "no such index"),
     "not set up": (lambda client, index, _: client.indices.create(index=index), "set-up", "no fields of es_simhash"),
-    "no _source": (mapped(_source={"enabled": False}), "_source", "keep whole documents"),
-    "partial _source": (mapped(_source={"excludes": ["a"]}), "_source", "keep whole documents"),
-    "required routing": (mapped(_routing={"required": True}), "routing", "requires routing"),
+    "no _source": (mapped(_source={"enabled": False}), "set-up", "does not keep its whole documents"),
+    "partial _source": (mapped(_source={"excludes": ["a"]}), "set-up", "does not keep its whole documents"),
+    "synthetic _source": (with_setting("mapping.source.mode", "synthetic"), "set-up", "from its fields (synthetic)"),
+    "logs": (with_setting("mode", "logsdb"), "set-up", "from its fields (synthetic)"),
+    "logs with a _source": (logs_with_source, "mode", "refuses a document without @timestamp"),
+    "required routing": (mapped(_routing={"required": True}), "set-up", "requires routing"),
+    "a missing pipeline": (with_setting("default_pipeline", "gone"), "pipeline", "'gone', is not there"),
+    "a missing last pipeline": (with_setting("final_pipeline", "gone"), "pipeline", "the final_pipeline of"),
+    "a small window": (with_setting("max_result_window", 5_000), "max_result_window", "allows 5,000, searches need"),
+    "few terms": (with_setting("max_terms_count", 100), "max_terms_count", "allows 100, searches need up to 12,000"),
+    "few values": (with_setting("max_docvalue_fields_search", 5), "max_docvalue_fields_search", "allows 5, searches"),
     "write block": (with_setting("blocks.write", True), "blocks", '_settings {"index.blocks.write": null}'),
     "full disk": (with_setting("blocks.read_only_allow_delete", True), "blocks", "make room on that disk"),
     "a field of another type": (other_type, "set-up", "maps `simhash.fp` as"),
@@ -82,6 +97,8 @@ BROKEN: dict[str, tuple[Make, str, str]] = {
     "strict mapping": (mapped(dynamic="strict"), "mapping", "is refused"),
     "documents of other programs": (not_ours, "fingerprints", "3 documents have none: run `es-simhash backf"),
 }
+LEAST = {"max_result_window": 10_000, "max_terms_count": 12_000, "max_docvalue_fields_search": 10}
+"""What doctor says that searches need."""
 ADVICE = ["strict mapping", "documents of other programs"]
 """What is told and is no problem."""
 
@@ -101,6 +118,58 @@ def test_doctor_finds_each_broken_index_and_says_what_to_do(
     assert (line.status, diagnosis.ok) == (("advice", True) if kind in ADVICE else ("problem", False)), diagnosis
     assert says in line.text
     assert all("\n" not in check.text for check in diagnosis.checks)
+
+
+@pytest.mark.elasticsearch
+@pytest.mark.parametrize("setting", LEAST)
+def test_a_load_needs_no_more_than_doctor_says(client: Elasticsearch, index_name: str, setting: str) -> None:
+    rule = DuplicateRule("fingerprint", max_distance=7)
+    many = [{"id": str(number), "text": f"{STORM}{number * 7919}"} for number in range(120)]
+    with Documents(client, index=index_name) as documents:
+        documents.setup(rule)
+        client.indices.put_settings(index=index_name, settings={setting: LEAST[setting]})
+        assert len(list(documents.ingest(many))) == 120
+        documents.add_many(({**one, "text": f"{one['text']}?"} for one in many), refresh=True)
+        documents.similar_many([one["text"] for one in many], rule=rule)
+        documents.group()
+        assert len(list(documents.export())) == 120
+        assert len(list(documents.backfill(again=True))) == 120
+        assert documents.remove([one["id"] for one in many])
+        assert doctor(documents).ok
+        client.indices.put_settings(index=index_name, settings={setting: LEAST[setting] - 1})
+        assert not doctor(documents).ok
+
+
+@pytest.mark.elasticsearch
+def test_doctor_says_that_vectors_are_left_out_and_no_problem(client: Elasticsearch, index_name: str) -> None:
+    properties = {"embedding": {"type": "dense_vector", "dims": 3}}
+    client.indices.create(index=index_name, mappings={"properties": properties})
+    with Documents(client, index=index_name) as documents:
+        documents.setup()
+        diagnosis = doctor(documents)
+    assert diagnosis.ok
+    leaves_out = "vectors" in [check.name for check in diagnosis.checks]
+    shown = client.indices.get_settings(index=index_name, include_defaults=True, flat_settings=True)
+    assert leaves_out == (shown[index_name]["defaults"].get("index.mapping.exclude_source_vectors") == "true")
+
+
+@pytest.mark.elasticsearch
+def test_the_number_of_very_many_groups_is_about(client: Elasticsearch, index_name: str) -> None:
+    with Documents(client, index=index_name) as documents:
+        documents.setup("fingerprint")
+        entries = [
+            entry(f"{kind}{number}", duplicate_of=None if kind == "a" else f"a{number}")
+            for number in range(1_001)
+            for kind in "ab"
+        ]
+        documents.store.write(entries[:-2])
+        documents.store.refresh()
+        lines = {check.name: check.text for check in doctor(documents).checks}
+        assert lines["groups"].startswith("1,000 with")
+        documents.store.write(entries[-2:])
+        documents.store.refresh()
+        lines = {check.name: check.text for check in doctor(documents).checks}
+        assert re.match(r"about (99|1,00)\d with", lines["groups"])
 
 
 @pytest.mark.elasticsearch
