@@ -99,15 +99,10 @@ store_options = together(
 def client_options(options: StoreOptions) -> dict[str, Any]:
     """Return what is given of the options of the connection, as keywords of Documents and SeenItems.
 
-    A command with two stores has one ``--api-key`` for both. A file needs none, and credentials in an address come
-    first.
+    A command with two stores has one ``--api-key`` for both. A file needs none.
     """
-    address = options["store"] or default_address()
-    unused = {"store"}
-    if address.startswith("sqlite:"):
-        unused |= {"api_key", "ca_certs"}
-    elif "@" in address:
-        unused.add("api_key")
+    is_file = (options["store"] or default_address()).startswith("sqlite:")
+    unused = {"store", "api_key", "ca_certs"} if is_file else {"store"}
     return {name: value for name, value in options.items() if value is not None and name not in unused}
 
 

@@ -152,14 +152,23 @@ def _on_server(
 
 
 def _with_credentials(url: re.Match[str], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a client with the credentials of the address, or with those of the environment."""
+    """Return the options of a client with the credentials of the address, or with those of the environment.
+
+    :raises InputError: for credentials in the options beside those of the address.
+    """
+    headers = {name.lower() for name in options.get("headers") or ()}
+    given = sorted(_CREDENTIALS & {*options, *headers})
     if url["user"] is not None:
+        if given:
+            raise InputError(
+                f"the store's address has a user, and {given[0]} is given too: leave one of them out (a key in "
+                "ELASTIC_API_KEY is only for addresses without a user)"
+            )
         credentials = f"{unquote(url['user'])}:{unquote(url['password'] or '')}"
         # As base64, because the client accepts a pair in ASCII only.
         return {"basic_auth": b64encode(credentials.encode()).decode(), **options}
     key = os.environ.get("ELASTIC_API_KEY")
-    headers = {name.lower() for name in options.get("headers") or ()}
-    if key and not url["scheme"].startswith(_OPENSEARCH) and not _CREDENTIALS & {*options, *headers}:
+    if key and not url["scheme"].startswith(_OPENSEARCH) and not given:
         return {"api_key": key, **options}  # the client takes one kind of credentials
     return options
 

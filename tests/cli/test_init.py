@@ -193,7 +193,7 @@ def test_init_refuses_an_index_that_makes_its_documents_from_their_fields(
         ({"ELASTICSEARCH_URL": "http://{host}"}, [], "es-simhash", None),
         ({"ELASTIC_API_KEY": "a2V5\n"}, ["--store", "http://{host}/other"], "other", "ApiKey a2V5"),
         ({"ELASTIC_API_KEY": "a2V5"}, ["--api-key", "b3RoZXI="], "news", "ApiKey b3RoZXI="),
-        ({"ELASTICSEARCH_URL": "http://desk:s@{host}/news"}, ["--api-key", "a2V5"], "news", basic("desk", "s")),
+        ({"ELASTIC_API_KEY": "a2V5", "ELASTICSEARCH_URL": "http://desk:s@{host}/news"}, [], "news", basic("desk", "s")),
         ({"ELASTICSEARCH_URL": "http://desk:%E5%AF%86%2F%20@{host}/a%40b"}, [], "a@b", basic("desk", "密/ ")),
         ({"ELASTICSEARCH_URL": "http://编辑:密码@{host}/news"}, [], "news", basic("编辑", "密码")),
     ],
@@ -220,7 +220,12 @@ def test_the_environment_names_the_store_and_the_credentials_and_options_overrid
         )
     assert f"http://{host}/{index} is not set up (there is no such index): run `es-simhash init" in complaint(done)
     assert {request.headers.get("Authorization") for request in requests} == {authorization}
-    assert f"/{index}" in {unquote(request.path) for request in requests}
+    assert f"/{index}" in {unquote(request.path).partition("?")[0] for request in requests}
+
+
+def test_a_key_beside_a_user_in_the_address_is_refused(tmp_path: Path) -> None:
+    done = es_simhash("similar", STORM, "--api-key", "a2V5", "--store", "http://desk:s@127.0.0.1:1/news", cwd=tmp_path)
+    assert "has a user, and api_key is given too" in complaint(done)
 
 
 @pytest.mark.slow

@@ -99,6 +99,26 @@ def test_an_address_that_names_none_is_an_error(address: str, words: str) -> Non
     assert "secret" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("prefix", "credentials"),
+    [
+        ("", {"api_key": "a2V5"}),
+        ("", {"basic_auth": ("desk", "secret")}),
+        ("", {"headers": {"Authorization": "secret"}}),
+        ("opensearch+", {"http_auth": ("desk", "secret")}),
+        ("opensearch+", {"headers": {"authorization": "secret"}}),
+    ],
+)
+def test_credentials_beside_a_user_in_the_address_are_refused(
+    prefix: str, credentials: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match=r"has a user, and .* is given too: leave one of them out") as raised:
+        open_store(f"{prefix}http://desk:secret@here:9200/a", **credentials)
+    assert "secret" not in str(raised.value)
+    monkeypatch.setenv("ELASTIC_API_KEY", "a2V5")
+    assert open_store(f"{prefix}http://desk:secret@here:9200/a").name == f"{prefix}http://here:9200/a"
+
+
 def test_options_that_a_store_lacks_are_errors() -> None:
     for address, options in (
         ("sqlite:///a.db", {"api_key": "x"}),
