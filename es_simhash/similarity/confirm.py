@@ -13,7 +13,7 @@ import numpy as np
 
 from es_simhash.similarity.measures import containment, jaccard, levenshtein
 from es_simhash.text.keys import SHORT, keys_of_texts
-from es_simhash.text.normalisation import digest, without_links, without_outlet, word_characters
+from es_simhash.text.normalisation import digest, title_form, without_links, without_named_outlet, word_characters
 from es_simhash.text.shingles import distinct, shingles_of_texts
 
 if TYPE_CHECKING:
@@ -55,13 +55,13 @@ class TextFeatures:
 
     @cached_property
     def unlinked(self) -> str:
-        """The text without its links."""
-        return without_links(self.normalised)
+        """The text without its links and a named outlet."""
+        return without_named_outlet(without_links(self.normalised))
 
     @cached_property
     def words(self) -> str:
-        """The word characters of the text, without its links and the name of an outlet."""
-        return word_characters(without_outlet(self.unlinked))
+        """The word characters of the text, in the form of a title, without its links."""
+        return word_characters(title_form(self.unlinked))
 
     @cached_property
     def digest(self) -> str:

@@ -7,8 +7,7 @@ counts what contradicts:
 - a sign, a single letter or a letter's sign in the place of another one: ``<`` and ``>``, M and L, C++ and C#;
 - a negation that one of them has;
 - terms that exclude each other (``OPPOSITES``): 上 and 下, on and off, Monday and Tuesday;
-- in short texts a name in the place of another name of the same kind: 北京 and 上海. Names are the words that are
-  persons, places, organisations or other proper nouns in jieba's dictionary.
+- in short texts a name in the place of another name (``names.py``), and a number that each text has alone.
 
 What only one of the texts has is no contradiction: a date line, a caption, numbers of a list. What changes by itself,
 such as a counter, is not compared.
@@ -23,9 +22,10 @@ from functools import cache, lru_cache
 from itertools import permutations, product
 from typing import TYPE_CHECKING, NamedTuple
 
-from es_simhash.similarity.measures import pieces
-from es_simhash.similarity.tokens import BORDER, OPPOSITES, SHORT, Token, count_of_numbers, tokens
-from es_simhash.text.tokens import tagged_words
+from es_simhash.similarity.measures import differing, pieces
+from es_simhash.similarity.names import VERY_SHORT, other_names
+from es_simhash.similarity.tokens import BORDER, OPPOSITES, SHORT, Token, count_of_numbers, is_code, tokens
+from es_simhash.text.normalisation import without_outlet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,12 +43,15 @@ _NARROW = 4
 """Tokens of the longest difference in which a term contradicts another one. A longer one is another sentence."""
 _NEGATED = 2
 """Tokens of the longest difference in which a negation contradicts. In 未成年人 it negates nothing."""
-_WORDS = 3
-"""Words of the longest difference in which a name stands in the place of another one."""
 
-_NAMES = frozenset(["nr", "ns", "nt", "nz"])
+_COMING = {"明天", "明晚", "明早", "tomorrow"}
+_COMING_DAYS = {word for terms in OPPOSITES if _COMING & {*terms[1]} for term in terms for word in term}
+"""Days relative to the day on which a text was written. A reprint has other ones."""
+_DATE = re.compile("[0-9一二三四五六七八九十][日号]|[0-9]-[0-9]{1,2}-[0-9]")
 _NUMBERS = frozenset("nd")
-_HAN = re.compile("[\u3400-\u9fff]")
+_MISREAD = str.maketrans("oli", "011")
+"""Letters that a reader of scanned pages takes for digits."""
+_BESIDE_DIGIT = re.compile("(?<=[0-9])[oli]+|[oli]+(?=[0-9])")
 _BORDER = re.compile(BORDER)
 _TO_LAST_BORDER = re.compile(rf".*(?={BORDER})", re.DOTALL)
 
@@ -107,50 +110,43 @@ def _places(a: str, b: str, length: int) -> Iterator[tuple[_Pair, list[_Pair]]]:
     :param a: the lesser text, so that the alignment does not depend on which text is which.
     :param length: word characters of the shorter text.
     """
-    is_replaced = False
+    is_replaced = is_found = False
+    of_code = is_code(a) or is_code(b)
+    is_dated = length > SHORT or bool(_DATE.search(a) and _DATE.search(b))
     for part, counterpart in _parts(a, b):
-        ours, theirs = tokens(part, length), tokens(counterpart, length)
-        for here, there in _differing([token.value for token in ours], [token.value for token in theirs]):
+        ours, theirs = (tokens(each, length, of_code=of_code) for each in (part, counterpart))
+        for here, there in differing([token.value for token in ours], [token.value for token in theirs]):
             one, other = ours[here], theirs[there]
             is_replaced = is_replaced or bool(one and other)
-            yield (one, other), _contradictions(one, other)
-    if is_replaced and length <= SHORT and max(len(a), len(b)) <= 2 * SHORT and _HAN.search(a):
-        for names in _other_names(tagged_words(a), tagged_words(b)):
+            pairs = _contradictions(one, other)
+            pairs = [pair for pair in pairs if not is_dated or pair[0][0].value not in _COMING_DAYS]
+            is_found = is_found or bool(pairs)
+            yield (one, other), pairs
+    if is_replaced and not is_found and length <= SHORT and max(len(a), len(b)) <= 2 * SHORT:
+        for names in _elsewhere(a, b, length):
             yield names, [names]
 
 
-def _differing(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[slice, slice]]:
-    """Yield the places where two series differ."""
-    from rapidfuzz.distance import Levenshtein  # imported late: most commands compare no texts and start faster
-
-    at = other_at = 0
-    for start, other_start, size in Levenshtein.editops(a, b).as_matching_blocks():
-        if (at, other_at) != (start, other_start):
-            yield slice(at, start), slice(other_at, other_start)
-        at, other_at = start + size, other_start + size
+def _elsewhere(a: str, b: str, length: int) -> list[_Pair]:
+    """Return what contradicts in short texts, wherever it stands in each: numbers, else names."""
+    if length <= VERY_SHORT and (numbers := _other_numbers(a, b, length)):
+        return [numbers]
+    pairs = other_names(without_outlet(a), without_outlet(b), length)
+    return [([Token("w", name, name)], [Token("w", other, other)]) for name, other in pairs]
 
 
-def _other_names(a: Sequence[tuple[str, str]], b: Sequence[tuple[str, str]]) -> list[_Pair]:
-    """Return the names in the place of other names of their kind. One that is a part of the other may mean the same.
-
-    :param a: the words of a text, each with its part of speech.
-    """
-    found: list[_Pair] = []
-    for here, there in _differing([word for word, _ in a], [word for word, _ in b]):
-        if max(here.stop - here.start, there.stop - there.start) <= _WORDS:
-            for one, other in zip(_names(a[here]), _names(b[there]), strict=False):
-                if one.kind == other.kind and one.value not in other.value and other.value not in one.value:
-                    found.append(([one], [other]))
-    if found:
-        names, others = (set(_names(words)) for words in (a, b))
-        if names <= others or others <= names:
-            return []
-    return found
+def _other_numbers(a: str, b: str, length: int) -> _Pair | None:
+    """Return the numbers that each text has alone, if each has some: OMG 1:3 WE, NIP 3:2 WE."""
+    read = (_BESIDE_DIGIT.sub(lambda letters: letters[0].translate(_MISREAD), text) for text in (a, b))
+    alone = _alone(*([token for token in tokens(text, length) if token.kind in _NUMBERS] for text in read))
+    is_spaced = _joined(alone[0]) == _joined(alone[1])
+    return alone if all(alone) and not is_spaced else None
 
 
-def _names(words: Sequence[tuple[str, str]]) -> list[Token]:
-    """Return the names among words. The kind of each is its part of speech."""
-    return [Token(tag[:2], word, word) for word, tag in words if tag[:2] in _NAMES and len(word) > 1]
+def _alone(a: Sequence[Token], b: Sequence[Token]) -> _Pair:
+    """Return the tokens whose values the other side has not."""
+    mine, others = {token.value for token in a}, {token.value for token in b}
+    return [token for token in a if token.value not in others], [token for token in b if token.value not in mine]
 
 
 def _parts(a: str, b: str) -> Iterator[tuple[str, str]]:
@@ -179,9 +175,9 @@ def _contradictions(a: Sequence[Token], b: Sequence[Token]) -> list[_Pair]:
     if not one_negates:  # both or none: 没有 and 未曾 are two ways to say no
         pairs = [both for both in pairs if "x" not in (both[0].kind, both[1].kind)]
     if pairs:
-        # 3.5 and 3 . 5: a space or a line break in a number
-        is_spaced = len(a) != len(b) and _joined(a) == _joined(b)
-        return [] if is_spaced else [([one], [other]) for one, other in pairs]
+        # 3.5 and 3 . 5: a space or a line break in a number; 10 and l0: a reader of scanned pages took 1 for l.
+        is_one = len(a) != len(b) and _joined(a).translate(_MISREAD) == _joined(b).translate(_MISREAD)
+        return [] if is_one else [([one], [other]) for one, other in pairs]
     if longest > _NEGATED or not one_negates:
         return []
     # One character in the place of another one, such as 不 for 部, is a typing error.
@@ -194,6 +190,8 @@ def _excluding(a: Sequence[Token], b: Sequence[Token], is_narrow: bool) -> list[
     pairs = [both for both in zip(ours, theirs, strict=False) if both[0].kind in _NUMBERS and _exclude(*both)]
     if not pairs and is_narrow:
         pairs = [both for both in zip(a, b, strict=False) if _exclude(*both)]
+        alone = _alone(a, b)
+        pairs = pairs or [both for both in product(*alone) if _exclude(*both)][:1]
     return pairs
 
 

@@ -147,6 +147,17 @@ def pieces(a: str, b: str) -> Iterator[tuple[str, str]]:
             start, other_start = at, other_at
 
 
+def differing(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[slice, slice]]:
+    """Yield the places where two series differ."""
+    from rapidfuzz.distance import Levenshtein  # imported late: most commands compare no texts and start faster
+
+    at = other_at = 0
+    for start, other_start, size in Levenshtein.editops(a, b).as_matching_blocks():
+        if (at, other_at) != (start, other_start):
+            yield slice(at, start), slice(other_at, other_start)
+        at, other_at = start + size, other_start + size
+
+
 def anchors(a: str, b: str) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return where the shingles start that occur once in each text: in a ascending, and their places in b."""
     numbers, places = _single(a)

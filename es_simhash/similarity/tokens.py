@@ -2,10 +2,7 @@
 
 A token is a number, a sign, a word, or a character of a script without spaces.
 
-**Numbers** are read as people read them, by their value: ``1,200``, ``1200.00``, ``一千二百`` and ``0.12万`` are one
-number; so are ``1/3`` and ``三分之一``, ``50%``, ``百分之五十`` and ``50 percent``, ``1.2 million`` and
-``1,200,000``, ``42km`` and ``42000米``, ``8``, ``八``, ``eight`` and the 8 of any script. A sign and a percent sign
-belong to the number: ``-5`` is not ``5``. A superscript does, too: 10⁵ is not 105.
+**Numbers** count by their value (``es_simhash/text/numbers.py``): ``1,200``, ``一千二百`` and ``0.12万`` are one.
 
 **What changes by itself** is left out in texts of ``LONG_ENOUGH`` word characters: counters (阅读 10234), clocks with
 seconds, times of an update (更新时间 10:31, 5 hours ago) and numbers of references ([12]). In longer ones numbers of
@@ -15,12 +12,12 @@ articles (第12条) and of a list ((四), 2.) are left out, too.
 from __future__ import annotations
 
 import re
-import unicodedata
-from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
+
+from es_simhash.text.numbers import CHINESE, COMPOUND, GROUPS, LATIN, NUMBER, RAISED, UNITS_AND_ERAS, WORDS, values_of
 
 LONG_ENOUGH = 60
 """Word characters of the shortest text in which counters and clocks do not count."""
@@ -35,34 +32,16 @@ _MONTHS = [spelling for terms in OPPOSITES if "january" in terms[0] for term in 
 _SPELLINGS = [spelling for terms in OPPOSITES for term in terms for spelling in term]
 _LONG = sorted((term for term in _SPELLINGS if len(term) > 1 and term[0] > "\u3040"), key=len, reverse=True)
 """Terms of several characters, in a script without spaces, the longest first."""
-_KINDS = {"term": "w", "word": "w", "other": "w", "spelled": "w", "letters": "s", "symbol": "s"}
-_NOT = "not no never without cannot nor nicht kein keine niet geen pas jamais sans não не нет без değil नहीं لا لم لن"
-_NEGATIONS = frozenset([*"不没无未非勿副", *_NOT.split()])
+_KINDS = {"term": "w", "word": "w", "other": "w", "letters": "s", "symbol": "s", "operator": "s"}
+_KINDS |= {"negation": "x", "unary": "x"}
+_NOT = (
+    "not no never without cannot nor nicht kein keine niet geen pas jamais sans não не нет без değil नहीं لا لم لن"
+    " không tidak bukan ikke inte nie nem"
+)
+_NEGATIONS = frozenset([*"勿甭副", *_NOT.split()])
 """副 (deputy) is no negation, but changes an office as a negation changes a verb."""
 
-# Numbers: Chinese numerals, the largest unit first; English numerals; superscripts, subscripts and fractions.
-_DIGITS = "零〇○一二三四五六七八九两壹贰叁肆伍陆柒捌玖兩"
-_UNITS = "亿億万萬千仟百佰十拾"
-_CHINESE = f"{_DIGITS}{_UNITS}"
-_VALUES = {character: int(unicodedata.numeric(character, 0)) for character in _CHINESE}
-_VALUES |= {"两": 2, "日": 7, "天": 7, "公": 1000, "k": 1000}
-_NUMERALS = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
-)
-_ONES, _TENS = _NUMERALS.split()[:9], _NUMERALS.split()[19:]
-_WORDS = dict(zip(_NUMERALS.split(), [*range(1, 20), *range(20, 100, 10)], strict=True))
-_WORDS |= {f"{ten}-{one}": _WORDS[ten] + _WORDS[one] for ten in _TENS for one in _ONES}
-_SIZES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_RAISED = "\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089"
-_FRACTIONS = "\u00bc-\u00be\u2150-\u215f\u2189"
-_THOUSANDS = re.compile(r"\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?")
-_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
-_TELEPHONE = 9
-"""Digits of the shortest telephone number: from here on hyphens separate nothing (0571-88880000, 400-800-1234)."""
-_OF_THOUSAND = "千(?=[瓦克米伏赫卡帕焦])|公(?=[里斤])| ?k(?=[mgw](?![a-z]))"
-"""What multiplies a number by a thousand and stands in its unit: 千瓦, 公里, kg."""
-_ANY_NUMBER = re.compile(rf"\d+(?:[.,]\d+)*|[{_CHINESE}]+")
+_ANY_NUMBER = re.compile(rf"\d+(?:[.,]\d+)*|[{CHINESE}]+")
 
 # What changes by itself.
 _COUNTED = (
@@ -83,47 +62,55 @@ _CHANGES = re.compile(
     r"|(?<=[,.;:!?。\u3400-\u9fff])\[[0-9]+\])"
 )
 _RENUMBERED = re.compile(
-    rf"(?<=第)(?:[0-9]+|[{_CHINESE}]+)(?=[条款项章节])"
-    rf"|(?<![^,。;:!?])(?<!\d[,:])\(?(?:[0-9]{{1,2}}|[{_CHINESE}]{{1,3}})[.、)](?![0-9{_CHINESE}])"
+    rf"(?<=第)(?:[0-9]+|[{CHINESE}]+)(?=[条款项章节])"
+    rf"|(?<![^,。;:!?])(?<!\d[,:])\(?(?:[0-9]{{1,2}}|[{CHINESE}]{{1,3}})[.、)](?![0-9{CHINESE}])"
 )
 _ASCII_DIGIT = re.compile("[0-9]")
 
 # All tokens in one expression.
-_NO_NEGATIONS = "不[仅但过断论管久少错同]|非常|非洲|无论|无锡|未来|未必"
-_STARTS = "".join(sorted({term[0] for term in _LONG} | set("不非无未")))
+_NEGATION = (
+    "不[得准许要]|不(?![仅但过断论管久少错同])|非(?![常洲])|无(?![论锡])|未(?![来必])|(?<![沉淹出埋吞])没(?![收落入])"
+    "|(?<![特分区个级类性识告离辨鉴差派国送阔惜判甄永道久诀职组班])别(?![人的处墅称名样致克开具论])"
+    "|莫(?![斯名非言过大迪桑高奈测])|[请切]勿|禁止|严禁|谢绝|拒绝|否认"
+    "|(?<![少危切幼])ない|なかっ|なけれ|ません|않|없|못|지 ?[마말]"
+)
+"""Negations of scripts without spaces, and of Korean; where they negate. Each is one token."""
+_STARTS = "".join(sorted({term[0] for term in _LONG}))
 """Characters at which a term may begin. To look at one character first takes less time than to try each term."""
-_FIRST = set(_STARTS) | set(_CHINESE) | set("负公日天更新发布刷小时间期次数量钟") | set(_COUNTED)
-"""Characters at which something longer than a character may begin."""
+_LONGER = [*_LONG, *UNITS_AND_ERAS, "不得", "请勿", "切勿", "禁止", "严禁", "谢绝", "拒绝", "否认"]
+_FIRST = {character for term in _LONGER for character in term[:-1]} | set(CHINESE) | set(_COUNTED)
+_FIRST |= set("非无未没别莫负公日天更新发布刷小时间期次数量钟")
+"""Characters at which something longer than a character may begin or go on."""
 _ENDS = ["\u33ff", *sorted(first for first in _FIRST if "\u3400" <= first <= "\u9fff"), "\ua000"]
 _SINGLE = "".join(f"{chr(ord(a) + 1)}-{chr(ord(b) - 1)}" for a, b in pairwise(_ENDS) if ord(b) - ord(a) > 1)
 """All other Han characters, as a class of a regular expression: each is a token of its own."""
 _HAN = "\u3400-\u9fff"
-_LATIN = "a-z\u00df-\u024f\u0370-\u03ff\u0400-\u052f\u0590-\u08ff\u0900-\u0965\u0970-\u0dff"
 _SIGNS = r"+*\u00d7\u00f7\u00b1\u221a\u2713\u2714\u2717\u2718\u25cb$\u00a3\u00a5\u20a0-\u20bf"
 _TOKEN = re.compile(
     r"(?![ ,.:;!?\"'()/、《》])"  # no token begins with one of these
     rf"(?:(?P<characters>[{_SINGLE}]+)"
-    rf"|(?P<letters>(?<![0-9{_LATIN}])[a-z]{{1,2}}(?=[{_HAN}]))"
-    rf"|(?P<spelled>(?:{'|'.join(_TENS)})-(?:{'|'.join(_ONES)})(?![{_LATIN}]))"
-    rf"|(?P<word>(?!\d)[{_LATIN}]+(?:'[{_LATIN}]+)*"
-    rf"(?:\++|(?<![{_LATIN}]{{2}})#|-(?![\w \n]|$)|(?:(?<=aa|bb|cc)|(?<![{_LATIN}]{{2}}))-(?=[{_HAN}]))?)"
-    rf"|(?P<term>(?=[{_STARTS}])(?:{_NO_NEGATIONS}|{'|'.join(_LONG)}))"
-    rf"|(?:(?P<sign>(?<![0-9{_LATIN})])[+\-\u2212\u2013]|零下|负)?(?=\d)"
-    rf"(?P<after>{'|'.join(f'(?<={month} )' for month in _MONTHS)})?"
-    r"(?P<digits>\d{1,3}(?:[ ,]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:[.,:/-]\d+)*)"
-    rf"(?P<raised>[{_RAISED}{_FRACTIONS}]*)"
-    rf"(?P<sizes>[ -](?:{'|'.join(_SIZES)})(?![a-z])|(?:(?!{_OF_THOUSAND})[百千万亿]){{0,4}})"
-    r"(?: ?(?P<percent>[%‰]|per ?cent(?![a-z])))?"
-    rf"|(?P<below>零下|负)?(?:(?P<parts>[{_CHINESE}]{{1,50}})分之)?(?P<chinese>[{_CHINESE}]{{1,50}}|(?<=[周期拜])[日天])"
-    rf"(?:点(?P<decimals>[{_DIGITS}]{{1,50}}[百千万亿]{{0,4}}(?![{_CHINESE}])))?)(?P<unit>{_OF_THOUSAND})?"
+    rf"|(?P<negation>{_NEGATION})"
+    rf"|(?P<letters>(?<![0-9{LATIN}])[a-z]{{1,2}}(?=[{_HAN}]))"
+    rf"|(?P<after>(?=\d)(?:{'|'.join(f'(?<={month} )' for month in _MONTHS)}))?{NUMBER}"
     rf"(?P<day>(?=[月日号]| (?:{'|'.join(_MONTHS)})))?"
-    rf"|(?P<alone>[{_FRACTIONS}\u2460-\u2473])"
-    rf"|(?P<symbol>[<>\u2264\u2265=\u2260]=?|[{_SIGNS}{_RAISED}]"
+    rf"|(?P<word>(?!\d)[{LATIN}]+(?:'[{LATIN}]+)*"
+    rf"(?:\++|(?<![{LATIN}]{{2}})#|-(?![\w \n]|$)|(?:(?<=aa|bb|cc)|(?<![{LATIN}]{{2}}))-(?=[{_HAN}]))?)"
+    rf"|(?P<term>(?=[{_STARTS}])(?:{'|'.join(_LONG)}))"
+    rf"|(?P<symbol>[<>\u2264\u2265=\u2260]=?|[{_SIGNS}{RAISED}]"
     r"|(?<=\()-(?=\))|(?<= )-(?= ))"
     r"|(?P<other>\w))"
 )
-_GROUPS = tuple(_TOKEN.groupindex)
-BORDER = rf"[{_SINGLE}](?=[{_SINGLE}])|(?<![^ ])(?!per |k[mgw] )[{_LATIN}]+ [{_LATIN}]+(?= )|[\u3002!?;]|,(?=\D)"
+_CODE = re.compile(
+    rf"(?P<unary>!(?!=)|~|(?<=[\[(=,])-|(?<=[\[(=,] )-)|(?P<operator>&&|\|\||->|[-%/&|^.+*])|{_TOKEN.pattern}"
+)
+"""In code a sign between words says more than in prose."""
+_IS_CODE = re.compile(
+    r"[=!<>]=|&&|\|\||[-=]>|;\s*(?:$|\})|\w\(\)|[a-z_]\[[a-z_-]|[a-z_] [-+*/%]?= [\w\"'(\[{-]|^\s*[{}]"
+)
+BORDER = (
+    rf"[{_SINGLE}](?=[{_SINGLE}])|(?<![^ ])(?!per |{COMPOUND})[{LATIN}]+ (?!{COMPOUND})[{LATIN}]+(?= )"
+    r"|[\u3002!?;]|,(?=\D)"
+)
 """A regular expression for borders. No token reaches across a border. So where two texts have the same border, what
 stands on its two sides is compared alone."""
 
@@ -147,101 +134,47 @@ def count_of_numbers(text: str) -> int:
     return len(_ANY_NUMBER.findall(text))
 
 
-def tokens(text: str, length: int) -> list[Token]:
+def is_code(text: str) -> bool:
+    """Return whether a text is code, or has some."""
+    return text.isascii() and _IS_CODE.search(text) is not None
+
+
+def tokens(text: str, length: int, *, of_code: bool = False) -> list[Token]:
     """Return the tokens of a part of a text.
 
     :param length: word characters of the whole text. In a longer one counters and clocks are left out.
+    :param of_code: the text is code, so each sign is a token.
     """
     if length >= LONG_ENOUGH and _ASCII_DIGIT.search(text):
         text = _CHANGES.sub(" ", text)
     if length > SHORT:
         text = _RENUMBERED.sub(" ", text)
     found: list[Token] = []
-    for match in _TOKEN.finditer(text):
+    for match in (_CODE if of_code else _TOKEN).finditer(text):
         if match.lastgroup == "characters":
             found += map(_token, match[0])
         elif kind := _KINDS.get(match.lastgroup or ""):
             found.append(_token(match[0], kind))
         else:
-            found += _number_tokens(match[0], match.groups())
+            is_date = match["day"] is not None or match["after"] is not None
+            found += _number_tokens(match[0], is_date, match.group(*GROUPS))
     return found
 
 
 @lru_cache(10_000)
 def _token(written: str, kind: str = "w") -> Token:
-    if written in _WORDS:
-        return Token("n", str(_WORDS[written]), written)
+    if written in WORDS:
+        return Token("n", str(WORDS[written]), written)
     is_negation = written in _NEGATIONS or written.endswith("n't")
     return Token("x" if is_negation else kind, written.replace("\u00d7", "*"), written)
 
 
 @lru_cache(10_000)
-def _number_tokens(written: str, groups: tuple[str | None, ...]) -> tuple[Token, ...]:
-    """Return the tokens of a match of ``_TOKEN``.
-
-    :param groups: all of them, in their order.
-    """
-    match = dict(zip(_GROUPS, groups, strict=True))
-    is_date = match["day"] is not None or match["after"] is not None
-    unit = match["unit"] or ""
-    written = written[: len(written) - len(unit)]
-    if match["digits"]:
-        values = _arabic_values(match["digits"], (match["sizes"] or "") + unit)
-        if match["sign"] not in (None, "+"):
-            values[0] = f"-{values[0]}"
-        values[-1] += match["raised"] or ""
-        if percent := match["percent"]:
-            values[-1] += "‰" if percent == "‰" else "%"
-        kind = "d" if is_date or len(values) == 3 else "n"
-        return tuple([Token(kind, value, value if len(values) > 1 else written) for value in values])
-    if match["alone"]:
-        value = unicodedata.normalize("NFKC", written).replace("\u2044", "/")
-    else:
-        value, decimals = str(_chinese_value(match["chinese"] or "")), match["decimals"] or ""
-        if digits := decimals.rstrip(_UNITS):
-            value = f"{value}.{''.join(str(_VALUES[digit]) for digit in digits)}"
-        value = _product(value, decimals[len(digits) :] + unit)
-        if parts := match["parts"]:
-            value += {"百": "%", "千": "‰"}.get(parts) or f"/{_chinese_value(parts)}"
-    return (Token("d" if is_date else "n", f"-{value}" if match["below"] else value, written),)
-
-
-def _arabic_values(digits: str, sizes: str) -> list[str]:
-    """Return the values of what is written in digits: more than one for a date, a time, a range or a list.
-
-    :param digits: with the points, commas, colons, slashes, hyphens and spaces between them.
-    :param sizes: 百, 千, 万 or 亿, or an English one, behind them.
-    """
-    if _THOUSANDS.fullmatch(digits):
-        parts = [re.sub("[, ]", "", digits)]
-    elif _DATE.fullmatch(digits):
-        parts = re.split("[-/.]", digits)
-    elif len(plain := digits.replace("-", "")) >= _TELEPHONE and plain.isdecimal():
-        parts = [plain]
-    else:
-        parts = re.split("[,: -]", digits)
-    return [*(_product(part, "") for part in parts[:-1]), _product(parts[-1], sizes)]
-
-
-def _product(digits: str, sizes: str) -> str:
-    """Return digits with a point at most times the sizes. Of 1/3 and 192.168.1.1 each part is a number of its own."""
-    if "/" in digits or digits.count(".") > 1:
-        return re.sub(r"\d+", lambda part: f"{Decimal(part[0]):f}", digits) + sizes
-    value = Decimal(digits)
-    for size in re.findall("[a-z]{2,}|[k公百千万亿]", sizes):
-        value *= _SIZES.get(size) or _VALUES[size]
-    plain = f"{value:f}"
-    return plain.rstrip("0").rstrip(".") if "." in plain else plain
-
-
-def _chinese_value(numerals: str) -> int:
-    """Return the value of Chinese numerals: 二〇二四 digit by digit, others by their units. 一百二 is 120."""
-    unit = next((unit for unit in _UNITS if unit in numerals), None)
-    if unit is None:
-        return int("".join(str(_VALUES[digit]) for digit in numerals))
-    above, _, below = numerals.rpartition(unit)
-    size = _VALUES[unit]
-    whole = size * (_chinese_value(above) if above else 1)
-    if len(below) == 1 and size > 10 and below in _DIGITS:
-        return whole + _VALUES[below] * size // 10
-    return whole + (_chinese_value(below) if below else 0)
+def _number_tokens(written: str, is_date: bool, groups: tuple[str | None, ...]) -> tuple[Token, ...]:
+    """Return the tokens of a number: its values, and its unit."""
+    values, unit = values_of(groups)
+    spelled = groups[GROUPS.index("unit")] or ""
+    written = written[: len(written) - len(spelled)]
+    kind = "d" if is_date or len(values) == 3 else "n"
+    numbers = [Token(kind, value, value if len(values) > 1 else written) for value in values]
+    return (*numbers, *([Token("w", unit, spelled)] if unit else []))

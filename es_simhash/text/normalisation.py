@@ -3,6 +3,7 @@
 Normalisation takes away what a reader does not see, and what changes by accident on the way from one site to another:
 
 - width and compatibility forms (NFKC: ＡＢＣ１ becomes abc1) and case;
+- references to characters, which a page leaves in plain text (&nbsp;, &#65281;, also encoded twice);
 - invisible characters, which crawled pages often have, and the kind of quotation marks;
 - vowel signs of Arabic and points of Hebrew, which a text may have or not; lines that strike a character through;
 - the amount of white space; and all white space beside Han characters (line breaks, spaces round Latin words);
@@ -21,10 +22,11 @@ text have none of them.
 from __future__ import annotations
 
 import hashlib
+import html
 import re
 import unicodedata
 from collections import Counter
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -41,6 +43,7 @@ from es_simhash.text.characters import (
     kinds,
     text_of,
 )
+from es_simhash.text.numbers import by_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,6 +77,10 @@ _AS_WRITTEN = re.compile(
     "([\u00b2\u00b3\u00b9\u00bc-\u00be\u2070\u2074-\u2079\u2080-\u2089\u2150-\u215f\u2189\u2460-\u2473\u24ea"
     "\u3251-\u325f\u3280-\u32bf\U0001f200-\U0001f2ff])"
 )
+_REFERENCE = re.compile(
+    "&(?:(?:amp|#38);)*(?:(?:amp|#38);|(#[0-9]{2,7}|#[xX][0-9a-fA-F]{2,6}|[a-zA-Z][a-zA-Z0-9]{1,31});)"
+)
+_IN_REFERENCE = re.compile("[&#;a-z0-9]")
 _KEYCAP, _CIRCLED = re.compile("[0-9]\u20e3"), "\u24ea①②③④⑤⑥⑦⑧⑨"
 # What editors and input methods write for one and the same quotation mark, apostrophe or hyphen. And full-width
 # punctuation, which alone would send every Chinese text down the slow path of NFKC: to put in its decompositions
@@ -91,15 +98,29 @@ _LINK = re.compile(
     r"|(?<![a-z0-9._%+-])[a-z0-9][a-z0-9._%+-]*@(?:[a-z0-9-]+\.)+[a-z]{2,}"
 )
 _HOST = re.compile(rf"\.{_END_OF_HOST}")
-_AT_ENDS = frozenset("-|_·–—【")
-"""One of them stands between a title and the name of an outlet or a column."""
-_TITLE = re.compile(
-    r"(?:【[^】\d]{1,8}】)?(.+?)"
-    r"((?:(?: [-|_·–—] |\||(?<=[\u3400-\u9fff])[-_]|[-_](?=[\u3400-\u9fff]))"
-    r"(?:[^-|_·–—\d,:;!?。]|(?<=[a-z])-(?=[a-z])){1,30})?)"
+_AT_ENDS = frozenset("-|_·–—【(:@[展收")
+"""One of them stands between a title and what an outlet or a service puts beside it."""
+_COLUMN = re.compile(
+    r"(?:【[^】\d]{1,8}】|(?:rt|转发微博|转发|回复)? ?@[^:@ ]{1,20}:"
+    r"|(?:快讯|图集|视频|独家|直播|突发|breaking|watch|video|exclusive|live|update)[:|]) ?"
 )
-_LONGEST_TITLE, _LEAST_OF_TITLE = 120, 30
-"""Characters of the longest text that may have an outlet; bytes of UTF-8 that are left at least: 10 Han characters."""
+_HAN = "[\u3400-\u9fff]"
+_BY_FORM = re.compile(
+    rf"(.+?)((?: (?:[-|_·–—]|::) |\||(?<={_HAN})[-_]{{1,2}}|[-_]{{1,2}}(?={_HAN}))"
+    r"(?:[^-|_·–—\d,:;!?。()]|(?<=[a-z])-(?=[a-z])){1,30})"
+)
+_BY_NAME = re.compile(
+    r"(.+?)((?: ?[-|_·–—]{1,2} ?| ?:: ?)[^-|_·–—,:;!?。()]{0,28}?"
+    r"(?:网|(?<![预海情周月季年简快公通举汇申])报|新闻|要闻|频道|资讯|客户端|卫视|电视台|周刊|杂志|财经|在线|头条|氪|ニュース|ポータル"
+    r"|news|times|post|daily|herald|journal|tribune|gazette|press|magazine|tv|radio)"
+    r"|\((?:(?:来源|出处|出典|图源|source)[:/][^()]{1,30}|[^()]{0,28}(?:网|新闻|(?<![预海情周月季年简快公通举汇申])报))\))"
+)
+"""A title, and an outlet or a channel that a word names, or a source in brackets."""
+_DECORATION = re.compile(r"(?:(?:\[[^\[\]\d]{1,6}\])+|展开全文|收起d?)$")
+"""Emoji in words, and the button that a service puts behind a post."""
+_LONGEST_TITLE, _LEAST_OF_TITLE, _MOST_OUTLETS = 120, 30, 3
+"""Characters of the longest text that may have an outlet; bytes of UTF-8 that are left at least: 10 Han characters; and
+how many outlets and channels a title has at most."""
 _BESIDE = "".join(f"{chr(first)}-{chr(last)}" for first, last in UNSPACED_RANGES)
 _DIRECTLY_BESIDE = re.compile(f" (?:(?=[{_BESIDE}])|(?<=[{_BESIDE}] )(?=[\\w!-~]))")
 
@@ -114,6 +135,12 @@ def normalise(text: str, script: str = "simplified") -> str:
     :raises InputError: if it is not a string, or has a lone surrogate; if it is too long.
     """
     check_text(text)
+    normalised = _normalise(_without_references(text), script)
+    plain = _without_references(normalised)
+    return normalised if plain == normalised else normalise(plain, script)  # such as ＆ｌｔ；, which NFKC makes &lt;
+
+
+def _normalise(text: str, script: str) -> str:
     visible = _INVISIBLE.sub("", text)
     if visible.isascii():
         return " ".join(visible.lower().split())
@@ -126,6 +153,19 @@ def normalise(text: str, script: str = "simplified") -> str:
     # mark more.
     folded = fold_script(surplus.sub("", folded), script)
     return _without_accidental_space(" ".join(folded.split()))
+
+
+def _without_references(text: str) -> str:
+    """Return a text with characters in place of the references to them: &nbsp; &#65281; &amp;quot;."""
+    return _REFERENCE.sub(lambda reference: _character_of(reference[1]), text) if "&" in text else text
+
+
+@lru_cache(1_000)
+def _character_of(name: str | None) -> str:
+    """Return the character of a reference, or the reference, if the character could be a part of another reference."""
+    reference = "&" if name is None else f"&{name};"
+    character = html.unescape(reference)
+    return reference if _IN_REFERENCE.search(_folded(character)) else character
 
 
 def folded_length(text: str) -> int:
@@ -205,7 +245,7 @@ def compared_characters(normalised: str) -> str:
     >>> compared_characters("《新桥通车!》 f-35 🎉 见https://example.cn/2024/a1.html?id=17")
     '新桥通车f35见'
     """
-    return word_characters(without_outlet(without_links(normalised)))
+    return word_characters(title_form(without_links(normalised)))
 
 
 def word_characters(text: str) -> str:
@@ -216,7 +256,7 @@ def word_characters(text: str) -> str:
 
 def compared_characters_of_texts(normalised: Sequence[str]) -> list[str]:
     """Return :func:`compared_characters` of each text. For many short texts together this takes half of the time."""
-    texts = [without_outlet(without_links(text)) for text in normalised]
+    texts = [title_form(without_links(text)) for text in normalised]
     codes = codes_of("".join(texts))
     kept = kinds().take(codes) & (WORD | MARK) != 0
     words = text_of(codes[kept])
@@ -235,18 +275,51 @@ def without_links(normalised: str) -> str:
     return normalised
 
 
+def title_form(text: str) -> str:
+    """Return a text of up to ``_LONGEST_TITLE`` characters without its outlet, and with its numbers by value; any other
+    text as it is. In a title a long numeral is much of the text.
+
+    >>> title_form("播放量突破两千三百五十万_新华网")
+    '播放量突破2350万'
+    """
+    return text if len(text) > _LONGEST_TITLE else by_value(without_outlet(text))
+
+
 def without_outlet(text: str) -> str:
     """Return a title without the name of an outlet at its end and of a column at its begin; any other text as it is.
 
-    The outlet stands behind a separator, has no digit, and is at most half as long as what is left.
+    The outlet stands behind a separator and has no digit, or a word says what it is (… news, （来源：…）). It is no
+    longer than what is left, and without such a word at most half as long.
 
     >>> without_outlet("【快讯】长江中下游水位全线超警_新华网"), without_outlet("iphone 15 pro - 256gb")
     ('长江中下游水位全线超警', 'iphone 15 pro - 256gb')
     """
-    if len(text) > _LONGEST_TITLE or _AT_ENDS.isdisjoint(text) or (found := _TITLE.fullmatch(text.strip())) is None:
-        return text
-    title, outlet = found.groups()
-    return title if len(title.encode()) >= max(_LEAST_OF_TITLE, 2 * len(outlet.encode())) else text
+    return _parts_of_title(text)[0]
+
+
+def without_named_outlet(text: str) -> str:
+    """Return :func:`without_outlet`, but with what only its form makes an outlet: it may say which size or colour."""
+    return "".join(_parts_of_title(text))
+
+
+def _parts_of_title(text: str) -> tuple[str, str]:
+    """Return a title, and what follows it that by its form is an outlet."""
+    if len(text) > _LONGEST_TITLE or _AT_ENDS.isdisjoint(text):
+        return text, ""
+    title, kept = text.strip(), ""
+    if (decoration := _DECORATION.search(title)) and len(title[: decoration.start()].encode()) >= _LEAST_OF_TITLE:
+        title = title[: decoration.start()]
+    if (column := _COLUMN.match(title)) and len(title[column.end() :].encode()) >= _LEAST_OF_TITLE:
+        title = title[column.end() :]
+    for _ in range(_MOST_OUTLETS):
+        named = _BY_NAME.fullmatch(title)
+        if (found := named or _BY_FORM.fullmatch(title)) is None:
+            break
+        left, outlet = found.groups()
+        if len(left.encode()) < max(_LEAST_OF_TITLE, (1 if named else 2) * len(outlet.encode())):
+            break
+        title, kept = left.rstrip(), kept if named else outlet + kept
+    return title, kept
 
 
 def check_text(text: str) -> None:

@@ -56,11 +56,26 @@ def test_the_verdict_does_not_depend_on_which_text_comes_first(a: str, b: str) -
 @pytest.mark.parametrize(
     ("a", "b", "names"),
     [
-        ("北京市文明行为促进条例", "郑州市文明行为促进条例", [("北京市", "郑州市")]),
+        ("北京市文明行为促进条例", "郑州市文明行为促进条例", [("北京", "郑州")]),
         ("任命王建国同志为局长", "任命李卫东同志为局长", [("王建国", "卫东")]),
         ("狮子山隧道今晨恢复通车，请慢行", "北京隧道今晨恢复通车，请慢行", [("狮子山", "北京")]),
         ("北京今天晴，北风三级", "北京市今天晴，北风三级", []),  # a part of the other
         ("上海今天晴，北风三级", "上诲今天晴，北风三级", []),  # a typing error is no name
+        ("如何评价OMG战胜WE", "如何评价NIP战胜WE", [("omg", "nip")]),
+        ("如何评价《长夜行》的结局", "如何评价《流浪记》的结局", [("长夜行", "流浪记")]),
+        ("如何评价《长夜行》的结局", "如何评价《长夜形》的结局", []),  # sounds alike
+        ("重构UserService的测试", "重构OrderService的测试", [("userservice", "orderservice")]),
+        ("重构UserService的测试", "重构UserServices的测试", []),
+        ("海天精工：拟发行股票", "云岭药业：拟发行股票", [("海天精工", "云岭药业")]),
+        ("工信部：加快产业升级", "工业和信息化部：加快产业升级", []),  # a short form
+        ("总统会见塞内加尔外长", "总统会见尼泊尔外长", [("塞内加尔", "尼泊尔")]),
+        ("李希在湖北调研", "李强在湖北调研", [("希", "强")]),
+        ("李希在湖北调研", "李西在湖北调研", []),
+        ("星梭科技完成融资", "鹏脑科技完成融资", [("星梭", "鹏脑")]),
+        ("微软和谷歌和解", "谷歌和微软和解", []),  # the same names
+        ("他高兴地走了", "他和平地走了", []),  # names that are words
+        ("what does read_csv return", "what does read_json return", [("read_csv", "read_json")]),
+        ("talks with Norway on fishing", "talks with Sweden on fishing", [("norway", "sweden")]),
         ("市水务部门昨晚通报", "上海水务部门昨晚通报", []),  # in the place of no name
     ],
 )
@@ -68,6 +83,17 @@ def test_another_name_contradicts_in_a_short_text(a: str, b: str, names: list[tu
     assert list(made(a, b).contradictions) == names
     assert made(a, b).contradict == bool(names)
     assert not made(f"{a}。{LONG}", f"{b}。{LONG}").contradictions
+
+
+def test_numbers_that_each_has_alone_contradict_in_a_very_short_text_wherever_they_stand() -> None:
+    one, other = "海天精工股票19日开市起停牌", "海天精工股票将于1月23日开市起停牌"
+    assert made(one, other).contradict
+    assert not made(one, other.replace("1月23", "1月19")).contradict
+
+
+def test_texts_of_names_alone_and_of_identifiers_alone_are_compared() -> None:
+    for one, other in (("北京 上海 广州 " * 9, "广州 上海 北京 " * 9), ("get_a.b " * 40, "get_a.c " * 40)):
+        assert made(one, other).contradict == made(other, one).contradict
 
 
 def test_names_of_a_long_text_around_a_short_one_are_not_looked_for() -> None:
@@ -156,6 +182,22 @@ def test_what_was_only_added_is_no_contradiction(text: str, added: str) -> None:
         ("twenty-five pumps", "twenty-six pumps"),
         ("five percent of it", "six percent of it"),
         ("评级AA-级", "评级AA级"),
+        ("富时指数日内跌超1%", "富时指数涨超1%"),
+        ("明日停水", "今日停水"),
+        ("请刷卡", "请别刷卡"),
+        ("将水排入河道", "莫将水排入河道"),
+        ("公司发现问题", "公司否认问题"),
+        ("使用してください", "使用しないでください"),
+        ("사용할 수 있다", "사용할 수 없다"),
+        ("사용하세요", "사용하지 마세요"),
+        ("上册", "中册"),
+        ("停水到九点半", "停水到九点"),
+        ("am fünften Tag", "am sechsten Tag"),
+        ("a las nueve", "a las ocho"),
+        ("the eleventh pump", "the twelfth pump"),
+        ("once a day", "twice a day"),
+        ("令和元年", "平成元年"),
+        ("净重500克", "净重5公斤"),
     ],
 )
 def test_these_contradict(a: str, b: str) -> None:
@@ -209,11 +251,44 @@ def test_these_contradict(a: str, b: str) -> None:
         ("票价$5", "票价5"),
         ("未成年人到场", "陈述人到场"),
         ("浏览次数：18", "浏览次数：941"),
+        ("昨日停水", "今日停水"),
+        ("明日（5月3日）停水", "今日（5月3日）停水"),
+        ("禁止取水", "不得取水"),
+        ("严禁取水", "请勿取水"),
+        ("2026年1月10日", "2O26年l月l0日"),
+        ("净重10kg", "净重20斤"),
+        ("净重500mg", "净重0.5g"),
+        ("令和6年停水", "2024年停水"),
+        ("民国三十六年", "1947年"),
+        ("特别通报", "通报"),
+        ("two hundred and five pumps", "205 pumps"),
+        ("the eleventh pump", "the 11th pump"),
     ],
 )
 def test_these_do_not(a: str, b: str) -> None:
     assert made(FRAME.format(a), FRAME.format(b)).contradictions == ()
     assert compare(FRAME.format(a), FRAME.format(b)).is_duplicate
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("if (a && b) { save(c); }", "if (a || b) { save(c); }"),
+        ("while (!done) { step(); }", "while (done) { step(); }"),
+        ("rest = total % size", "rest = total / size"),
+        ("value = data[index]", "value = data[-index]"),
+    ],
+)
+def test_another_sign_contradicts_in_code_and_not_in_prose(a: str, b: str) -> None:
+    assert made(a, b).contradict
+    assert not made(
+        "Ready! Steady, go / run on the pier today.", "Ready, steady; go, run on the pier today!"
+    ).contradict
+
+
+def test_a_reprint_has_other_days_relative_to_today() -> None:
+    assert not made(f"明日停水。{LONG}", f"今日停水。{LONG}").contradict
+    assert made(f"上周停水。{LONG}", f"本周停水。{LONG}").contradict
 
 
 def test_spaces_in_numbers_are_no_contradiction() -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.similarity.tokens import tokens
+from es_simhash.text.numbers import by_value
 
 DIGITS = "零一二三四五六七八九"
 
@@ -78,10 +79,47 @@ def test_a_number_counts_by_its_value_in_digits_in_thousands_and_in_chinese(numb
         ("१७ ๑๗ ١٧", ["17", "17", "17"]),
         ("周日", ["7"]),
         ("eight", ["8"]),
+        ("two hundred and fifty thousand", ["250000"]),
+        ("a million, one hundred and one", ["1000000", "101"]),
+        ("acht dix-sept nueve undici tien twenty-first", ["8", "17", "9", "11", "10", "21"]),
+        ("0.5kg 1斤 500g 500000毫克", ["500"] * 4),
+        ("2l 2000ml 两升", ["2"] * 3),
+        ("150cm 1.5米 1500毫米", ["1.5"] * 3),
+        ("1tb 1000gb", ["1000"] * 2),
+        ("令和6年 令和六年 平成元年 民国三十六年", ["2024", "2024", "1989", "1947"]),
+        ("r6.4.1", ["2024", "4", "1"]),
+        ("九点半", ["9.5"]),
     ],
 )
 def test_the_numbers_of_a_text_are(text: str, expected: list[str]) -> None:
     assert values(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("播放量突破两千三百五十万", "播放量突破2350万"),
+        ("播放量突破2350万", "播放量突破2350万"),
+        ("同比增长百分之五点二", "同比增长5.2%"),
+        ("a thousand, 250,000 visitors", "1000, 25万 visitors"),
+        ("大米10kg和20斤", "大米20斤和20斤"),
+        ("宽2mm", "宽2mm"),
+        ("令和6年4月", "2024年4月"),
+        ("千山万水，一万个理由", "千山万水，一万个理由"),
+        ("第十二章，2026-10-08", "第十二章，2026-10-08"),
+        ("one of two", "one of two"),
+    ],
+)
+def test_long_numerals_and_measures_have_one_form(text: str, form: str) -> None:
+    assert by_value(text) == form
+
+
+@given(st.integers(100, 10**12 - 1).filter(lambda number: len(numeral(number)) > 2))
+def test_the_form_of_a_number_is_that_of_its_numeral(number: int) -> None:
+    form = by_value(f"共{number}人")
+    assert by_value(f"共{numeral(number)}人") == form
+    assert by_value(form) == form
+    assert values(form) == [str(number)]
 
 
 def test_numerals_of_any_length_have_a_value() -> None:

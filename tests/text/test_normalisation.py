@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import sys
 import time
@@ -99,6 +100,25 @@ SIMPLIFIED = {
 
 def plain_normalise(text: str, script: str = "simplified") -> str:
     """Rule for rule and character for character, without shortcuts."""
+    plain = plain_normalised_once(plain_references(text), script)
+    return plain if plain_references(plain) == plain else plain_normalise(plain_references(plain), script)
+
+
+def plain_references(text: str) -> str:
+    """The text with the character in place of each reference, &amp; in its name or not."""
+
+    def character(found: re.Match[str]) -> str:
+        *_, last = ["", *(name for name in found[1].split(";") if name and name not in ("amp", "#38"))]
+        whole = html.unescape(f"&{last};") if last else "&"
+        is_safe = not last or not set(plain_folded(whole)) & set("&#;abcdefghijklmnopqrstuvwxyz0123456789")
+        return whole if is_safe else f"&{last};"
+
+    return re.sub(
+        r"&((?:(?:amp|#38);)*(?:amp|#38|#[0-9]{2,7}|#[xX][0-9a-fA-F]{2,6}|[a-zA-Z][a-zA-Z0-9]{1,31});)", character, text
+    )
+
+
+def plain_normalised_once(text: str, script: str) -> str:
     visible = "".join(character for character in text if character not in INVISIBLE)
     visible = re.sub("([0-9])\u20e3", lambda match: "⓪①②③④⑤⑥⑦⑧⑨"[int(match[1])], visible)
     folded = plain_cut("".join(map(plain_folded, re.split(f"([{AS_WRITTEN}])", plain_cut(visible)))))
@@ -356,6 +376,47 @@ def test_an_address_ends_where_other_writing_begins(text: str, words: str) -> No
     assert compared_characters(normalise(text)) == words
 
 
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("&ldquo;新&nbsp;桥&rdquo;&#65281;", '"新桥"!'),
+        ("Trains &amp; trams &amp;amp; &amp;quot;buses&amp;quot;", 'trains & trams & "buses"'),
+        ("a &lt; b &#x2264; c", "a < b ≤ c"),
+        ("https://a.cn/?a=1&copy=2&amp=3", "https://a.cn/?a=1&copy=2&amp=3"),
+        ("R&D; &nothing;", "r&d; &nothing;"),
+        ("&#38;#38;lt;", "<"),
+        ("＆ｌｔ； &NBSP;x", "< x"),
+    ],
+)
+def test_a_reference_to_a_character_is_the_character(text: str, plain: str) -> None:
+    assert normalise(text) == plain
+
+
+REFERENCES = (
+    "&",
+    "amp;",
+    "lt;",
+    "nbsp;",
+    "#38;",
+    "#65286;",
+    "＆",
+    "ｌ",
+    "ｔ",
+    "；",
+    ";",
+    "#",
+    "x41",
+    "AMP;",
+    "NBSP;",
+    "&#59;",
+)
+
+
+@given(st.lists(st.sampled_from(REFERENCES), max_size=9).map("".join))
+def test_references_of_any_form_are_read_once_and_for_all(text: str) -> None:
+    assert normalise(normalise(text)) == normalise(text)
+
+
 TITLE = "长江中下游水位全线超警"
 
 
@@ -368,6 +429,16 @@ TITLE = "长江中下游水位全线超警"
         f"{TITLE} - the-paper.cn",
         f"【快讯】{TITLE}",
         f"【快讯】{TITLE}_新华网",
+        f"{TITLE}_要闻_新华网",
+        f"{TITLE}-新闻频道-36氪",
+        f"{TITLE}——新华网",
+        f"{TITLE}--社会--新华网",
+        f"{TITLE} :: Sina News",
+        f"{TITLE}（来源：长江日报）",
+        f"{TITLE}（长江日报） - 新华网",
+        f"转发微博 @小鹿：{TITLE}",
+        f"{TITLE}[太阳][鼓掌]",
+        f"{TITLE}展开全文",
     ],
 )
 def test_the_name_of_an_outlet_or_a_column_is_no_part_of_a_title(text: str) -> None:
@@ -379,6 +450,8 @@ def test_the_name_of_an_outlet_or_a_column_is_no_part_of_a_title(text: str) -> N
     "text",
     [
         f"{TITLE} - 2026",  # says which one
+        f"{TITLE}（海报）",
+        f"{TITLE}——洪峰过境",  # a subtitle
         f"{TITLE}-记者在荆州、岳阳和九江的堤上看到",  # a second sentence
         f"{TITLE} - 央视新闻频道和央视新闻客户端",  # more than half as long
         "水位全线超警 - 央视新闻",  # too short to say what it is about
