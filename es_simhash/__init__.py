@@ -33,7 +33,7 @@ from es_simhash.errors import (
 from es_simhash.input import read_file
 from es_simhash.lines import Line
 from es_simhash.rows import Row
-from es_simhash.seen import SeenReport, SeenStats
+from es_simhash.seen import SeenCounts, SeenReport, SeenStats
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.store.elastic.query_plan import plain_clause
 from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter, fingerprint
@@ -71,6 +71,7 @@ __all__ = [
     "Row",
     "Scheme",
     "SchemeMismatch",
+    "SeenCounts",
     "SeenItems",
     "SeenReport",
     "SeenStats",

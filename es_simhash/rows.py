@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.values import value
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from es_simhash.text.keys import KeyQuery
     from es_simhash.text.scheme import Scheme
 
+SeenTime: TypeAlias = Literal["newest", "added"]
+"""The times of a user that a store can compare: the start of the newest generation, the last item that was added."""
 MOST_HITS = 1_000
 """The most documents that a search returns for one StoreQuery."""
 _DEFAULT_RULE = DuplicateRule(text_field="text")
@@ -206,8 +208,8 @@ class Description:
 class UserState:
     """What a store holds of the items that one user has seen.
 
-    :param seen: a JSON object with the items (``bloom/seen.py``); None if there are none. A store reads only ``newest``
-        in it, which is when the newest generation was started.
+    :param seen: a JSON object with the items (``bloom/seen.py``); None if there are none. A store reads only two
+        times in it: ``newest`` and ``added``.
     :param version: of the user's document, in a form of the store's own; None if there is no document.
     """
 

@@ -24,6 +24,8 @@ from es_simhash.retries import Waits, end_after
 from es_simhash.rows import UserState
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from es_simhash.store.protocol import Store
 
 SEEN_DEADLINE = 30.0
@@ -35,6 +37,8 @@ NOTHING = UserState()
 
 Change = Callable[[Seen, str], int]
 """Changes what a user has seen. Returns how many items this concerned."""
+Progress = Callable[[int], object]
+"""Is called with the number of users so far."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +66,31 @@ class SeenReport:
     failed: dict[str, SimhashError]
 
 
+@dataclass(frozen=True)
+class SeenCounts:
+    """The result of a change of all users.
+
+    :param users: how many were changed.
+    :param failed: the error, for each user whose change is not stored.
+    """
+
+    users: int
+    failed: dict[str, SimhashError]
+
+
 def change(
-    store: Store, config: SeenConfig, users: Sequence[str], change: Change, deadline: float, *, anew: bool = False
+    store: Store,
+    config: SeenConfig,
+    users: Sequence[str],
+    change: Change,
+    now: int,
+    deadline: float,
+    *,
+    anew: bool = False,
 ) -> SeenReport:
     """Change what users have seen.
 
+    :param now: seconds since 1970.
     :param deadline: seconds for which conflicts are retried, for some hundred users.
     :param anew: drop what they had seen before.
     :returns: for each user what ``change`` returned.
@@ -75,7 +99,7 @@ def change(
     for left in in_parts(users, USERS):
         # The waits are short, because the other writer has already finished.
         waits = Waits(end_after(deadline), maximum=0.01, longest=0.5)
-        while (left := _attempt(store, config, left, change, report, anew=anew)) and waits.wait():
+        while (left := _attempt(store, config, left, change, now, report, anew=anew)) and waits.wait():
             pass
         for user in left:
             report.failed[user] = ConflictError(
@@ -86,7 +110,7 @@ def change(
 
 
 def _attempt(
-    store: Store, config: SeenConfig, users: Sequence[str], change: Change, report: SeenReport, *, anew: bool
+    store: Store, config: SeenConfig, users: Sequence[str], change: Change, now: int, report: SeenReport, *, anew: bool
 ) -> Sequence[str]:
     """Read, change and write once. Results go into the report. Returns the users with a conflict."""
     current = store.read_users(users)
@@ -94,7 +118,7 @@ def _attempt(
     for user in users:
         state = current.get(user, NOTHING)
         try:
-            seen = Seen(config, changed=bool(state.seen)) if anew else Seen.from_json(config, state.seen, user)
+            seen = Seen(config, changed=bool(state.seen)) if anew else Seen.from_json(config, state.seen, user, now)
             report.results[user] = change(seen, user)
         except FilterFormatError as error:
             report.failed[user] = error
@@ -113,25 +137,26 @@ def _attempt(
     return tuple(written.conflicts)
 
 
-def rotate(
-    store: Store, config: SeenConfig, users: Sequence[str] | None, now: int, before: int, deadline: float
-) -> SeenReport:
-    """Start a generation for these users, or for all that have one. Returns 1 for each user.
+def change_listed(
+    store: Store,
+    config: SeenConfig,
+    users: Iterable[Sequence[str]],
+    change_one: Change,
+    now: int,
+    deadline: float,
+    progress: Progress | None,
+) -> SeenCounts:
+    """Change what users have seen, list by list.
 
-    :param now: seconds since 1970.
-    :param before: only users whose newest generation started before this time.
+    :param change_one: returns 1 for a user who is changed.
+    :param progress: is called with the number of users so far.
     """
-    total = SeenReport({}, {})
-
-    def start(seen: Seen, user: str) -> int:
-        if 0 < seen.newest < before:
-            seen.rotate(now)
-        return int(seen.changed)
-
-    if users is None:
-        store.refresh()
-    for listed in store.list_users(before) if users is None else [users]:
-        report = change(store, config, listed, start, deadline)
-        total.results.update(report.results)
-        total.failed.update(report.failed)
-    return total
+    total, changed, failed = 0, 0, dict[str, SimhashError]()
+    for listed in users:
+        report = change(store, config, listed, change_one, now, deadline)
+        total += len(listed)
+        changed += sum(report.results.values())
+        failed.update(report.failed)
+        if progress is not None:
+            progress(total)
+    return SeenCounts(changed, failed)

@@ -28,7 +28,7 @@ def test_every_public_name_is_documented() -> None:
     ("documents", "reference", "left_out"),
     [
         (Documents, AsyncDocuments, "setup ingest backfill group duplicates remove_duplicates export"),
-        (SeenItems, AsyncSeenItems, "setup rotate stats"),
+        (SeenItems, AsyncSeenItems, "setup rotate stats remove_inactive"),
     ],
 )
 def test_async_classes_have_the_methods_of_a_service_with_the_same_arguments(

@@ -4,8 +4,9 @@ An item can't be removed from a Bloom filter, because it shares its bits with ot
 forget items, each with its price:
 
 **Generations.** There is one filter for each period. Items are added to the newest filter, and the oldest filter is
-dropped. With n generations, an item is remembered for at least n-1 periods after it was last added, and for at most n.
-The price is n filters, each with an n-th of the error rate, so that all together keep to it.
+dropped: also if nothing is added, when it is n periods old. With n generations, an item is remembered for at least n-1
+periods after it was last added, and for at most n. The price is n filters, each with an n-th of the error rate, so that
+all together keep to it.
 
 **Forgotten items.** An exact list beside the filters. Every read treats an item on the list as not seen. Adding the
 item again removes it from the list. It also leaves the list when the last generation that may hold it is dropped. The
@@ -20,6 +21,7 @@ another item. If an item is deleted that was never added, another item that was 
 
 from __future__ import annotations
 
+import math
 from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -116,20 +118,23 @@ class Seen:
 
     :param filters: from the oldest generation to the newest; none for a user who has seen nothing.
     :param forgotten: for the hash of each forgotten item, the start of the newest generation when it was forgotten.
+    :param added: when an item that was not seen before was last added, in seconds since 1970; 0 for never.
     :param changed: there is something to store.
     """
 
     config: SeenConfig
     filters: Sequence[BloomFilter] = ()
     forgotten: dict[str, int] = field(default_factory=dict)
+    added: int = 0
     changed: bool = False
 
     @classmethod
-    def from_json(cls, config: SeenConfig, values: Any, user: str) -> Seen:
-        """Return the items that :meth:`to_json` wrote.
+    def from_json(cls, config: SeenConfig, values: Any, user: str, now: int) -> Seen:
+        """Return the items that :meth:`to_json` wrote, without the filters whose time is over.
 
         :param values: None for a user who has seen nothing.
         :param user: for messages.
+        :param now: seconds since 1970.
         :raises FilterFormatError: naming the user, if ``to_json`` did not write the values.
         """
         if not values:
@@ -137,6 +142,7 @@ class Seen:
         try:
             filters = [BloomFilter.from_bytes(b64decode(value, validate=True)) for value in values["filters"]]
             forgotten = {item["item"]: int(item["generation"]) for item in values["forgotten"]}
+            added = int(values["added"])
         except (TypeError, ValueError, KeyError, OverflowError) as error:
             its_form = "a part is missing, or is not as es_simhash writes it"
             what = error if isinstance(error, FilterFormatError) else its_form
@@ -144,7 +150,10 @@ class Seen:
                 f"the seen items of user {user!r} are damaged ({what}): remove them (`es-simhash seen remove`), and "
                 "add the items again from a log"
             ) from error
-        return cls(config, filters, forgotten)
+        seen = cls(config, filters, forgotten, added)
+        if config.period:
+            seen._keep([each for each in filters if now - each.generation < config.generations * config.period])
+        return seen
 
     def to_json(self) -> dict[str, Any] | None:
         """Return the items as a JSON object, as a store keeps it; None if there are none."""
@@ -153,6 +162,7 @@ class Seen:
         return {
             "filters": [b64encode(each.to_bytes()).decode() for each in self.filters],
             "newest": self.newest,
+            "added": self.added,
             # A partial update replaces an array. It would merge an object, and keep the items that are no longer in it.
             "forgotten": [{"item": item, "generation": generation} for item, generation in self.forgotten.items()],
         }
@@ -196,7 +206,8 @@ class Seen:
         if self.forgotten:
             unseen |= [self.forgotten.pop(key, None) is not None for key in _keys(hashes)]
             new |= unseen
-        self.changed |= bool(new.any())
+        if new.any():
+            self.added, self.changed = now, True
         return int(unseen.sum())
 
     def forget(self, items: Sequence[Item]) -> int:
@@ -215,6 +226,10 @@ class Seen:
         self.changed |= bool(keys)
         return len(keys)
 
+    def clear(self) -> None:
+        """Forget everything."""
+        self.filters, self.forgotten, self.changed = (), {}, True
+
     def rotate(self, now: int) -> None:
         """Start a generation, and drop the oldest ones that are too many.
 
@@ -223,10 +238,14 @@ class Seen:
         started = max(now, self.newest + 1)
         config = self.config
         empty = BloomFilter(config.capacity, config.error_rate / config.generations, generation=started)
-        self.filters = [*self.filters, empty][-config.generations :]
-        oldest = self.filters[0].generation
-        self.forgotten = {key: generation for key, generation in self.forgotten.items() if generation >= oldest}
+        self._keep([*self.filters, empty][-config.generations :])
         self.changed = True
+
+    def _keep(self, filters: Sequence[BloomFilter]) -> None:
+        """Drop other filters, and the forgotten items that only they may hold."""
+        self.filters = filters
+        oldest = min((each.generation for each in filters), default=math.inf)
+        self.forgotten = {key: generation for key, generation in self.forgotten.items() if generation >= oldest}
 
     def generations(self) -> tuple[Generation, ...]:
         """Return figures of each filter, the oldest generation first."""

@@ -23,7 +23,7 @@ from es_simhash.cli.options import (
     open_seen,
     store_options,
 )
-from es_simhash.cli.output import checked_start, count_of, echo, print_json
+from es_simhash.cli.output import checked_start, count_of, echo, print_json, progress_bar
 from es_simhash.lines import object_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from es_simhash import Line, SeenItems, SeenReport
+    from es_simhash import Line, SeenCounts, SeenItems, SeenReport
     from es_simhash.bloom import Item
     from es_simhash.cli.options import StoreOptions
 
@@ -174,12 +174,10 @@ def rotate(before: timedelta | None, **store: Unpack[StoreOptions]) -> None:
     es-simhash seen rotate
     es-simhash seen rotate --before 7d
     """
-    with open_seen(**store) as seen:
-        report = seen.rotate(before=before)
-    echo(f"rotated {count_of(sum(report.results.values()), 'user')}")
-    _print_failed(report)
-    if report.failed:
-        sys.exit(SOME_NOT_DONE)
+    with open_seen(**store) as seen, progress_bar(unit=" users") as bar:
+        counts = seen.rotate(before=before, progress=lambda users: bar.update(users - bar.n))
+    echo(f"rotated {count_of(counts.users, 'user')}")
+    _exit_if_failed(counts)
 
 
 @seen.command()
@@ -199,17 +197,29 @@ def show(user: str, **store: Unpack[StoreOptions]) -> None:
 
 
 @seen.command()
-@_user_option
+@click.option("--user", metavar="USER", help="Id of one user.")
+@duration_option("--inactive", "All users who have seen nothing new for this time, such as 90d.")
 @store_options
-def remove(user: str, **store: Unpack[StoreOptions]) -> None:
-    """Remove the field with the seen items from a user's document. Delete the document if it has no other field.
+def remove(user: str | None, inactive: timedelta | None, **store: Unpack[StoreOptions]) -> None:
+    """Remove the field with the seen items from the document of a user, or of all inactive users.
+
+    A document that has no other field is deleted.
 
     \b
     es-simhash seen remove --user ann
+    es-simhash seen remove --inactive 90d
     """
+    if (user is None) is (inactive is None):
+        raise click.UsageError("name one user (--user), or a time without new items (--inactive)")
     with open_seen(**store) as seen:
-        removed = seen.remove(user)
-    echo(f"{user}: {'removed' if removed else 'no seen items'}", err=not removed)
+        if user is not None:
+            removed = seen.remove(user)
+            echo(f"{user}: {'removed' if removed else 'no seen items'}", err=not removed)
+        elif inactive is not None:
+            with progress_bar(unit=" users") as bar:
+                counts = seen.remove_inactive(inactive, progress=lambda users: bar.update(users - bar.n))
+            echo(f"removed {count_of(counts.users, 'user')}")
+            _exit_if_failed(counts)
 
 
 # --- add from files --------------------------------------------------------------------------------------------
@@ -266,6 +276,12 @@ def _read(line: Line) -> tuple[str, list[Item], str | None]:
         return "", [], f"{line.place}: {error}"
 
 
-def _print_failed(report: SeenReport) -> None:
+def _exit_if_failed(counts: SeenCounts) -> None:
+    _print_failed(counts)
+    if counts.failed:
+        sys.exit(SOME_NOT_DONE)
+
+
+def _print_failed(report: SeenReport | SeenCounts) -> None:
     for error in report.failed.values():
         echo(f"failed: {error}", err=True)

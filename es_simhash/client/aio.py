@@ -168,6 +168,7 @@ class AsyncSeenItems(_InThreads[SeenItems]):
     add_many = _awaited(SeenItems.add_many)
     unseen_many = _awaited(SeenItems.unseen_many)
     forget = _awaited(SeenItems.forget)
+    to_bytes = _awaited(SeenItems.to_bytes)
     remove = _awaited(SeenItems.remove)
 
     async def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:

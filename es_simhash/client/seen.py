@@ -16,12 +16,12 @@ from es_simhash.errors import InputError, NotSetUp
 from es_simhash.parts import in_parts
 from es_simhash.retries import limited
 from es_simhash.rows import Description
-from es_simhash.seen import NOTHING, SEEN_DEADLINE, USERS, SeenStats, change, rotate
+from es_simhash.seen import NOTHING, SEEN_DEADLINE, USERS, SeenStats, change, change_listed
 from es_simhash.store.address import USERS_INDEX, open_store
 from es_simhash.store.description import not_set_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from datetime import datetime, timedelta
 
     from elasticsearch import Elasticsearch
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from es_simhash.bloom import Item
     from es_simhash.client.page import Page
-    from es_simhash.seen import SeenReport
+    from es_simhash.rows import SeenTime
+    from es_simhash.seen import Progress, SeenCounts, SeenReport
     from es_simhash.store.protocol import Store
 
     ByUser = Mapping[str, Iterable[Item]] | Mapping[int, Iterable[Item]] | Mapping[str | int, Iterable[Item]]
@@ -129,13 +130,13 @@ class SeenItems:
         :returns: ``results``, a count for each user whose items are stored; ``failed``, the error for each other user.
         :raises StoreUnavailable: if the store is away until the deadline. The call can be repeated.
         """
-        checked, now = _by_user(items), int(time.time())
+        checked, now = _by_user(items), _now()
         config = self._config or self._read_config(sets_up=True)
 
         def add(seen: Seen, user: str) -> int:
             return seen.add(checked[user], now)
 
-        return change(self._store, config, list(checked), add, self.deadline, anew=anew)
+        return change(self._store, config, list(checked), add, now, self.deadline, anew=anew)
 
     def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:
         """Return the items that a user has certainly not seen, in their order. Call it with a page of candidates."""
@@ -145,12 +146,13 @@ class SeenItems:
 
     def unseen_many(self, items: ByUser) -> dict[str, list[Item]]:
         """:meth:`unseen` for many users, by one read."""
-        checked, config = _by_user(items), self._config or self._read_config(sets_up=True)
+        checked, now = _by_user(items), _now()
+        config = self._config or self._read_config(sets_up=True)
         unseen: dict[str, list[Item]] = {}
         for users in in_parts(list(checked), USERS):
             states = self._store.read_users(users)
             for user in users:
-                seen, theirs = Seen.from_json(config, states.get(user, NOTHING).seen, user), checked[user]
+                seen, theirs = Seen.from_json(config, states.get(user, NOTHING).seen, user, now), checked[user]
                 unseen[user] = list(compress(theirs, (~seen.might_contain(theirs)).tolist()))
         return unseen
 
@@ -166,19 +168,25 @@ class SeenItems:
         [(checked, listed)] = _by_user({user: items}).items()
         with limited(self.deadline):
             config = self._config or self._read_config()
-            report = change(self._store, config, [checked], lambda seen, _: seen.forget(listed), self.deadline)
+            report = change(self._store, config, [checked], lambda seen, _: seen.forget(listed), _now(), self.deadline)
         return _single(report)
 
     def rotate(
-        self, users: Iterable[str | int] | None = None, *, before: datetime | timedelta | None = None
-    ) -> SeenReport:
+        self,
+        users: Iterable[str | int] | None = None,
+        *,
+        before: datetime | timedelta | None = None,
+        progress: Progress | None = None,
+    ) -> SeenCounts:
         """Start a generation for these users, or for all. If all generations are used, the oldest is dropped.
 
-        With n generations an item is remembered for at least n-1 rotations after it was last added.
+        With n generations an item is remembered for at least n-1 rotations after it was last added. Users are read and
+        written by the hundred; nothing is kept of those that are done.
 
         :param before: only users whose newest generation started before this time, or so long ago; by default all.
             After an interruption ``timedelta(hours=1)`` leaves out those that were rotated in the last hour.
-        :returns: ``results``, 1 for each user that had seen anything; ``failed``, the error for each other user.
+        :param progress: is called with the number of users so far.
+        :returns: ``users``, how many were rotated: those who had seen anything; ``failed``, the errors by user.
         :raises InputError: if the store keeps one generation: that would forget everything.
         """
         if isinstance(users, str):
@@ -186,21 +194,64 @@ class SeenItems:
         checked = None if users is None else list(map(user_id, users))
         moment = checked_moment(before, "before")
         limit = _ALWAYS if moment is None else moment // 1_000_000
-        config = self._config or self._read_config()
+        config, now = self._config or self._read_config(), _now()
         if config.generations == 1:
             raise InputError(
                 f"{self.name} keeps one generation for each user, and a rotation would forget everything: keep more in "
                 "a new store (generations=2; `es-simhash seen init --generations 2`)"
             )
-        return rotate(self._store, config, checked, int(time.time()), limit, self.deadline)
+
+        def rotate(seen: Seen, _: str) -> int:
+            if 0 < seen.newest < limit:
+                seen.rotate(now)
+            return int(seen.changed)
+
+        listed = [checked] if checked is not None else self._listed("newest", limit)
+        return change_listed(self._store, config, listed, rotate, now, self.deadline, progress)
+
+    def remove_inactive(self, before: datetime | timedelta, *, progress: Progress | None = None) -> SeenCounts:
+        """Forget all items of the users who have seen nothing new since a time, as :meth:`remove` does.
+
+        :param before: the time, or how long ago: ``timedelta(days=90)``.
+        :param progress: is called with the number of users so far.
+        :returns: ``users``, how many were removed; ``failed``, the errors by user.
+        """
+        moment, config = checked_moment(before, "before"), self._config or self._read_config()
+        if moment is None:
+            raise InputError("before is None: use a datetime, or a timedelta such as timedelta(days=90)")
+        limit = moment // 1_000_000
+
+        def clear(seen: Seen, _: str) -> int:
+            if 0 < seen.added < limit:
+                seen.clear()
+            return int(seen.changed)
+
+        return change_listed(self._store, config, self._listed("added", limit), clear, _now(), self.deadline, progress)
+
+    def _listed(self, time: SeenTime, before: int) -> Iterator[list[str]]:
+        """Yield the users of whom a time is before another one, with what was written until now."""
+        self._store.refresh()
+        yield from self._store.list_users(time, before)
 
     def stats(self, user: str | int) -> SeenStats:
         """Return figures of a user's Bloom filters."""
+        name, seen = user_id(user), self._seen(user)
+        return SeenStats(name, seen.generations(), len(seen.forgotten))
+
+    def to_bytes(self, user: str | int) -> list[bytes]:
+        """Return a user's Bloom filters, the oldest first, for a program elsewhere, such as on the user's device.
+
+        :meth:`BloomFilter.from_bytes <es_simhash.BloomFilter.from_bytes>` reads them, and docs/stored.md has their
+        bytes. An item might have been seen if one of them contains it. They contain forgotten items too.
+        """
+        return [each.to_bytes() for each in self._seen(user).filters]
+
+    def _seen(self, user: str | int) -> Seen:
         name = user_id(user)
         with limited(self.deadline):
             config = self._config or self._read_config()
-            seen = Seen.from_json(config, self._store.read_users([name]).get(name, NOTHING).seen, name)
-        return SeenStats(name, seen.generations(), len(seen.forgotten))
+            state = self._store.read_users([name]).get(name, NOTHING)
+        return Seen.from_json(config, state.seen, name, _now())
 
     def remove(self, user: str | int) -> bool:
         """Forget all items of a user. A user's document that holds nothing else is deleted.
@@ -209,7 +260,9 @@ class SeenItems:
         """
         with limited(self.deadline):
             config, checked = self._read_config(), [user_id(user)]  # a field `seen` of another program stays
-            had_some = change(self._store, config, checked, lambda seen, _: int(seen.changed), self.deadline, anew=True)
+            had_some = change(
+                self._store, config, checked, lambda seen, _: int(seen.changed), _now(), self.deadline, anew=True
+            )
             return bool(_single(had_some))
 
     def _read_config(self, *, sets_up: bool = False) -> SeenConfig:
@@ -278,6 +331,10 @@ class SeenItems:
         while page is None:
             page = filling.take(fetch(filling.offset, filling.wanted))
         return page
+
+
+def _now() -> int:
+    return int(time.time())
 
 
 def _single(report: SeenReport) -> int:

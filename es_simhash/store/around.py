@@ -13,7 +13,7 @@ from es_simhash.rows import MOST_HITS, Hits
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from es_simhash.rows import Description, Entry, Row, Scan, Stored, StoreQuery, UserState, Written
+    from es_simhash.rows import Description, Entry, Row, Scan, SeenTime, Stored, StoreQuery, UserState, Written
     from es_simhash.store.protocol import Filter, Store
 
 
@@ -97,9 +97,9 @@ class StoreAround:
         """Write the state of each user, on its version."""
         return self.inner.write_users(states)
 
-    def list_users(self, before: int) -> Iterator[list[str]]:
-        """Yield the users whose newest generation started before a time."""
-        return self.inner.list_users(before)
+    def list_users(self, time: SeenTime, before: int) -> Iterator[list[str]]:
+        """Yield the users of whom one of the two times is before another one."""
+        return self.inner.list_users(time, before)
 
 
 def cut(hits: Hits, query: StoreQuery, allows: Callable[[Row], bool]) -> Hits:

@@ -19,7 +19,7 @@ from es_simhash.store.description import extended
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from es_simhash.rows import Entry, StoreQuery
+    from es_simhash.rows import Entry, SeenTime, StoreQuery
     from es_simhash.store.protocol import Filter
 
 _PAGE = 1_000
@@ -142,9 +142,9 @@ class MemoryStore:
                         del self._users[user]
             return Written({}, frozenset(states.keys() - versions.keys()), versions)
 
-    def list_users(self, before: int) -> Iterator[list[str]]:
-        """Yield the users whose newest generation started before a time."""
-        yield [user for user, state in sorted(self._users.items()) if 0 < state.seen["newest"] < before]
+    def list_users(self, time: SeenTime, before: int) -> Iterator[list[str]]:
+        """Yield the users of whom one of the two times is before another one."""
+        yield [user for user, state in sorted(self._users.items()) if 0 < state.seen[time] < before]
 
     def _matching(self, filter: Filter | None) -> Callable[[Row], bool] | None:
         """Return what says whether the document of a row matches a filter; None without one."""

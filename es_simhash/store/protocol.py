@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from es_simhash.rows import Description, Entry, Hits, Row, Scan, Stored, StoreQuery, UserState, Written
+    from es_simhash.rows import Description, Entry, Hits, Row, Scan, SeenTime, Stored, StoreQuery, UserState, Written
 
     Filter = Mapping[str, Any]
     """A query clause of Elasticsearch, such as ``{"term": {"lang": "zh"}}``."""
@@ -109,8 +109,9 @@ class Store(Protocol):
         A state without items removes a document that holds nothing else.
         """
 
-    def list_users(self, before: int) -> Iterator[list[str]]:
-        """Yield the users whose newest generation started before a time, in lists of up to some thousand.
+    def list_users(self, time: SeenTime, before: int) -> Iterator[list[str]]:
+        """Yield the users of whom one of the two times is before another one, in lists of up to some thousand.
 
+        :param time: ``newest``: the start of the newest generation; or ``added``: when an item was last added.
         :param before: seconds since 1970.
         """

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from es_simhash.bloom import BloomFilter
 from es_simhash.bloom.seen import Seen, SeenConfig, user_id
 from es_simhash.bloom.sizing import Config
 from es_simhash.errors import InputError
@@ -40,6 +39,14 @@ class Reference:
         self.config = config
         self.generations: list[tuple[int, set[Any]]] = []
         self.forgotten: dict[Any, int] = {}
+
+    def expire(self, now: int) -> None:
+        """Drop what a period ends, as whoever reads it from a store does."""
+        if self.config.period:
+            long_ago = now - self.config.generations * self.config.period
+            self.generations = [each for each in self.generations if each[0] > long_ago]
+            oldest = self.generations[0][0] if self.generations else now + 1
+            self.forgotten = {item: at for item, at in self.forgotten.items() if at >= oldest}
 
     def seen(self, item: Any) -> bool:
         return item not in self.forgotten and any(item in held for _, held in self.generations)
@@ -76,8 +83,8 @@ def stored(seen: Seen) -> tuple[Any, ...]:
     return [each.to_bytes() for each in seen.filters], dict(seen.forgotten), seen.newest
 
 
-def read_again(seen: Seen) -> Seen:
-    return Seen(seen.config, [BloomFilter.from_bytes(each.to_bytes()) for each in seen.filters], seen.forgotten)
+def read_again(seen: Seen, now: int) -> Seen:
+    return Seen.from_json(seen.config, json.loads(json.dumps(seen.to_json())), "u", now)
 
 
 def has(seen: Seen, *items: Any) -> list[bool]:
@@ -107,7 +114,8 @@ def test_every_answer_equals_the_reference_and_changed_says_if_there_is_somethin
     for verb, items, seconds in moves:
         now += seconds
         if is_stored:
-            seen = read_again(seen)
+            seen = read_again(seen, now)
+            reference.expire(now)
         before = stored(seen)
         assert play(seen, verb, items, now) == getattr(reference, verb)(items, now)
         assert seen.changed == (stored(seen) != before) or not is_stored
@@ -160,6 +168,17 @@ def test_an_item_is_remembered_for_n_minus_1_periods_after_it_was_last_added(
         last |= dict.fromkeys(items, now)
         young = [item for item, added in last.items() if now - added <= (generations - 1) * PERIOD]
         assert all(has(seen, *young))
+
+
+def test_an_item_is_remembered_for_n_periods_at_most_also_if_nothing_is_added() -> None:
+    config = SeenConfig(error_rate=1e-8, generations=3, period=PERIOD)
+    seen = Seen(config)
+    seen.add(["a"], 100)
+    seen.add(["b"], 100 + PERIOD)
+    for now, right in ((129, [True, True]), (130, [False, True]), (140, [False, False])):
+        assert has(read_again(seen, now), "a", "b") == right
+    later = read_again(seen, 130)
+    assert (later.add(["a"], 130), has(later, "a", "b"), later.added) == (1, [True, True], 130)
 
 
 @pytest.mark.parametrize("clock", [7, 5, -1])

@@ -58,6 +58,7 @@ def test_layers_grow_to_the_most_bits_and_no_further(capacity: int, rate: float,
     assert all(8 <= size.m <= MAX_BITS and size.m // 8 % 2 == 1 and size.m % 8 == 0 for size in sizes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.01, 0.001])
 @pytest.mark.parametrize(("capacity", "times"), [(5_000, 1), (100, 10), (100, 1_000), (10, 1_000)])
 def test_the_error_rate_holds_at_capacity_and_a_thousand_times_beyond(capacity: int, times: int, rate: float) -> None:
@@ -84,6 +85,7 @@ def test_the_error_rate_holds_in_all_but_a_few_very_small_filters(
     assert over <= over_at_most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("capacity", [1, 3, 10, 30, 100])
 def test_the_mean_error_rate_holds_in_very_small_filters(capacity: int) -> None:
     rate, found, asked = 0.001, 0, 0

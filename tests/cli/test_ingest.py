@@ -305,6 +305,7 @@ def test_a_terminal_without_files_is_a_usage_error(tmp_path: Path) -> None:
     assert "no input: name a file of documents, or pipe them in" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("json_option", "id"), [("", "\\U0001f600"), ("--json", '"id": "😀"')])
 def test_text_is_escaped_for_the_terminal_and_json_is_utf8(tmp_path: Path, json_option: str, id: str) -> None:
     data = line("n1") + line("😀")

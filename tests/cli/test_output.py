@@ -109,6 +109,7 @@ def test_standard_error_on_a_full_disk_is_silence(folder: Path, words: Sequence[
     assert es_simhash(*words, cwd=folder, stdin=stdin, err="/dev/full").code in (1, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("closed", "code"), [("<&-", 1), (">&-", 0), ("2>&-", 0), ("<&- >&- 2>&-", 1)])
 def test_closed_streams_are_those_of_a_null_device(folder: Path, closed: str, code: int) -> None:
     command = " ".join([*COMMAND, "ingest", "--workers", "0", closed])

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from dataclasses import asdict
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -202,7 +203,7 @@ def test_a_user_who_cannot_be_read_is_reported_and_the_others_are_done(
     store = ["--store", f"{elasticsearch_url}/{index_name}"]
     assert seen(tmp_path, "init", *store).code == 0
     with Elasticsearch(elasticsearch_url) as client:
-        damaged = {"seen": {"filters": ["d2hhdCBpcyB0aGlz"], "newest": 1}}
+        damaged = {"seen": {"filters": ["d2hhdCBpcyB0aGlz"], "newest": 1, "added": 1}}
         client.index(index=index_name, id="bad", document=damaged, refresh=True)
     data = log(ann=["n1"], bad=["n1", 2], bob=["n1"])
     done = seen(tmp_path, "add", *store, stdin=data)
@@ -212,6 +213,16 @@ def test_a_user_who_cannot_be_read_is_reported_and_the_others_are_done(
     assert "user 'bad' are damaged" in complaint(seen(tmp_path, "show", "--user", "bad", *store))
     assert seen(tmp_path, "remove", "--user", "bad", *store).code == 0
     assert seen(tmp_path, "add", *store, stdin=data).code == 0
+
+
+def test_inactive_users_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("es_simhash.client.seen.time", SimpleNamespace(time=lambda: time.time() - 100 * 86_400))
+        seen(tmp_path, "add", stdin=log(ann=["n1"], bob=["n1"], eve=["n1"]))
+    seen(tmp_path, "add", "--user", "eve", "n2")
+    assert seen(tmp_path, "remove", "--inactive", "101d").out == "removed 0 users\n"
+    assert seen(tmp_path, "remove", "--inactive", "90d").out == "removed 2 users\n"
+    assert [unseen(tmp_path, user, "n1", "n2") for user in ("ann", "eve")] == [["n1", "n2"], []]
 
 
 # --- bad commands ------------------------------------------------------------------------------------------
@@ -234,7 +245,17 @@ def test_a_wrong_value_is_an_error_of_one_line(tmp_path: Path, arguments: list[s
 
 
 @pytest.mark.parametrize(
-    "words", ["show", "remove", "unseen n1", "rotate ann", "rotate --before x", "add --colour blue", "see"]
+    "words",
+    [
+        "show",
+        "remove",
+        "remove --user a --inactive 9d",
+        "unseen n1",
+        "rotate ann",
+        "rotate --before x",
+        "add --no",
+        "see",
+    ],
 )
 def test_a_wrong_command_line_exits_with_2(tmp_path: Path, words: str) -> None:
     done = seen(tmp_path, *words.split())
@@ -253,6 +274,7 @@ def test_elasticsearch_and_sqlite_give_the_same_output(tmp_path: Path, elasticse
         (["unseen", "--user", "bob", "n1", "n7"], b""),
         (["remove", "--user", "bob"], b""),
         (["remove", "--user", "bob"], b""),
+        (["remove", "--inactive", "1h"], b""),
     ]
     store = ["--store", f"{elasticsearch_url}/{index_name}"]
     assert "is not set up (it does not exist" in complaint(seen(tmp_path, "add", *store, stdin=log(ann=["n1"])))

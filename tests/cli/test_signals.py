@@ -62,6 +62,7 @@ def test_what_was_acknowledged_is_stored_and_a_repetition_does_the_rest(
     assert links(address) == {str(id): str(id - 1) if id % 2 else None for id in range(4_000)}
 
 
+@pytest.mark.slow
 @both
 def test_a_command_that_waits_for_its_input_stops(tmp_path: Path, number: int) -> None:
     for words, data in (("ingest --workers 0", line(1)), ("seen add", b'{"user": "ann", "items": [1, 2]}\n')):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,9 +12,11 @@ from es_simhash import AsyncSeenItems, BloomFilter, SeenItems
 from es_simhash.bloom.seen import MAX_FORGOTTEN, Seen, SeenConfig
 from es_simhash.errors import FilterFormatError, InputError, NotSetUp, SchemeMismatch, StoreError
 from es_simhash.rows import UserState
+from es_simhash.store.address import open_store
 from tests.client import CONFIG, PROFILE, Clock, before, source, spoil, state_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from elasticsearch import Elasticsearch
@@ -97,7 +99,7 @@ def test_nothing_is_made_for_a_user_of_whom_there_is_nothing(store: Store, ann: 
     if verb in ("add", "forget"):
         assert getattr(seen, verb)(ann, [] if verb == "add" else ["a"]) == 0
     elif verb == "rotate":
-        assert seen.rotate([ann]).results == {ann: 0}
+        assert seen.rotate([ann]).users == 0
     else:
         assert not seen.remove(ann)
     assert state_of(store, ann) is None
@@ -146,8 +148,10 @@ def test_a_full_list_of_forgotten_items_is_an_error_and_nothing_is_forgotten(sto
 def test_all_users_are_rotated_when_none_is_named(seen: Any, ann: str, clock: Clock) -> None:
     users = [f"{ann}-{n}" for n in range(1_001)]  # a store lists a thousand at once
     seen.add_many({user: ["a"] for user in users})
-    report = seen.rotate()  # in the same second
-    assert (dict.fromkeys(users, 1).items() <= report.results.items(), report.failed) == (True, {})
+    so_far: list[int] = []
+    counts = seen.rotate(progress=so_far.append)  # in the same second
+    assert (counts.users >= len(users), counts.failed) == (True, {})
+    assert (len(so_far) > 1, so_far[-1]) == (True, counts.users)
     assert {len(seen.stats(user).generations) for user in (users[0], users[-1])} == {2}
 
 
@@ -167,8 +171,7 @@ def test_a_rotation_that_is_repeated_with_the_same_time_does_only_what_is_left(
     before = datetime.fromtimestamp(clock.now, timezone.utc)
     seen.rotate([ann], before=before)
     clock.now += 500
-    report = seen.rotate([ann, f"{ann}-2"], before=before)
-    assert report.results == {ann: 0, f"{ann}-2": 1}
+    assert seen.rotate([ann, f"{ann}-2"], before=before).users == 1
     assert [len(seen.stats(user).generations) for user in (ann, f"{ann}-2")] == [2, 2]
 
 
@@ -177,12 +180,12 @@ def test_a_user_who_can_t_be_rotated_is_named_and_the_others_are(store: Store, a
     seen = SeenItems(store)
     seen.add_many({user: ["a"] for user in users[:2]})
     # The last one is listed, by its time, and has no generation; that is to end, too.
-    store.write_users({users[2]: UserState({"filters": [], "newest": clock.now, "forgotten": []})})
+    store.write_users({users[2]: UserState({"filters": [], "newest": clock.now, "added": 0, "forgotten": []})})
     spoil(store, ann)
     clock.now += 1
     report = seen.rotate()
     assert isinstance(report.failed[ann], FilterFormatError)
-    assert (report.results[users[1]], report.results[users[2]]) == (1, 0)
+    assert len(seen.stats(users[1]).generations) == 2
     SeenItems(store).remove(ann)
     SeenItems(store).remove(users[2])
 
@@ -193,6 +196,63 @@ def test_with_a_period_an_add_begins_a_generation_by_itself(tmp_path: Path, cloc
             seen.add("ann", [clock.now])
         assert [each.started for each in seen.stats("ann").generations] == [1_100, 1_250]
         assert seen.unseen("ann", [1_000, 1_099, 1_100, 1_250]) == [1_000, 1_099]
+
+
+def test_with_a_period_items_are_forgotten_also_if_nothing_is_added(tmp_path: Path, clock: Clock) -> None:
+    with SeenItems(f"sqlite:///{tmp_path}/users.db", generations=2, period=100) as seen:
+        seen.add("ann", ["a"])
+        clock.now += 199
+        assert seen.unseen("ann", ["a"]) == []
+        clock.now += 1
+        assert seen.unseen_many({"ann": ["a"]}) == {"ann": ["a"]}
+        assert (seen.stats("ann").generations, seen.to_bytes("ann"), seen.forget("ann", ["a"])) == ((), [], 0)
+        assert seen.add("ann", ["a"]) == 1
+
+
+# --- inactive users ----------------------------------------------------------------------------------------
+
+
+def test_users_who_have_seen_nothing_new_since_a_time_are_removed_and_no_others(
+    new_address: Callable[[], str], clock: Clock
+) -> None:
+    with SeenItems(new_address(), **CONFIG) as seen:
+        seen.setup()
+        seen.add_many({"old": ["a"], "again": ["a"], "reads": ["a"], **{f"u{n}": ["a"] for n in range(1_100)}})
+        clock.now += 100
+        seen.rotate(["old"])
+        seen.add_many({"again": ["a", "b"], "new": ["a"], "reads": ["a"]})
+        before, so_far = datetime.fromtimestamp(clock.now, timezone.utc), list[int]()
+        counts = seen.remove_inactive(before, progress=so_far.append)
+        assert (counts.users, counts.failed, so_far[-1]) == (1_102, {}, 1_102)
+        unseen = seen.unseen_many({user: ["a"] for user in ("old", "again", "reads", "new", "u0")})
+        assert unseen == {"old": ["a"], "again": [], "reads": ["a"], "new": [], "u0": ["a"]}
+        assert seen.remove_inactive(before).users == 0
+        clock.now += 86_400
+        assert seen.remove_inactive(timedelta(hours=1)).users == 2
+        for wrong in (None, "90d", 90):
+            with pytest.raises(InputError, match=r"before is .*: use a datetime"):
+                seen.remove_inactive(wrong)  # type: ignore[arg-type]
+
+
+def test_a_user_who_sees_something_new_meanwhile_stays(store: Store, ann: str, clock: Clock) -> None:
+    seen = SeenItems(store)
+    seen.add(ann, ["a"])
+    clock.now += 10
+    before(store, "read_users", lambda: SeenItems(open_store(store.name, deadline=30)).add(ann, ["b"]))
+    seen.remove_inactive(datetime.fromtimestamp(clock.now, timezone.utc))
+    assert seen.unseen(ann, ["a", "b", "c"]) == ["c"]
+
+
+def test_the_filters_of_a_user_are_bytes_for_a_program_elsewhere(seen: Any, ann: str, clock: Clock) -> None:
+    seen.add(ann, ["a"])
+    clock.now += 1
+    seen.rotate([ann])
+    seen.add(ann, ["b"])
+    filters = [BloomFilter.from_bytes(each) for each in seen.to_bytes(ann)]
+    assert [(item, ["a" in each, "b" in each]) for item, each in zip("ab", filters, strict=True)] == [
+        ("a", [True, False]),
+        ("b", [False, True]),
+    ]
 
 
 # --- rebuilding --------------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ def test_a_filter_with_a_flipped_bit_is_named_and_never_answers(store: Store, an
     filter.add("a")
     value = bytearray(filter.to_bytes())
     value[bit] ^= 1
-    damaged = {"filters": [b64encode(value).decode()], "newest": 5, "forgotten": []}
+    damaged = {"filters": [b64encode(value).decode()], "newest": 5, "added": 5, "forgotten": []}
     store.write_users({ann: UserState(damaged)})
     assert_unreadable(SeenItems(store), ann)
 

@@ -82,7 +82,7 @@ def test_every_change_is_tried_again_on_what_others_wrote(
     clock.now += 1
     seen = raced(users_address, lambda: others.add(ann, ["theirs"]))
     if verb == "rotate":
-        assert seen.rotate([ann]).results == {ann: 1}
+        assert seen.rotate([ann]).users == 1
         assert (others.unseen(ann, ["a", "theirs"]), len(others.stats(ann).generations)) == ([], 2)
     else:
         assert seen.forget(ann, ["a", "theirs"]) == 2

@@ -43,7 +43,7 @@ CALLS: dict[str, Callable[[Store, Any], Any]] = {
     "write a new one": lambda store, _: store.write([entry("new")]),
     "remove": lambda store, version: store.remove({"a": version}),
     "read users": lambda store, _: store.read_users(["ann"]),
-    "write users": lambda store, _: store.write_users({"ann": UserState({"newest": 1})}),
+    "write users": lambda store, _: store.write_users({"ann": UserState({"newest": 1, "added": 1})}),
 }
 OTHER = {
     "Scheme": replace(WHOLE, scheme=Scheme(weights="tf")),

@@ -11,10 +11,13 @@ from es_simhash.bloom.seen import SeenConfig
 from es_simhash.rows import Description, UserState
 
 if TYPE_CHECKING:
+    from es_simhash.rows import SeenTime
     from es_simhash.store.protocol import Store
     from tests.store.conftest import Stores
 
-STATE = UserState({"filters": ["bmV3"], "newest": 1 << 31, "forgotten": [{"item": "ab" * 16, "generation": 3}]})
+STATE = UserState(
+    {"filters": ["bmV3"], "newest": 1 << 31, "added": 1 << 32, "forgotten": [{"item": "ab" * 16, "generation": 3}]}
+)
 
 
 @pytest.fixture
@@ -53,13 +56,16 @@ def test_a_user_who_was_removed_has_no_former_version(store: Store) -> None:
     assert store.write_users({"u": first}).conflicts == {"u"}
 
 
-def test_users_are_listed_by_the_start_of_their_newest_generation(store: Store) -> None:
+@pytest.mark.parametrize("time", ["newest", "added"])
+def test_users_are_listed_by_the_start_of_their_newest_generation_or_by_their_last_item(
+    store: Store, time: SeenTime
+) -> None:
     times = {"b": 5, "a": 6, "c": 7, "none": 0}
-    store.write_users({user: started(newest) for user, newest in times.items()})
+    store.write_users({user: UserState({**started(1).seen, time: at}) for user, at in times.items()})
     store.refresh()
-    assert listed(store, 7) == ["a", "b"]
-    assert listed(store, 8) == ["a", "b", "c"]
-    assert listed(store, 5) == []
+    assert listed(store, 7, time) == ["a", "b"]
+    assert listed(store, 8, time) == ["a", "b", "c"]
+    assert listed(store, 5, time) == []
 
 
 def test_all_users_are_listed_list_by_list(store: Store) -> None:
@@ -71,7 +77,7 @@ def test_all_users_are_listed_list_by_list(store: Store) -> None:
 
 def started(newest: int) -> UserState:
     """Return a state whose newest generation was started at a time."""
-    return UserState({"filters": ["eA=="], "newest": newest, "forgotten": []})
+    return UserState({"filters": ["eA=="], "newest": newest, "added": newest, "forgotten": []})
 
 
 def kept(state: UserState) -> dict[str, Any]:
@@ -79,6 +85,6 @@ def kept(state: UserState) -> dict[str, Any]:
     return {name: value for name, value in state.seen.items() if name != "mark"}
 
 
-def listed(store: Store, before: int) -> list[str]:
-    """Return the users whose newest generation started before a time, sorted."""
-    return sorted(user for users in store.list_users(before) for user in users)
+def listed(store: Store, before: int, time: SeenTime = "newest") -> list[str]:
+    """Return the users of whom a time is before another one, sorted."""
+    return sorted(user for users in store.list_users(time, before) for user in users)

@@ -50,6 +50,7 @@ def test_schemes_and_versions_are_those_of_the_file(line: dict[str, Any]) -> Non
     assert list(scheme.to_dict().items()) == list(line["scheme"].items())
 
 
+@pytest.mark.slow
 @each_line
 def test_the_file_has_the_output_of_the_reference_implementations(line: dict[str, Any]) -> None:
     assert with_reference_output(line) == line

@@ -73,6 +73,7 @@ def test_the_length_says_which_kinds_of_keys_a_text_has(length: int, kinds: str)
     assert "".join(sorted({"gpmn"[key >> HASH_BITS] for key in keys_of_texts([text])[0].values})) == kinds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("boundary", [SHORT, LONGEST_WITH_GRAMS, MEDIUM, LONGEST_WITH_PAIRS])
 @pytest.mark.parametrize("longer", [0, 1, 2, 8])
 def test_pairs_across_each_boundary_are_found_from_either_side(boundary: int, longer: int) -> None:

@@ -172,6 +172,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_no_markup_takes_long(kind: str) -> None:
     """Each takes a second at most on a quiet machine; a quadratic parser takes minutes."""

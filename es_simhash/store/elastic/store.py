@@ -20,7 +20,7 @@ from es_simhash.text.keys import decoded
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from es_simhash.rows import Description, Entry, Hits, Row, Scan, StoreQuery
+    from es_simhash.rows import Description, Entry, Hits, Row, Scan, SeenTime, StoreQuery
     from es_simhash.store.elastic.connection import Connection
     from es_simhash.store.protocol import Filter
 
@@ -253,9 +253,9 @@ class ElasticStore:
 
         return self._bulk(operations, is_done)
 
-    def list_users(self, before: int) -> Iterator[list[str]]:
-        """Yield the users whose newest generation started before a time."""
-        query = {"range": {"seen.newest": {"gt": 0, "lt": before}}}
+    def list_users(self, time: SeenTime, before: int) -> Iterator[list[str]]:
+        """Yield the users of whom one of the two times is before another one."""
+        query = {"range": {f"seen.{time}": {"gt": 0, "lt": before}}}
         search = {"query": query, "_source": False, "track_total_hits": False}
         yield from pages(self.connection, search, itemgetter("_id"))
 

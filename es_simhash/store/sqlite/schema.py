@@ -64,6 +64,7 @@ TABLES = (
         user TEXT PRIMARY KEY CHECK (typeof(user) = 'text'),
         version INTEGER NOT NULL,
         newest INTEGER NOT NULL,
+        added INTEGER NOT NULL,
         seen TEXT NOT NULL CHECK (json_valid(seen))
     )""",
 )

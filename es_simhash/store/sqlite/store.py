@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from sqlite3 import Connection
 
-    from es_simhash.rows import Description, Entry, Hits, Row, Scan, StoreQuery
+    from es_simhash.rows import Description, Entry, Hits, Row, Scan, SeenTime, StoreQuery
     from es_simhash.store.protocol import Filter
 
 _PAGE = 1_000
@@ -218,19 +218,19 @@ class SqliteStore:
             accepted = {user: state for user, state in states.items() if stored.get(user) == state.version}
             connection.execute(f"DELETE FROM users WHERE {_OF_USERS}", [json_list(accepted)])
             connection.executemany(
-                "INSERT INTO users VALUES (?, ?, ?, ?)",
+                "INSERT INTO users VALUES (?, ?, ?, ?, ?)",
                 [
-                    (user, version, one.seen["newest"], json.dumps(one.seen))
+                    (user, version, one.seen["newest"], one.seen["added"], json.dumps(one.seen))
                     for user, one in accepted.items()
                     if one.seen
                 ],
             )
         return Written({}, frozenset(states.keys() - accepted.keys()), dict.fromkeys(accepted, version))
 
-    def list_users(self, before: int) -> Iterator[list[str]]:
-        """Yield the users whose newest generation started before a time."""
+    def list_users(self, time: SeenTime, before: int) -> Iterator[list[str]]:
+        """Yield the users of whom one of the two times is before another one."""
         with self._database.snapshot() as connection:
-            found = connection.execute("SELECT user FROM users WHERE newest > 0 AND newest < ?", [before])
+            found = connection.execute(f"SELECT user FROM users WHERE {time} > 0 AND {time} < ?", [before])
             while page := found.fetchmany(_PAGE):
                 yield [user for (user,) in page]
 

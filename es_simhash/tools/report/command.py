@@ -59,7 +59,7 @@ def report(
 
     The largest group stands first. The page has some members of each group, with the differing words marked, and pairs
     of similar texts that contradict each other. It needs no network and runs no script. It holds texts of your
-    documents: only you can read the file.
+    documents: only you can read the file, until chmod gives it to others.
 
     --json writes a line for each group in place of the page, {"group", "members", "exact", "title", "copies"}; a copy
     is {"id", "exact", "similarity", "title"}. In CSV, a cell that a spreadsheet would take for a formula gets an

@@ -153,7 +153,7 @@ def test_a_response_of_another_form_is_an_error_with_advice(wire: Wire, body: An
         ("POST _msearch", lambda store: store.search([StoreQuery(digest="d")], None, originals=True)),
         ("POST _search", lambda store: store.members(["a"])),
         ("POST _search", lambda store: list(store.scan(Scan()))),
-        ("POST _search", lambda store: list(store.list_users(1))),
+        ("POST _search", lambda store: list(store.list_users("newest", 1))),
         ("POST _mget", lambda store: store.read_users(["a"])),
         ("POST _count", lambda store: store.count(Scan())),
         (f"GET {wire.index}", lambda store: store.describe()),

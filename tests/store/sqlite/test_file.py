@@ -331,7 +331,7 @@ def test_a_document_that_is_not_json_matches_no_filter(store: SqliteStore, path:
 
 def test_another_program_cannot_write_what_is_no_row(store: SqliteStore, path: Path) -> None:
     put(store, entry("a"))
-    store.write_users({"ann": UserState({"newest": 0})})
+    store.write_users({"ann": UserState({"newest": 0, "added": 0})})
     for change in ("documents SET fingerprint = 'ffff'", "users SET user = x''"):
         with pytest.raises(sqlite3.IntegrityError):
             execute(path, f"UPDATE {change}")

@@ -63,6 +63,7 @@ def check(alone: Documents, shared: Documents, rounds: int, seed: int) -> None:
     assert len(list(shared.export(filter={"ids": {"values": [f"{SECRET}{n}" for n in range(6)]}}))) == len(TEXTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_answers_are_those_of_a_store_without_other_tenants(tmp_path: Path, seed: int) -> None:
     with Documents(f"sqlite:///{tmp_path}/alone.db") as alone, Documents(f"sqlite:///{tmp_path}/shared.db") as shared:
