@@ -211,7 +211,7 @@ def _named(
         if row.duplicate_of is None and row.id not in stored and row.id not in eligible.without
     ]
     losing = {row.group: row for row in holders if row.id in left and row.id not in followed}
-    held = {row.group for row in holders if row.group not in losing}
+    held = {row.group for row in holders if row.id not in left or row.id in followed}
     held |= {
         f.group
         for one in decisions
