@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.similarity.measures import containment, jaccard, levenshtein
-from es_simhash.text.keys import SHORT, keys_of_texts
+from es_simhash.text.keys import MEDIUM, SHORT, keys_of_texts
 from es_simhash.text.normalisation import digest, title_form, without_links, without_named_outlet, word_characters
 from es_simhash.text.shingles import distinct, shingles_of_texts
 
@@ -39,6 +39,10 @@ def most_texts(length: int) -> int:
     :param length: word characters of its text.
     """
     return min(1_000 if length <= SHORT else 50, max(20, 20_000 // max(1, length)))
+
+
+CONTAINED = 0.9
+"""The least share of a text that stands in a longer one, of copies by the rule ``copy``."""
 
 
 class TextFeatures:
@@ -79,7 +83,9 @@ def similarities(
 ) -> list[float]:
     """Return the similarity of a text to each of n others by a rule that compares texts; 1 if both are equal.
 
-    By ``copy`` it is the Levenshtein similarity, and where that is too small the Jaccard similarity, if it is larger.
+    By ``copy`` it is the Levenshtein similarity, and where that is too small the Jaccard similarity, if it is larger;
+    of a text of more than ``MEDIUM`` word characters also the containment, where ``CONTAINED`` of a text at least half
+    as long stands in it.
     By ``contained`` it is the containment, and where that is too small the Levenshtein similarity, if it is larger.
     Contradictions have no part in it.
 
@@ -93,7 +99,16 @@ def similarities(
         return levenshtein(text.words, [other.words for other in some], 0.0 if exactly else least)
 
     def in_common(some: Sequence[TextFeatures]) -> list[float]:
-        return (containment if is_part else jaccard)(*_shingles(text, some))
+        shingles = _shingles(text, some)
+        if is_part:
+            return containment(*shingles)
+        ours = len(text.words)
+        lengths = [sorted((ours, len(other.words))) for other in some]
+        parts = zip(jaccard(*shingles), containment(*shingles), lengths, strict=True)
+        return [
+            max(value, part) if part >= CONTAINED and long > MEDIUM and 2 * short >= long else value
+            for value, part, (short, long) in parts
+        ]
 
     first, second = (in_common, edits) if is_part else (edits, in_common)
     values = first(others)

@@ -43,5 +43,8 @@ def similarity(a: str, b: str, rule: str, least: float, scheme: Scheme | Fingerp
         return 1.0
     one, other = map(compared_characters, normalised)
     edits = 1 - Levenshtein.distance(one, other) / max(len(one), len(other)) if one and other else 0.0
-    first, second = (containment(one, other), edits) if rule == "contained" else (edits, _jaccard(one, other))
+    short, long = sorted(map(len, (one, other)))
+    part = containment(one, other)
+    in_common = max(_jaccard(one, other), part if part >= 0.9 and long > 150 and 2 * short >= long else 0.0)
+    first, second = (part, edits) if rule == "contained" else (edits, in_common)
     return first if first >= least else max(first, second)
