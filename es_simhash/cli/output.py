@@ -18,6 +18,7 @@ import click
 from tqdm import tqdm
 
 from es_simhash.decide.outcome import OUTCOMES
+from es_simhash.decide.run import MOVED
 from es_simhash.errors import InputError, SimhashError
 from es_simhash.errors import count_of as count_of
 
@@ -156,7 +157,7 @@ class OutcomePrinter:
         """
         with closing(outcomes):
             try:
-                for outcome in checked_start(outcomes, lambda outcome: outcome.reason) if check else outcomes:
+                for outcome in checked_start(outcomes, _unusable) if check else outcomes:
                     if note is not None:
                         note(outcome)
                     self._show(outcome)
@@ -203,6 +204,11 @@ class OutcomePrinter:
                 f"{without_fingerprint:,} stored without a fingerprint (text too short): the rule "
                 "fingerprint finds only exact duplicates of them"
             )
+
+
+def _unusable(outcome: Outcome) -> str | None:
+    """Return why a document cannot be used. One that a backfill beside this one has done is no bad document."""
+    return None if outcome.reason == MOVED else outcome.reason
 
 
 def checked_start(items: Iterable[T], problem: Callable[[T], str | None]) -> Iterator[T]:

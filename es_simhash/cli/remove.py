@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from es_simhash.cli.options import StoreOptions
 
 
+_NONE = "no document matches: check the names of the fields, which may be mistyped, and their values"
+
+
 @click.command()
 @click.argument("ids", metavar="[ID…]", nargs=-1)
 @click.option("--matching", metavar="JSON", callback=parsed_by(json_object), help="All that match this query clause.")
@@ -59,6 +62,8 @@ def remove(
                 count += 1
                 echo(line)
             echo(f"{count_of(count, 'document')} would be removed: add --yes to remove them")
+            if matching is not None and not count:
+                echo(_NONE, err=True)
             return
         if duplicates:
             found = list(progress_bar(documents.duplicates(), unit=" duplicates"))  # all, before the first is removed
@@ -70,6 +75,8 @@ def remove(
             known = documents.remove(ids or None, matching=matching, save=save)
             removed, missing = len(known), [id for id in dict.fromkeys(ids) if id not in known]
     echo(f"removed {count_of(removed, 'document')}")
+    if matching is not None and not removed:
+        echo(_NONE, err=True)
     if missing:
         echo(f"not found: {', '.join(missing)}", err=True)
     exit_unless_all_done(len(missing), removed + len(missing))

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_simhash import Documents, SeenItems, cli
-from es_simhash.cli.output import printable
+from es_simhash import Documents, Outcome, SeenItems, cli
+from es_simhash.cli.output import OutcomePrinter, printable
+from es_simhash.decide.run import MOVED
 from tests.cli import COMMAND, STORM, STORM_FARTHER, environment, es_simhash, line
 
 if TYPE_CHECKING:
@@ -117,3 +118,10 @@ def test_closed_streams_are_those_of_a_null_device(folder: Path, closed: str, co
     assert done.returncode == code
     said = b"es-simhash: no documents in stdin: give one JSON object per line\n"
     assert done.stderr == (said if closed == "<&-" else b"")
+
+
+def test_a_backfill_beside_another_one_is_not_stopped_by_what_that_one_has_done() -> None:
+    outcomes = (Outcome(str(number), "failed", reason=MOVED) for number in range(150))
+    printer = OutcomePrinter("store", as_json=True, quiet=True)
+    printer.show_all(outcomes, None, check=True)
+    assert printer.counts["failed"] == 150

@@ -93,3 +93,11 @@ def test_options_that_do_not_fit_are_a_usage_error(folder: Path, words: str, say
     assert (done.code, done.out) == (2, "")
     assert says in done.err
     assert len(links(folder)) == 4
+
+
+@pytest.mark.parametrize("yes", ["", " --yes"])
+def test_a_clause_that_matches_nothing_says_what_to_check(folder: Path, yes: str) -> None:
+    done = es_simhash(f"remove{yes} --matching", matching(mistyped=2), cwd=folder)
+    assert done.code == 0
+    assert done.err == "no document matches: check the names of the fields, which may be mistyped, and their values\n"
+    assert len(links(folder)) == 4
