@@ -40,7 +40,7 @@ class Pair:
     :param exact: the text is equal to that of the original, or of another copy of it, after normalisation.
     :param similarity: of the texts; 1 if they are equal. None if the rule compares no texts, or if the text is equal to
         that of another copy: the two are not compared then.
-    :param distance: of the fingerprints in bits; None if one of the texts is too short for a fingerprint.
+    :param distance: by the rule ``fingerprint``, the Hamming distance in bits; 0 if the texts are equal; else None.
     """
 
     position: int
@@ -103,7 +103,7 @@ def _decided(
     """Return the position, the item and the outcome of each item. Invalid arguments raise at once."""
     chosen = replace(rule_of(rule), text_field=_TEXT)
     read = text if callable(text) else _field_reader(field_names(text))
-    documents = Documents("memory://", fingerprinter=Fingerprinter(scheme or DEFAULT))
+    documents = Documents("memory://", fingerprinter=chosen.needs_of(Fingerprinter(scheme or DEFAULT)))
     documents.setup(chosen, id_field=_POSITION)
     rows, waiting = rows_of(items), deque[T]()
 

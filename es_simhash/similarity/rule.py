@@ -22,6 +22,8 @@ from es_simhash.similarity.times import LONGEST, Window, length_of, milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from es_simhash.text.fingerprinter import Fingerprinter
+
 Rule = Literal["copy", "contained", "fingerprint", "exact"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 Contradictions = Literal["refuse", "allow"]
@@ -138,6 +140,10 @@ class DuplicateRule:
     def text_fields(self) -> tuple[str, ...]:
         """The names of the fields with the text."""
         return ("text",) if self.text_field is None else tuple(self.text_field)
+
+    def needs_of(self, fingerprinter: Fingerprinter) -> Fingerprinter:
+        """Return what makes fingerprints only if the rule asks for them: for a store that is used by no other rule."""
+        return fingerprinter if self.rule == "fingerprint" else fingerprinter.digests_alone()
 
     @property
     def window(self) -> Window | None:

@@ -9,6 +9,7 @@ takes a quarter more time: each step pushes the tables of the other steps out of
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,8 @@ from es_simhash.values import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from typing_extensions import Self
 
     from es_simhash.text.features import Features
     from es_simhash.text.tables import IdfTable, StopWords
@@ -115,6 +118,7 @@ class Fingerprinter:
             stop_words=_named("stop_words", "list of stop words", scheme.stop_words, stop_words),
         )
         # Tables hold words as they are written; the tokens of a text are in the script of the Scheme.
+        self._makes_values = True
         self._idf = idf.folded() if idf and scheme.script == "simplified" else idf
         self._stop_words = stop_words.words if stop_words else LISTS[scheme.stop_words]
         if scheme.script == "simplified":
@@ -140,14 +144,24 @@ class Fingerprinter:
         scheme = self.scheme
         made: list[Fingerprint] = []
         for part in in_parts(normalised, TOGETHER):
-            segment = segmenter()
-            weights = [self.weigh(tokens) for tokens in [tokenize(text, segment) for text in part]]
+            weights = self._weights(part) if self._makes_values else [{}] * len(part)
             values = [aggregate(features, scheme.hash, scheme.bits) if features else None for features in weights]
             made += [
                 Fingerprint(value, digest(text, scheme.digest), len(features), scheme.bits, blank=not text)
                 for value, features, text in zip(values, weights, part, strict=True)
             ]
         return made
+
+    def _weights(self, normalised: Sequence[str]) -> list[dict[str, int]]:
+        """Return the features of each text."""
+        segment = segmenter()
+        return [self.weigh(tokens) for tokens in [tokenize(text, segment) for text in normalised]]
+
+    def digests_alone(self) -> Self:
+        """Return one that makes digests of texts under the same Scheme, and no fingerprints, which takes less time."""
+        other = copy(self)
+        other._makes_values = False
+        return other
 
     def fingerprint_features(self, features: Features) -> Fingerprint:
         """Return the fingerprint of the caller's features, with the hash and the width of the Scheme.

@@ -96,7 +96,7 @@ class Decisions:
     def __init__(
         self, fingerprinter: Fingerprinter, rule: DuplicateRule, archives: list[Documents], workers: int, *, texts: bool
     ) -> None:
-        self._documents = Documents("memory://", fingerprinter=fingerprinter)
+        self._documents = Documents("memory://", fingerprinter=rule.needs_of(fingerprinter))
         self._documents.setup(replace(rule, text_field="text"))
         self._archives = archives
         self._rule_of_archives = replace(rule, text_field=None)  # their texts may be in other fields

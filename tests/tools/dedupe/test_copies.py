@@ -33,7 +33,9 @@ def test_a_pair_says_how_similar_the_two_are() -> None:
     near, exact = pairs([STORM, STORM_NEAR, STORM])
     assert (near.position, near.original, near.exact) == (1, 0, False)
     assert 0.8 < (near.similarity or 0) < 1
-    assert 0 < (near.distance or 0) <= 3
+    assert near.distance is None
+    [near] = pairs([STORM, STORM_NEAR], rule="fingerprint")
+    assert (near.similarity, 0 < (near.distance or 0) <= 3) == (None, True)
     assert (exact.position, exact.exact, exact.similarity, exact.distance) == (2, True, 1.0, 0)
 
 
