@@ -6,7 +6,7 @@ import os
 from itertools import compress
 from operator import not_
 
-import pytest  # noqa: TC002
+import pytest
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.es_node.fixtures"]
@@ -31,7 +31,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes minutes, unless it is asked for."""
+    """Leave out what takes minutes, unless it is asked for. Skip what this system cannot run."""
+    if os.name != "posix":
+        for item in items:
+            if item.get_closest_marker("posix"):
+                item.add_marker(pytest.mark.skip(reason="needs a POSIX system"))
     left_out = [] if config.option.nightly else ["nightly"]
     if config.option.quick:
         left_out += ["slow", "elasticsearch", "opensearch"]

@@ -29,6 +29,7 @@ def permissions(folder: Path) -> dict[str, int]:
     return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
 
 
+@pytest.mark.posix
 def test_a_store_a_checkpoint_and_dead_letters_can_be_read_by_their_owner_only(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
@@ -38,6 +39,7 @@ def test_a_store_a_checkpoint_and_dead_letters_can_be_read_by_their_owner_only(t
     assert permissions(tmp_path) == dict.fromkeys(["dead", "es-simhash.db", "x.checkpoint"], 0o600)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("mode", [None, 0o640])
 def test_all_files_of_a_store_are_their_owner_s_and_permissions_of_a_file_that_exists_stay(
     tmp_path: Path, mode: int | None
@@ -69,6 +71,7 @@ def unwritable(folder: Path) -> Iterator[None]:
         folder.chmod(0o755)
 
 
+@pytest.mark.posix
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="has no permissions of this kind")
 @pytest.mark.parametrize("mode", [0o600, 0o400], ids=["file writable", "file read-only"])
 def test_a_store_in_a_folder_that_cannot_be_written_can_be_read(mode: int) -> None:
@@ -101,6 +104,7 @@ def test_a_store_in_a_folder_that_cannot_be_written_can_be_read(mode: int) -> No
         shutil.rmtree(folder)
 
 
+@pytest.mark.posix
 def test_two_paths_of_one_file_are_the_same(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
     (tmp_path / "link").symlink_to("a")
@@ -123,6 +127,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(("options", "message"), NAMES, ids=[" ".join(options) for options, _ in NAMES])
 def test_one_file_for_two_options_is_refused_before_anything_is_made(
     tmp_path: Path, options: list[str], message: str

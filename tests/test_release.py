@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
@@ -48,6 +49,19 @@ def test_the_classifiers_name_the_versions_of_python_that_the_workflow_tests() -
     assert re.findall(r'"Programming Language :: Python :: (3\.\d+)"', project) == tested
     assert f'requires-python = ">={tested[0]}"' in project
     assert load(ROOT / ".readthedocs.yaml")["build"]["tools"]["python"] in tested
+
+
+def test_no_module_needs_a_posix_system_to_be_imported() -> None:
+    """Windows has none of these modules; a test that needs one has the marker posix, and imports it itself."""
+    found = []
+    for path in sorted([*(ROOT / "es_simhash").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            found += [
+                (path.name, name) for name in names if name in {"fcntl", "grp", "pty", "pwd", "resource", "termios"}
+            ]
+    assert found == []
 
 
 def sources(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -9,13 +9,11 @@ import os
 import signal
 import subprocess
 import sys
-import termios
 import threading
 import time
 from array import array
 from contextlib import ExitStack
 from dataclasses import dataclass
-from fcntl import ioctl
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -139,6 +137,9 @@ def _started(
 
 def wait_until_read(process: subprocess.Popen[Any]) -> None:
     """Wait until a command has read what was written to its input, and waits for more."""
+    import termios
+    from fcntl import ioctl
+
     assert process.stdin is not None
     process.stdin.flush()
     left = array("i", [1])

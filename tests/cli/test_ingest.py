@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pty
 import re
 import struct
 import subprocess
-import termios
 import threading
 from typing import TYPE_CHECKING
 
@@ -164,6 +161,7 @@ def test_a_dead_letter_file_that_cannot_be_written_is_an_error_before_anything_i
     assert not (tmp_path / "es-simhash.db").exists()
 
 
+@pytest.mark.posix
 def test_a_disk_without_room_for_dead_letters_ends_the_run(tmp_path: Path) -> None:
     done = ingest(tmp_path, line("a") + b"5\n" + line("b"), "--dead-letter", "/dev/full")
     assert done.code == 1
@@ -217,6 +215,7 @@ def test_files_and_standard_input_are_read_in_their_order(tmp_path: Path) -> Non
     assert [each["duplicate_of"] for each in done.json[:-1]] == [None, None, "b1", "b1", None]
 
 
+@pytest.mark.posix
 def test_a_named_pipe_is_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[line("n1")], daemon=True)
@@ -267,6 +266,10 @@ def test_an_index_is_read_into_another_one(
 
 def on_a_terminal(folder: Path, *arguments: str, stdin: bool = False) -> tuple[int, str, str]:
     """Run with standard error (and input) on a terminal: the exit code, standard output, what the terminal got."""
+    import fcntl
+    import pty
+    import termios
+
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     with subprocess.Popen(
@@ -290,6 +293,7 @@ def on_a_terminal(folder: Path, *arguments: str, stdin: bool = False) -> tuple[i
     return process.returncode, out.decode(), shown.decode()
 
 
+@pytest.mark.posix
 def test_progress_is_shown_on_a_terminal_and_wiped_off_at_the_end(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(NEWS)
     code, out, shown = on_a_terminal(tmp_path, "ingest", "--json", "news.jsonl")
@@ -299,6 +303,7 @@ def test_progress_is_shown_on_a_terminal_and_wiped_off_at_the_end(tmp_path: Path
     assert len([json.loads(each) for each in out.splitlines()]) == 7
 
 
+@pytest.mark.posix
 def test_a_terminal_without_files_is_a_usage_error(tmp_path: Path) -> None:
     code, _, shown = on_a_terminal(tmp_path, "ingest", stdin=True)
     assert code == 2

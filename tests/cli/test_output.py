@@ -97,6 +97,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 @pytest.mark.parametrize(("words", "stdin"), COMMANDS, ids=[" ".join(words)[:40] for words, _ in COMMANDS])
 def test_standard_output_on_a_full_disk_is_one_line(folder: Path, words: Sequence[str], stdin: bytes) -> None:
@@ -105,11 +106,13 @@ def test_standard_output_on_a_full_disk_is_one_line(folder: Path, words: Sequenc
     assert done.err.splitlines() == ["es-simhash: cannot write the output: No space left on device"]
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(("words", "stdin"), [(["ingest"], b"5\n"), (["nonsense"], b"")])
 def test_standard_error_on_a_full_disk_is_silence(folder: Path, words: Sequence[str], stdin: bytes) -> None:
     assert es_simhash(*words, cwd=folder, stdin=stdin, err="/dev/full").code in (1, 2)
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 @pytest.mark.parametrize(("closed", "code"), [("<&-", 1), (">&-", 0), ("2>&-", 0), ("<&- >&- 2>&-", 1)])
 def test_closed_streams_are_those_of_a_null_device(folder: Path, closed: str, code: int) -> None:

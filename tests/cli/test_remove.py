@@ -72,6 +72,7 @@ def test_duplicates_are_shown_and_removed_and_come_back(folder: Path) -> None:
     assert links(folder) == before
 
 
+@pytest.mark.posix
 def test_what_is_removed_is_saved_in_a_new_file_only(folder: Path) -> None:
     (folder / "link").symlink_to("elsewhere")
     for name in ("link", "es-simhash.db"):

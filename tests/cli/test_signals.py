@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.posix
+
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 AGAIN = b"es-simhash: interrupted; run the same command again\n"
 both = pytest.mark.parametrize("number", SIGNALS, ids=lambda number: signal.Signals(number).name)

@@ -13,7 +13,6 @@ The folder of a node holds all of its data and logs. Two nodes share only the ja
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import hashlib
 import os
@@ -336,6 +335,8 @@ def build(release: Release = NEWEST) -> Path:
     The name of the folder contains a digest of the sources. It is complete when it appears. So a build does not disturb
     nodes that run.
     """
+    import fcntl
+
     target = _build_folder(release)
     target.parent.mkdir(parents=True, exist_ok=True)
     with (target.parent / "build.lock").open("w") as lock:

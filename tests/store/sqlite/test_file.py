@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import resource
 import shutil
 import signal
 import sqlite3
@@ -116,6 +115,7 @@ def test_a_write_waits_for_another_process_and_says_so(store: SqliteStore, path:
     impatient.close()
 
 
+@pytest.mark.posix
 def test_a_process_that_is_killed_while_it_writes_leaves_whole_batches(store: SqliteStore, path: Path) -> None:
     program = """
         for batch in range(10_000):
@@ -248,6 +248,7 @@ def test_the_keys_of_the_file_are_those_of_its_documents(store: SqliteStore, pat
     assert len(kept) > 100
 
 
+@pytest.mark.posix
 def test_a_link_to_the_file_is_the_file(store: SqliteStore, path: Path) -> None:
     link = path.with_name("link.db")
     link.symlink_to(path.name)
@@ -337,8 +338,11 @@ def test_another_program_cannot_write_what_is_no_row(store: SqliteStore, path: P
             execute(path, f"UPDATE {change}")
 
 
+@pytest.mark.posix
 def test_a_full_disk_is_told_and_nothing_is_lost(store: SqliteStore, path: Path) -> None:
     put(store, entry("a", 1, "p1"))
+    import resource
+
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     former = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, limits[1]))

@@ -214,6 +214,7 @@ def unlike(count: int) -> Iterator[bytes]:
         yield line(number, " ".join(f"{number * 31 + n:x}q{n * number % 97}" for n in range(40)))
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_a_reader_that_ends_is_no_error_message(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"".join(unlike(600)))
@@ -222,6 +223,7 @@ def test_a_reader_that_ends_is_no_error_message(tmp_path: Path) -> None:
     assert (done.stdout.count(b"\n"), done.stderr) == (1, b"")
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_after_ctrl_c_the_output_has_whole_lines(tmp_path: Path) -> None:
     with (

@@ -255,6 +255,7 @@ def test_doctor_finds_each_broken_file_and_says_what_to_do(kind: str, tmp_path: 
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.posix
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
 def test_doctor_says_what_the_user_may_not_write(tmp_path: Path) -> None:
     path = tmp_path / "news.db"

@@ -240,6 +240,7 @@ def test_a_body_that_is_too_large_is_refused(local: Make, monkeypatch: pytest.Mo
     assert server.work.count == 0
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_copies_that_come_at_once_are_new_once_and_a_signal_ends_the_server(serve: Start, tmp_path: Path) -> None:
     server = serve("--seen-store", "sqlite:///seen.db")
@@ -266,6 +267,7 @@ def test_copies_that_come_at_once_are_new_once_and_a_signal_ends_the_server(serv
         assert len(list(documents.export())) == 110
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_the_end_of_the_server_waits_for_no_work_longer_than_its_grace(serve: Start, tmp_path: Path) -> None:
     server = serve("--deadline", "60")
@@ -337,6 +339,7 @@ def test_on_elasticsearch_no_client_reads_another_tenant(serve: Start, elasticse
     assert "there is no document" in server.call("/similar", {"id": "theirs"}).detail
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_the_page_shows_what_curl_prints_and_java_gets_the_same(serve: Start, tmp_path: Path) -> None:
     server = serve(ES_SIMHASH_TOKEN=TOKEN)
