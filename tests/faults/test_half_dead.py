@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import resource
 import socketserver
 import threading
 import time
@@ -175,6 +174,8 @@ def test_an_answer_that_nobody_can_use_is_one_error_and_little_memory(
     with half_dead(WRONG[wrong]) as host:
         address = f"{prefix}http://{host}/x"
         with Documents(address, deadline=DEADLINE) as documents, SeenItems(address, deadline=DEADLINE) as seen:
+            import resource
+
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             with pytest.raises(StoreError) as raised:
                 CALLS[call](documents, seen)
