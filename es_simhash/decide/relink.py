@@ -234,5 +234,5 @@ def _named(
 
 
 def own_name(row: Row, held: Collection[str]) -> str:
-    """Return the name of a new group: the id of its original, if no other group has that name."""
-    return row.id if row.id not in held else f"{row.id}~{row.order}"
+    """Return the name of a new group: the id of its original; with a part of its digest, if another group has that."""
+    return row.id if row.id not in held else f"{row.id}~{row.digest[:8]}"
