@@ -98,12 +98,13 @@ class _InThreads(Generic[Client]):
 def _awaited(
     method: Callable[Concatenate[Client, P], T],
 ) -> Callable[Concatenate[_InThreads[Client], P], Coroutine[Any, Any, T]]:
-    """Return a method of a sync class, awaited: with the same parameters, and its docstring."""
+    """Return a method of a sync class, awaited: with the same parameters."""
 
     @wraps(method)
     async def call(self: _InThreads[Client], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._run(method, self._client, *args, **kwargs)
 
+    call.__doc__ = f":meth:`es_simhash.{method.__qualname__}`."
     return call
 
 
