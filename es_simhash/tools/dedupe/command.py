@@ -86,8 +86,7 @@ def dedupe(
 
     Reads what `es-simhash ingest` reads, and prints JSON lines in the order of the input. Each document that is left
     out is a copy of one that is printed. Documents need no id. --pairs has {"id", "place", "duplicate_of",
-    "original_place", "similarity", "distance"}, --duplicates also "document" and "original_text". The distance of
-    near-duplicates is null, except by the rule fingerprint.
+    "original_place", "similarity", "distance"}, --duplicates also "document" and "original_text".
 
     \b
     es-simhash dedupe crawl.jsonl --report copies.html > kept.jsonl
