@@ -46,9 +46,14 @@ VALID: dict[str, tuple[Any, ...]] = {
     "near_query": ("a text",),
     "fetch": (["a"],),
     "export": (),
+    "pin": ("a",),
+    "unpin": ("a",),
+    "pin_many": ([],),
+    "pins": (),
 }
 WITH_RULE = ["setup", "similar", "similar_many", "similar_to", "near_query"]
-WITH_FILTER = [verb for verb in VALID if verb not in ("setup", "info", "fetch", "near_query")]
+PINS = ("pin", "unpin", "pin_many", "pins")
+WITH_FILTER = [verb for verb in VALID if verb not in ("setup", "info", "fetch", "near_query", *PINS)]
 
 WRONG_RULES: list[tuple[dict[str, Any], str]] = [
     ({"rule": 3}, "the rule is 3: use one of copy"),
@@ -77,6 +82,7 @@ WRONG: list[Call] = [
     ),
     ("remove", ("12",), {}, "put it in a list"),
     *((verb, ([id],), {}, "cannot be an id") for verb in ("remove", "fetch") for id in ("", None, True)),
+    *((verb, (id,), {}, "cannot be an id") for verb in ("pin", "unpin") for id in ("", None, True)),
     ("similar_to", ("",), {}, "cannot be an id"),
     *((verb, (["a\ud800"],), {}, "lone surrogate") for verb in ("remove", "fetch")),
     *((verb, ([10**5_000],), {}, "too many digits") for verb in ("remove", "fetch")),
