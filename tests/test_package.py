@@ -27,7 +27,7 @@ def test_every_public_name_is_documented() -> None:
 @pytest.mark.parametrize(
     ("documents", "reference", "left_out"),
     [
-        (Documents, AsyncDocuments, "setup ingest backfill group duplicates remove_duplicates export"),
+        (Documents, AsyncDocuments, "setup ingest backfill group duplicates remove_duplicates export pin_many pins"),
         (SeenItems, AsyncSeenItems, "setup rotate stats remove_inactive"),
     ],
 )

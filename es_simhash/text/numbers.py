@@ -129,7 +129,7 @@ def by_value(text: str) -> str:
     """Return the text with long numerals and measures in one form, by their value.
 
     >>> by_value("播放量突破两千三百五十万,重0.5kg"), by_value("two hundred and fifty thousand visits in 2024")
-    ('播放量突破2350万,重500g', '25万 visits in 2024')
+    ('播放量突破2350万,重1斤', '25万 visits in 2024')
     """
     return text if _OTHERWISE.search(text) is None else _NUMBER.sub(_in_one_form, text)
 

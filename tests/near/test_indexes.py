@@ -124,6 +124,7 @@ ROWS = st.builds(
     st.integers(0, (1 << 63) - 1),
     st.none() | st.integers(-(1 << 63), (1 << 63) - 1),
     st.none() | st.integers(-(1 << 63), (1 << 63) - 1),
+    st.booleans(),
     st.none() | st.text(max_size=3),
     st.none() | st.integers(0, (1 << 63) - 1),
 )
