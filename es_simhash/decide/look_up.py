@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from es_simhash.decide.batch import Found
 from es_simhash.decide.judge import Side
 from es_simhash.filters import parse_filter
-from es_simhash.rows import Hits, StoreQuery
+from es_simhash.rows import MOST_HITS, Hits, StoreQuery
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -30,7 +30,7 @@ def look_up(
         when a document behind them is decided.
     """
     rule = eligible.rule
-    most_equal = 1 if not eligible.limits_originals else 100
+    most_equal = MOST_HITS if eligible.limits_originals else 1
     queries = [rule.query(document.row, document.keys, most_equal=most_equal) for document in documents]
     hits = turn.store.search(queries, eligible.filter, originals=True) if queries else []
     stale = {*eligible.without, *replaced}

@@ -194,13 +194,13 @@ class Run:
             if result is not None:
                 results[document.row.id] = result
             else:
-                undecided.append(self._in_order(document, row))
+                undecided.append(self._in_order(document, row, held))
         batch = Batch(undecided, self._eligible)
         found = look_up(self._turn, undecided, self._eligible, former.keys() & {one.row.id for one in undecided})
         for document, one in zip(undecided, found, strict=True):
             id = document.row.id
             has_copies = id in originals or batch.has_copies(id)
-            result = self._result(batch.decide(document, one), former.get(id), held, has_copies=has_copies)
+            result = self._result(batch.decide(document, one), former.get(id), has_copies=has_copies)
             results[id] = result
             if result.entry is None:
                 batch.leave_out(id)
@@ -283,10 +283,10 @@ class Run:
                     return _Result(document, _outcome(document, "kept", former.duplicate_of, copied))
         return None
 
-    def _in_order(self, document: Document, former: Row | None) -> Document:
-        """Return a document with its place in the order: a small change keeps it, else it comes now.
+    def _in_order(self, document: Document, former: Row | None, held: Collection[str]) -> Document:
+        """Return a document as an original, with its place in the order: a small change keeps it, else it comes now.
 
-        A backfill takes the time of a document that has one.
+        A backfill takes the time of a document that has one. An original keeps the name of its group.
         """
         now, row = self._turn.tick(), document.row
         order, keeps_order = now, False
@@ -297,6 +297,8 @@ class Run:
             order, keeps_order = self._backfilled, True
         if former is not None and former.pinned and former.digest == row.digest:  # only another text lifts a pin
             row = row._replace(pinned=True, duplicate_of=former.duplicate_of, named=former.named)
+        elif former is not None and former.digest:
+            row = row.in_group(former.group if former.duplicate_of is None else own_name(row, held))
         matches = document.source is None or self._matches is None or self._matches(json.loads(document.source), row.id)
         return replace(
             document,
@@ -306,7 +308,7 @@ class Run:
             may_lead=matches,
         )
 
-    def _result(self, decision: Decision, former: Row | None, held: Collection[str], *, has_copies: bool) -> _Result:
+    def _result(self, decision: Decision, former: Row | None, *, has_copies: bool) -> _Result:
         """Return what becomes of a document whose text is not stored under its id."""
         document, original, row = decision.document, decision.original, decision.row
         if former is not None and not former.digest:
@@ -315,9 +317,6 @@ class Run:
         if former is not None:
             same = document.stored is not None and former.digest == row.digest
             name = "unchanged" if same and former.duplicate_of == row.duplicate_of else "updated"
-            if row.duplicate_of is None:
-                keeps = former.duplicate_of is None
-                row = row.in_group(former.group if keeps else own_name(row, held))
         own = Side(document.row, document.features)
         outcome = replace(
             _outcome(document, name, row.duplicate_of, original, decision.left_out),

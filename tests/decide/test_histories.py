@@ -56,10 +56,12 @@ def test_a_history_has_the_outcomes_and_links_of_the_reference(
     checked, store = resolved(rule), store_type()
     store.set_up(Description(scheme=FINGERPRINTER.scheme, keys=True))
     turn, plain, texts = Turn(store, checked), Plain(checked), list[str]()
+    ids_left = [str(id) for id in range(150)]  # an id that was removed is not used again: its group may live on
     for _ in range(30):
         if texts and chance.random() < 0.2:
-            ids = [str(chance.randrange(150)) for _ in range(chance.randrange(1, 6))]
+            ids = [chance.choice(ids_left) for _ in range(chance.randrange(1, 6))]
             ids += [id for id in (links(store).get(id) for id in ids) if id is not None]  # a copy and its original
+            ids_left = [id for id in ids_left if id not in ids]
             remove(turn, ids)
             plain.remove(ids)
         elif chance.random() < 0.1:
@@ -67,7 +69,7 @@ def test_a_history_has_the_outcomes_and_links_of_the_reference(
         else:
             sources: dict[str, dict[str, Any]] = {}
             for _ in range(chance.randrange(1, 12)):
-                id = str(chance.randrange(150))
+                id = chance.choice(ids_left)
                 sources[id] = {"id": id, "text": text(chance, texts), "other": chance.randrange(2)}
                 texts.append(sources[id]["text"])
             batch = documents(list(sources.values()), checked)
@@ -77,11 +79,11 @@ def test_a_history_has_the_outcomes_and_links_of_the_reference(
                 outcomes = [(o.outcome, o.duplicate_of) for o in run.take(part)]
                 assert outcomes == [plain.ingest(document) for document in part]
             assert links(store) == plain.links()
-            assert_groups_hold(store)
+            assert groups(store) == plain.groups()
     report = group(turn)
     plain.group()
     assert links(store) == plain.links()
-    assert_groups_hold(store)
+    assert groups(store) == plain.groups()
     assert report.documents == len(plain.known)
 
 
@@ -90,7 +92,6 @@ def links(store: MemoryStore) -> dict[str, str | None]:
     return {stored.row.id: stored.row.duplicate_of for page in store.scan(Scan()) for stored in page}
 
 
-def assert_groups_hold(store: MemoryStore) -> None:
-    """Check that each copy is in the group of its original."""
-    rows = {stored.row.id: stored.row for page in store.scan(Scan()) for stored in page}
-    assert all(row.group == rows[row.duplicate_of].group for row in rows.values() if row.duplicate_of is not None)
+def groups(store: MemoryStore) -> dict[str, str]:
+    """Return the name of the group of each document; of a name that was made up only the begin."""
+    return {stored.row.id: stored.row.group.partition("~")[0] for page in store.scan(Scan()) for stored in page}

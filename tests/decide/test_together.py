@@ -184,6 +184,17 @@ def test_what_was_removed_is_nobodys_head() -> None:
     assert links(store) == {"b": None}
 
 
+def test_a_copy_joins_a_group_of_another_name_in_the_batch_of_its_original() -> None:
+    store = SlowStore()
+    turn = Turn(store, RULE)
+    added(turn, [{"id": "a", "text": TEXT}])
+    added(turn, [{"id": "b", "text": TEXT}])
+    remove(turn, ["a"])
+    other = "地铁三号线今日开通试运营，线路全长三十一公里，沿途设有二十座车站"
+    taken(Run(turn, Options()), {"id": "b", "text": other}, {"id": "c", "text": other + "。"})
+    assert {id: stored.row.group for id, stored in store.read(["b", "c"]).items()} == {"b": "a", "c": "a"}
+
+
 def test_what_another_program_stored_or_removed_is_noticed() -> None:
     store = MeanwhileStore()
     ours, theirs = Turn(store, RULE), Turn(store, RULE)
