@@ -21,12 +21,14 @@ from es_simhash.cli.output import printable
 from es_simhash.input import lines_of
 from es_simhash.lines import parsed
 from es_simhash.similarity.confirm import TextFeatures, similarities
+from es_simhash.similarity.differences import differences
 from es_simhash.similarity.times import parse_time
 from es_simhash.similarity.tokens import count_of_numbers, tokens
 from es_simhash.text.keys import keys_of_texts
 from es_simhash.text.markup import text_of_html
 from es_simhash.text.normalisation import compared_characters, folded_length, normalise, without_outlet
 from es_simhash.text.tokens import segmenter, tokenize, words_in_order
+from es_simhash.tools.differences import differences as shown_differences
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,9 +145,16 @@ def pair(text: str) -> tuple[TextFeatures, TextFeatures]:
     return TextFeatures(text, FINGERPRINTER), TextFeatures(other[:half] + "不到9天" + other[half + 5 :], FINGERPRINTER)
 
 
+def show(text: str) -> None:
+    """Compare two texts as a page of a report shows them."""
+    a, b = pair(text)
+    shown_differences(a.normalised, b.normalised, FINGERPRINTER.scheme, differences(a, b)[0])
+
+
 PAIR_READERS: dict[str, Callable[[str], object]] = {
     "copy": lambda text: similarities(pair(text)[0], pair(text)[1:], DuplicateRule(rule="copy")),
     "contained": lambda text: similarities(pair(text)[0], pair(text)[1:], DuplicateRule(rule="contained")),
+    "report": show,
 }
 
 

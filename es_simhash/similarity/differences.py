@@ -119,7 +119,8 @@ def _places(a: str, b: str, length: int) -> Iterator[tuple[_Pair, list[_Pair]]]:
             one, other = ours[here], theirs[there]
             is_replaced = is_replaced or bool(one and other)
             pairs = _contradictions(one, other)
-            pairs = [pair for pair in pairs if not is_dated or pair[0][0].value not in _COMING_DAYS]
+            if is_dated:
+                pairs = [pair for pair in pairs if _COMING_DAYS.isdisjoint(token.value for token in pair[0])]
             is_found = is_found or bool(pairs)
             yield (one, other), pairs
     if is_replaced and not is_found and length <= SHORT and max(len(a), len(b)) <= 2 * SHORT:

@@ -382,3 +382,10 @@ def test_texts_of_a_million_characters_take_seconds() -> None:
     assert made("1" * 1_000_000, "1" * 999_999 + "。").contradictions
     assert made("1 " * 50_000, "2 " * 50_000).contradict
     assert time.process_time() - begin < 20
+
+
+@pytest.mark.parametrize("beside", ["", "12日停水，", "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，" * 8])
+def test_a_negation_that_only_the_greater_text_has_contradicts(beside: str) -> None:
+    made = compare(f"{beside}公司公布计划，大家可以参加", f"{beside}公司没公布计划，大家可以参加")
+    assert made.contradictions == (("", "没"),)
+    assert made.contradict
