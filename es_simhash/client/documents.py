@@ -265,7 +265,7 @@ class Documents:
     def _ingest(
         self, source: Source, id_field: str | None, options: Options, workers: int, checkpoint: str | None
     ) -> Generator[Outcome, None, None]:
-        turn = self._adds_for_writing(new=True).turn
+        turn = self._turn_for_writing(new=True)
         field, check = self._reader.id_field(id_field), self._reader.run_check()
         yield from ingest(turn, source, field, options, workers, checkpoint, check)
 
@@ -279,6 +279,13 @@ class Documents:
             if self._adds is None or self._adds.turn.rule != rule:
                 self._adds = Adds(Turn(self.store, rule))
             return self._adds
+
+    def _turn_for_writing(self, *, new: bool = False, stale: bool = False) -> Turn:
+        """Return the turn of all calls of this object that write. Search finds what was written before, by anybody."""
+        turn = self._adds_for_writing(new=new, stale=stale).turn
+        with turn.take():
+            turn.store.refresh()
+        return turn
 
     def backfill(
         self,
@@ -304,7 +311,7 @@ class Documents:
         return self._backfill(filter, again, workers)
 
     def _backfill(self, filter: Mapping[str, Any] | None, again: bool, workers: int) -> Generator[Outcome, None, None]:
-        turn = self._adds_for_writing(stale=True).turn
+        turn = self._turn_for_writing(stale=True)
         check = self._reader.run_check()
         is_whole = again and filter is None
         for outcome in backfill(turn, filter, workers, check, again=again):
@@ -334,7 +341,7 @@ class Documents:
         check_filter_of_heads(filter)
         check_filter(matching, "matching")
         checked = [] if ids is None else checked_ids(ids)
-        turn, id_field = self._adds_for_writing().turn, self._reader.id_field(None).name
+        turn, id_field = self._turn_for_writing(), self._reader.id_field(None).name
         with saving(save, id_field) as put:
             if matching is None:
                 return remove(turn, checked, put, filter)
@@ -362,7 +369,7 @@ class Documents:
         """
         check_filter_of_heads(filter)
         start = checked_moment(since, "since")
-        return group(self._adds_for_writing().turn, filter, start, progress)
+        return group(self._turn_for_writing(), filter, start, progress)
 
     def remove_duplicates(
         self,
@@ -381,7 +388,7 @@ class Documents:
         :returns: how many documents were removed.
         """
         check_filter_of_heads(filter)
-        turn, id_field = self._adds_for_writing().turn, self._reader.id_field(None).name
+        turn, id_field = self._turn_for_writing(), self._reader.id_field(None).name
         with saving(save, id_field) as put:
             return remove_duplicates(turn, duplicates, put, filter)
 
@@ -417,7 +424,7 @@ class Documents:
         checked = [
             replace(one, id=checked_ids([one.id])[0], duplicate_of=_checked_or_none(one.duplicate_of)) for one in pins
         ]
-        turn, problems = self._adds_for_writing().turn, dict[str, str]()
+        turn, problems = self._turn_for_writing(), dict[str, str]()
         for part in in_parts(checked, AT_ONCE):
             problems = {id: why for id, why in problems.items() if id not in {one.id for one in part}}
             problems |= pin(turn, part)

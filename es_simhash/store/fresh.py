@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from itertools import chain, zip_longest
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.rows import MOST_HITS, Hits, StoreQuery
@@ -32,7 +33,7 @@ class FreshStore(StoreAround):
     def __init__(self, store: Store, *, keys: bool, fingerprints: bool) -> None:
         super().__init__(store, keys=keys, fingerprints=fingerprints)
         self._recent, self._removed = self._new_columns(), set[str]()
-        self._refreshed: float | None = None
+        self._refreshed = -inf
 
     def read(self, ids: Sequence[str], fields: Sequence[str] | None = ()) -> dict[str, Stored]:
         """Return documents by id. What another program has changed is forgotten here."""
@@ -41,15 +42,14 @@ class FreshStore(StoreAround):
             if stale := changed(self._recent, ids, read):
                 for id in stale:
                     self._recent.drop(id)
-                self._refreshed = None
+                self._refreshed = -inf
             self._removed.difference_update(read)
             return read
 
     def search(self, queries: Sequence[StoreQuery], filter: Filter | None, *, originals: bool) -> list[Hits]:
         """Return what each StoreQuery finds."""
         with self._lock:
-            if self._is_old():
-                self.refresh()
+            self._refresh_if_old()
             found = self.inner.search(queries, filter, originals=originals)
             if not self._recent and not self._removed:
                 return found
@@ -60,6 +60,7 @@ class FreshStore(StoreAround):
     def members(self, groups: Sequence[str]) -> list[Row]:
         """Return the documents of the groups with these names."""
         with self._lock:
+            self._refresh_if_old()
             return [row for row in self.inner.members(groups) if not self._hides(row)] + self._recent.members(groups)
 
     def refresh(self) -> None:
@@ -91,12 +92,11 @@ class FreshStore(StoreAround):
             self._removed |= removed
             return written
 
-    def _is_old(self) -> bool:
-        """Return whether the store is to be refreshed: at first, as this program may have written by another object."""
-        if self._refreshed is None:
-            return True
-        is_old = time.monotonic() - self._refreshed >= OLDEST_RECENT
-        return len(self._recent) >= MOST_RECENT or (is_old and bool(self._recent or self._removed))
+    def _refresh_if_old(self) -> None:
+        """Refresh the store at first, if much is recent, or if it is old."""
+        is_old = time.monotonic() - self._refreshed >= OLDEST_RECENT and bool(self._recent or self._removed)
+        if self._refreshed == -inf or is_old or len(self._recent) >= MOST_RECENT:
+            self.refresh()
 
     def _hides(self, hit: Row) -> bool:
         """Return whether what search says of a document is out of date."""
