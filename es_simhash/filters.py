@@ -45,8 +45,8 @@ def check_filter(filter: object, name: str = "filter") -> None:
         raise InputError(f"the filter cannot be written as JSON ({one_line(error)}): correct this value") from error
 
 
-def check_filter_of_heads(filter: Mapping[str, Any] | None) -> None:
-    """Check a filter of heads. The program evaluates it itself: the store may not have them yet.
+def check_filter_of_originals(filter: Mapping[str, Any] | None) -> None:
+    """Check a filter of originals. The program evaluates it itself: the store may not have them yet.
 
     :raises InputError: if it is malformed, or of a type that only a server can evaluate.
     """

@@ -186,7 +186,7 @@ class OutcomePrinter:
                 found = "; ".join(map(str, each.differences))
                 echo(f"{outcome.id}  contradicts {each.id}{nearness(each.similarity, None)}: {found}")
         if outcome.pin_lifted and not self._as_json:
-            echo(f"{outcome.id}  has another text: what a person had said of it does not hold any more", err=True)
+            echo(f"{outcome.id}  has another text: its pin does not hold any more", err=True)
 
     def _show_counts(self) -> None:
         """Print how many documents had each outcome."""

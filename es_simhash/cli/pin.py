@@ -1,4 +1,4 @@
-"""``es-simhash pin``: what a person says of documents, such as the page of the report saves it."""
+"""``es-simhash pin``: what a person says of documents, in lines of JSON."""
 
 from __future__ import annotations
 
@@ -26,15 +26,14 @@ _FIELDS = {"id", "duplicate_of", "pinned"}
 
 @click.command()
 @click.argument("file", required=False)
-@click.option("--list", "as_list", is_flag=True, help="Print what was said, as lines that this command takes.")
+@click.option("--list", "as_list", is_flag=True, help="Print the pins, as lines that this command takes.")
 @store_options
 def pin(file: str | None, as_list: bool, **store: Unpack[StoreOptions]) -> None:
     """Say which documents are copies, and which are not.
 
     FILE has a line of JSON for each document, - is standard input. {"id": "b", "duplicate_of": null}: b is no copy.
-    {"id": "b", "duplicate_of": "a"}: b is a copy of a. {"id": "b", "pinned": false} takes it back. Of two lines for one
-    id the later one holds. The word holds until the text of the document changes. The page of `es-simhash report` saves
-    such a file.
+    {"id": "b", "duplicate_of": "a"}: b is a copy of a. {"id": "b", "pinned": false} takes the pin away. Of two lines
+    for one id the later one holds. A pin holds until the text of the document changes. `pin --list` prints such lines.
 
     \b
     es-simhash pin decisions.jsonl --store http://localhost:9200/news
@@ -86,5 +85,5 @@ def _pin_of(line: Line) -> Pin:
     if original is not None and (not isinstance(original, str | int) or isinstance(original, bool) or original == ""):
         raise InputError(f'{line.place}: "duplicate_of" is {original!r}: use the id of the original, or null')
     if not isinstance(pinned, bool):
-        raise InputError(f'{line.place}: "pinned" is {pinned!r}: use false to take a word back')
+        raise InputError(f'{line.place}: "pinned" is {pinned!r}: use false to take the pin away')
     return Pin(str(id), None if original is None else str(original), pinned)

@@ -31,7 +31,7 @@ from es_simhash.decide.run import Options
 from es_simhash.decide.similar import similar, similar_to_fingerprint, similar_to_stored
 from es_simhash.decide.turn import Turn
 from es_simhash.errors import InputError, count_of, saying_what_is_done
-from es_simhash.filters import check_filter, check_filter_of_heads
+from es_simhash.filters import check_filter, check_filter_of_originals
 from es_simhash.ingest.add import Adds
 from es_simhash.ingest.batches import Source, line_of
 from es_simhash.ingest.reader import Reader
@@ -306,7 +306,7 @@ class Documents:
         :returns: an Outcome for each document. A document without a text is ``rejected``.
         :raises NotSetUp: if the index has no fingerprint fields.
         """
-        check_filter_of_heads(filter)
+        check_filter_of_originals(filter)
         check_workers(workers)
         return self._backfill(filter, again, workers)
 
@@ -338,7 +338,7 @@ class Documents:
         """
         if (ids is None) == (matching is None):
             raise InputError("give either ids or matching=…, a filter")
-        check_filter_of_heads(filter)
+        check_filter_of_originals(filter)
         check_filter(matching, "matching")
         checked = [] if ids is None else checked_ids(ids)
         turn, id_field = self._turn_for_writing(), self._reader.id_field(None).name
@@ -367,7 +367,7 @@ class Documents:
             datetime (without a time zone it is UTC), or a timedelta before now.
         :param progress: is called with the number of documents that were decided, and of all.
         """
-        check_filter_of_heads(filter)
+        check_filter_of_originals(filter)
         start = checked_moment(since, "since")
         return group(self._turn_for_writing(), filter, start, progress)
 
@@ -387,7 +387,7 @@ class Documents:
         :param filter: only documents that match this filter can become another original.
         :returns: how many documents were removed.
         """
-        check_filter_of_heads(filter)
+        check_filter_of_originals(filter)
         turn, id_field = self._turn_for_writing(), self._reader.id_field(None).name
         with saving(save, id_field) as put:
             return remove_duplicates(turn, duplicates, put, filter)
@@ -395,7 +395,7 @@ class Documents:
     # --- what a person says ------------------------------------------------------------------------------------------
 
     def pin(self, id: str | int, *, duplicate_of: str | int | None = None) -> None:
-        """Say that a document is no copy, or a copy of another one. The word holds until its text changes.
+        """Say that a document is no copy, or a copy of another one. The pin holds until its text changes.
 
         An ingest of the same text, other fields, :meth:`group` and :meth:`backfill` keep it. Another text lifts it; its
         Outcome has ``pin_lifted``. What was a copy of the document is decided again.
@@ -406,7 +406,7 @@ class Documents:
         self._pin(Pin(id, duplicate_of))  # type: ignore[arg-type]  # pin_many checks it
 
     def unpin(self, id: str | int) -> None:
-        """Take back what was said of a document, and decide it again.
+        """Take the pin of a document away, and decide it again.
 
         :raises InputError: if it does not exist.
         """
@@ -417,9 +417,9 @@ class Documents:
             raise InputError(f"document {one.id!r} cannot be pinned: {reason}")
 
     def pin_many(self, pins: Iterable[Pin]) -> dict[str, str]:
-        """:meth:`pin` and :meth:`unpin` for many documents. Of two words for one id the later one holds.
+        """:meth:`pin` and :meth:`unpin` for many documents. Of two pins of one id the later one holds.
 
-        :returns: by id, why a word could not be taken. The others are.
+        :returns: by id, why a document could not be pinned. The others are.
         """
         checked = [
             replace(one, id=checked_ids([one.id])[0], duplicate_of=_checked_or_none(one.duplicate_of)) for one in pins
@@ -431,7 +431,7 @@ class Documents:
         return problems
 
     def pins(self) -> Generator[Pin, None, None]:
-        """Yield what was said of documents."""
+        """Yield the pins of the store."""
         self._reader.read()
         self.store.refresh()
         for page in self.store.scan(Scan(pinned=True)):

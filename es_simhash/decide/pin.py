@@ -1,4 +1,4 @@
-"""The verb pin: a person says what a document is, and the word holds until its text changes."""
+"""The verb pin: a person says what a document is, and this holds until its text changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Pin:
     """What a person says of a document.
 
     :param duplicate_of: id of the original that it is a copy of; None: it is no copy.
-    :param pinned: False: the word is taken back, and the document is decided again.
+    :param pinned: False: the pin is taken away, and the document is decided again.
     """
 
     id: str
@@ -31,9 +31,9 @@ class Pin:
 
 
 def pin(turn: Turn, pins: Sequence[Pin]) -> dict[str, str]:
-    """Pin documents, the later word of one id after the earlier. What hung on them is decided again.
+    """Pin documents. Of two pins of one id the later one holds. Copies of the documents are decided again.
 
-    :returns: by id, why the last word of a document could not be taken.
+    :returns: by id, why a document could not be pinned.
     """
     with turn.take():
         ids = {id for one in pins for id in (one.id, one.duplicate_of) if id is not None}
@@ -61,7 +61,7 @@ def pin(turn: Turn, pins: Sequence[Pin]) -> dict[str, str]:
 
 
 def _problem(one: Pin, rows: Mapping[str, Row]) -> str | None:
-    """Return why a word cannot be taken; None if it can."""
+    """Return why a document cannot be pinned; None if it can."""
     if one.id not in rows:
         return "there is no document with this id: ingest it first"
     if not rows[one.id].digest:

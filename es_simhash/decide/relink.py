@@ -1,4 +1,4 @@
-"""Stored documents are decided again: all of them, or what hung on documents that changed or are gone."""
+"""Stored documents are decided again: all of them, or the copies of documents that changed or are gone."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def decide_stored(
 def relink(
     turn: Turn, left: Mapping[str, str], eligible: Eligible, passed: tuple[int, int] | None = None
 ) -> dict[str, Decision]:
-    """Decide again what hangs on documents that changed or are gone. Only what differs is written.
+    """Decide the copies of documents that changed or are gone again. Only what differs is written.
 
     One that another program changes meanwhile is read and decided once more, at most five times. The caller has the
     turn.
@@ -99,25 +99,23 @@ def relink(
         if attempt:
             turn.store.refresh()
         members = turn.store.members(sorted(set(left.values()))) if left else []
-        hanging = [row for row in members if row.duplicate_of in left and row.id not in eligible.without]
+        copies = [row for row in members if row.duplicate_of in left and row.id not in eligible.without]
         if passed is not None:
             last, start = passed
-            hanging = [row for row in hanging if row.order <= last or start <= max(row.order, row.written)]
-        hanging.sort(key=lambda row: row.order)
+            copies = [row for row in copies if row.order <= last or start <= max(row.order, row.written)]
+        copies.sort(key=lambda row: row.order)
         again: dict[str, str] = {}
-        for part in in_parts([row.id for row in hanging], AT_ONCE):
+        for part in in_parts([row.id for row in copies], AT_ONCE):
             read = turn.store.read(part, _fields(turn, eligible))
             decided = decide_stored(turn, [read[id] for id in part if id in read], eligible, left)
             changed |= {one.row.id: one for one in decided.decisions if one.row.id in decided.written}
             again |= decided.lost
-            again |= {
-                row.duplicate_of: row.group for row in hanging if row.id in decided.conflicts and row.duplicate_of
-            }
+            again |= {row.duplicate_of: row.group for row in copies if row.id in decided.conflicts and row.duplicate_of}
         left = again
         if not left:
             return changed
     _log.warning(
-        "%s: what hung on %s could not be decided again: run group", turn.store.name, count_of(len(left), "document")
+        "%s: the copies of %s could not be decided again: run group", turn.store.name, count_of(len(left), "document")
     )
     return changed
 

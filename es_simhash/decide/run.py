@@ -1,9 +1,9 @@
 """Documents are decided and written.
 
 A batch goes through rounds. A round reads what is stored under the ids of its documents, and takes the documents part
-by part: look up, decide one after the other, write, check the originals, decide again what hung on former texts. A part
-ends at a document that leaves copies behind, so the documents behind it find these as they are then. A document that
-another program wrote meanwhile goes into the next round.
+by part: look up, decide one after the other, write, check the originals, decide the copies of former texts again. A
+part ends at a document that leaves copies behind, so the documents behind it find these as they are then. A document
+that another program wrote meanwhile goes into the next round.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from es_simhash.decide.look_up import look_up
 from es_simhash.decide.outcome import Outcome, failed
 from es_simhash.decide.relink import ATTEMPTS, lost_originals, own_name, relink
 from es_simhash.errors import InputError, saying_what_is_done
-from es_simhash.filters import check_filter_of_heads, parse_filter
+from es_simhash.filters import check_filter_of_originals, parse_filter
 from es_simhash.rows import Entry, Row, Written
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.values import value
@@ -70,7 +70,7 @@ class Options:
             raise InputError(f"on_duplicate is {self.on_duplicate!r}: use one of {', '.join(ON_DUPLICATE)}")
         if self.on_update not in ON_UPDATE:
             raise InputError(f"on_update is {self.on_update!r}: use one of {', '.join(ON_UPDATE)}")
-        check_filter_of_heads(self.filter)
+        check_filter_of_originals(self.filter)
 
 
 @value
@@ -79,7 +79,7 @@ class _Result:
 
     :param entry: what is written; None if nothing is.
     :param original: what it was found to be a copy of.
-    :param left: the name of its former group, if copies of it hang there: it has another text, or another time where
+    :param left: the name of its former group, if it has copies there: it has another text, or another time where
         times count, or is an original no more.
     """
 
@@ -212,13 +212,13 @@ class Run:
         return replace(taken, rest=rest)
 
     def _write(self, results: Sequence[_Result]) -> _Taken:
-        """Write documents, and decide again what hangs on former texts."""
+        """Write documents, and decide the copies of former texts again."""
         leaves = any(one.left is not None for one in results)
         with saying_what_is_done(lambda: LINKS_LEFT if leaves else ""):
             return self._written(results)
 
     def _written(self, results: Sequence[_Result]) -> _Taken:
-        """Write documents, check their originals, and decide again what hangs on former texts or on what is lost."""
+        """Write documents, check their originals, and decide the copies of former texts and of lost originals again."""
         turn = self._turn
         entries = {one.document.row.id: one.entry for one in results if one.entry is not None}
         written = turn.store.write(list(entries.values())) if entries else Written({}, frozenset(), {})
