@@ -6,12 +6,14 @@ as TextFeatures.
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from es_simhash.similarity.measures import containment, jaccard, levenshtein
+from es_simhash.similarity.tokens import NUMBERS, is_code, tokens
 from es_simhash.text.keys import MEDIUM, SHORT, keys_of_texts
 from es_simhash.text.normalisation import digest, title_form, without_links, without_named_outlet, word_characters
 from es_simhash.text.shingles import distinct, shingles_of_texts
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.similarity.tokens import Token
     from es_simhash.text.fingerprinter import Fingerprinter
     from es_simhash.text.keys import TextKeys
 
@@ -43,6 +46,8 @@ def most_texts(length: int) -> int:
 
 CONTAINED = 0.9
 """The least share of a text that stands in a longer one, of copies by the rule ``copy``."""
+
+_DIGITS = re.compile("[0-9]+")
 
 
 class TextFeatures:
@@ -66,6 +71,22 @@ class TextFeatures:
     def words(self) -> str:
         """The word characters of the text, in the form of a title, without its links."""
         return word_characters(title_form(self.unlinked))
+
+    @cached_property
+    def template(self) -> str:
+        """The text with a zero in the place of each run of digits. Notices of one form have the same."""
+        return _DIGITS.sub("0", self.unlinked)
+
+    @cached_property
+    def numbers(self) -> list[Token]:
+        """The numbers of the text that are compared."""
+        found = tokens(self.unlinked, len(self.words), of_code=is_code(self.unlinked))
+        return [token for token in found if token.kind in NUMBERS]
+
+    @cached_property
+    def values(self) -> list[str]:
+        """Their values."""
+        return [number.value for number in self.numbers]
 
     @cached_property
     def digest(self) -> str:

@@ -9,6 +9,8 @@ counts what contradicts:
 - terms that exclude each other (``OPPOSITES``): 上 and 下, on and off, Monday and Tuesday;
 - in short texts a name in the place of another name (``names.py``), and a number that each text has alone.
 
+Notices of one form differ in digits alone. Their numbers are compared place by place, without an alignment.
+
 What only one of the texts has is no contradiction: a date line, a caption, numbers of a list. What changes by itself,
 such as a counter, is not compared.
 
@@ -24,7 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from es_simhash.similarity.measures import differing, pieces
 from es_simhash.similarity.names import VERY_SHORT, other_names
-from es_simhash.similarity.tokens import BORDER, OPPOSITES, SHORT, Token, count_of_numbers, is_code, tokens
+from es_simhash.similarity.tokens import BORDER, NUMBERS, OPPOSITES, SHORT, Token, count_of_numbers, is_code, tokens
 from es_simhash.text.normalisation import without_outlet
 
 if TYPE_CHECKING:
@@ -48,7 +50,6 @@ _COMING = {"明天", "明晚", "明早", "tomorrow"}
 _COMING_DAYS = {word for terms in OPPOSITES if _COMING & {*terms[1]} for term in terms for word in term}
 """Days relative to the day on which a text was written. A reprint has other ones."""
 _DATE = re.compile("[0-9一二三四五六七八九十][日号]|[0-9]-[0-9]{1,2}-[0-9]")
-_NUMBERS = frozenset("nd")
 _MISREAD = str.maketrans("oli", "011")
 """Letters that a reader of scanned pages takes for digits."""
 _BESIDE_DIGIT = re.compile("(?<=[0-9])[oli]+|[oli]+(?=[0-9])")
@@ -73,11 +74,12 @@ def contradict(a: TextFeatures, b: TextFeatures) -> bool:
     that is the notice of the next day. A longer one that was revised may have some: one for each 800 characters; of
     numbers that are no dates also a fifth of its numbers. Which text comes first makes no difference.
     """
+    if _are_of_one_form(a, b):
+        return a.values != b.values
     length = min(len(a.words), len(b.words))
-    lesser, greater = sorted((a.unlinked, b.unlinked))
     count = numbers = 0
     only_these = True
-    for place, contradictions in _places(lesser, greater, length):
+    for place, contradictions in _places(a, b, length):
         count += len(contradictions)
         if count and length <= SHORT:
             return True
@@ -88,7 +90,7 @@ def contradict(a: TextFeatures, b: TextFeatures) -> bool:
     allowed = length // _CHARACTERS
     if count - numbers > allowed or numbers <= allowed:
         return count - numbers > allowed
-    return numbers > int(_SHARE * min(count_of_numbers(lesser), count_of_numbers(greater)))
+    return numbers > int(_SHARE * min(count_of_numbers(a.unlinked), count_of_numbers(b.unlinked)))
 
 
 def differences(a: TextFeatures, b: TextFeatures) -> tuple[tuple[Difference, ...], tuple[Difference, ...]]:
@@ -96,20 +98,37 @@ def differences(a: TextFeatures, b: TextFeatures) -> tuple[tuple[Difference, ...
     sides = 1 if a.unlinked <= b.unlinked else -1
     contradictions: list[Difference] = []
     others: list[Difference] = []
-    lesser, greater = sorted((a.unlinked, b.unlinked))
-    for place, found in _places(lesser, greater, min(len(a.words), len(b.words))):
+    for place, found in _places(a, b, min(len(a.words), len(b.words))):
         contradictions += [Difference(*map(_written, both[::sides])) for both in found]
         if max(map(len, place)) > len(found):
             others.append(Difference(*map(_written, place[::sides])))
     return tuple(contradictions), tuple(others)
 
 
-def _places(a: str, b: str, length: int) -> Iterator[tuple[_Pair, list[_Pair]]]:
+def _places(one: TextFeatures, other: TextFeatures, length: int) -> Iterator[tuple[_Pair, list[_Pair]]]:
     """Yield the places where two texts differ, each with what contradicts there. Counters and clocks are left out.
 
-    :param a: the lesser text, so that the alignment does not depend on which text is which.
+    The lesser text comes first, so that the alignment does not depend on which text is which.
+
     :param length: word characters of the shorter text.
     """
+    if one.unlinked > other.unlinked:
+        one, other = other, one
+    if _are_of_one_form(one, other):
+        for number, counterpart in zip(one.numbers, other.numbers, strict=True):
+            if number.value != counterpart.value:
+                yield (pair := ([number], [counterpart])), [pair]
+    else:
+        yield from _aligned(one.unlinked, other.unlinked, length)
+
+
+def _are_of_one_form(a: TextFeatures, b: TextFeatures) -> bool:
+    """Return whether two texts differ in their numbers alone, each in the place of another one."""
+    return a.template == b.template and len(a.numbers) == len(b.numbers)
+
+
+def _aligned(a: str, b: str, length: int) -> Iterator[tuple[_Pair, list[_Pair]]]:
+    """Yield the places where two texts differ that are aligned."""
     is_replaced = is_found = False
     of_code = is_code(a) or is_code(b)
     is_dated = length > SHORT or bool(_DATE.search(a) and _DATE.search(b))
@@ -139,7 +158,7 @@ def _elsewhere(a: str, b: str, length: int) -> list[_Pair]:
 def _other_numbers(a: str, b: str, length: int) -> _Pair | None:
     """Return the numbers that each text has alone, if each has some: OMG 1:3 WE, NIP 3:2 WE."""
     read = (_BESIDE_DIGIT.sub(lambda letters: letters[0].translate(_MISREAD), text) for text in (a, b))
-    alone = _alone(*([token for token in tokens(text, length) if token.kind in _NUMBERS] for text in read))
+    alone = _alone(*([token for token in tokens(text, length) if token.kind in NUMBERS] for text in read))
     is_spaced = _joined(alone[0]) == _joined(alone[1])
     return alone if all(alone) and not is_spaced else None
 
@@ -187,8 +206,8 @@ def _contradictions(a: Sequence[Token], b: Sequence[Token]) -> list[_Pair]:
 
 def _excluding(a: Sequence[Token], b: Sequence[Token], is_narrow: bool) -> list[tuple[Token, Token]]:
     """Return the tokens at one place that exclude each other. At a wide place only numbers do."""
-    ours, theirs = ([token for token in side if token.kind in _NUMBERS or not is_narrow] for side in (a, b))
-    pairs = [both for both in zip(ours, theirs, strict=False) if both[0].kind in _NUMBERS and _exclude(*both)]
+    ours, theirs = ([token for token in side if token.kind in NUMBERS or not is_narrow] for side in (a, b))
+    pairs = [both for both in zip(ours, theirs, strict=False) if both[0].kind in NUMBERS and _exclude(*both)]
     if not pairs and is_narrow:
         pairs = [both for both in zip(a, b, strict=False) if _exclude(*both)]
         alone = _alone(a, b)
@@ -203,15 +222,15 @@ def _negations(tokens: Sequence[Token]) -> int:
 def _is_of_numbers(contradiction: _Pair) -> bool:
     """Return whether it is one of numbers that are no dates."""
     kinds = {token.kind for tokens in contradiction for token in tokens}
-    return "n" in kinds and kinds <= _NUMBERS
+    return "n" in kinds and kinds <= NUMBERS
 
 
 def _exclude(one: Token, other: Token) -> bool:
     """Return whether one token excludes another one in its place."""
     if one.value == other.value:
         return False
-    if one.kind in _NUMBERS or other.kind in _NUMBERS:
-        return one.kind in _NUMBERS and other.kind in _NUMBERS
+    if one.kind in NUMBERS or other.kind in NUMBERS:
+        return one.kind in NUMBERS and other.kind in NUMBERS
     return one.kind == other.kind == "s" or _opposed(one.value, other.value)
 
 

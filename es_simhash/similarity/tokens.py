@@ -19,6 +19,8 @@ from typing import NamedTuple
 
 from es_simhash.text.numbers import CHINESE, COMPOUND, GROUPS, LATIN, NUMBER, RAISED, UNITS_AND_ERAS, WORDS, values_of
 
+NUMBERS = frozenset("nd")
+"""The kinds of tokens that are numbers."""
 LONG_ENOUGH = 60
 """Word characters of the shortest text in which counters and clocks do not count."""
 SHORT = 150

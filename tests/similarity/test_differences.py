@@ -320,6 +320,28 @@ def test_the_notice_of_the_next_day_is_no_copy_at_any_length() -> None:
         assert made(f"17日停水。{text}", f"18日停水。{text}").contradict
 
 
+@given(st.data())
+def test_texts_of_one_form_contradict_if_a_number_has_another_value(data: st.DataObject) -> None:
+    form = data.draw(
+        st.sampled_from(
+            ["尾号{}的账户于{}月支出{}元", "{} {} {}", "OMG {}:{} WE, game {}", LONG[:200] + "{}件{}人{}户"]
+        )
+    )
+    numbers = st.lists(st.integers(2, 40), min_size=3, max_size=3)
+    here, there = data.draw(numbers), data.draw(numbers)
+    seen = made(form.format(*here), form.format(*there))
+    assert seen.contradict == (here != there)
+    pairs = [(str(a), str(b)) for a, b in zip(here, there, strict=True) if a != b]
+    assert [tuple(each) for each in seen.contradictions] == pairs
+    assert not seen.others
+
+
+def test_a_list_of_numbers_that_has_moved_on_contradicts() -> None:
+    seen = made("开奖号码 03 09 12 27 31", "开奖号码 09 12 27 31 33")
+    assert seen.contradict
+    assert [tuple(pair) for pair in seen.contradictions][:2] == [("03", "09"), ("09", "12")]
+
+
 @pytest.mark.parametrize(
     ("day", "next_day"), [("17日停水", "18日停水"), ("on March 17", "on March 18"), ("2026-10-08", "2026-10-09")]
 )
