@@ -199,7 +199,7 @@ class Run:
         found = look_up(self._turn, undecided, self._eligible, former.keys() & {one.row.id for one in undecided})
         for document, one in zip(undecided, found, strict=True):
             id = document.row.id
-            has_copies = id in originals or batch.has_copies(id)
+            has_copies = id in former and (id in originals or batch.has_copies(id))
             result = self._result(batch.decide(document, one), former.get(id), has_copies=has_copies)
             results[id] = result
             if result.entry is None:
