@@ -18,7 +18,7 @@ import click
 from tqdm import tqdm
 
 from es_simhash.decide.outcome import OUTCOMES
-from es_simhash.decide.run import MOVED
+from es_simhash.decide.result import MOVED
 from es_simhash.errors import InputError, SimhashError
 from es_simhash.errors import count_of as count_of
 

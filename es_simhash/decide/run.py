@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Literal, get_args
 from es_simhash.decide.batch import Batch
 from es_simhash.decide.choose import choose
 from es_simhash.decide.eligible import Eligible
-from es_simhash.decide.judge import Side, contradiction, judge
+from es_simhash.decide.judge import Side, judge
 from es_simhash.decide.look_up import look_up
-from es_simhash.decide.outcome import Outcome, failed
+from es_simhash.decide.outcome import failed
 from es_simhash.decide.relink import ATTEMPTS, lost_originals, own_name, relink
+from es_simhash.decide.result import MOVED, Result, is_same, of_decision, outcome_of, with_original, without_decision
 from es_simhash.errors import InputError, saying_what_is_done
 from es_simhash.filters import check_filter_of_originals, parse_filter
 from es_simhash.rows import Entry, Row, Written
@@ -28,15 +29,12 @@ from es_simhash.values import value
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from es_simhash.decide.batch import Decision
-    from es_simhash.decide.choose import Original
-    from es_simhash.decide.outcome import Document, OutcomeName
+    from es_simhash.decide.outcome import Document, Outcome
     from es_simhash.decide.turn import Turn
     from es_simhash.store.protocol import Filter
     from es_simhash.text.fingerprinter import Fingerprinter
 
 CHANGED = f"other programs changed it or its original each of the {ATTEMPTS} times that it was decided: ingest it again"
-MOVED = "another program changed or removed it meanwhile: run the backfill again"
 LINKS_LEFT = (
     "a text that is stored may have been replaced, and its copies may still be linked to it: run `es-simhash group "
     "--since 1d` afterwards"
@@ -71,23 +69,6 @@ class Options:
         if self.on_update not in ON_UPDATE:
             raise InputError(f"on_update is {self.on_update!r}: use one of {', '.join(ON_UPDATE)}")
         check_filter_of_originals(self.filter)
-
-
-@value
-class _Result:
-    """What becomes of a document.
-
-    :param entry: what is written; None if nothing is.
-    :param original: what it was found to be a copy of.
-    :param left: the name of its former group, if it has copies there: it has another text, or another time where
-        times count, or is an original no more.
-    """
-
-    document: Document
-    outcome: Outcome
-    entry: Entry | None = None
-    original: Original | None = None
-    left: str | None = None
 
 
 @value
@@ -153,7 +134,7 @@ class Run:
         changing = [
             row
             for one in documents
-            if (row := former.get(one.row.id)) and (one.stored is not None or not self._is_same(one, row))
+            if (row := former.get(one.row.id)) and (one.stored is not None or not is_same(one, row, self._rule))
         ]
         groups = {name for row in changing for name in (row.group, row.id)}
         members = store.members(sorted(groups)) if changing else []
@@ -164,7 +145,7 @@ class Run:
         left = list(documents)
         while left:
             ends = (n for n, one in enumerate(left, 1) if one.row.id in originals and one.row.id in former)
-            end = next((n for n in ends if not self._is_same(left[n - 1], former[left[n - 1].row.id])), len(left))
+            end = next((n for n in ends if not is_same(left[n - 1], former[left[n - 1].row.id], self._rule)), len(left))
             taken = self._take_part(left[:end], former, originals, held)
             outcomes |= taken.outcomes
             conflicts += taken.conflicts
@@ -186,7 +167,7 @@ class Run:
         :param originals: ids of documents that have copies.
         :param held: names of groups that cannot be given to another one.
         """
-        results: dict[str, _Result] = {}
+        results: dict[str, Result] = {}
         undecided = []
         for document in part:
             row = former.get(document.row.id)
@@ -200,7 +181,8 @@ class Run:
         for document, one in zip(undecided, found, strict=True):
             id = document.row.id
             has_copies = id in former and (id in originals or batch.has_copies(id))
-            result = self._result(batch.decide(document, one), former.get(id), has_copies=has_copies)
+            decision, skip = batch.decide(document, one), self._options.on_duplicate == "skip"
+            result = of_decision(decision, former.get(id), self._rule, skip=skip, has_copies=has_copies)
             results[id] = result
             if result.entry is None:
                 batch.leave_out(id)
@@ -211,13 +193,13 @@ class Run:
         rest = [one for one in part if one.row.id not in results]
         return replace(taken, rest=rest)
 
-    def _write(self, results: Sequence[_Result]) -> _Taken:
+    def _write(self, results: Sequence[Result]) -> _Taken:
         """Write documents, and decide the copies of former texts again."""
         leaves = any(one.left is not None for one in results)
         with saying_what_is_done(lambda: LINKS_LEFT if leaves else ""):
             return self._written(results)
 
-    def _written(self, results: Sequence[_Result]) -> _Taken:
+    def _written(self, results: Sequence[Result]) -> _Taken:
         """Write documents, check their originals, and decide the copies of former texts and of lost originals again."""
         turn = self._turn
         entries = {one.document.row.id: one.entry for one in results if one.entry is not None}
@@ -247,41 +229,24 @@ class Run:
         for one in results:
             id = one.document.row.id
             if id in again and id in outcomes and one.original is not None and one.original.id in lost:
-                outcomes[id] = _with_original(outcomes[id], again[id].original)
+                outcomes[id] = with_original(outcomes[id], again[id].original)
         left_behind = {one.row.id for one in conflicts}
         outcomes = {id: outcome for id, outcome in outcomes.items() if id not in left_behind}
         relinked = turn.store.read(sorted(again)) if again else {}
         return _Taken(outcomes, rows | {id: stored.row for id, stored in relinked.items()}, conflicts, ())
 
-    # --- one document -----------------------------------------------------------------------------------------------
-
-    def _is_same(self, document: Document, former: Row) -> bool:
-        """Return whether the text of a document is stored under its id, and its time, where times count."""
-        if former.digest != document.row.digest:
-            return False
-        return self._rule.window is None or former.time == document.row.time
-
-    def _without_decision(self, document: Document, former: Row | None) -> _Result | None:
+    def _without_decision(self, document: Document, former: Row | None) -> Result | None:
         """Return what becomes of a document that is stored already, or stays as it is; None if it is to be decided."""
-        if document.stored is not None:
-            has_moved = former is None or former.digest != document.stored.digest
-            return _Result(document, failed(document, MOVED)) if has_moved else None
-        if former is None:
+        result = without_decision(document, former, self._rule)
+        may_stay = self._options.on_update == "keep" and document.stored is None
+        if result is not None or not may_stay or former is None or not former.digest:
+            return result
+        [text] = self._turn.texts.of_rows([former]) if self._rule.compares_texts else [None]
+        if text is None and self._rule.compares_texts:
             return None
-        if self._is_same(document, former):
-            row = former._replace(content=document.row.content, time=document.row.time)
-            if row == former:
-                return _Result(document, _outcome(document, "unchanged", former.duplicate_of))
-            outcome = _outcome(document, "updated", former.duplicate_of)
-            return _Result(document, outcome, Entry(row, _keys(document), document.source))
-        if self._options.on_update == "keep" and former.digest:
-            [text] = self._turn.texts.of_rows([former]) if self._rule.compares_texts else [None]
-            if text is not None or not self._rule.compares_texts:
-                own = Side(document.row, _features(document, self._rule.fingerprinter))
-                copied = choose(judge(own, [Side(former._replace(duplicate_of=None), text)], self._rule)).original
-                if copied is not None:
-                    return _Result(document, _outcome(document, "kept", former.duplicate_of, copied))
-        return None
+        own = Side(document.row, _features(document, self._rule.fingerprinter))
+        copied = choose(judge(own, [Side(former._replace(duplicate_of=None), text)], self._rule)).original
+        return None if copied is None else Result(document, outcome_of(document, "kept", former.duplicate_of, copied))
 
     def _in_order(self, document: Document, former: Row | None, held: Collection[str]) -> Document:
         """Return a document as an original, with its place in the order: a small change keeps it, else it comes now.
@@ -308,71 +273,6 @@ class Run:
             may_lead=matches,
         )
 
-    def _result(self, decision: Decision, former: Row | None, *, has_copies: bool) -> _Result:
-        """Return what becomes of a document whose text is not stored under its id."""
-        document, original, row = decision.document, decision.original, decision.row
-        if former is not None and not former.digest:
-            former = None  # it has no text yet
-        name = _name(original)
-        if former is not None:
-            same = document.stored is not None and former.digest == row.digest
-            name = "unchanged" if same and former.duplicate_of == row.duplicate_of else "updated"
-        own = Side(document.row, document.features)
-        outcome = replace(
-            _outcome(document, name, row.duplicate_of, original, decision.left_out),
-            contradicts=tuple(contradiction(own, one) for one in decision.contradicting),
-            pin_lifted=former is not None and former.pinned and not row.pinned,
-        )
-        if original is not None and former is None and document.stored is None and self._options.on_duplicate == "skip":
-            return _Result(document, replace(outcome, stored=False), original=original)
-        if former is not None and former == row._replace(written=former.written, content=former.content):
-            return _Result(document, outcome, original=original)
-        is_left = has_copies and former is not None and (original is not None or not self._is_same(document, former))
-        entry = Entry(row, _keys(document), document.source)
-        return _Result(document, outcome, entry, original, former.group if is_left and former is not None else None)
-
-
-def _keys(document: Document) -> tuple[int, ...]:
-    return () if document.keys is None else document.keys.values
-
 
 def _features(document: Document, fingerprinter: Fingerprinter) -> TextFeatures:
     return document.features or TextFeatures(document.text, fingerprinter, is_normalised=True)
-
-
-def _outcome(
-    document: Document, name: OutcomeName, duplicate_of: str | None, original: Original | None = None, left_out: int = 0
-) -> Outcome:
-    """Return the Outcome of a document that is stored.
-
-    :param original: what it is a copy of, if that was looked for.
-    """
-    return Outcome(
-        document.row.id,
-        name,
-        duplicate_of=duplicate_of,
-        distance=None if original is None else original.distance,
-        similarity=None if original is None else original.similarity,
-        stored=True,
-        fingerprinted=document.row.fingerprint is not None,
-        place=document.place,
-        left_out=left_out,
-    )
-
-
-def _with_original(outcome: Outcome, original: Original | None) -> Outcome:
-    """Return the Outcome of a duplicate whose original is not as it was compared."""
-    return replace(
-        outcome,
-        outcome="updated" if outcome.outcome == "updated" else _name(original),
-        duplicate_of=None if original is None else original.id,
-        distance=None if original is None else original.distance,
-        similarity=None if original is None else original.similarity,
-    )
-
-
-def _name(original: Original | None) -> OutcomeName:
-    """Return the outcome of a document that is not stored yet."""
-    if original is None:
-        return "new"
-    return "exact_duplicate" if original.exact else "near_duplicate"

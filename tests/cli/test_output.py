@@ -12,7 +12,7 @@ import pytest
 
 from es_simhash import Documents, Outcome, SeenItems, cli
 from es_simhash.cli.output import OutcomePrinter, printable
-from es_simhash.decide.run import MOVED
+from es_simhash.decide.result import MOVED
 from tests.cli import COMMAND, STORM, STORM_FARTHER, environment, es_simhash, line
 
 if TYPE_CHECKING:
