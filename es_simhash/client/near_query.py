@@ -59,7 +59,7 @@ class NearQuery:
         :raises InputError: if the hits come without the fields; with ``min_similarity``, naming a hit without a text.
         """
         given = list(hits)
-        rows = [row_of(hit, _warn) for hit in given]
+        rows = [row_of(hit, _log.warning) for hit in given]
         if given and not any(row.digest for row in rows):
             raise InputError(
                 "none of the hits has a fingerprint: put query.clause into the query, and search with "
@@ -75,10 +75,6 @@ class NearQuery:
             return TextFeatures(text_of(sources[row.id] or {}, self._rule.text_fields), self._rule.fingerprinter)
         except InputError as error:
             raise InputError(f"hit {row.id!r}: {error}; the hits must come with their text in _source") from error
-
-
-def _warn(about: str, message: str) -> None:
-    _log.warning(message)
 
 
 def near_query(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("es_simhash")
 
-KEPT = 4_000_000
-"""Characters of the texts that are kept: some 60 MB of long texts, 250 MB of titles."""
+KEPT = 100_000_000
+"""Bytes of the texts that are kept: 5 million characters of long texts, 38,000 titles."""
+OF_TEXT, OF_CHARACTER = 2_000, 20
+"""Bytes of the features of a text, and for each of its characters."""
 READ_AT_ONCE = 100
 """Documents whose texts are read in one request."""
 
@@ -33,8 +36,8 @@ class Texts:
     def __init__(self, store: Store, rule: ResolvedRule) -> None:
         self._store, self._rule = store, rule
         self._kept: OrderedDict[str, TextFeatures] = OrderedDict()
-        self._characters = 0
-        self._warned: set[str] = set()
+        self._bytes = 0
+        self._warn_once = lru_cache(10_000)(_log.warning)
         self._lock = threading.Lock()
 
     def of_rows(self, rows: Sequence[Row]) -> list[TextFeatures | None]:
@@ -59,20 +62,19 @@ class Texts:
                 self._kept.move_to_end(digest)
                 return
             self._kept[digest] = features
-            self._characters += len(features.normalised)
-            while self._characters > KEPT and len(self._kept) > 1:
+            self._bytes += _bytes_of(features)
+            while self._bytes > KEPT and len(self._kept) > 1:
                 _, oldest = self._kept.popitem(last=False)
-                self._characters -= len(oldest.normalised)
+                self._bytes -= _bytes_of(oldest)
 
     def of_stored(self, stored: Stored) -> TextFeatures | None:
         """Return the features of a document that was read with its text; None, with a warning, if it has none."""
         try:
             return TextFeatures(text_of(stored.source or {}, self._rule.text_fields), self._rule.fingerprinter)
         except InputError as error:
-            self._warn(stored.row.id, str(error))
+            self._warn_once("stored document %r is left out of comparisons: %s", stored.row.id, str(error))
             return None
 
-    def _warn(self, id: str, reason: str) -> None:
-        if id not in self._warned:
-            self._warned.add(id)
-            _log.warning("stored document %r is left out of comparisons: %s", id, reason)
+
+def _bytes_of(features: TextFeatures) -> int:
+    return OF_TEXT + OF_CHARACTER * len(features.normalised)

@@ -20,7 +20,7 @@ A short text may have no contradiction. A longer one may have been revised (:fun
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import cache
 from itertools import permutations, product
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -246,7 +246,6 @@ def _exclusive_terms() -> set[tuple[str, str]]:
     return {(_ENDING.sub("", a), _ENDING.sub("", b)) for a, b in pairs}
 
 
-@lru_cache(10_000)
 def _opposed(a: str, b: str) -> bool:
     """Return whether two words exclude each other: letters, sizes, words with other signs, terms, or one is the other
     with a prefix that negates it.

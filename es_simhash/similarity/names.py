@@ -16,10 +16,11 @@ It is no other name if it may be the same one, written otherwise: a part of it o
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from es_simhash.caches import cache_of_short
 from es_simhash.similarity.measures import differing
 from es_simhash.text.numbers import any_of
 from es_simhash.text.tokens import tagged_words
@@ -230,12 +231,12 @@ def _run(text: str, place: slice, words: Sequence[tuple[int, tuple[str, str]]]) 
     return _Run(text[place], text[: place.start][-1:], text[place.stop :][:1], inside or [("", "")])
 
 
-@lru_cache(10_000)
 def sound_alike(a: str, b: str) -> bool:
     """Return whether two runs of Han characters sound alike, as most typing errors do."""
     return len(a) == len(b) and _HAN.search(a) is not None and _sounds(a) == _sounds(b)
 
 
+@cache_of_short(1_000, 10)
 def _sounds(text: str) -> list[str]:
     from pypinyin import lazy_pinyin  # imported late: it takes half a second
 

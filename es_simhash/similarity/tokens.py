@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from es_simhash.caches import cache_of_short
 from es_simhash.text.numbers import CHINESE, COMPOUND, GROUPS, LATIN, NUMBER, RAISED, UNITS_AND_ERAS, WORDS, values_of
 
 NUMBERS = frozenset("nd")
@@ -154,7 +155,7 @@ def tokens(text: str, length: int, *, of_code: bool = False) -> list[Token]:
     found: list[Token] = []
     for match in (_CODE if of_code else _TOKEN).finditer(text):
         if match.lastgroup == "characters":
-            found += map(_token, match[0])
+            found += map(_character, match[0])
         elif kind := _KINDS.get(match.lastgroup or ""):
             found.append(_token(match[0], kind))
         else:
@@ -163,7 +164,7 @@ def tokens(text: str, length: int, *, of_code: bool = False) -> list[Token]:
     return found
 
 
-@lru_cache(10_000)
+@cache_of_short(10_000, 30)
 def _token(written: str, kind: str = "w") -> Token:
     if written in WORDS:
         return Token("n", str(WORDS[written]), written)
@@ -171,10 +172,12 @@ def _token(written: str, kind: str = "w") -> Token:
     return Token("x" if is_negation else kind, written.replace("\u00d7", "*"), written)
 
 
-@lru_cache(10_000)
+_character = lru_cache(10_000)(_token)
+
+
 def _number_tokens(written: str, is_date: bool, groups: tuple[str | None, ...]) -> tuple[Token, ...]:
     """Return the tokens of a number: its values, and its unit."""
-    values, unit = values_of(groups)
+    values, unit = values_of(written, groups)
     spelled = groups[GROUPS.index("unit")] or ""
     written = written[: len(written) - len(spelled)]
     kind = "d" if is_date or len(values) == 3 else "n"

@@ -15,9 +15,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from decimal import Decimal
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from es_simhash.caches import cache_of_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -101,10 +102,11 @@ _OTHERWISE = re.compile(
 """What a text has if one of its numbers may be written otherwise than :func:`by_value` does."""
 
 
-@lru_cache(10_000)
-def values_of(groups: tuple[str | None, ...]) -> tuple[tuple[str, ...], str | None]:
+@cache_of_short(10_000, 30)
+def values_of(written: str, groups: tuple[str | None, ...]) -> tuple[tuple[str, ...], str | None]:
     """Return the values of a match of ``NUMBER``, and their unit. A date, a time, a range or a list has several values.
 
+    :param written: all of the match.
     :param groups: of the match, those of ``GROUPS``, in their order.
     """
     match = dict(zip(GROUPS, groups, strict=True))
@@ -138,14 +140,14 @@ def _in_one_form(match: re.Match[str]) -> str:
     is_short = match["chinese"] and len(match[0]) < 3 and not match["unit"] and not match["era"]
     if is_short or (match["spelled"] and match["spelled"] in WORDS):
         return match[0]
-    values, unit = values_of(match.group(*GROUPS))
+    values, unit = values_of(match[0], match.group(*GROUPS))
     value = values[0]
     if len(values) > 1:
         return ".".join(values) if match["era"] else match[0]
     return _shortest(value, unit)
 
 
-@lru_cache(10_000)
+@cache_of_short(10_000, _LONGEST)
 def _shortest(value: str, unit: str | None) -> str:
     """Return a value with its unit in the shortest form: 25万, 2mm."""
     if not value.replace(".", "", 1).isdecimal() or len(value) > _LONGEST:

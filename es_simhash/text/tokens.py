@@ -17,12 +17,14 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from es_simhash.caches import cache_of_short
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -96,7 +98,7 @@ def segmenter(name: str | None = None) -> Segmenter:
         return _segmenter(name or _installed())
 
 
-@lru_cache(1_000)
+@cache_of_short(100, 300)  # one text is compared with many
 def tagged_words(text: str, name: str | None = None) -> list[tuple[str, str]]:
     """Return the words of the dictionary in a text, each with its part of speech as jieba has it, such as ``ns``.
 
@@ -116,7 +118,7 @@ def _segmenter(name: str) -> Segmenter:
     cut = partial(_jieba().lcut, HMM=False) if name == "jieba" else partial(_rjieba().cut, hmm=False)
     model = import_module(f"{_private_jieba().__name__}.finalseg")
 
-    @lru_cache(maxsize=1 << 17)  # the same few characters often stand between words
+    @cache_of_short(1 << 15, 4)  # the same few characters often stand between words
     def find_new_words(singles: str) -> tuple[str, ...]:
         return tuple(model.cut(singles))
 

@@ -28,6 +28,8 @@ from typing import TYPE_CHECKING, Any
 import mmh3
 import numpy as np
 
+from es_simhash.caches import cache_of_short
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -60,14 +62,13 @@ HASHES: dict[str, Callable[[bytes], bytes]] = {
 
 @lru_cache(maxsize=8)
 def hasher(name: str, size: int) -> Callable[[str], bytes]:
-    """Return a function from a word to the first ``size`` bytes of its hash. It caches the hashes of 262,144 words."""
+    """Return a function from a word to the first ``size`` bytes of its hash. Slow hashes are cached."""
     function = HASHES[name]
 
-    @lru_cache(maxsize=1 << 18)
     def hash_word(word: str) -> bytes:
         return function(word.encode())[:size]
 
-    return hash_word
+    return hash_word if name == "murmur3" else cache_of_short(1 << 16, 20)(hash_word)
 
 
 def hashlittle2(data: bytes, primary: int, secondary: int) -> tuple[int, int]:

@@ -9,7 +9,7 @@ computation revisited", 2004), whose time does not depend on what the texts say.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
@@ -61,7 +61,7 @@ def differences(a: str, b: str, scheme: Scheme, contradictions: Iterable[Differe
     """
     texts = [shown(text, scheme) for text in (a, b)]
     spans = [list(_spans(text)) for text in texts]
-    normalised = lru_cache(None)(normalise)  # a word occurs often
+    normalised = cache(normalise)  # a word occurs often; it is of this call
     words = [
         [normalised(text[start:end], scheme.script) for start, end in places]
         for text, places in zip(texts, spans, strict=True)

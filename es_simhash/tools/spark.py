@@ -13,7 +13,7 @@ import logging
 import os
 import sys
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ import click
 import elasticsearch.helpers
 
 from es_simhash import DuplicateRule, Fingerprinter, InputError, Row
+from es_simhash.caches import cache_of_short
 from es_simhash.cli.exits import run
 from es_simhash.cli.options import (
     read_fingerprinter,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 MOST_SHARED = 1_000
 """A key that more documents have is left out: it would make a pair of each two of them."""
-_HELD = 200
+_HELD, _LONGEST_HELD = 200, 100_000
 """Texts whose features are held in a task. Pairs come in the order of one of their documents."""
 _BITS = 64
 _ROWS = 100_000
@@ -108,7 +109,7 @@ class Grouping:
     def copies(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Yield ``_PAIRS`` that are copies, of pairs with their texts and fingerprints."""
         rule = ResolvedRule(self.rule, self.fingerprinter, keys=True)
-        features = lru_cache(_HELD)(partial(TextFeatures, fingerprinter=self.fingerprinter))
+        features = cache_of_short(_HELD, _LONGEST_HELD)(partial(TextFeatures, fingerprinter=self.fingerprinter))
 
         def side(text: str, fingerprint: str | None) -> Side:
             own = features(text) if rule.compares_texts else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from abc import ABC, abstractmethod
+from functools import lru_cache, partial
 from math import floor
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 from urllib.parse import quote
@@ -91,7 +92,7 @@ class Connection(ABC):
         self._owned, self._hosts = owned, hosts
         self._request_seconds = REQUEST_SECONDS if request_seconds is None else request_seconds
         self._answered = False
-        self._warned: set[str] = set()
+        self.warn_once = lru_cache(10_000)(partial(_log.warning, "%s: %s", name))
 
     @staticmethod
     @abstractmethod
@@ -215,12 +216,6 @@ class Connection(ABC):
         Elasticsearch does so since 9.2, by ``index.mapping.exclude_source_vectors``.
         """
         return any("index.mapping.exclude_source_vectors" in index.settings for index in self.indices.values())
-
-    def warn_once(self, about: str, message: str) -> None:
-        """Log a warning, unless there was one about the same."""
-        if about not in self._warned:
-            self._warned.add(about)
-            _log.warning("%s: %s", self.name, message)
 
     def close(self) -> None:
         """Close the client, if it is the store's own."""

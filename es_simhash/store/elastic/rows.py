@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     from es_simhash.rows import Entry
 
-    Warn = Callable[[str, str], None]
-    """Takes what a warning is about, and the warning."""
-
 FIELDS = ("fp", "digest", "length", "duplicate_of", "order", "written", "time", "content", "pinned", "group")
 _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 OWN_FIELDS = ("s0", "s1", "s2", "s3", *FIELDS, "keys")
@@ -35,7 +32,7 @@ version_of = itemgetter("_seq_no", "_primary_term")
 """Returns the version of a document: its sequence number and its primary term."""
 
 
-def row_of(hit: Mapping[str, Any], warn: Warn) -> Row:
+def row_of(hit: Mapping[str, Any], warn: Callable[[str], None]) -> Row:
     """Return the Row of a hit of a search, or of a document that was read by its id.
 
     A document without our fields has no digest. The same holds, with a warning, if another program wrote them.
@@ -58,7 +55,7 @@ def row_of(hit: Mapping[str, Any], warn: Warn) -> Row:
         and isinstance(pinned, bool | None)
         and all(type(number) is int for number in numbers)
     ):
-        warn(f"row {hit['_id']}", f"document {hit['_id']!r} is left out: its field `simhash` is not ours")
+        warn(f"document {hit['_id']!r} is left out: its field `simhash` is not ours")
         return Row(hit["_id"], None, "", version=version)
     fingerprint = None if fp is None else from_signed(fp)
     row = Row(hit["_id"], fingerprint, digest or "", length, duplicate_of, order, written, time, content, bool(pinned))

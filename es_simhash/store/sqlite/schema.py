@@ -157,7 +157,7 @@ def _matches(id: str, source: str, filter: str) -> bool:
     return _parsed(filter)(document_of(source), id)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4)
 def _parsed(filter: str) -> Predicate:
     return parse_filter(json.loads(filter))
 
