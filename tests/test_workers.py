@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 import subprocess
 import sys
 import threading
@@ -143,3 +144,35 @@ def test_workers_do_not_run_the_script_again_and_end_when_it_is_killed(tmp_path:
     assert children
     _, left = psutil.wait_procs(children, timeout=20)
     assert left == []
+
+
+def test_no_worker_is_left_when_the_program_is_killed_while_they_start(tmp_path: Path) -> None:
+    mark = {"MARK_OF_TEST": str(tmp_path)}
+
+    def left() -> list[psutil.Process]:
+        return [process for process in psutil.process_iter() if mark.items() <= environment_of(process).items()]
+
+    (tmp_path / "script.py").write_text(RUN)
+    for _ in range(8):
+        with subprocess.Popen(
+            [sys.executable, tmp_path / "script.py"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=environment(**mark),
+        ) as program:
+            while not worker_processes(program.pid):
+                assert program.poll() is None
+                time.sleep(0.01)
+            time.sleep(random.uniform(0, 1))
+            program.kill()
+    _, alive = psutil.wait_procs(left(), timeout=10)
+    for process in alive:
+        process.kill()
+    assert alive == []
+
+
+def environment_of(process: psutil.Process) -> dict[str, str]:
+    try:
+        return process.environ()
+    except psutil.Error:
+        return {}

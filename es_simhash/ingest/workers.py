@@ -67,7 +67,7 @@ class Workers:
         if self._pool is None:
             from loky import ProcessPoolExecutor
 
-            self._pool = ProcessPoolExecutor(self._count, initializer=_begin, initargs=(self._reader,))
+            self._pool = ProcessPoolExecutor(self._count, initializer=_begin, initargs=(self._reader, os.getpid()))
         return self._pool
 
     def _give_up(self, error: Exception) -> None:
@@ -88,11 +88,11 @@ _reader: Any = None
 """In a worker process: what reads its batches."""
 
 
-def _begin(reader: Any) -> None:
+def _begin(reader: Any, parent: int) -> None:
     global _reader
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes of a terminal; the parent ends them
     _reader = reader
-    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
 
 
 def _end_with_parent(parent: int) -> None:
