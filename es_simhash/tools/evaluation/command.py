@@ -17,6 +17,7 @@ from es_simhash.cli.options import (
     chosen_rule,
     filter_option,
     json_option,
+    lang_option,
     open_documents,
     rule_options,
     store_options,
@@ -24,24 +25,30 @@ from es_simhash.cli.options import (
 from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.lines import object_of
 from es_simhash.text.normalisation import check_surrogates
+from es_simhash.tools.evaluation.chart import chart_of
 from es_simhash.tools.evaluation.figures import LabelledPair
 from es_simhash.tools.evaluation.figures import evaluate as evaluate_pairs
 from es_simhash.tools.evaluation.intervals import CONFIDENCE
+from es_simhash.tools.evaluation.labels import label_page
 from es_simhash.tools.evaluation.sample import sample_pairs
+from es_simhash.tools.report.page import write_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from typing_extensions import Unpack
 
-    from es_simhash import Documents, Line
+    from es_simhash import Line
     from es_simhash.cli.options import StoreOptions
     from es_simhash.similarity.rule import Rule
     from es_simhash.tools.evaluation.figures import Figures
+    from es_simhash.tools.report.page import Language
 
 MOST_PLACES = 10
 """Wrong and missed pairs that the table names. --json names all."""
 _FIGURES = ("precision", "precision_interval", "recall", "recall_interval", "f1", "right", "wrong", "missed")
+UNSURE = "unsure"
+"""The value of ``copy`` of a pair that does not count."""
 _LABELS = {"true": True, "1": True, "false": False, "0": False}
 """The values of ``copy``. A spreadsheet writes TRUE and FALSE."""
 
@@ -49,6 +56,10 @@ _LABELS = {"true": True, "1": True, "false": False, "0": False}
 @click.command()
 @click.argument("files", metavar="[PAIRS…|-]", nargs=-1)
 @click.option("--sample", metavar="N", type=click.IntRange(1), help="Draw N pairs from the store for labelling.")
+@click.option("--page", metavar="FILE", help="For --sample: write a page to label them on.")
+@click.option("--limits", is_flag=True, help="The figures of one rule, with different limits.")
+@click.option("--chart", metavar="FILE", help="Draw precision and recall over the limit, as SVG.")
+@lang_option
 @click.option("--seed", metavar="NUMBER", type=int, default=0, help="For --sample: another seed draws other pairs.")
 @rule_options
 @filter_option("For --sample: only documents that match this query clause.")
@@ -57,6 +68,10 @@ _LABELS = {"true": True, "1": True, "false": False, "0": False}
 def evaluate(
     files: tuple[str, ...],
     sample: int | None,
+    page: str | None,
+    limits: bool,
+    chart: str | None,
+    lang: Language,
     seed: int,
     rule: Rule | None,
     min_similarity: float | None,
@@ -73,20 +88,36 @@ def evaluate(
     \b
     {"a": "TEXT", "b": "TEXT", "copy": true}
 
-    --sample draws such lines from a store, with "copy": null: write true or false. They are random documents, each with
-    what a wide rule finds beside it. So the figures are those of such pairs, not of the whole store. With --store, the
-    rule and the Scheme are that of the store.
+    --sample draws such lines from a store, with "copy": null: write true, false, or "unsure", which does not count. A
+    third of the pairs is just above the limit of the store's rule, a third just below it, and a third contradicts each
+    other. So the figures are those of such pairs, not of the whole store. --page writes a page on which you label them;
+    its button saves the lines. With --store, the rule and the Scheme are that of the store.
+
+    --limits prints one rule with different limits, --chart draws it: --min-similarity from 0.5 to 1, or k.
 
     \b
     es-simhash evaluate --sample 200 --store sqlite:///news.db > pairs.jsonl
     es-simhash evaluate pairs.jsonl --store sqlite:///news.db
+    es-simhash evaluate --sample 200 --page labels.html --store sqlite:///news.db
+    es-simhash evaluate pairs.jsonl --limits --chart limits.svg
     es-simhash evaluate pairs.jsonl --rule copy --min-similarity 0.9
     """
     if sample is not None and files:
         raise click.UsageError("--sample draws pairs: leave out PAIRS")
+    if sample is not None and (limits or chart is not None):
+        raise click.UsageError("--limits and --chart are for labelled pairs: leave out --sample")
+    if page is not None and sample is None:
+        raise click.UsageError("--page shows pairs to label: add --sample N")
     if sample is not None:
         with open_documents(**store) as documents:
-            _print_sample(documents, sample, filter, seed)
+            pairs, scheme = sample_pairs(documents, sample, filter=filter, seed=seed), documents.info().scheme
+            if page is not None:
+                write_page(label_page(pairs, documents.name, scheme or Scheme(), lang), page)
+                echo(f"{count_of(len(pairs), 'pair')}: label them on {page}")
+                return
+        for pair in pairs:
+            print_json(asdict(pair) | {"copy": None})
+        echo(f'{count_of(len(pairs), "pair")}: write "copy": true or false in each line', err=True)
         return
     fingerprinter, stored_rule = Fingerprinter(), DuplicateRule()
     if store["store"] is not None:
@@ -96,13 +127,22 @@ def evaluate(
     chosen = chosen_rule(stored_rule, rule, min_similarity=min_similarity) or stored_rule
     source = Input(input_paths(files, "name a file of labelled pairs, or pipe them in"))
     rejected: list[str] = []
+    unsure: list[str] = []
     with closing(source.lines()) as lines:
-        figures = evaluate_pairs(_labelled(lines, rejected), fingerprinter, rule=chosen)
+        figures = evaluate_pairs(
+            _labelled(lines, rejected, unsure), fingerprinter, rule=chosen, limits=limits or chart is not None
+        )
     for reason in rejected:
         echo(f"rejected: {reason}", err=True)
+    if unsure:
+        echo(f"{count_of(len(unsure), 'pair')} marked unsure: not counted", err=True)
+    if chart is not None:
+        write_page([chart_of(figures, lang)], chart)
     if as_json:
+        best = figures[_best(figures)]
         for name, made in figures.items():
-            print_json({"rule": name, **{figure: getattr(made, figure) for figure in _FIGURES}})
+            about = {figure: getattr(made, figure) for figure in _FIGURES}
+            print_json({"rule": name, **about, "is_worse": best.is_better_than(made)})
     else:
         for line in _table_lines(figures):
             echo(line)
@@ -110,16 +150,8 @@ def evaluate(
         sys.exit(SOME_NOT_DONE)
 
 
-def _print_sample(documents: Documents, size: int, filter: dict[str, Any] | None, seed: int) -> None:
-    count = 0
-    for pair in sample_pairs(documents, size, filter=filter, seed=seed):
-        print_json(asdict(pair) | {"copy": None})
-        count += 1
-    echo(f'{count_of(count, "pair")}: write "copy": true or false in each line', err=True)
-
-
-def _labelled(lines: Iterator[Line], rejected: list[str]) -> Iterator[LabelledPair]:
-    """Yield the labelled pairs. A line without a label, or one that cannot be used, is told in ``rejected``."""
+def _labelled(lines: Iterator[Line], rejected: list[str], unsure: list[str]) -> Iterator[LabelledPair]:
+    """Yield the labelled pairs. ``unsure`` gets the places of those that are, ``rejected`` what cannot be used."""
     for line in lines:
         try:
             pair = object_of(line)
@@ -127,28 +159,42 @@ def _labelled(lines: Iterator[Line], rejected: list[str]) -> Iterator[LabelledPa
             if not isinstance(a, str) or not isinstance(b, str):
                 raise InputError('"a" and "b" must be texts')
             check_surrogates(a + b, "a text")
+            if label == UNSURE:
+                unsure.append(line.place)
+                continue
             if str(label).lower() not in _LABELS:
-                raise InputError(f'the label "copy" is {json.dumps(label, ensure_ascii=False)}: write true or false')
+                raise InputError(
+                    f'the label "copy" is {json.dumps(label, ensure_ascii=False)}: write true or false, or "{UNSURE}"'
+                )
             yield LabelledPair(a, b, _LABELS[str(label).lower()], line.place)
         except InputError as error:
             rejected.append(f"{line.place}: {error}")
 
 
 def _table_lines(figures: Mapping[str, Figures]) -> Iterator[str]:
-    best = max(figures, key=lambda name: figures[name].f1)  # of several, the first
+    best = _best(figures)
     width = max(map(len, figures))
     yield f"{'rule':<{width}}  {'precision':^19}  {'recall':^19}  {'F1':^5}  right  wrong  missed"
     for name, made in figures.items():
         precision = "-" if made.precision is None else _share(made.precision, made.precision_interval)
         yield (
             f"{name:<{width}}  {precision:^19}  {_share(made.recall, made.recall_interval):^19}  {made.f1:.3f}  "
-            f"{made.right:>5}  {len(made.wrong):>5}  {len(made.missed):>6}{'  <' if name == best else ''}"
+            f"{made.right:>5}  {len(made.wrong):>5}  {len(made.missed):>6}{_mark(made, figures[best])}"
         )
-    yield f"in brackets: the interval of Wilson, {CONFIDENCE:.0%}. <: the highest F1"
+    yield f"in brackets: the interval of Wilson, {CONFIDENCE:.0%}. <: the highest F1. ~: not shown to be worse"
     for kind, places in (("wrong", figures[best].wrong), ("missed", figures[best].missed)):
         if places:
             more = " …" if len(places) > MOST_PLACES else ""
             yield f"{kind} by {best}: {', '.join(places[:MOST_PLACES])}{more}"
+
+
+def _best(figures: Mapping[str, Figures]) -> str:
+    """Return the name of the rule with the highest F1; of several, the first."""
+    return max(figures, key=lambda name: figures[name].f1)
+
+
+def _mark(made: Figures, best: Figures) -> str:
+    return "  <" if made is best else "" if best.is_better_than(made) else "  ~"
 
 
 def _share(share: float, interval: tuple[float, float]) -> str:

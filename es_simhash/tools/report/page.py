@@ -19,6 +19,8 @@ from es_simhash.similarity.times import length_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from jinja2 import Template
+
     from es_simhash.tools.report.review import Review, ShownPair
 
 Language: TypeAlias = Literal["en", "zh"]
@@ -34,16 +36,7 @@ def page(review: Review, pairs: Iterable[ShownPair], name: str, most: int, langu
     :param name: of the store, or of the files.
     :param most: groups at most.
     """
-    environment = Environment(
-        loader=PackageLoader("es_simhash.tools.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_without_controls,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    template = environment.get_template("page.html")
-    yield from template.generate(
+    yield from template_of("es_simhash.tools.report", "page.html").generate(
         name=name,
         made=f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
         rule=review.rule,
@@ -55,6 +48,19 @@ def page(review: Review, pairs: Iterable[ShownPair], name: str, most: int, langu
         count=lambda number: f"{number:,}",
         percent=percent,
     )
+
+
+def template_of(package: str, name: str) -> Template:
+    """Return a template of a package. It escapes everything that comes from a document."""
+    environment = Environment(
+        loader=PackageLoader(package, "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_without_controls,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(name)
 
 
 def write_page(pieces: Iterable[str], out: str) -> None:

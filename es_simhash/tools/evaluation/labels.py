@@ -1,0 +1,51 @@
+"""A page on which a person labels pairs. It needs no server and no network: its button saves JSON lines."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import asdict
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from es_simhash import compare
+from es_simhash.tools.differences import differences, shortened
+from es_simhash.tools.report.page import template_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from es_simhash import Scheme
+    from es_simhash.tools.evaluation.sample import SampledPair
+    from es_simhash.tools.report.page import Language
+
+CONTEXT = 200
+"""Characters of the same text beside a difference."""
+LONGEST = 4_000
+"""About how many characters of a pair are shown. What is saved is whole."""
+
+
+def label_page(pairs: Sequence[SampledPair], name: str, scheme: Scheme, language: Language = "en") -> Iterator[str]:
+    """Yield the pieces of the page.
+
+    Without JavaScript the pairs can be read, and the page says how to label them in a file.
+
+    :param name: of the store.
+    """
+    script = files(__package__ or "").joinpath("labels.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    shown = (
+        shortened(differences(pair.a, pair.b, scheme, compare(pair.a, pair.b, scheme).contradictions), CONTEXT, LONGEST)
+        for pair in pairs
+    )
+    yield from template_of("es_simhash.tools.evaluation", "labels.html").generate(
+        name=name,
+        shown=shown,
+        total=len(pairs),
+        pairs=[asdict(pair) for pair in pairs],
+        script=Markup(script),
+        digest=digest,
+        say=lambda english, chinese: chinese if language == "zh" else english,
+    )

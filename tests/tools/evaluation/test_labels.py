@@ -1,0 +1,95 @@
+"""The page for labelling: nothing from a document becomes markup, what it saves is what was drawn, and keys label."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import Documents, Scheme
+from es_simhash.tools.evaluation import SampledPair
+from es_simhash.tools.evaluation.labels import label_page
+from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR, es_simhash
+from tests.tools.report.test_page import HOSTILE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAIRS = [
+    SampledPair("a", "b", STORM, STORM_NEAR),
+    SampledPair("a", "c</script>", STORM, STORM_FARTHER),
+    SampledPair("d", "e", HOSTILE, HOSTILE + HARVEST),
+]
+CHROMIUM = shutil.which("chromium")
+
+
+def page_of(pairs: list[SampledPair], **options: Any) -> str:
+    return "".join(label_page(pairs, "news</title>", Scheme(), **options))
+
+
+def test_nothing_from_a_document_is_markup_and_one_script_may_run() -> None:
+    made = page_of(PAIRS)
+    assert "alert(1)" in made
+    assert re.findall("<(?:script|img|a )[^>]*>", made) == ['<script type="application/json" id="pairs">', "<script>"]
+    script = made.rpartition("<script>")[2].partition("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in html.unescape(made)
+
+
+def test_the_page_is_in_both_languages_and_readable_without_a_script() -> None:
+    made = page_of(PAIRS, language="zh")
+    assert '<html lang="zh-CN">' in made
+    assert "没有 JavaScript" in made.partition("<noscript>")[2].partition("</noscript>")[0]
+    assert "暴雨橙色预警" in made.partition("<main>")[2].partition("</main>")[0]
+    assert all("hidden" in each for each in re.findall("<(?:p|div)[^>]*>(?=<button|\n<span role)", made))
+
+
+def test_the_command_writes_the_pairs_that_are_printed_without_it(tmp_path: Path) -> None:
+    with Documents(f"sqlite:///{tmp_path}/es-simhash.db") as documents:
+        texts = [STORM, STORM_NEAR, STORM_FARTHER, HARVEST]
+        list(documents.ingest({"id": number, "text": text} for number, text in enumerate(texts)))
+    printed = es_simhash("evaluate --sample 5", cwd=tmp_path).json
+    assert "label them on labels.html" in es_simhash("evaluate --sample 5 --page labels.html", cwd=tmp_path).out
+    made = (tmp_path / "labels.html").read_text(encoding="utf-8")
+    held = json.loads(made.partition('id="pairs">')[2].partition("</script>")[0])
+    assert [pair | {"copy": None} for pair in held] == printed
+
+
+# Presses keys in the page, and shows what would be saved in place of saving it.
+DRIVER = """<script>
+addEventListener("load", () => {
+  const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true }));
+  let text = "";
+  const Real = Blob;
+  window.Blob = class extends Real { constructor(parts, type) { super(parts, type); text = parts.join(""); } };
+  press("y"); press("u"); press("k"); press("n");
+  document.querySelectorAll(".pair")[2].querySelector("button[value=unsure]").click();
+  const counted = document.querySelector("[role=status]").textContent;
+  press("s");
+  document.body.textContent = JSON.stringify({ text, counted });
+});
+</script>"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+def test_keys_and_clicks_label_and_the_button_saves_json_lines(tmp_path: Path) -> None:
+    made = re.sub("<meta http-equiv[^>]*>", "", page_of(PAIRS)).replace("</body>", f"{DRIVER}</body>")
+    (tmp_path / "labels.html").write_text(made, encoding="utf-8")
+    options = "--headless --no-sandbox --disable-gpu --disable-background-networking --dump-dom"
+    command = [str(CHROMIUM), *options.split(), f"--user-data-dir={tmp_path}/profile", f"file://{tmp_path}/labels.html"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, check=True)
+    shown = json.loads(html.unescape(done.stdout.partition("<body>")[2].partition("</body>")[0]))
+    lines = [json.loads(line) for line in shown["text"].splitlines()]
+    assert [line["copy"] for line in lines] == [True, False, "unsure"]
+    assert [(line["a_id"], line["b_id"], line["a"], line["b"]) for line in lines] == [
+        (pair.a_id, pair.b_id, pair.a, pair.b) for pair in PAIRS
+    ]
+    assert shown["counted"] == "3 / 3 labelled: 1 copy, 1 no copy, 1 unsure"
