@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCREEN = 40
-MOST_OPTIONS = 180
+MOST_OPTIONS = 190
 
 
 def named(group: click.Group, name: str) -> click.Command:

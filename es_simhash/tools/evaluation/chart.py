@@ -14,12 +14,10 @@ _LEFT, _TOP, _WIDTH, _HEIGHT = 56, 44, 560, 280
 _STYLE = """
 text { font: 13px system-ui, "Noto Sans CJK SC", sans-serif; fill: #1d2430; }
 .ground { fill: #fff; } .grid { stroke: #dde2ea; }
-.precision { stroke: #1f5c99; } .recall { stroke: #b4550f; stroke-dasharray: 7 4; }
-.precision.band { fill: #1f5c99; } .recall.band { fill: #b4550f; }
-.line { fill: none; stroke-width: 2.5; } .band { fill-opacity: .16; stroke: none; }
+.precision { color: #1f5c99; } .recall { color: #b4550f; stroke-dasharray: 7 4; }
+.line { fill: none; stroke: currentColor; stroke-width: 2.5; } .band { fill: currentColor; fill-opacity: .16; }
 @media (prefers-color-scheme: dark) { text { fill: #e4e8ee; } .ground { fill: #12161c; } .grid { stroke: #363d4a; }
-  .precision { stroke: #7db3f0; } .recall { stroke: #f0a264; }
-  .precision.band { fill: #7db3f0; } .recall.band { fill: #f0a264; } }
+  .precision { color: #7db3f0; } .recall { color: #f0a264; } }
 """
 
 

@@ -81,26 +81,16 @@ def evaluate(
 ) -> None:
     """Find the best rule from pairs that you have labelled.
 
-    For each rule it prints precision, recall and F1, with the interval in which 95 of 100 such samples have the true
-    figure; by --rule fingerprint for each k, the bits that may differ. PAIRS are JSON lines or rows of CSV. "copy" says
-    if one text is a copy of the other:
+    Prints precision, recall and F1 of each rule, each with its 95 % interval. PAIRS are JSON lines or rows of CSV, such
+    as {"a": "TEXT", "b": "TEXT", "copy": true}. With --store, the rule and the Scheme are that of the store.
 
-    \b
-    {"a": "TEXT", "b": "TEXT", "copy": true}
+    --sample draws such lines with "copy": null, which becomes true, false, or "unsure", which does not count. A third
+    is just above the limit of the store's rule, a third just below, a third contradicts each other: the figures are
+    those of such pairs, not of the whole store.
 
-    --sample draws such lines from a store, with "copy": null: write true, false, or "unsure", which does not count. A
-    third of the pairs is just above the limit of the store's rule, a third just below it, and a third contradicts each
-    other. So the figures are those of such pairs, not of the whole store. --page writes a page on which you label them;
-    its button saves the lines. With --store, the rule and the Scheme are that of the store.
-
-    --limits prints one rule with different limits, --chart draws it: --min-similarity from 0.5 to 1, or k.
-
-    \b
-    es-simhash evaluate --sample 200 --store sqlite:///news.db > pairs.jsonl
-    es-simhash evaluate pairs.jsonl --store sqlite:///news.db
-    es-simhash evaluate --sample 200 --page labels.html --store sqlite:///news.db
+    
+    es-simhash evaluate --sample 200 --page labels.html
     es-simhash evaluate pairs.jsonl --limits --chart limits.svg
-    es-simhash evaluate pairs.jsonl --rule copy --min-similarity 0.9
     """
     if sample is not None and files:
         raise click.UsageError("--sample draws pairs: leave out PAIRS")

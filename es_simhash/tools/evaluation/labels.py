@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from dataclasses import asdict
-from importlib.resources import files
 from typing import TYPE_CHECKING
-
-from markupsafe import Markup
 
 from es_simhash import compare
 from es_simhash.tools.differences import differences, shortened
@@ -34,18 +29,18 @@ def label_page(pairs: Sequence[SampledPair], name: str, scheme: Scheme, language
 
     :param name: of the store.
     """
-    script = files(__package__ or "").joinpath("labels.js").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     shown = (
-        shortened(differences(pair.a, pair.b, scheme, compare(pair.a, pair.b, scheme).contradictions), CONTEXT, LONGEST)
+        (
+            {**asdict(pair), "copy": None},
+            *shortened(
+                differences(pair.a, pair.b, scheme, compare(pair.a, pair.b, scheme).contradictions), CONTEXT, LONGEST
+            ),
+        )
         for pair in pairs
     )
-    yield from template_of("es_simhash.tools.evaluation", "labels.html").generate(
+    yield from template_of("evaluation/labels.html").generate(
         name=name,
         shown=shown,
         total=len(pairs),
-        pairs=[asdict(pair) for pair in pairs],
-        script=Markup(script),
-        digest=digest,
         say=lambda english, chinese: chinese if language == "zh" else english,
     )

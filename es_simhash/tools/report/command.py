@@ -58,8 +58,8 @@ def report(
     """Write an HTML page for checking the groups of duplicates.
 
     The largest group stands first. The page has some members of each group, with the differing words marked, and pairs
-    of similar texts that contradict each other. It needs no network and runs no script. It holds texts of your
-    documents: only you can read the file, until chmod gives it to others.
+    of similar texts that contradict each other. Its buttons say which are copies, and save lines for `es-simhash pin`.
+    It needs no network. It holds texts of your documents: only you can read the file, until chmod gives it to others.
 
     --json writes a line for each group in place of the page, {"group", "members", "exact", "title", "copies"}; a copy
     is {"id", "exact", "similarity", "title"}. In CSV, a cell that a spreadsheet would take for a formula gets an
@@ -82,7 +82,8 @@ def report(
                 pieces = _json_lines(review, most) if as_json else _csv_lines(review, most)
             else:
                 out, most = out or "report.html", 100 if most is None else most
-                pieces = page(review, pairs_with_other_numbers(review, documents), documents.name, most, lang)
+                pairs = pairs_with_other_numbers(review, documents)
+                pieces = page(review, pairs, documents.name, most, lang, has_buttons=True)
             if out is None:
                 for piece in pieces:
                     click.echo(piece.encode(), nl=False)

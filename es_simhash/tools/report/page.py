@@ -1,4 +1,6 @@
-"""The report as one HTML page, without scripts and without anything from the network.
+"""The report as one HTML page, without anything from the network.
+
+With buttons, one script runs. The policy of the page allows it by its digest, and no other.
 
 Jinja2 escapes everything that comes from a document. The page is written piece by piece: only the texts of one group
 are held at once.
@@ -6,11 +8,15 @@ are held at once.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from datetime import datetime
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from es_simhash import InputError
 from es_simhash.machine import open_for_owner, writing
@@ -29,14 +35,18 @@ Language: TypeAlias = Literal["en", "zh"]
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def page(review: Review, pairs: Iterable[ShownPair], name: str, most: int, language: Language) -> Iterator[str]:
+def page(
+    review: Review, pairs: Iterable[ShownPair], name: str, most: int, language: Language, *, has_buttons: bool = False
+) -> Iterator[str]:
     """Yield the pieces of the page.
 
     :param pairs: with other numbers.
     :param name: of the store, or of the files.
     :param most: groups at most.
+    :param has_buttons: a person decides on it what is a copy, for ``es-simhash pin``. The ids are those of a store.
     """
-    yield from template_of("es_simhash.tools.report", "page.html").generate(
+    yield from template_of("report/page.html").generate(
+        has_buttons=has_buttons,
         name=name,
         made=f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
         rule=review.rule,
@@ -50,17 +60,22 @@ def page(review: Review, pairs: Iterable[ShownPair], name: str, most: int, langu
     )
 
 
-def template_of(package: str, name: str) -> Template:
-    """Return a template of a package. It escapes everything that comes from a document."""
+def template_of(name: str) -> Template:
+    """Return a template of the tools. It escapes everything that comes from a document.
+
+    It knows the script of its buttons, and its digest.
+    """
+    script = files(__package__ or "").joinpath("decisions.js").read_text(encoding="utf-8")
     environment = Environment(
-        loader=PackageLoader(package, "."),
+        loader=PackageLoader("es_simhash.tools", "."),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_without_controls,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template(name)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return environment.get_template(name, globals={"script": Markup(script), "digest": digest})
 
 
 def write_page(pieces: Iterable[str], out: str) -> None:

@@ -104,10 +104,12 @@ class ListedMember:
 
 @dataclass(frozen=True)
 class ShownPair:
-    """Two documents with similar texts, which are no duplicates because they contradict each other."""
+    """Two originals with similar texts, which are no duplicates because they contradict each other.
+
+    :param id: of the earlier one.
+    """
 
     id: str
-    title: str
     other: ShownText
 
 
@@ -219,9 +221,12 @@ def _other_numbers(review: Review, documents: Documents, ids: Sequence[str]) -> 
     for id, source in sources.items():
         text = review.text(source)
         for other in others[id]:
-            if not {id, other} <= rows.keys() or rows[id].group == rows[other].group or other not in other_sources:
+            both = [rows[each] for each in (id, other) if each in rows]
+            if other not in other_sources or [row.duplicate_of for row in both] != [None, None]:
                 continue
             comparison = compare(text, review.text(other_sources[other]), review.fingerprinter, rule=review.rule)
             if comparison.relation == "contradicts":
-                yield ShownPair(id, review.title(source), review.shown_text(text, other, other_sources[other]))
+                every = {**other_sources, id: source}
+                earlier, later = (row.id for row in sorted(both, key=lambda row: row.order))
+                yield ShownPair(earlier, review.shown_text(review.text(every[earlier]), later, every[later]))
                 break

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import html
+import json
 import re
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
@@ -24,9 +28,25 @@ HOSTILE = (
     '<script>alert(1)</script><img src=x onerror="alert(2)">\' onclick=alert(3) &lt;b&gt; &#60;i&#62; </details></body>'
     "<!-- ]]> <style>*{}</style> \u202e\x1b[31m\x00 javascript:alert(4) {{7*7}} {% raw %} <a href=//evil.example>"
 )
+ID = HOSTILE.replace("\0", "")
 TAGS = {
     *("html", "head", "meta", "title", "style", "body", "header", "main", "section", "h1", "h2", "h3", "p", "dl"),
-    *("dt", "dd", "div", "span", "details", "summary", "article", "del", "ins"),
+    *(
+        "dt",
+        "dd",
+        "div",
+        "span",
+        "details",
+        "summary",
+        "article",
+        "del",
+        "ins",
+        "b",
+        "button",
+        "kbd",
+        "noscript",
+        "script",
+    ),
 }
 
 
@@ -48,7 +68,7 @@ class Reader(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if "style" not in self.open:
+        if not {"style", "script"} & {*self.open}:
             self.text.append(data)
 
     def handle_comment(self, data: str) -> None:
@@ -72,6 +92,7 @@ def page_of(
     rule: DuplicateRule | None = None,
     language: Language = "en",
     scheme: Scheme | None = None,
+    has_buttons: bool = False,
 ) -> str:
     """The page of a store with these documents; their ids are titles, too.
 
@@ -90,22 +111,39 @@ def page_of(
             lambda ids, fields: documents.fetch(ids, fields=fields),
             "title",
         )
-        return "".join(page(review, pairs_with_other_numbers(review, documents), HOSTILE, 10, language))
+        pairs = pairs_with_other_numbers(review, documents)
+        return "".join(page(review, pairs, HOSTILE, 10, language, has_buttons=has_buttons))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_nothing_from_a_document_is_markup_and_nothing_is_loaded(tmp_path: Path, language: Language) -> None:
-    texts = {HOSTILE + str(number): f"{HOSTILE} {STORM} {text}" for number, text in enumerate(["今天", "昨天", "今天"])}
+    texts = {f"{ID}{number}": f"{HOSTILE} {text}" for number, text in enumerate([STORM, STORM_NEAR, STORM])}
     html = page_of(tmp_path, texts, language=language)
     text = read(html)
     assert "<script>alert(1)</script>" in text
-    assert "{{7*7}}" in text
+    assert text.count("{{7*7}}") == 6
     assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", html)
     assert "default-src 'none'" in html
     assert not re.search(r"(?:src|href|url)\s*[=(]", re.sub(r"<(?:p|span|title|h1)[ >].*", "", html))
+    assert "<script" not in html
 
 
-def test_a_group_has_its_head_then_the_least_similar_members_with_what_differs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_with_buttons_one_script_runs_and_a_line_has_the_ids_as_they_are(tmp_path: Path, language: Language) -> None:
+    texts = {ID: STORM, f"{ID}2": STORM_NEAR, "c": NOTICE, "d": OTHER_NUMBERS}
+    made = page_of(tmp_path, texts, language=language, has_buttons=True)
+    read(made)
+    [script] = re.findall("<script>(.*?)</script>", made, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in html.unescape(made)
+    lines = [json.loads(html.unescape(line)) for line in re.findall('data-line="([^"]*)"', made)]
+    assert lines == [{"id": f"{ID}2"}, {"id": "d"}]
+    values = [json.loads(html.unescape(value)) for value in re.findall('type="button" value="([^"]*)"', made)]
+    originals = [ID, "c"]
+    assert values == [{"duplicate_of": each} for original in originals for each in (None, original)]
+
+
+def test_a_group_has_its_original_then_the_least_similar_members_with_what_differs(tmp_path: Path) -> None:
     texts = {
         "head": STORM,
         "near": STORM_NEAR,
