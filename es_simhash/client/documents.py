@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 from es_simhash.client.arguments import (
@@ -54,10 +55,11 @@ if TYPE_CHECKING:
     from es_simhash.decide.group import GroupReport, Progress
     from es_simhash.decide.outcome import Outcome
     from es_simhash.decide.remove import Duplicate
+    from es_simhash.decide.rule import ResolvedRule
     from es_simhash.decide.run import OnDuplicate, OnUpdate
     from es_simhash.decide.similar import Matches
     from es_simhash.lines import Line
-    from es_simhash.rows import Description
+    from es_simhash.rows import Description, Stored
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.store.protocol import Store
     from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter
@@ -105,8 +107,10 @@ class Documents:
         self.name = self.store.name
         """The store's address, without credentials."""
         self._reader = StoreReader(self.store, scheme, fingerprinter)
+        self._stored = self._reader.stored
         self._lock = threading.Lock()
         self._adds: Adds | None = None
+        self._written_to: tuple[ResolvedRule, str] | None = None
 
     def __repr__(self) -> str:
         return f"Documents({self.name!r})"
@@ -140,7 +144,7 @@ class Documents:
     def info(self) -> Description:
         """Return how the store was set up: its Scheme, its rule, its keys; if it was not, how it would be.
 
-        What the store said is known for ten seconds.
+        What the store said is known for a second.
 
         :raises SchemeMismatch: if the store was set up with another Scheme.
         :raises InputError: if its Scheme names a table of your own. Give the constructor a ``fingerprinter`` then.
@@ -210,8 +214,12 @@ class Documents:
 
     def _add(self, lines: Sequence[Line], options: Options) -> list[Outcome]:
         """Add documents in their order, and return their outcomes."""
-        adds = self._adds_for_writing(new=True)
-        return adds.add(Reader(adds.turn.rule, self._reader.id_field(None)).read_all(lines), options)
+
+        def add() -> list[Outcome]:
+            adds = self._adds_for_writing(new=True)
+            return adds.add(Reader(adds.turn.rule, self._reader.id_field(None)).read_all(lines), options)
+
+        return self._stored.going_on(add)
 
     def ingest(
         self,
@@ -270,14 +278,15 @@ class Documents:
         yield from ingest(turn, source, field, options, workers, checkpoint, check)
 
     def _adds_for_writing(self, *, new: bool = False, stale: bool = False) -> Adds:
-        """Return what all calls of this object that write share, by the rule of the store.
+        """Return what all calls of this object that write share, by the rule of the store, as long as it is the same.
 
         The parameters are those of ``StoreReader.for_writing``.
         """
-        rule = self._reader.for_writing(new=new, stale=stale)
+        rule, instance = self._reader.for_writing(new=new, stale=stale)
         with self._lock:
-            if self._adds is None or self._adds.turn.rule != rule:
-                self._adds = Adds(Turn(self.store, rule))
+            if self._adds is None or self._written_to != (rule, instance):
+                turn = Turn(self.store, rule, partial(self._stored.same, instance))
+                self._adds, self._written_to = Adds(turn), (rule, instance)
             return self._adds
 
     def _turn_for_writing(self, *, new: bool = False, stale: bool = False) -> Turn:
@@ -477,7 +486,9 @@ class Documents:
             checked = checked_times(times, [""], resolved.window)
             value, digest = checked_fingerprint(near, resolved.fingerprinter.scheme.bits)
             row = Row("", value, digest or "", time=checked[0] if checked else None)
-            return similar_to_fingerprint(self.store, row, resolved, filter)
+            return self._stored.going_on(
+                lambda: similar_to_fingerprint(self.store, row, self._reader.rule(rule, text=False), filter)
+            )
 
     def similar_many(
         self,
@@ -493,9 +504,11 @@ class Documents:
         :param times: of the texts, one for each.
         """
         check_filter(filter)
-        checked, resolved = checked_texts(texts), self._reader.rule(rule)
-        moments = checked_times(times, checked, resolved.window)
-        return similar(self.store, checked, resolved, filter, moments, contradicting=contradicting)
+        checked = checked_texts(texts)
+        moments = checked_times(times, checked, self._reader.rule(rule).window)
+        return self._stored.going_on(
+            lambda: similar(self.store, checked, self._reader.rule(rule), filter, moments, contradicting=contradicting)
+        )
 
     def similar_to(
         self,
@@ -512,8 +525,11 @@ class Documents:
         check_filter(filter)
         [checked] = checked_ids([id])
         with limited(self.deadline):
-            resolved = self._reader.rule(rule)
-            return similar_to_stored(self.store, checked, resolved, filter, contradicting=contradicting)
+            return self._stored.going_on(
+                lambda: similar_to_stored(
+                    self.store, checked, self._reader.rule(rule), filter, contradicting=contradicting
+                )
+            )
 
     def near_query(self, near: str | Fingerprint | int, *, rule: str | DuplicateRule | None = None) -> NearQuery:
         """Return the clause for a search of your own in Elasticsearch, and what reads the hits.
@@ -558,11 +574,16 @@ class Documents:
             an object. ``"*"`` for the whole documents, as they were written.
         """
         checked, names = tuple(dict.fromkeys(checked_ids(ids))), checked_fields(fields)
-        with limited(self.deadline):
+
+        def read() -> Mapping[str, Stored]:
             self._reader.read()
-            if fields is None:
-                return {id: stored.row for id, stored in self.store.read(checked).items() if stored.row.digest}
-            return {id: stored.source or {} for id, stored in self.store.read(checked, names).items()}
+            return self.store.read(checked, () if fields is None else names)
+
+        with limited(self.deadline):
+            stored = self._stored.going_on(read)
+        if fields is None:
+            return {id: one.row for id, one in stored.items() if one.row.digest}
+        return {id: one.source or {} for id, one in stored.items()}
 
     def export(self, *, filter: Mapping[str, Any] | None = None) -> Generator[Row, None, None]:
         """Return the fingerprint, digest, group and original of every document, in no particular order.

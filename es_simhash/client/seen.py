@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from es_simhash.bloom.seen import Seen, SeenConfig, user_id
 from es_simhash.client.arguments import checked_deadline, checked_moment
 from es_simhash.client.page import DEPTH, Filling
+from es_simhash.client.set_up import SetUp
 from es_simhash.errors import InputError, NotSetUp
 from es_simhash.parts import in_parts
 from es_simhash.retries import limited
@@ -21,7 +22,7 @@ from es_simhash.store.address import USERS_INDEX, open_store
 from es_simhash.store.description import not_set_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime, timedelta
 
     from elasticsearch import Elasticsearch
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from es_simhash.bloom import Item
     from es_simhash.client.page import Page
     from es_simhash.rows import SeenTime
-    from es_simhash.seen import Progress, SeenCounts, SeenReport
+    from es_simhash.seen import Change, Progress, SeenCounts, SeenReport
     from es_simhash.store.protocol import Store
 
     ByUser = Mapping[str, Iterable[Item]] | Mapping[int, Iterable[Item]] | Mapping[str | int, Iterable[Item]]
@@ -83,8 +84,8 @@ class SeenItems:
         self._chosen: dict[str, Any] = {key: value for key, value in config.items() if value is not None}
         SeenConfig(**self._chosen)  # raises for a number that cannot be used
         self.deadline = checked_deadline(deadline)
-        self._config: SeenConfig | None = None
         self._store = open_store(store, index, deadline=self.deadline, default_index=USERS_INDEX, **client_options)
+        self._stored = SetUp(self._store)
         self.name = self._store.name
         """The store's address, without credentials."""
 
@@ -110,7 +111,9 @@ class SeenItems:
         :returns: ``created``, ``added`` or ``unchanged``.
         :raises SchemeMismatch: if the store was set up with another configuration.
         """
-        return self._store.set_up(Description(seen=replace(self._described() or SeenConfig(), **self._chosen)))
+        made = self._store.set_up(Description(seen=replace(self._described() or SeenConfig(), **self._chosen)))
+        self._stored.forget()
+        return made
 
     def add(self, user: str | int, items: Iterable[Item]) -> int:
         """Add items to what a user has seen. Items that are stored already are not written again.
@@ -131,12 +134,11 @@ class SeenItems:
         :raises StoreUnavailable: if the store is away until the deadline. The call can be repeated.
         """
         checked, now = _by_user(items), _now()
-        config = self._config or self._read_config(sets_up=True)
 
         def add(seen: Seen, user: str) -> int:
             return seen.add(checked[user], now)
 
-        return change(self._store, config, list(checked), add, now, self.deadline, anew=anew)
+        return self._change(list(checked), add, sets_up=True, anew=anew)
 
     def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:
         """Return the items that a user has certainly not seen, in their order. Call it with a page of candidates."""
@@ -146,14 +148,11 @@ class SeenItems:
 
     def unseen_many(self, items: ByUser) -> dict[str, list[Item]]:
         """:meth:`unseen` for many users, by one read."""
-        checked, now = _by_user(items), _now()
-        config = self._config or self._read_config(sets_up=True)
+        checked = _by_user(items)
         unseen: dict[str, list[Item]] = {}
         for users in in_parts(list(checked), USERS):
-            states = self._store.read_users(users)
-            for user in users:
-                seen, theirs = Seen.from_json(config, states.get(user, NOTHING).seen, user, now), checked[user]
-                unseen[user] = list(compress(theirs, (~seen.might_contain(theirs)).tolist()))
+            for user, seen in self._seen(users, sets_up=True).items():
+                unseen[user] = list(compress(checked[user], (~seen.might_contain(checked[user])).tolist()))
         return unseen
 
     def forget(self, user: str | int, items: Iterable[Item]) -> int:
@@ -167,9 +166,7 @@ class SeenItems:
         """
         [(checked, listed)] = _by_user({user: items}).items()
         with limited(self.deadline):
-            config = self._config or self._read_config()
-            report = change(self._store, config, [checked], lambda seen, _: seen.forget(listed), _now(), self.deadline)
-        return _single(report)
+            return _single(self._change([checked], lambda seen, _: seen.forget(listed)))
 
     def rotate(
         self,
@@ -194,7 +191,7 @@ class SeenItems:
         checked = None if users is None else list(map(user_id, users))
         moment = checked_moment(before, "before")
         limit = _ALWAYS if moment is None else moment // 1_000_000
-        config, now = self._config or self._read_config(), _now()
+        config, now = self._config(), _now()
         if config.generations == 1:
             raise InputError(
                 f"{self.name} keeps one generation for each user, and a rotation would forget everything: keep more in "
@@ -216,7 +213,7 @@ class SeenItems:
         :param progress: is called with the number of users so far.
         :returns: ``users``, how many were removed; ``failed``, the errors by user.
         """
-        moment, config = checked_moment(before, "before"), self._config or self._read_config()
+        moment, config = checked_moment(before, "before"), self._config()
         if moment is None:
             raise InputError("before is None: use a datetime, or a timedelta such as timedelta(days=90)")
         limit = moment // 1_000_000
@@ -235,7 +232,7 @@ class SeenItems:
 
     def stats(self, user: str | int) -> SeenStats:
         """Return figures of a user's Bloom filters."""
-        name, seen = user_id(user), self._seen(user)
+        [(name, seen)] = self._seen_of(user).items()
         return SeenStats(name, seen.generations(), len(seen.forgotten))
 
     def to_bytes(self, user: str | int) -> list[bytes]:
@@ -244,14 +241,31 @@ class SeenItems:
         :meth:`BloomFilter.from_bytes <es_simhash.BloomFilter.from_bytes>` reads them, and docs/stored.md has their
         bytes. An item might have been seen if one of them contains it. They contain forgotten items too.
         """
-        return [each.to_bytes() for each in self._seen(user).filters]
+        [seen] = self._seen_of(user).values()
+        return [each.to_bytes() for each in seen.filters]
 
-    def _seen(self, user: str | int) -> Seen:
-        name = user_id(user)
+    def _seen_of(self, user: str | int) -> dict[str, Seen]:
         with limited(self.deadline):
-            config = self._config or self._read_config()
-            state = self._store.read_users([name]).get(name, NOTHING)
-        return Seen.from_json(config, state.seen, name, _now())
+            return self._seen([user_id(user)])
+
+    def _seen(self, users: Sequence[str], *, sets_up: bool = False) -> dict[str, Seen]:
+        """Return what some hundred users have seen."""
+
+        def read() -> dict[str, Seen]:
+            config, states = self._config(sets_up=sets_up), self._store.read_users(users)
+            return {user: Seen.from_json(config, states.get(user, NOTHING).seen, user, _now()) for user in users}
+
+        return self._stored.going_on(read)
+
+    def _change(
+        self, users: Sequence[str], change_one: Change, *, sets_up: bool = False, anew: bool = False
+    ) -> SeenReport:
+        """Change what users have seen."""
+        return self._stored.going_on(
+            lambda: change(
+                self._store, self._config(sets_up=sets_up), users, change_one, _now(), self.deadline, anew=anew
+            )
+        )
 
     def remove(self, user: str | int) -> bool:
         """Forget all items of a user. A user's document that holds nothing else is deleted.
@@ -259,30 +273,29 @@ class SeenItems:
         :returns: whether there were any.
         """
         with limited(self.deadline):
-            config, checked = self._read_config(), [user_id(user)]  # a field `seen` of another program stays
-            had_some = change(
-                self._store, config, checked, lambda seen, _: int(seen.changed), _now(), self.deadline, anew=True
-            )
-            return bool(_single(had_some))
+            self._stored.forget()  # a field `seen` of another program stays
+            return bool(_single(self._change([user_id(user)], lambda seen, _: int(seen.changed), anew=True)))
 
-    def _read_config(self, *, sets_up: bool = False) -> SeenConfig:
+    def _config(self, *, sets_up: bool = False) -> SeenConfig:
         """Return the store's configuration.
 
-        :param sets_up: make a file that does not exist.
+        :param sets_up: make a file that was never there.
         """
-        stored = self._described()
-        if stored is None and (self._store.lags or not sets_up):
+        former, stored = self._stored.known, self._described()
+        is_new = former is None or former.seen is None
+        if stored is None and not (is_new and sets_up and not self._store.lags):
             raise not_set_up(self.name, "it does not exist, or it holds no seen items", "seen init")
         config = replace(stored or SeenConfig(), **self._chosen)
         if config != stored:
             self._store.set_up(Description(seen=config))
-        self._config = config
+            self._stored.forget()
+            self._stored.read()
         return config
 
     def _described(self) -> SeenConfig | None:
         """Return the configuration that the store keeps, if there is one."""
         try:
-            return self._store.describe().seen
+            return self._stored.read().seen
         except NotSetUp:
             return None
 

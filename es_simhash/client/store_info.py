@@ -1,16 +1,14 @@
-"""How a store was set up, read whole and known for ten seconds; and whether a call fits it."""
+"""Whether a call fits how its store was set up, and by which rule it decides."""
 
 from __future__ import annotations
 
-import threading
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from es_simhash.client.set_up import SetUp
 from es_simhash.decide.rule import ResolvedRule
 from es_simhash.errors import InputError, NotSetUp, StoreError
 from es_simhash.ingest.reader import IdField
-from es_simhash.retries import held
 from es_simhash.rows import Description, Scan
 from es_simhash.similarity.rule import DuplicateRule, rule_of, rule_without_text
 from es_simhash.store.description import other_scheme
@@ -22,9 +20,6 @@ if TYPE_CHECKING:
 
     from es_simhash.store.protocol import Store
     from es_simhash.text.scheme import Scheme
-
-KNOWN = 10.0
-"""Seconds for which what the store said is known."""
 
 
 class StoreReader:
@@ -50,27 +45,21 @@ class StoreReader:
                 "a store holds fingerprints of 64 bits: use a Scheme of 64 bits; fingerprint() takes others"
             )
         self._is_given = fingerprinter is not None or scheme is not None
-        self._known: Description | None = None
-        self._until = 0.0
-        """When the store is asked again. What is known stays: another thread may be about to return it."""
-        self._lock = threading.RLock()
+        self.stored = SetUp(store)
 
     def read(self) -> Description:
-        """Return what the store says: that of the last seconds.
+        """Return what the store says of its set-up.
 
         :raises NotSetUp: if it was not set up for documents.
         :raises SchemeMismatch: if it was set up with another Scheme than the one that was chosen.
+        :raises StoreChanged: if it is another store than before, and was set up in another way.
         :raises StoreUnavailable: if other calls ask the store until the deadline of this one.
         """
-        with held(self._lock, "were still asking how the store was set up"):
-            if self._known is None or time.monotonic() >= self._until:
-                self._known = None
-                described = self._store.describe()
-                if described.scheme is None:
-                    raise NotSetUp(f"{self._store.name} holds only seen items: use another store for documents")
-                self._use(described.scheme)
-                self._known, self._until = described, time.monotonic() + KNOWN
-            return self._known
+        described = self.stored.read()
+        if described.scheme is None:
+            raise NotSetUp(f"{self._store.name} holds only seen items: use another store for documents")
+        self._use(described.scheme)
+        return described
 
     def info(self) -> Description:
         """Return how the store was set up; if it was not, how it would be."""
@@ -136,17 +125,17 @@ class StoreReader:
 
     # --- a call that writes -------------------------------------------------------------------------------------------
 
-    def for_writing(self, *, new: bool = False, stale: bool = False) -> ResolvedRule:
-        """Return the rule of a call that writes: that of the store.
+    def for_writing(self, *, new: bool = False, stale: bool = False) -> tuple[ResolvedRule, str]:
+        """Return the rule of a call that writes, which is that of the store, and the ``instance`` of the store.
 
-        :param new: an embedded store that was not set up is set up now.
+        :param new: an embedded store that was never set up is set up now.
         :param stale: documents that were written with other fields are no error.
         :raises InputError: if the store is read only.
         """
         try:
             described = self.read()
         except NotSetUp:
-            if self._store.lags or not new:
+            if self._store.lags or not new or self.stored.known is not None:
                 raise
             self._store.set_up(Description(scheme=self._fingerprinter.scheme, keys=True))
             described = self.read()
@@ -154,24 +143,18 @@ class StoreReader:
             raise InputError(described.read_only)
         if not stale:
             self._check_not_stale(described)
-        return self._under(described.rule, described)
+        return self._under(described.rule, described), described.instance
 
     def run_check(self) -> Callable[[], None]:
         """Return a function that a run calls before it writes a batch. It checks that the store is still the same.
 
-        It asks the store again after 10 seconds, and raises a StoreError if the index or the file was deleted, made
-        again or replaced, or if its rule needs other fingerprints, keys or times now.
+        It raises a StoreChanged if the index or the file is another one now, and a StoreError if the rule of the store
+        needs other fingerprints, keys or times now.
         """
         former = self.read()
 
         def check() -> None:
-            described = self.read()
-            if described.instance != former.instance:
-                raise StoreError(
-                    f"{self._store.name} is another store now: the index or the file was deleted and made again, "
-                    "replaced or restored. What this run wrote before is not there, so start again"
-                )
-            if _needs_more(described, former):
+            if _needs_more(self.stored.same(former.instance), former):
                 raise StoreError(
                     f"the rule of {self._store.name} was changed, and needs other text fields, times or keys than this "
                     f"run writes: run `es-simhash backfill --again --store {self._store.name}`; repeat an ingest then"
@@ -206,7 +189,7 @@ class StoreReader:
             id_field=id_field or default.id_field,
         )
         made = self._store.set_up(wanted)
-        self._until = 0.0
+        self.stored.forget()
         if made != "unchanged":
             return made
         former = self.read()
@@ -223,7 +206,7 @@ class StoreReader:
             self._store.refresh()  # a document that was written just now counts too
             changed = replace(changed, stale=former.stale or self._store.count(Scan()) > 0)
         self._store.set_up(changed, change=True)
-        self._until = 0.0
+        self.stored.forget()
         return "changed"
 
     def end_stale(self, check: Callable[[], None]) -> None:
@@ -231,12 +214,12 @@ class StoreReader:
 
         :param check: of the run that made them (:meth:`run_check`): the rule may have changed since.
         """
-        self._until = 0.0
+        self.stored.forget()
         check()
         described = self.read()
         if described.stale:
             self._store.set_up(replace(described, stale=False), change=True)
-            self._until = 0.0
+            self.stored.forget()
 
 
 def _needs_more(described: Description, former: Description) -> bool:

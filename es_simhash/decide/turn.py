@@ -14,7 +14,7 @@ from es_simhash.store.fresh import fresh
 from es_simhash.store.held import HeldStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.store.protocol import Store
@@ -23,25 +23,29 @@ if TYPE_CHECKING:
 class Turn:
     """One call at a time decides and writes. Meanwhile others check and normalise their documents.
 
-    One object serves all threads of a program, by one rule.
+    One object serves all threads of a program, by one rule, for one store.
+
+    :param check: raises if another store is at its address now.
     """
 
-    def __init__(self, store: Store, rule: ResolvedRule) -> None:
+    def __init__(self, store: Store, rule: ResolvedRule, check: Callable[[], object] = lambda: None) -> None:
         self.rule, self.texts = rule, Texts(store, rule)
         self._plain, self._found_by = store, {"keys": rule.by == "keys", "fingerprints": rule.by == "fingerprint"}
         self.store = fresh(store, **self._found_by)
         """The store, whose search finds at once what this program wrote. Only the call that has the turn uses it."""
         self._holding = 0
         self._lock = threading.RLock()
-        self._clock = 0
+        self._clock, self._check = 0, check
 
     @contextmanager
     def take(self) -> Iterator[None]:
         """Let no other call decide or write in this block.
 
         :raises StoreUnavailable: if other calls have the turn until the deadline of this one.
+        :raises StoreChanged: if it is another store than before.
         """
         with held(self._lock, "were still writing"):
+            self._check()
             yield
 
     def tick(self) -> int:

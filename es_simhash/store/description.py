@@ -82,8 +82,9 @@ def extended(stored: Description | None, wanted: Description, name: str, *, chan
 
 
 def alike(one: Description, other: Description) -> bool:
-    """Return whether what is written for one store fits another one: Scheme, keys, rule and seen items are equal."""
-    return (one.scheme, one.keys, one.rule, one.seen) == (other.scheme, other.keys, other.rule, other.seen)
+    """Return whether what is written for one store fits another one: its Scheme, keys, rule, fields and seen items."""
+    first, second = ((each.scheme, each.keys, each.rule, each.id_field, each.seen) for each in (one, other))
+    return first == second
 
 
 def check_alike(former: Description | None, described: Description, name: str) -> None:
@@ -94,8 +95,8 @@ def check_alike(former: Description | None, described: Description, name: str) -
     """
     if former is not None and former.instance != described.instance and not alike(former, described):
         raise StoreChanged(
-            f"{name} is another store now, with another Scheme, rule or seen items: it was made again or replaced, or "
-            "its alias was moved. To use it, open it again"
+            f"{name} is another store now, with another Scheme, rule, field or configuration of seen items: it was "
+            "made again or replaced, or its alias was moved. To use it, open it again"
         )
 
 

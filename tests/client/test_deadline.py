@@ -143,27 +143,8 @@ def test_twenty_tasks_end_at_the_deadline_if_another_process_keeps_the_file_lock
 
 @pytest.fixture
 def known_for_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ask the store at each batch how it was set up, and not after ten seconds."""
-    monkeypatch.setattr("es_simhash.client.store_info.KNOWN", 0.0)
-
-
-@pytest.mark.usefixtures("known_for_no_time")
-@pytest.mark.parametrize("verb", ["ingest", "backfill"])
-def test_a_run_ends_if_its_store_is_made_again(address: str, verb: str) -> None:
-    many = [{"id": str(number), "text": f"{STORM}{number}"} for number in range(1_500)]
-    with Documents(address) as documents:
-        documents.setup("fingerprint", id_field="id")
-        if verb == "backfill":
-            list(documents.ingest(many))
-        run = documents.ingest(many) if verb == "ingest" else documents.backfill(again=True)
-        next(run)
-        delete(address)
-        with Documents(address) as others:
-            others.setup("fingerprint", id_field="id")
-        with pytest.raises(StoreError, match=r"is another store now: .* start again"):
-            list(run)
-    with Documents(address) as documents:
-        assert list(documents.export()) == []
+    """Ask the store at each batch how it was set up, and not after a second."""
+    monkeypatch.setattr("es_simhash.client.set_up.KNOWN", 0.0)
 
 
 @pytest.mark.usefixtures("known_for_no_time")

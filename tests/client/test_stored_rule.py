@@ -111,7 +111,7 @@ def test_documents_get_keys_when_the_rule_needs_them(documents: Documents) -> No
 def test_a_run_ends_when_the_rule_needs_other_fingerprints_than_it_writes(
     documents: Documents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("es_simhash.client.store_info.KNOWN", 0.0)
+    monkeypatch.setattr("es_simhash.client.set_up.KNOWN", 0.0)
     documents.setup("fingerprint")
     with Documents(documents.name) as another:
 
