@@ -15,11 +15,14 @@ import pytest
 
 from es_simhash import Documents, DuplicateRule
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR, es_simhash
+from tests.es_node.fixtures import ELASTICSEARCH, new_addresses
 from tests.tools.evaluation.test_evaluation import NOTICE, OTHER_NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from es_simhash import Outcome
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 REQUIRED = bool(os.environ.get("ES_SIMHASH_REQUIRE_BROWSER"))
@@ -34,7 +37,7 @@ pytestmark = [
 ]
 DESKTOP = {"viewport": {"width": 1280, "height": 800}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "color_scheme": "dark"}
-TEXTS = {"a": STORM, "b": STORM_NEAR, "c": STORM_FARTHER, "d": NOTICE, "e": OTHER_NUMBERS, "f": HARVEST}
+TEXTS = {"a": STORM, "b": STORM_NEAR, "c": STORM_FARTHER, "d": NOTICE, "e": OTHER_NUMBERS, "f": HARVEST, "g": STORM}
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +48,17 @@ def browser() -> Iterator[Any]:
         launched.close()
 
 
+def ingest(address: str) -> list[Outcome]:
+    """Store seven documents, of which three are copies and one contradicts another one."""
+    with Documents(address) as documents:
+        documents.setup()
+        return list(documents.ingest({"id": id, "text": text} for id, text in TEXTS.items()))
+
+
 @pytest.fixture
 def news(tmp_path: Path) -> Path:
-    """A folder with a store of six documents, of which two are copies and one contradicts another one."""
-    with Documents(f"sqlite:///{tmp_path}/es-simhash.db") as documents:
-        list(documents.ingest({"id": id, "text": text} for id, text in TEXTS.items()))
+    """A folder with a store of these documents."""
+    ingest(f"sqlite:///{tmp_path}/es-simhash.db")
     return tmp_path
 
 
@@ -70,39 +79,64 @@ def saved(page: Any, path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("options", "language", "words"),
-    [(DESKTOP, "en", ("no copy 1, copy 2")), (PHONE, "zh", ("不是重复 1, 是重复 2"))],
-    ids=["desktop", "phone"],
+    ("options", "language", "words", "store"),
+    [
+        (DESKTOP, "en", ("no copy 2, copy 2"), "sqlite"),
+        (PHONE, "zh", ("不是重复 2, 是重复 2"), "sqlite"),
+        pytest.param(DESKTOP, "zh", ("不是重复 2, 是重复 2"), *ELASTICSEARCH.values, marks=ELASTICSEARCH.marks),
+    ],
+    ids=["desktop", "phone", "elasticsearch"],
 )
 def test_what_is_decided_on_the_page_of_a_report_is_pinned(
-    browser: Any, news: Path, options: dict[str, Any], language: str, words: str
+    browser: Any,
+    tmp_path: Path,
+    options: dict[str, Any],
+    language: str,
+    words: str,
+    store: str,
+    request: pytest.FixtureRequest,
 ) -> None:
-    es_simhash(f"report --lang {language}", cwd=news)
-    page = opened(browser, news / "report.html", options)
+    address = new_addresses(request, store)()
+    ingest(address)
+    es_simhash(f"report --lang {language} --store {address}", cwd=tmp_path)
+    page = opened(browser, tmp_path / "report.html", options)
     assert page.locator("#save").is_disabled()
-    for id, word in (("b", "null"), ("c", '"a"'), ("e", '"d"')):
+    command = page.locator("header code").first.inner_text().removeprefix("es-simhash ")
+    for id, word in (("b", "null"), ("c", '"a"'), ("e", '"d"'), ("g", "null")):
         page.locator(f"[data-line='{json.dumps({'id': id})}'] button[value*='{word}']").click()
     assert page.locator("[role=status]").inner_text() == words
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    pins = saved(page, news / "pins.jsonl")
-    assert pins == [
-        {"id": "b", "duplicate_of": None},
-        {"id": "c", "duplicate_of": "a"},
-        {"id": "e", "duplicate_of": "d"},
-    ]
-    assert "3 documents pinned" in es_simhash("pin pins.jsonl", cwd=news).out
-    with Documents(f"sqlite:///{news}/es-simhash.db") as documents:
-        list(documents.ingest({"id": id, "text": text} for id, text in TEXTS.items()))
+    pins = saved(page, tmp_path / "pins.jsonl")
+    expected: dict[str, str | None] = {"b": None, "c": "a", "g": None, "e": "d"}
+    assert pins == [{"id": id, "duplicate_of": original} for id, original in expected.items()]
+    assert "4 documents pinned" in es_simhash(command, cwd=tmp_path).out
+    listed = es_simhash(f"pin --list --store {address}", cwd=tmp_path).json
+    assert listed == [{**pin, "pinned": True} for pin in sorted(pins, key=lambda pin: str(pin["id"]))]
+    assert {outcome.outcome for outcome in ingest(address)} == {"unchanged"}
+    with Documents(address) as documents:
         documents.group()
-        rows = documents.fetch(TEXTS)
-    assert {id: row.duplicate_of for id, row in rows.items() if row.pinned} == {"b": None, "c": "a", "e": "d"}
+    assert es_simhash(f"pin --list --store {address}", cwd=tmp_path).json == listed
+    es_simhash(f"report --store {address}", cwd=tmp_path)
+    page = opened(browser, tmp_path / "report.html", options)
+    heads = page.locator("h3:visible", has_text="pinned").all_inner_texts()
+    assert sorted(head.split()[0] for head in heads) == ["c", "e"]
+    assert page.locator("section").count() == 1
+
+
+def test_a_pair_that_a_person_has_called_no_copy_does_not_come_again(browser: Any, news: Path) -> None:
+    with Documents(f"sqlite:///{news}/es-simhash.db") as documents:
+        documents.pin("e")
+    es_simhash("report", cwd=news)
+    page = opened(browser, news / "report.html", DESKTOP)
+    ids = [json.loads(line.get_attribute("data-line"))["id"] for line in page.locator("[data-line]").all()]
+    assert ids == ["b", "c", "g"]
 
 
 def test_keys_decide_move_and_take_back(browser: Any, news: Path) -> None:
     es_simhash("report", cwd=news)
     page = opened(browser, news / "report.html", DESKTOP)
     current = page.locator("[aria-current]")
-    for key, at in (("n", "c"), ("k", "b"), ("n", "c"), ("y", "e")):
+    for key, at in (("n", "c"), ("k", "b"), ("n", "c"), ("y", "g")):
         page.keyboard.press(key)
         assert json.loads(current.get_attribute("data-line"))["id"] == at
     assert page.locator("[role=status]").inner_text() == "no copy 0, copy 1"

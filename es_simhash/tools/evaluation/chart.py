@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,11 +13,13 @@ if TYPE_CHECKING:
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 56, 44, 560, 280
 _STYLE = """
-text { font: 13px system-ui, "Noto Sans CJK SC", sans-serif; fill: #1d2430; }
-.ground { fill: #fff; } .grid { stroke: #dde2ea; }
-.precision { color: #1f5c99; } .recall { color: #b4550f; stroke-dasharray: 7 4; }
-.line { fill: none; stroke: currentColor; stroke-width: 2.5; } .band { fill: currentColor; fill-opacity: .16; }
-@media (prefers-color-scheme: dark) { text { fill: #e4e8ee; } .ground { fill: #12161c; } .grid { stroke: #363d4a; }
+svg, .ground { background: #fff; fill: #fff; }
+text { font: 13px system-ui, "Noto Sans CJK SC", sans-serif; fill: #1d2430; } .grid { stroke: #dde2ea; }
+.precision { color: #1f5c99; stroke-linecap: round; } .recall { color: #b4550f; stroke-dasharray: 7 4; }
+.line { fill: none; stroke: currentColor; stroke-width: 2.5; } .band { fill: currentColor; fill-opacity: .16;
+  stroke: currentColor; stroke-opacity: .16; stroke-dasharray: none; }
+@media (prefers-color-scheme: dark) { svg, .ground { background: #12161c; fill: #12161c; }
+  text { fill: #e4e8ee; } .grid { stroke: #363d4a; }
   .precision { color: #7db3f0; } .recall { color: #f0a264; } }
 """
 
@@ -24,7 +27,7 @@ text { font: 13px system-ui, "Noto Sans CJK SC", sans-serif; fill: #1d2430; }
 def chart_of(figures: Mapping[str, Figures], language: Language = "en") -> str:
     """Return the chart of the figures of one rule with different limits, as ``evaluate(…, limits=True)`` gives them.
 
-    Where nothing is found the precision is unknown: its line has a gap there, and its band goes from 0 to 1.
+    Where nothing is found the precision is unknown: its line and its band have a gap there.
     """
     words = ("精确率", "召回率", "95% 置信区间") if language == "zh" else ("precision", "recall", "95 % intervals")
     limits = [name.rpartition("=")[2] for name in figures]
@@ -42,18 +45,19 @@ def chart_of(figures: Mapping[str, Figures], language: Language = "en") -> str:
         f'<text x="{_LEFT + _WIDTH / 2}" y="{_TOP + _HEIGHT + 46}" text-anchor="middle">{rule}: {field}</text>'
     )
     for at, name in enumerate(("precision", "recall")):
-        bands = [getattr(each, f"{name}_interval") for each in made]
-        edge = [*zip(xs, (high for _, high in bands), strict=True)]
-        edge += reversed([*zip(xs, (low for low, _ in bands), strict=True)])
-        parts.append(f'<path class="{name} band" d="M{_points(edge)}Z"/>')
-        values = [getattr(each, name) for each in made]
-        for start, point in enumerate(zip(xs, values, strict=True)):
-            if point[1] is not None:
-                joined = [(xs[start - 1], values[start - 1])] if start and values[start - 1] is not None else []
-                parts.append(f'<path class="{name} line" d="M{_points([*joined, point])}"/>')
+        points = [
+            (x, getattr(each, name), *getattr(each, f"{name}_interval")) for x, each in zip(xs, made, strict=True)
+        ]
+        for known, run in groupby(points, key=lambda point: point[1] is not None):
+            if known:
+                here, shares, low, high = zip(*run, strict=True)
+                edge = [*zip(here, high, strict=True), *reversed([*zip(here, low, strict=True)])]
+                parts.append(f'<path class="{name} band" d="M{_points(edge)}Z"/>')
+                parts.append(f'<path class="{name} line" d="M{_points(zip(here, shares, strict=True))}h0"/>')
         x = _LEFT + 130 * at
         parts.append(f'<path class="{name} line" d="M{x} 22h28"/><text x="{x + 36}" y="26">{words[at]}</text>')
-    parts.append(f'<text x="{_LEFT + 260}" y="26">{words[2]}</text>')
+    parts.append(f'<path class="precision band" d="M{_LEFT + 260} 15h28v14h-28Z"/>')
+    parts.append(f'<text x="{_LEFT + 296}" y="26">{words[2]}</text>')
     size = f"0 0 {_LEFT + _WIDTH + 40} {_TOP + _HEIGHT + 60}"
     title = f"{words[0]}, {words[1]}: {rule}, {field}"
     return (

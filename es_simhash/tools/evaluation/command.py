@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,6 +32,7 @@ from es_simhash.tools.evaluation.intervals import CONFIDENCE
 from es_simhash.tools.evaluation.labels import label_page
 from es_simhash.tools.evaluation.sample import sample_pairs
 from es_simhash.tools.report.page import write_page
+from es_simhash.tools.texts import texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -88,7 +89,7 @@ def evaluate(
     is just above the limit of the store's rule, a third just below, a third contradicts each other: the figures are
     those of such pairs, not of the whole store.
 
-    
+    \b
     es-simhash evaluate --sample 200 --page labels.html
     es-simhash evaluate pairs.jsonl --limits --chart limits.svg
     """
@@ -109,23 +110,24 @@ def evaluate(
             print_json(asdict(pair) | {"copy": None})
         echo(f'{count_of(len(pairs), "pair")}: write "copy": true or false in each line', err=True)
         return
+    source = Input(input_paths(files, "name a file of labelled pairs, or pipe them in"))
+    with closing(source.lines()) as lines:
+        labels = _read_labels(lines)
+    for reason in labels.rejected:
+        echo(f"rejected: {reason}", err=True)
+    if labels.unsure:
+        echo(f"{count_of(labels.unsure, 'pair')} marked unsure: not counted", err=True)
     fingerprinter, stored_rule = Fingerprinter(), DuplicateRule()
     if store["store"] is not None:
         with open_documents(**store) as documents:
             info = documents.info()
             fingerprinter, stored_rule = Fingerprinter(info.scheme or Scheme()), info.rule
+            now = texts_of(documents, labels.texts)
+            if others := sum(now.get(id) != text for id, text in labels.texts.items()):
+                gone = f"documents that {documents.name} has no longer, or with another text: {others:,}"
+                echo(f"{gone}; their labels count for the texts in the lines", err=True)
     chosen = chosen_rule(stored_rule, rule, min_similarity=min_similarity) or stored_rule
-    source = Input(input_paths(files, "name a file of labelled pairs, or pipe them in"))
-    rejected: list[str] = []
-    unsure: list[str] = []
-    with closing(source.lines()) as lines:
-        figures = evaluate_pairs(
-            _labelled(lines, rejected, unsure), fingerprinter, rule=chosen, limits=limits or chart is not None
-        )
-    for reason in rejected:
-        echo(f"rejected: {reason}", err=True)
-    if unsure:
-        echo(f"{count_of(len(unsure), 'pair')} marked unsure: not counted", err=True)
+    figures = evaluate_pairs(labels.pairs, fingerprinter, rule=chosen, limits=limits or chart is not None)
     if chart is not None:
         write_page([chart_of(figures, lang)], chart)
     if as_json:
@@ -136,12 +138,30 @@ def evaluate(
     else:
         for line in _table_lines(figures):
             echo(line)
-    if rejected:
+    if labels.rejected:
         sys.exit(SOME_NOT_DONE)
 
 
-def _labelled(lines: Iterator[Line], rejected: list[str], unsure: list[str]) -> Iterator[LabelledPair]:
-    """Yield the labelled pairs. ``unsure`` gets the places of those that are, ``rejected`` what cannot be used."""
+@dataclass(frozen=True)
+class _Labels:
+    """What lines say.
+
+    :param texts: of the stored documents that the lines name, by id.
+    :param unsure: the number of pairs that do not count.
+    :param rejected: what cannot be used, with its place.
+    """
+
+    pairs: list[LabelledPair]
+    texts: dict[str, str]
+    unsure: int
+    rejected: list[str]
+
+
+def _read_labels(lines: Iterator[Line]) -> _Labels:
+    pairs: list[LabelledPair] = []
+    texts: dict[str, str] = {}
+    rejected: list[str] = []
+    unsure = 0
     for line in lines:
         try:
             pair = object_of(line)
@@ -149,16 +169,19 @@ def _labelled(lines: Iterator[Line], rejected: list[str], unsure: list[str]) -> 
             if not isinstance(a, str) or not isinstance(b, str):
                 raise InputError('"a" and "b" must be texts')
             check_surrogates(a + b, "a text")
-            if label == UNSURE:
-                unsure.append(line.place)
-                continue
-            if str(label).lower() not in _LABELS:
+            if label != UNSURE and str(label).lower() not in _LABELS:
                 raise InputError(
                     f'the label "copy" is {json.dumps(label, ensure_ascii=False)}: write true or false, or "{UNSURE}"'
                 )
-            yield LabelledPair(a, b, _LABELS[str(label).lower()], line.place)
+            if label == UNSURE:
+                unsure += 1
+            else:
+                pairs.append(LabelledPair(a, b, _LABELS[str(label).lower()], line.place))
+                ids = pair.get("a_id"), pair.get("b_id")
+                texts |= {id: text for id, text in zip(ids, (a, b), strict=True) if isinstance(id, str) and id}
         except InputError as error:
             rejected.append(f"{line.place}: {error}")
+    return _Labels(pairs, texts, unsure, rejected)
 
 
 def _table_lines(figures: Mapping[str, Figures]) -> Iterator[str]:

@@ -54,10 +54,14 @@ class Member:
     """A document of a group, besides the original.
 
     :param exact: it is an exact duplicate of the original.
+    :param duplicate_of: the id of the original that it is linked to; None if it is one itself.
+    :param pinned: a person has said what it is.
     """
 
     id: str
     exact: bool
+    duplicate_of: str | None
+    pinned: bool
 
 
 class Groups:
@@ -79,17 +83,17 @@ class Groups:
             """
             PRAGMA journal_mode = OFF;
             PRAGMA synchronous = OFF;
-            CREATE TABLE member (id TEXT, name TEXT, digest TEXT, written INTEGER, is_original INTEGER);
+            CREATE TABLE member (id TEXT, name TEXT, digest TEXT, written INTEGER, duplicate_of TEXT, pinned INTEGER);
             """
         )
-        values = ((row.id, row.group, row.digest, row.written, row.duplicate_of is None) for row in rows)
-        self._database.executemany("INSERT INTO member VALUES (?, ?, ?, ?, ?)", values)
+        values = ((row.id, row.group, row.digest, row.written, row.duplicate_of, row.pinned) for row in rows)
+        self._database.executemany("INSERT INTO member VALUES (?, ?, ?, ?, ?, ?)", values)
         self._database.executescript(
             """
             CREATE INDEX of_name ON member (name, digest, written, id);
             CREATE TABLE found AS
-            SELECT name, coalesce(max(CASE WHEN is_original THEN id END), min(id)) AS original, count(*) AS members,
-                max(CASE WHEN is_original THEN digest END) AS digest, 0 AS exact
+            SELECT name, coalesce(max(CASE WHEN duplicate_of IS NULL THEN id END), min(id)) AS original,
+                count(*) AS members, max(CASE WHEN duplicate_of IS NULL THEN digest END) AS digest, 0 AS exact
             FROM member GROUP BY name HAVING count(*) > 1;
             UPDATE found SET exact = (SELECT count(*) FROM member
                 WHERE member.name = found.name AND member.digest = found.digest) - 1 WHERE digest IS NOT NULL;
@@ -122,11 +126,11 @@ class Groups:
         :param most: at most so many; None for all.
         """
         found = self._database.execute(
-            "SELECT member.id, member.digest IS found.digest AS exact FROM member JOIN found USING (name) "
-            "WHERE name = ? AND id != original ORDER BY exact, written, id LIMIT ?",
+            "SELECT id, member.digest IS found.digest AS exact, duplicate_of, pinned "
+            "FROM member JOIN found USING (name) WHERE name = ? AND id != original ORDER BY exact, written, id LIMIT ?",
             (group.name, -1 if most is None else most),
         )
-        return [Member(id, bool(exact)) for id, exact in found]
+        return [Member(id, bool(exact), original, bool(pinned)) for id, exact, original, pinned in found]
 
     def sample(self, most: int) -> list[str]:
         """Return the ids of random documents, each of another text: those with the lowest digests."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from es_simhash import Documents, DuplicateRule, Fingerprinter
     from es_simhash.tools.differences import Part
-    from es_simhash.tools.report.groups import Group, Groups
+    from es_simhash.tools.report.groups import Group, Groups, Member
 
 TITLE = 80
 """Characters of a title."""
@@ -43,18 +43,22 @@ _BATCH = 50
 class ShownText:
     """A text beside another one.
 
+    :param original: the id of the original that it is a copy of, or is beside.
     :param similarity: None if texts do not decide.
     :param distance: Hamming distance of the fingerprints in bits; None if one has none, or if texts decide.
     :param parts: both texts; what differs is in parts of its own.
     :param more: how many more parts differ.
+    :param pinned: a person has said what it is.
     """
 
     id: str
     title: str
+    original: str
     similarity: float | None
     distance: int | None
     parts: list[Part]
     more: int
+    pinned: bool = False
 
     @property
     def same_words(self) -> bool:
@@ -68,14 +72,14 @@ class ShownGroup:
 
     :param text: of the original; empty if it has none.
     :param near: some members that are no exact duplicates, the least similar to the original first.
-    :param exact: the ids of some exact duplicates.
+    :param exact: some exact duplicates.
     """
 
     group: Group
     title: str
     text: str
     near: list[ShownText]
-    exact: list[str]
+    exact: list[Member]
 
     @property
     def more_near(self) -> int:
@@ -172,18 +176,24 @@ class Review:
 
     def _shown_group(self, group: Group) -> ShownGroup:
         members = self.groups.members(group, COMPARED)
-        near = [member.id for member in members if not member.exact]
-        exact = [member.id for member in members if member.exact]
-        sources = self.sources([group.original, *near])
+        near = [member for member in members if not member.exact]
+        exact = [member for member in members if member.exact]
+        sources = self.sources([group.original, *(member.id for member in near)])
         original = sources.get(group.original, {})
         text = self.text(original)
         # One that was removed meanwhile has no text.
-        beside = [self.shown_text(text, id, sources[id]) for id in near if self.text(sources.get(id, {}))]
+        beside = [
+            self.shown_text(text, each.id, sources[each.id], each.duplicate_of or group.original, each.pinned)
+            for each in near
+            if self.text(sources.get(each.id, {}))
+        ]
         beside.sort(key=lambda member: (member.similarity or 0, -(member.distance or 0)))
         text = cut(shown(text, self.fingerprinter.scheme), LONGEST)
         return ShownGroup(group, self.title(original), text, beside[:MEMBERS], exact[:NAMED])
 
-    def shown_text(self, beside: str, id: str, source: Mapping[str, Any]) -> ShownText:
+    def shown_text(
+        self, beside: str, id: str, source: Mapping[str, Any], original: str, pinned: bool = False
+    ) -> ShownText:
         """Return a document with its differences from another text."""
         text = self.text(source)
         comparison = compare(beside, text, self.fingerprinter, rule=self.rule)
@@ -191,7 +201,7 @@ class Review:
         parts, more = shortened(differing, CONTEXT, LONGEST)
         similarity = comparison.similarity if beside and text else None
         distance = comparison.distance if self.rule.rule == "fingerprint" else None
-        return ShownText(id, self.title(source), similarity, distance, parts, more)
+        return ShownText(id, self.title(source), original, similarity, distance, parts, more, pinned)
 
 
 def pairs_with_other_numbers(review: Review, documents: Documents) -> list[ShownPair]:
@@ -208,7 +218,7 @@ def pairs_with_other_numbers(review: Review, documents: Documents) -> list[Shown
 
 
 def _other_numbers(review: Review, documents: Documents, ids: Sequence[str]) -> Iterator[ShownPair]:
-    """Yield for each document the first other one that only contradictions keep apart."""
+    """Yield for each document the first other one that only contradictions keep apart, and no word of a person."""
     sources = review.sources(ids)
     wide = replace(review.rule, contradictions="allow", within=None, time_field=None)
     found = documents.similar_many([review.text(source) for source in sources.values()], rule=wide)
@@ -222,11 +232,12 @@ def _other_numbers(review: Review, documents: Documents, ids: Sequence[str]) -> 
         text = review.text(source)
         for other in others[id]:
             both = [rows[each] for each in (id, other) if each in rows]
-            if other not in other_sources or [row.duplicate_of for row in both] != [None, None]:
+            both.sort(key=lambda row: row.order)
+            if other not in other_sources or [row.duplicate_of for row in both] != [None, None] or both[1].pinned:
                 continue
             comparison = compare(text, review.text(other_sources[other]), review.fingerprinter, rule=review.rule)
             if comparison.relation == "contradicts":
                 every = {**other_sources, id: source}
-                earlier, later = (row.id for row in sorted(both, key=lambda row: row.order))
-                yield ShownPair(earlier, review.shown_text(review.text(every[earlier]), later, every[later]))
+                earlier, later = (row.id for row in both)
+                yield ShownPair(earlier, review.shown_text(review.text(every[earlier]), later, every[later], earlier))
                 break

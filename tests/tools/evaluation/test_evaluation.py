@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -221,6 +222,23 @@ def test_a_pair_marked_unsure_does_not_count(tmp_path: Path) -> None:
     assert [row["right"] + len(row["missed"]) + len(row["wrong"]) for row in done.json] == [1, 1, 1, 1]
 
 
+def test_labels_of_texts_that_are_gone_or_changed_are_told_and_count(tmp_path: Path) -> None:
+    with Documents(f"sqlite:///{tmp_path}/es-simhash.db") as documents:
+        list(documents.ingest({"id": str(number), "text": text} for number, text in enumerate(TEXTS) if text))
+        pairs = [json.dumps(asdict(pair) | {"copy": True}) for pair in sample_pairs(documents, 10)]
+        (tmp_path / "pairs.jsonl").write_text("\n".join(pairs), encoding="utf-8")
+        command = "evaluate pairs.jsonl --json --store sqlite:///es-simhash.db"
+        before = es_simhash(command, cwd=tmp_path)
+        documents.remove(["5"])
+        documents.add({"id": "6", "text": HARVEST})
+    after = es_simhash(command, cwd=tmp_path)
+    assert (before.code, before.err, after.code, after.out) == (0, "", 0, before.out)
+    assert after.err == (
+        "documents that sqlite:///es-simhash.db has no longer, or with another text: 2; "
+        "their labels count for the texts in the lines\n"
+    )
+
+
 def test_the_table_of_limits_and_the_chart_show_one_rule(tmp_path: Path) -> None:
     text = labelled(STORM, STORM_NEAR, True) + labelled(STORM, HARVEST, False)
     (tmp_path / "pairs.jsonl").write_text(text, encoding="utf-8")
@@ -233,11 +251,16 @@ def test_the_table_of_limits_and_the_chart_show_one_rule(tmp_path: Path) -> None
     assert rows[1].endswith("  <")
     assert rows[2].endswith("  ~")
     chart = ElementTree.parse(tmp_path / "limits.svg")
-    classes = [path.get("class") for path in chart.iter("{http://www.w3.org/2000/svg}path")]
-    assert (classes.count("precision band"), classes.count("recall band")) == (1, 1)
-    # Precision is unknown where nothing is found: no line leads there. One more is that of the legend.
+    paths = [
+        (path.get("class"), str(path.get("d")).count("L") + 1)
+        for path in chart.iter("{http://www.w3.org/2000/svg}path")
+        if path.get("class") != "grid"
+    ]
+    # Precision is unknown where nothing is found: there is a gap. A path of one point is that of the legend.
     found = sum(row.split()[2] != "-" for row in rows[1:12])
-    assert (classes.count("precision line"), classes.count("recall line")) == (found + 1, 12)
+    assert 1 < found < 11
+    curves = [("precision band", 2 * found), ("precision line", found), ("recall band", 22), ("recall line", 11)]
+    assert sorted(path for path in paths if path[1] > 1) == curves
     done = es_simhash("evaluate pairs.jsonl --rule fingerprint --chart curve.svg --lang zh", cwd=tmp_path)
     assert len(done.out.splitlines()) >= 10
     assert ">精确率<" in (tmp_path / "curve.svg").read_text(encoding="utf-8")

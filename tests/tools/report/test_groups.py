@@ -24,7 +24,7 @@ def rows_of(groups: dict[str, tuple[str, dict[str, str]]]) -> list[Row]:
         name = "a name" if original == "a" else original
         rows[original] = Row(original, 0, digest).in_group(name)
         for id, other in copies.items():
-            rows.setdefault(id, Row(id, 0, other, duplicate_of=original).in_group(name))
+            rows.setdefault(id, Row(id, 0, other, duplicate_of=original, pinned=id < "l").in_group(name))
     return [row for row in rows.values() if row.duplicate_of is None or rows[row.duplicate_of].duplicate_of is None]
 
 
@@ -54,9 +54,11 @@ def test_groups_and_totals_are_those_that_counting_finds(rows: Sequence[Row]) ->
     )
     for group in expected:
         theirs = [
-            (row.digest == digests[group.name], row.id) for row in members[group.name] if row.id != group.original
+            Member(row.id, row.digest == digests[group.name], row.duplicate_of, row.pinned)
+            for row in members[group.name]
+            if row.id != group.original
         ]
-        assert groups.members(group) == [Member(id, exact) for exact, id in sorted(theirs)]
+        assert groups.members(group) == sorted(theirs, key=lambda member: (member.exact, member.id))
     groups.close()
 
 
