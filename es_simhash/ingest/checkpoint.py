@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import ExitStack
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError, SimhashError, StoreError, one_line
 from es_simhash.ingest.batches import mark
-from es_simhash.machine import open_for_owner, writing
+from es_simhash.machine import writing
 
 if TYPE_CHECKING:
     from es_simhash.ingest.batches import Source
@@ -75,13 +77,16 @@ class Checkpoint:
     def _write(self, kind: type[SimhashError]) -> None:
         """Replace the file, so that it is whole whenever the program or the machine stops."""
         about = {"format": FORMAT, "instance": self._instance, "lines": self._lines, "mark": self._mark}
-        new = f"{self._path}.new"
-        with writing(self._path, kind):
-            with open(new, "w", encoding="utf-8", opener=open_for_owner) as file:
+        folder, name = os.path.split(self._path)
+        with writing(self._path, kind), ExitStack() as failing:
+            # A name that no file has: nothing that stands beside the checkpoint is written or followed.
+            with NamedTemporaryFile("w", encoding="utf-8", dir=folder or ".", prefix=f"{name}.", delete=False) as file:
+                failing.callback(os.unlink, file.name)
                 json.dump(about, file, ensure_ascii=False, indent=1)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(new, self._path)
+            os.replace(file.name, self._path)
+            failing.pop_all()
 
 
 def _read(path: str) -> dict[str, Any] | None:

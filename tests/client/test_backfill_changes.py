@@ -61,6 +61,27 @@ def test_a_copy_of_what_another_program_changes_meanwhile_has_another_head(docum
     assert [outcome.outcome for outcome in documents.backfill()] == []
 
 
+@pytest.mark.parametrize("repair", ["group", "backfill"])
+def test_links_to_an_original_that_another_program_removed_stay_until_their_documents_are_read(
+    documents: Documents, repair: str
+) -> None:
+    """A document that is written anew finds the copies whose text is equal to its own, not those that are near."""
+    texts = {f"n{number}": f"{STORM[:number]}的{STORM[number:]}" for number in range(1, 40)}
+    list(documents.ingest({"id": id, "text": text} for id, text in texts.items()))
+    assert {copy for copy, original in links(documents).items() if original == "n1"} == texts.keys() - {"n1"}
+    documents.store.remove({"n1": None})
+    put(documents.store, {"n7": texts["n7"]})
+    outcomes = {outcome.id: outcome.outcome for outcome in documents.backfill()}
+    assert outcomes["n7"] in ("new", "near_duplicate")
+    assert "failed" not in outcomes.values()
+    if repair == "group":
+        documents.group()
+    else:
+        list(documents.backfill(again=True))
+    left = links(documents)
+    assert {original for original in left.values() if original is not None} <= {i for i in left if left[i] is None}
+
+
 def test_a_file_that_does_not_exist_is_not_made(tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path}/none.db") as documents, pytest.raises(NotSetUp, match="no such file"):
         list(documents.backfill())

@@ -70,6 +70,33 @@ def test_what_was_written_and_not_taken_is_unchanged_the_next_time(path: Path, w
     assert contents(documents) == whole
 
 
+@pytest.mark.posix
+def test_nothing_beside_the_checkpoint_is_written_or_followed(path: Path) -> None:
+    others = [path.with_name(f"{path.name}{suffix}") for suffix in (".new", ".tmp", "~")]
+    (victim := path.with_name("victim")).write_text("precious")
+    for other in others:
+        other.symlink_to(victim)
+    ingest(new(), path)
+    assert victim.read_text() == "precious"
+    assert {*path.parent.iterdir()} == {path, victim, *others}
+    assert json.loads(path.read_text())["lines"] == 10
+
+
+@pytest.mark.posix
+def test_a_checkpoint_that_cannot_be_written_leaves_no_file(tmp_path: Path) -> None:
+    (folder := tmp_path / "x.checkpoint").mkdir()
+    with pytest.raises(InputError, match="cannot be read"):
+        ingest(new(), folder)
+    documents, path = new(), tmp_path / "y.checkpoint"
+    outcomes = ingested(documents, INPUT, size=3, checkpoint=str(path))
+    next(outcomes)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(StoreError, match="cannot write"):
+        list(outcomes)
+    assert {*tmp_path.iterdir()} == {folder, path}
+
+
 def test_documents_that_were_appended_are_ingested(path: Path) -> None:
     documents = new()
     ingest(documents, path, INPUT[:4])
