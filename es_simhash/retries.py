@@ -20,6 +20,8 @@ T = TypeVar("T")
 
 DEADLINE = 300.0
 """Seconds for which a request is retried while the store is busy or away."""
+_LOOK_UP = 0.5
+"""Seconds after which a call that waits for a lock sees that it was cancelled."""
 
 
 class Cancelled(BaseException):
@@ -97,9 +99,12 @@ def held(lock: threading.RLock, others: str) -> Iterator[None]:
 
     :param others: what the calls do that hold it meanwhile, for the message.
     :raises StoreUnavailable: if they hold it until the running call ends.
+    :raises Cancelled: soon after the running call is cancelled.
     """
-    if not lock.acquire(timeout=max(0.0, end_after(DEADLINE) - time.monotonic())):
-        raise StoreUnavailable(f"other calls of this program {others} at the deadline: try again")
+    end = end_after(DEADLINE)
+    while not lock.acquire(timeout=max(0.0, min(_LOOK_UP, end - time.monotonic()))):
+        if end_after(DEADLINE) and time.monotonic() >= end:
+            raise StoreUnavailable(f"other calls of this program {others} at the deadline: try again")
     try:
         yield
     finally:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from es_simhash import retries
-from es_simhash.retries import Call, Cancelled, Waits, end_after, pause
+from es_simhash.retries import Call, Cancelled, Waits, end_after, held, pause
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LONG = 60.0
 """Seconds after which a test gives up. A right program never waits so long."""
@@ -62,18 +66,25 @@ def test_a_cancelled_call_sends_no_request() -> None:
         call.do(lambda: end_after(LONG))
 
 
-def test_a_wait_ends_when_its_call_is_cancelled() -> None:
-    call = Call()
+def wait_for_a_lock(lock: threading.RLock) -> None:
+    with held(lock, "have it"):
+        pass
+
+
+@pytest.mark.parametrize("wait", [lambda lock: pause(LONG), wait_for_a_lock])
+def test_a_wait_ends_when_its_call_is_cancelled(wait: Callable[[Any], None]) -> None:
+    call, lock = Call(), threading.RLock()
     ended: list[float] = []
 
     def work() -> None:
         began = time.monotonic()
         with pytest.raises(Cancelled):
-            call.do(lambda: pause(LONG))
+            call.do(lambda: wait(lock))
         ended.append(time.monotonic() - began)
 
     thread = threading.Thread(target=work)
-    thread.start()
-    call.cancel()
-    thread.join(LONG / 2)
+    with lock:
+        thread.start()
+        call.cancel()
+        thread.join(LONG / 2)
     assert len(ended) == 1

@@ -118,26 +118,29 @@ def test_no_copy_is_linked_to_a_document_that_was_not_stored(kind: str) -> None:
         assert told == stored
 
 
-def test_calls_that_wait_for_their_turn_are_done_even_if_one_of_them_is_cancelled() -> None:
-    store = SlowStore()
+def test_documents_that_go_together_are_written_even_if_the_call_is_cancelled_that_writes_them() -> None:
+    store = MeanwhileStore()
     turn = Turn(store, RULE)
     adds, calls = Adds(turn), [Call() for _ in range(4)]
+    items = [documents([{"id": str(number), "text": TEXT}], RULE) for number in range(4)]
 
     def take(number: int) -> list[Outcome]:
-        kind = Options("skip") if number == 3 else Options()
-        source = {"id": str(number), "text": TEXT}
-        return calls[number].do(lambda: adds.add(documents([source], RULE), kind))
+        return calls[number].do(lambda: adds.add(items[number], Options()))
 
+    def cancel() -> None:
+        for call in calls[:3]:
+            call.cancel()
+
+    store.call = cancel
     with ThreadPoolExecutor(4) as pool:
         with turn.take():
             waiting = [pool.submit(take, number) for number in range(4)]
             time.sleep(0.3)
-            for call in calls[:3]:
-                call.cancel()
-        outcomes = [outcome for one in waiting for outcome in one.result(10)]
-    [head] = [outcome.id for outcome in outcomes if outcome.outcome == "new"]
-    assert {outcome.duplicate_of for outcome in outcomes} == {None, head}
-    assert [outcome.stored for outcome in outcomes] == [True, True, True, head == "3"]
+        [outcome] = waiting[3].result(10)
+    stored = links(store)
+    assert set(stored) == {"0", "1", "2", "3"}
+    assert list(stored.values()).count(None) == 1
+    assert outcome.duplicate_of == stored["3"]
 
 
 def test_a_call_whose_document_another_one_has_stored_says_so_even_at_its_deadline() -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import os
 import signal
+import socket
 import sys
-from ipaddress import ip_address
+import threading
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash import InputError, fingerprint
-from es_simhash.cli.options import address_options, filter_option, open_documents, open_seen
+from es_simhash import AsyncDocuments, AsyncSeenItems, InputError, fingerprint
+from es_simhash.cli.options import address_options, client_options, filter_option, open_documents
 from es_simhash.cli.output import echo
 from es_simhash.filters import parse_filter
+from es_simhash.tools.serve.log import show_log
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from es_simhash.cli.options import StoreOptions
+    from es_simhash.tools.serve.operations import Service
 
 TOKEN = "ES_SIMHASH_TOKEN"
 _SHORTEST_TOKEN = 16
@@ -43,6 +47,7 @@ GRACE = 8
     type=click.IntRange(1),
     help="Requests that are worked on at the same time. Further ones get the status 503.",
 )
+@click.option("--log-json", is_flag=True, help="Log JSON lines.")
 @address_options
 @click.option(
     "--deadline",
@@ -58,6 +63,7 @@ def serve(
     filter: dict[str, Any] | None,
     no_client_filter: bool,
     at_once: int,
+    log_json: bool,
     **options: Unpack[StoreOptions],
 ) -> None:
     """Answer requests over HTTP, for programs in any language.
@@ -75,11 +81,12 @@ def serve(
     try:
         import uvicorn
 
+        from es_simhash.tools.serve.gate import Limits, is_local
         from es_simhash.tools.serve.operations import Scope, Service
     except ImportError as error:
         raise InputError(f"the server is not installed ({error}): pip install 'es-simhash[serve]'") from error
     token = _token()
-    if token is None and not _is_local(host):
+    if token is None and not is_local(host):
         raise InputError(
             f"--host {host} can be reached from other machines: put a token into the variable {TOKEN}, or leave --host "
             "out"
@@ -88,32 +95,56 @@ def serve(
         parse_filter(filter)
     if not 0 < (deadline := options["deadline"] or 0) < math.inf:
         raise InputError(f"--deadline is {deadline:g}: give the seconds in which a request is answered, such as 30")
-    documents = open_documents(**options)
-    seen_options: StoreOptions = {**options, "store": seen_store}
-    seen = None if seen_store is None else open_seen(**seen_options)
-    if not documents.store.lags:
-        documents.setup()
-    scope = Scope(filter, not no_client_filter)
-    service = Service(documents, seen, scope, token, seconds=deadline, at_once=at_once)
+    with open_documents(**options) as documents:
+        if not documents.store.lags:
+            documents.setup()
+    threads = 2 * at_once  # a call may go on for a while after its request has ended
+    seen = None
+    if seen_store is not None:
+        seen = AsyncSeenItems(seen_store, threads=threads, **client_options({**options, "store": seen_store}))
+    stored = AsyncDocuments(options["store"], threads=threads, **client_options(options))
+    service = Service(stored, seen, Scope(filter, not no_client_filter))
     fingerprint("市气象台发布暴雨预警")  # loads the dictionary before the first request
+    listener = _listen(host, port)
+    show_log(as_json=log_json)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)  # uvicorn calls it when the server has ended
-    echo(f"{documents.name}: http://{host}:{port}", err=True)
+    config = uvicorn.Config(
+        service.application(Limits(token, deadline, at_once)),
+        log_config=None,
+        log_level="error",  # warnings are about clients that ask for HTTP/2
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=GRACE,
+    )
+    name = f"[{host}]" if ":" in host else host
+    echo(f"{documents.name}: http://{name}:{listener.getsockname()[1]}", err=True)
     try:
-        uvicorn.run(
-            service.application(),
-            host=host,
-            port=port,
-            log_level="error",  # warnings are about clients that ask for HTTP/2
-            server_header=False,
-            timeout_keep_alive=30,
-            timeout_graceful_shutdown=GRACE,
-        )
+        uvicorn.Server(config).run(sockets=[listener])
     finally:
-        if not service.work.count:  # else a thread uses them, and ends with the program
-            documents.close()
-            if seen is not None:
-                seen.close()
+        _close(service)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    :raises InputError: if it cannot, as on a port that another program has.
+    """
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        reason = (error.strerror or str(error)).partition(" (")[0]
+        raise InputError(f"cannot listen on {host}, port {port} ({reason}): choose another --port or --host") from error
+
+
+def _close(service: Service) -> None:
+    """Close the stores, but wait for no call that a store holds up: it would keep the program from ending."""
+    closing = threading.Thread(target=asyncio.run, args=(service.close(),), daemon=True)
+    closing.start()
+    closing.join(timeout=1)
+    if closing.is_alive():
+        os._exit(0)
 
 
 def _end(number: int, frame: FrameType | None) -> None:
@@ -135,10 +166,3 @@ def _token() -> str | None:
             "digits"
         )
     return token
-
-
-def _is_local(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -1,21 +1,35 @@
-"""What a request holds, and what is answered: for the check of each request, and for OpenAPI."""
+"""What a request holds, and what is answered: for the check of each request, and for OpenAPI.
+
+Generators of clients read this, too. So no field of a request may be null, and an id is described as a string.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, WithJsonSchema, model_validator
 from typing_extensions import Self
 
-from es_simhash.similarity.rule import Rule  # noqa: TC001
+from es_simhash.similarity.rule import Rule  # noqa: TC001  # pydantic reads it
 
 MOST = 1_000
 """Documents, texts, ids or items in one request."""
 
-Id = StrictStr | StrictInt
+Id = Annotated[StrictStr | StrictInt, WithJsonSchema({"type": "string", "description": "Or a whole number."})]
 Ids = Annotated[list[Id], Field(max_length=MOST)]
-Texts = Annotated[list[StrictStr], Field(max_length=MOST)]
-Filter = dict[str, Any]
+Clause = dict[str, Any]
+
+
+def _optional(description: str, **options: Any) -> Any:
+    """Return a field that may be left out."""
+
+    def without_null(schema: dict[str, Any]) -> None:
+        del schema["default"]  # which is null
+        if "anyOf" in schema:
+            first, *others = [each for each in schema.pop("anyOf") if each != {"type": "null"}]
+            schema |= {"anyOf": [first, *others]} if others else {**first, "description": description}
+
+    return Field(None, description=description, json_schema_extra=without_null, **options)
 
 
 class _Request(BaseModel):
@@ -31,38 +45,54 @@ class _Request(BaseModel):
         return self
 
 
-class OfRule(_Request):
-    rule: Rule | None = Field(None, description="What counts beside exact duplicates. The default is the store's rule.")
-    min_similarity: float | None = Field(None, description="The least similarity of the texts, above 0, up to 1.")
+class ByRule(_Request):
+    rule: Rule | None = _optional("What counts beside exact duplicates. The default is the store's rule.")
+    min_similarity: float | None = _optional("The least similarity of the texts, above 0, up to 1.")
 
 
 class Add(_Request):
-    """Documents to store."""
-
-    one_of = ("document", "documents")
-    document: dict[str, Any] | None = Field(None, description="One document, with an id and a text.")
-    documents: list[dict[str, Any]] | None = Field(None, max_length=MOST, description="Several, in place of document.")
     on_duplicate: Literal["index", "skip"] = Field("index", description="What to do with a new duplicate.")
     on_update: Literal["write", "keep"] = Field(
         "write", description="What to do with another text for a stored id; keep the stored one if it is a copy of it."
     )
-    filter: Filter | None = Field(None, description='Originals fulfil it: {"term": {"lang": "zh"}}.')
-    refresh: bool = Field(False, description="Refresh the index: then search finds the document.")
+    filter: Clause | None = _optional('Originals fulfil it: {"term": {"lang": "zh"}}.')
+    refresh: bool = Field(False, description="Refresh the index: then search finds what was added.")
 
 
-class Similar(OfRule):
-    """A text, several texts, or the id of a stored document."""
+class AddOne(Add):
+    """A document to store."""
 
-    one_of = ("text", "texts", "id")
-    text: StrictStr | None = None
-    texts: Texts | None = None
-    id: Id | None = Field(None, description="Of a stored document.")
-    time: str | int | None = Field(None, description="Of the text, if the rule counts times.")
-    filter: Filter | None = Field(None, description='Matches fulfil it: {"term": {"lang": "zh"}}.')
+    document: dict[str, Any] = Field(description="With an id and a text.")
+
+
+class AddMany(Add):
+    """Documents to store."""
+
+    documents: list[dict[str, Any]] = Field(max_length=MOST, description="Each with an id and a text.")
+
+
+class Similar(ByRule):
+    """A text, or the id of a stored document."""
+
+    one_of = ("text", "id")
+    text: StrictStr | None = _optional("A text.")
+    id: Id | None = _optional("Of a stored document, in place of a text.")
+    time: Annotated[str | int | None, WithJsonSchema({"type": "string"})] = _optional(
+        "Of the text, if the rule counts times; also a number, as in a document."
+    )
+    filter: Clause | None = _optional('Matches fulfil it: {"term": {"lang": "zh"}}.')
     contradicting: bool = Field(False, description="Also texts that are similar enough and contradict.")
 
 
-class Near(OfRule):
+class SimilarMany(ByRule):
+    """Several texts."""
+
+    texts: list[StrictStr] = Field(max_length=MOST)
+    filter: Clause | None = _optional('Matches fulfil it: {"term": {"lang": "zh"}}.')
+    contradicting: bool = Field(False, description="Also texts that are similar enough and contradict.")
+
+
+class Near(ByRule):
     """A text."""
 
     text: StrictStr
@@ -81,71 +111,101 @@ class Seen(_Request):
     items: Ids
 
 
-class DifferenceAnswer(BaseModel):
+class Difference(BaseModel):
     """What stands at one place: ``a`` in the stored document, ``b`` in the text."""
 
     a: str
     b: str
 
 
-class ContradictionAnswer(BaseModel):
+class Contradiction(BaseModel):
     """A stored original that is similar enough and says something else."""
 
     id: str
     similarity: float
-    differences: list[DifferenceAnswer]
+    differences: list[Difference]
 
 
-class OutcomeAnswer(BaseModel):
+class Outcome(BaseModel):
     """What became of a document."""
 
     id: str | None
     outcome: str
-    duplicate_of: str | None
-    distance: int | None
+    duplicate_of: str | None = Field(description="The id of the original of which it is a copy.")
+    distance: int | None = Field(description="From the original, in bits.")
     stored: bool
     fingerprinted: bool
-    reason: str | None = None
-    similarity: float | None = None
-    left_out: int | None = None
-    contradicts: list[ContradictionAnswer] | None = None
-    pin_lifted: bool | None = None
+    reason: str | None = _optional("Why it was rejected, or failed.")
+    similarity: float | None = _optional("To the original, where texts decide.")
+    left_out: int | None = _optional("At least so many documents were not compared with it.")
+    contradicts: list[Contradiction] | None = _optional("Originals that are similar enough and contradict it.")
+    pin_lifted: bool | None = _optional("A pin was lifted, as the text is another one.")
 
 
-class OutcomesAnswer(BaseModel):
+class Outcomes(BaseModel):
     """What became of several documents."""
 
-    outcomes: list[OutcomeAnswer]
+    outcomes: list[Outcome]
 
 
-class MatchAnswer(BaseModel):
-    """A stored document that is near a text: ``exact``, ``copy``, or ``contradicts`` if it was asked for."""
+class Match(BaseModel):
+    """A stored document that is near a text."""
 
     id: str
-    relation: str
-    similarity: float | None
-    distance: int | None
-    differences: list[DifferenceAnswer] | None = None
+    relation: str = Field(description="exact, copy, or contradicts if it was asked for.")
+    similarity: float | None = Field(description="Of the texts, where they decide.")
+    distance: int | None = Field(description="By the rule fingerprint, in bits.")
+    differences: list[Difference] | None = _optional("What contradicts.")
 
 
-class MatchesAnswer(BaseModel):
+class Matches(BaseModel):
     """The stored duplicates of a text; at least ``left_out`` more were not compared."""
 
-    matches: list[MatchAnswer]
+    matches: list[Match]
     left_out: int
 
 
-class AnswersAnswer(BaseModel):
+class MatchesOfTexts(BaseModel):
     """The stored duplicates of several texts."""
 
-    answers: list[MatchesAnswer]
+    answers: list[Matches]
 
 
-class ClauseAnswer(BaseModel):
+class NearQuery(BaseModel):
     """The clause for a search of your own."""
 
-    clause: dict[str, Any]
-    docvalue_fields: list[Any]
+    clause: Clause
+    docvalue_fields: list[dict[str, Any]]
+
+
+class Removed(BaseModel):
+    """The ids of the documents that were removed."""
+
+    removed: list[str]
+
+
+class Added(BaseModel):
+    """How many items were not seen before."""
+
+    added: int
+
+
+class Unseen(BaseModel):
+    """The items that the user has certainly not seen."""
+
+    unseen: list[Id]
+
+
+class Forgotten(BaseModel):
+    """How many items are unseen again."""
+
+    forgotten: int
+
+
+class State(BaseModel):
+    """How the server does."""
+
+    status: str
 
 
 class Problem(BaseModel):

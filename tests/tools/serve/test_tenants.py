@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fastapi.testclient import TestClient
 
-from es_simhash import Documents
+from es_simhash import AsyncDocuments, Documents
+from es_simhash.tools.serve.gate import Limits
 from es_simhash.tools.serve.operations import Scope, Service
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR
 
@@ -32,10 +33,10 @@ def request(draw: random.Random) -> tuple[str, dict[str, Any]]:
     more: dict[str, Any] = {"filter": filter, "refresh": True, **how}
     requests: list[tuple[str, dict[str, Any]]] = [
         ("/add", {"document": document(), **more}),
-        ("/add", {"documents": [document() for _ in range(3)], **more}),
+        ("/add_many", {"documents": [document() for _ in range(3)], **more}),
         ("/remove", {"ids": [f"a{draw.randrange(8)}", f"{SECRET}{draw.randrange(len(TEXTS))}"]}),
         ("/similar", {"text": draw.choice(TEXTS), "filter": filter, "rule": draw.choice([None, "fingerprint"])}),
-        ("/similar", {"texts": TEXTS, "filter": filter}),
+        ("/similar_many", {"texts": TEXTS, "filter": filter}),
         ("/similar", {"id": draw.choice([f"a{draw.randrange(8)}", f"{SECRET}0"])}),
     ]
     return draw.choice(requests)
@@ -43,8 +44,8 @@ def request(draw: random.Random) -> tuple[str, dict[str, Any]]:
 
 def serve(documents: Documents, filter: Any = ACME) -> TestClient:
     """A server for one tenant."""
-    service = Service(documents, None, Scope(filter), None, seconds=60, at_once=4)
-    return TestClient(service.application())
+    service = Service(AsyncDocuments(documents.store), None, Scope(filter))
+    return TestClient(service.application(Limits()), "http://localhost")
 
 
 def check(alone: Documents, shared: Documents, rounds: int, seed: int) -> None:
