@@ -103,7 +103,8 @@ def held(lock: threading.RLock, others: str) -> Iterator[None]:
     """
     end = end_after(DEADLINE)
     while not lock.acquire(timeout=max(0.0, min(_LOOK_UP, end - time.monotonic()))):
-        if end_after(DEADLINE) and time.monotonic() >= end:
+        end_after(DEADLINE)  # raises Cancelled
+        if time.monotonic() >= end:
             raise StoreUnavailable(f"other calls of this program {others} at the deadline: try again")
     try:
         yield
