@@ -284,6 +284,7 @@ class SeenItems:
         former, stored = self._stored.known, self._described()
         is_new = former is None or former.seen is None
         if stored is None and not (is_new and sets_up and not self._store.lags):
+            self._stored.forget()  # after `seen init` the next call succeeds
             raise not_set_up(self.name, "it does not exist, or it holds no seen items", "seen init")
         config = replace(stored or SeenConfig(), **self._chosen)
         if config != stored:
