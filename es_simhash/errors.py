@@ -7,6 +7,7 @@ wrong, where, and what to do.
 
 from __future__ import annotations
 
+import reprlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,14 @@ def count_of(number: int, noun: str) -> str:
     :param noun: in the singular; the plural is formed with an ``s``.
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def shown(value: object) -> str:
+    """Return a value for a message, short; its type, if it has no form: an integer of very many digits, a deep list."""
+    try:
+        return reprlib.repr(value)
+    except (ValueError, RecursionError):
+        return f"a value of the type {type(value).__name__}"
 
 
 def one_line(error: Exception) -> str:

@@ -10,11 +10,10 @@ from __future__ import annotations
 import json
 import operator
 import re
-import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from es_simhash.errors import InputError, one_line
+from es_simhash.errors import InputError, one_line, shown
 
 Predicate = Callable[[Mapping[str, Any], str], bool]
 """Returns whether a document matches. Its second argument is the id of the document."""
@@ -36,7 +35,7 @@ def check_filter(filter: object, name: str = "filter") -> None:
     if filter is None:
         return
     if not isinstance(filter, Mapping):
-        raise InputError(f'{name} is {reprlib.repr(filter)}: use a filter, such as {{"term": {{"lang": "zh"}}}}')
+        raise InputError(f'{name} is {shown(filter)}: use a filter, such as {{"term": {{"lang": "zh"}}}}')
     try:
         json.dumps(filter, allow_nan=False, ensure_ascii=False).encode()
     except RecursionError as error:
@@ -62,7 +61,9 @@ def parse_filter(filter: Any) -> Predicate:
     :raises InputError: if it is malformed, or of a type that only Elasticsearch knows.
     """
     if not hasattr(filter, "items") or len(filter) != 1:
-        raise InputError(f'{filter!r} is no filter: use an object with one key, such as {{"term": {{"lang": "zh"}}}}')
+        raise InputError(
+            f'{shown(filter)} is no filter: use an object with one key, such as {{"term": {{"lang": "zh"}}}}'
+        )
     ((type, body),) = filter.items()
     try:
         return _parse(type, body)
@@ -71,7 +72,7 @@ def parse_filter(filter: Any) -> Predicate:
     except RecursionError as error:
         raise InputError(_TOO_DEEP) from error
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"the filter {filter!r} is malformed: write it as for Elasticsearch") from error
+        raise InputError(f"the filter {shown(filter)} is malformed: write it as for Elasticsearch") from error
 
 
 def _parse(type: str, body: Any) -> Predicate:
@@ -87,7 +88,7 @@ def _parse(type: str, body: Any) -> Predicate:
         case "term":
             ((field, value),) = body.items()
             if isinstance(value, dict) and value.keys() != {"value"}:
-                raise InputError(f"a term filter has the value {value!r}: use the value itself")
+                raise InputError(f"a term filter has the value {shown(value)}: use the value itself")
             wanted = _value(value["value"] if isinstance(value, dict) else value)
             return _has_one(field, lambda held: held == wanted)
         case "terms":
@@ -100,7 +101,7 @@ def _parse(type: str, body: Any) -> Predicate:
         case "bool":
             return _parse_bool(body)
     raise InputError(
-        f"filter type {type!r} works only in a search by Elasticsearch: to write, and in SQLite, use {TYPES}"
+        f"filter type {shown(type)} works only in a search by Elasticsearch: to write, and in SQLite, use {TYPES}"
     )
 
 
@@ -146,7 +147,7 @@ def _list(name: str, values: Any) -> list[Any]:
 
 def _value(value: Any) -> Any:
     if not isinstance(value, str | int | float):
-        raise InputError(f"a filter has the value {value!r}: use a string, a number, true or false")
+        raise InputError(f"a filter has the value {shown(value)}: use a string, a number, true or false")
     return value
 
 
@@ -155,8 +156,8 @@ def _limit(name: str, limit: Any) -> Any:
         raise InputError(f"a range filter has the unknown key {name!r}: use gt, gte, lt, lte")
     if isinstance(limit, str) and _DATE_MATH.match(limit):
         raise InputError(
-            f"a range filter has the date math {limit!r}, which works only in a search by Elasticsearch: write the "
-            "date itself"
+            f"a range filter has the date math {shown(limit)}, which works only in a search by Elasticsearch: write "
+            "the date itself"
         )
     return _value(limit)
 
@@ -172,21 +173,30 @@ def _within(value: Any, limits: Mapping[str, Any]) -> bool:
 def field_values(value: Any, field: str) -> list[Any]:
     """Return what a field holds, as Elasticsearch reads it.
 
-    Arrays are flat, and null is nothing. A dot leads into an object, or is part of a name.
+    Arrays are flat, and null is nothing. A dot leads into an object, and into each object of an array, or is part of a
+    name.
     """
     if isinstance(value, list):
-        return [found for each in value for found in field_values(each, field)]
-    if not isinstance(value, dict):
+        return [found for each in _flat(value) for found in field_values(each, field)]
+    if not isinstance(value, Mapping):
         return []
     head, dot, rest = field.partition(".")
     return _flat(value.get(field)) + (field_values(value.get(head), rest) if dot else [])
 
 
-def _flat(value: Any) -> list[Any]:
-    if isinstance(value, list):
-        return [found for each in value for found in _flat(each)]
-    return [] if value is None else [value]
+def _flat(value: Any, *, objects: bool = False) -> list[Any]:
+    """Return the items of arrays in arrays, also those of objects, in order. Their depth does not matter."""
+    found, rest = [], [value]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, list):
+            rest += reversed(value)
+        elif objects and isinstance(value, dict):
+            rest += value.values()
+        elif value is not None:
+            found.append(value)
+    return found
 
 
 def _holds_something(value: Any) -> bool:
-    return not isinstance(value, dict) or any(map(_holds_something, _flat(list(value.values()))))
+    return bool(_flat(value, objects=True))

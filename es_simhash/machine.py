@@ -9,13 +9,23 @@ from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from es_simhash.errors import InputError, SimhashError, StoreError
+from es_simhash.errors import InputError, SimhashError, StoreError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OWNER_ONLY = 0o600
 """Permissions of the files that hold documents: their owner may read and write them, and nobody else."""
+
+
+def file_path(path: object) -> str:
+    """Return the path of a file that a caller names.
+
+    :raises InputError: if it is no path, or has a character that no path has.
+    """
+    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+        raise InputError(f"{shown(path)} is no path of a file: use a string or a Path")
+    return str(path)
 
 
 def create_for_owner(path: str) -> None:
@@ -54,7 +64,7 @@ class LinesFile:
     """
 
     def __init__(self, path: str, mode: str) -> None:
-        self.path = path
+        self.path = file_path(path)
         with writing(path, InputError):
             # No buffer: a write that failed is not repeated when the file is closed.
             self.file = FileIO(path, mode, opener=open_for_owner)

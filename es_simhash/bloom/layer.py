@@ -23,18 +23,16 @@ shares no factor with 2^64.
 
 from __future__ import annotations
 
-import reprlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from mmh3 import hash_bytes
 
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from es_simhash.bloom.sizing import Size
@@ -60,8 +58,8 @@ def hash_items(items: Iterable[Item]) -> Hashes:
     :raises InputError: if an item is no str, int or bytes, or has no UTF-8: the message shows the item. If the batch is
         one str or bytes: its characters are probably not the items.
     """
-    if isinstance(items, (str, bytes)):
-        raise InputError(f"{reprlib.repr(items)} is one item, and a batch is a list of items: put it in a list")
+    if isinstance(items, (str, bytes)) or not isinstance(items, Iterable):
+        raise InputError(f"{shown(items)} is one item, and a batch is a list of items: put it in a list")
     batch: list[Any] = items.ravel().tolist() if isinstance(items, np.ndarray) else list(items)
     try:
         "".join(batch).encode()  # a TypeError tells that not all are str
@@ -79,12 +77,14 @@ def _text(item: object) -> str | bytes:
             return item.encode()
     except UnicodeEncodeError as error:
         raise InputError(
-            f"the item {reprlib.repr(item)} has a lone surrogate at character {error.start + 1}, which has no UTF-8: "
+            f"the item {shown(item)} has a lone surrogate at character {error.start + 1}, which has no UTF-8: "
             "repair the text, or pass bytes"
         ) from error
+    except ValueError as error:
+        raise InputError("an item is an integer with too many digits: pass it as a str") from error
     if isinstance(item, bytes):
         return item
-    raise InputError(f"the item {reprlib.repr(item)} is a {type(item).__name__}: pass a str, an int or UTF-8 bytes")
+    raise InputError(f"the item {shown(item)} is a {type(item).__name__}: pass a str, an int or UTF-8 bytes")
 
 
 # --- layers ---------------------------------------------------------------------------------------------------------

@@ -31,8 +31,8 @@ import numpy as np
 from es_simhash.bloom import BloomFilter
 from es_simhash.bloom.layer import hash_items
 from es_simhash.bloom.sizing import Config, whole_number
-from es_simhash.errors import FilterFormatError, InputError
-from es_simhash.text.normalisation import check_surrogates
+from es_simhash.errors import FilterFormatError, InputError, shown
+from es_simhash.text.ids import checked_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,24 +42,14 @@ if TYPE_CHECKING:
 
 MAX_FORGOTTEN = 1_000
 """The largest number of forgotten items of a user."""
-MAX_USER = 512
-"""The largest number of bytes of a user's id; Elasticsearch allows no more for an id."""
 
 
 def user_id(user: object) -> str:
-    """Return the id of a user's document: a string, or the digits of an integer. So 1 and "1" are the same user.
+    """Return the id of a user's document.
 
     :raises InputError: if the value can't be an id.
     """
-    if isinstance(user, bool) or not isinstance(user, str | int):
-        raise InputError(f"the user {user!r} is a {type(user).__name__}: use a string or an integer")
-    text = str(user)
-    check_surrogates(text, "the user")
-    size = len(text.encode())
-    if not 1 <= size <= MAX_USER or "\0" in text:
-        what = "a zero byte" if "\0" in text else f"{size} bytes"
-        raise InputError(f"the user {text[:40]!r} has {what}: use from 1 to {MAX_USER} bytes, and no zero byte")
-    return text
+    return checked_id(user, f"the user {shown(user)}")
 
 
 @dataclass(frozen=True)

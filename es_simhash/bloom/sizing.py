@@ -26,12 +26,11 @@ for 1e-6. So m² is at least n/error_rate.
 from __future__ import annotations
 
 import math
-import reprlib
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, shown
 
 # These were chosen by size and speed, from the capacity to 1,000 times as many items. A larger GROWTH leaves the last
 # layer emptier; a smaller one makes more layers to look into. A smaller TIGHTENING makes large filters larger; a larger
@@ -58,7 +57,7 @@ def whole_number(name: str, value: Any, least: int, most: int) -> int:
     :raises InputError: if it is no whole number from ``least`` to ``most``. The message has its name and the range.
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
-        raise InputError(f"{name} must be a whole number from {least} to {most}, and is {reprlib.repr(value)}")
+        raise InputError(f"{name} must be a whole number from {least} to {most}, and is {shown(value)}")
     return int(value)
 
 
@@ -86,7 +85,7 @@ class Config:
     def __post_init__(self) -> None:
         if not (isinstance(self.error_rate, Real) and MIN_ERROR_RATE <= self.error_rate < 1):
             raise InputError(
-                f"error_rate must be a number from {MIN_ERROR_RATE} to below 1, and is {reprlib.repr(self.error_rate)}"
+                f"error_rate must be a number from {MIN_ERROR_RATE} to below 1, and is {shown(self.error_rate)}"
             )
         object.__setattr__(self, "error_rate", float(self.error_rate))
         most = _most_items(self.error_rate / (1 + KEPT_BACK) * FIRST)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 from es_simhash.client.documents import Documents
 from es_simhash.client.page import DEPTH, Filling
 from es_simhash.client.seen import SeenItems
-from es_simhash.errors import InputError, StoreUnavailable
+from es_simhash.errors import InputError, StoreUnavailable, shown
 from es_simhash.retries import DEADLINE, Call
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class _InThreads(Generic[Client]):
 
     def __init__(self, client: Client, threads: int) -> None:
         if type(threads) is not int or threads < 1:
-            raise InputError(f"threads is {threads!r}: use a whole number from 1")
+            raise InputError(f"threads is {shown(threads)}: use a whole number from 1")
         self._client: Client = client
         self.name = client.name
         """The store's address, without credentials."""

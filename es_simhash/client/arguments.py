@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import reprlib
 import time
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, shown
+from es_simhash.similarity.text_fields import check_field_name
 from es_simhash.similarity.times import checked_time
-from es_simhash.text.normalisation import check_surrogates, check_text
+from es_simhash.text.ids import checked_id
+from es_simhash.text.normalisation import check_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from typing import TypeAlias
 
     from es_simhash.similarity.times import Window
 
     Time: TypeAlias = "str | int | datetime"
+
+_LONGEST = 1e9
+"""Seconds of the longest deadline, some 30 years: longer ones count as this."""
 
 
 def checked_deadline(deadline: Any) -> float:
@@ -26,8 +31,8 @@ def checked_deadline(deadline: Any) -> float:
     :raises InputError: if it is no number from 0.
     """
     if isinstance(deadline, bool) or not isinstance(deadline, int | float) or not deadline >= 0:  # also false for nan
-        raise InputError(f"deadline is {deadline!r}: use a number of seconds from 0")
-    return float(deadline)
+        raise InputError(f"deadline is {shown(deadline)}: use a number of seconds from 0")
+    return float(min(deadline, _LONGEST))
 
 
 def checked_fields(fields: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -35,37 +40,39 @@ def checked_fields(fields: Sequence[str] | None) -> tuple[str, ...] | None:
 
     :raises InputError: for one name in place of a list; for a name that is no string.
     """
-    if isinstance(fields, str) and fields != "*":
-        raise InputError(f'the fields are one string, {fields!r}: put it in a list, or use "*" for whole documents')
     if fields is None or fields == "*":
         return None
-    if not all(isinstance(name, str) for name in fields):
-        raise InputError(f"the fields are {fields!r}: use a list of strings")
-    return tuple(fields)
+    names = checked_list(fields, "fields")
+    if not all(isinstance(name, str) for name in names):
+        raise InputError(f"the fields are {shown(fields)}: use a list of strings")
+    for name in names:
+        check_field_name(name)
+    return tuple(names)
 
 
 def checked_ids(ids: Iterable[Any]) -> list[str]:
     """Return ids as strings.
 
-    :raises InputError: for an id that is no string and no whole number, or has a lone surrogate or too many digits;
-        for one string in place of a list.
+    :raises InputError: for a value that cannot be an id; for what is no list of them.
     """
-    if isinstance(ids, str | bytes):
-        raise InputError(f"the ids are one string, {ids!r}: put it in a list")
-    return list(map(_checked_id, ids))
+    return [checked_id(id, f"the id {shown(id)}") for id in checked_list(ids, "ids")]
 
 
-def _checked_id(id: Any) -> str:
-    if isinstance(id, bool) or not isinstance(id, str | int) or id == "":
-        raise InputError(f"{reprlib.repr(id)} cannot be an id: use a string or a whole number")
-    try:
-        text = str(id)
-    except ValueError as error:
-        raise InputError(f"an id is an integer with too many digits ({error}): use a string") from error
-    check_surrogates(text, f"the id {text!r}")
-    if "\0" in text:
-        raise InputError(f"the id {text!r} has a zero byte, which no stored id has: correct it")
-    return text
+def checked_list(values: Any, name: str, kind: type = object) -> list[Any]:
+    """Return what a caller gives as a list.
+
+    :param name: of the values, for the message.
+    :param kind: the class of each of them.
+    :raises InputError: for one string in place of a list; for what cannot be iterated; for a value of another class.
+    """
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        what = "string" if isinstance(values, str) else type(values).__name__
+        raise InputError(f"the {name} are one {what}, {shown(values)}: put it in a list")
+    checked = list(values)
+    for value in checked:
+        if not isinstance(value, kind):
+            raise InputError(f"one of the {name} is {shown(value)}: use a {kind.__name__} for each")
+    return checked
 
 
 def checked_texts(texts: Iterable[str]) -> list[str]:
@@ -74,9 +81,7 @@ def checked_texts(texts: Iterable[str]) -> list[str]:
     :raises InputError: for one text in place of a list; for a text that is no string, has a lone surrogate, or is too
         long.
     """
-    if isinstance(texts, str):
-        raise InputError("the texts are one string: put it in a list, or use similar()")
-    checked = list(texts)
+    checked = checked_list(texts, "texts")
     for text in checked:
         check_text(text)
     return checked
@@ -95,9 +100,7 @@ def checked_times(times: Iterable[Time] | None, texts: Sequence[str], window: Wi
         return None
     if times is None:
         raise InputError("within compares times: give the time of the text (time), such as 2024-05-01")
-    if isinstance(times, str):
-        raise InputError("the times are one string: put it in a list, or use similar()")
-    checked = [checked_time(time) for time in times]
+    checked = [checked_time(time) for time in checked_list(times, "times")]
     if len(checked) != len(texts):
         raise InputError(f"{len(texts)} texts have {len(checked)} times: give one time for each text")
     return checked
@@ -116,13 +119,13 @@ def checked_moment(moment: object, name: str) -> int | None:
         return max(0, time.time_ns() // 1000 - moment // timedelta(microseconds=1))
     if isinstance(moment, datetime):
         return max(0, checked_time(moment) * 1000)
-    raise InputError(f"{name} is {moment!r}: use a datetime, or a timedelta such as timedelta(hours=2)")
+    raise InputError(f"{name} is {shown(moment)}: use a datetime, or a timedelta such as timedelta(hours=2)")
 
 
 def check_workers(workers: object) -> None:
     """Check a number of processes.
 
-    :raises InputError: if it is no whole number from 0.
+    :raises InputError: if it is no whole number from 0 to 1,000.
     """
-    if type(workers) is not int or workers < 0:
-        raise InputError(f"workers is {workers!r}: use a whole number from 0")
+    if type(workers) is not int or not 0 <= workers <= 1_000:
+        raise InputError(f"workers is {shown(workers)}: use a whole number from 0 to 1,000")

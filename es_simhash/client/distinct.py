@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from es_simhash.client.documents import Documents
 from es_simhash.errors import InputError
 from es_simhash.input import rows_of
-from es_simhash.lines import Line
+from es_simhash.lines import Line, object_of
 from es_simhash.similarity.rule import rule_of
-from es_simhash.similarity.text_fields import field_names, field_value, kind_of, text_of
-from es_simhash.text.fingerprinter import Fingerprinter
+from es_simhash.similarity.text_fields import field_names, field_value, text_of
+from es_simhash.text.fingerprinter import fingerprinter_of
+from es_simhash.text.ids import kind_of
 from es_simhash.text.scheme import DEFAULT
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _decided(
     """Return the position, the item and the outcome of each item. Invalid arguments raise at once."""
     chosen = replace(rule_of(rule), text_field=_TEXT)
     read = text if callable(text) else _field_reader(field_names(text))
-    documents = Documents("memory://", fingerprinter=chosen.needs_of(Fingerprinter(scheme or DEFAULT)))
+    documents = Documents("memory://", fingerprinter=chosen.needs_of(fingerprinter_of(scheme or DEFAULT)))
     documents.setup(chosen, id_field=_POSITION)
     rows, waiting = rows_of(items), deque[T]()
 
@@ -140,6 +141,8 @@ def _document(position: int, item: Any, read: Callable[[Any], str], rule: Duplic
     :raises InputError: if it has no text, or no time where times count.
     """
     try:
+        if isinstance(item, Line):  # a row that cannot be read
+            item = object_of(item)
         text = read(item)
         if not isinstance(text, str):
             raise InputError(f"its text is {kind_of(text)}: use a string")

@@ -12,6 +12,7 @@ from es_simhash.client.arguments import (
     checked_deadline,
     checked_fields,
     checked_ids,
+    checked_list,
     checked_moment,
     checked_texts,
     checked_times,
@@ -22,6 +23,7 @@ from es_simhash.decide.group import group
 from es_simhash.decide.pin import Pin, pin
 from es_simhash.decide.relink import AT_ONCE
 from es_simhash.decide.remove import (
+    Duplicate,
     duplicates,
     remove,
     remove_duplicates,
@@ -54,7 +56,6 @@ if TYPE_CHECKING:
     from es_simhash.client.near_query import NearQuery
     from es_simhash.decide.group import GroupReport, Progress
     from es_simhash.decide.outcome import Outcome
-    from es_simhash.decide.remove import Duplicate
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.decide.run import OnDuplicate, OnUpdate
     from es_simhash.decide.similar import Matches
@@ -397,9 +398,10 @@ class Documents:
         :returns: how many documents were removed.
         """
         check_filter_of_originals(filter)
+        checked = checked_list(duplicates, "duplicates", Duplicate)
         turn, id_field = self._turn_for_writing(), self._reader.id_field(None).name
         with saving(save, id_field) as put:
-            return remove_duplicates(turn, duplicates, put, filter)
+            return remove_duplicates(turn, checked, put, filter)
 
     # --- what a person says ------------------------------------------------------------------------------------------
 
@@ -431,7 +433,8 @@ class Documents:
         :returns: by id, why a document could not be pinned. The others are.
         """
         checked = [
-            replace(one, id=checked_ids([one.id])[0], duplicate_of=_checked_or_none(one.duplicate_of)) for one in pins
+            replace(one, id=checked_ids([one.id])[0], duplicate_of=_checked_or_none(one.duplicate_of))
+            for one in checked_list(pins, "pins", Pin)
         ]
         turn, problems = self._turn_for_writing(), dict[str, str]()
         for part in in_parts(checked, AT_ONCE):

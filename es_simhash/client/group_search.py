@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.bloom.sizing import whole_number
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, shown
 from es_simhash.store.elastic.errors import check_answer
 
 if TYPE_CHECKING:
@@ -127,9 +127,13 @@ def group_search(search: Mapping[str, Any], *, after: Sequence[int] | None = Non
     :raises InputError: for a search that has no such pages: another ``collapse``, ``search_after``; for ``from`` and
         ``size`` that are no whole numbers.
     """
+    if not isinstance(search, Mapping):
+        raise InputError(f"the search is {shown(search)}: use the body of a search, a dict")
     collapse = search.get("collapse", {"field": _GROUP})
     if not isinstance(collapse, Mapping) or collapse.get("field") != _GROUP:
-        raise InputError(f"the search collapses on {collapse!r}: collapse on {{'field': {_GROUP!r}}}, or on nothing")
+        raise InputError(
+            f"the search collapses on {shown(collapse)}: collapse on {{'field': {_GROUP!r}}}, or on nothing"
+        )
     if "search_after" in search:
         raise InputError("search_after cannot go on in two searches: use from and size, or after")
     if after is not None and "from" in search:
@@ -161,7 +165,7 @@ def group_search(search: Mapping[str, Any], *, after: Sequence[int] | None = Non
 
 def _checked_after(after: Any) -> tuple[int, int]:
     if not isinstance(after, list | tuple) or len(after) != 2:
-        raise InputError(f"after is {after!r}: use the two numbers that the page before it returned")
+        raise InputError(f"after is {shown(after)}: use the two numbers that the page before it returned")
     grouped, single = (whole_number("after", each, 0, _MOST) for each in after)
     return grouped, single
 
@@ -178,7 +182,7 @@ def _orders_of(clause: Any) -> Iterator[_Order]:
         name, _, order = clause.partition(":")
         clause = {name: order}
     if not isinstance(clause, Mapping):
-        raise InputError(f"the search sorts by {clause!r}: use a field, or an object such as {{'date': 'desc'}}")
+        raise InputError(f"the search sorts by {shown(clause)}: use a field, or an object such as {{'date': 'desc'}}")
     for name, options in clause.items():
         chosen = options if isinstance(options, Mapping) else {"order": options}
         order = chosen.get("order") or ("desc" if name == "_score" else "asc")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.decide.judge import Side
 from es_simhash.decide.rule import ResolvedRule
 from es_simhash.decide.similar import matches_among
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, shown
 from es_simhash.rows import Hits, Row
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.rule import rule_of, rule_without_text
@@ -21,13 +21,15 @@ from es_simhash.similarity.text_fields import text_of
 from es_simhash.store.elastic.query_plan import candidates_clause
 from es_simhash.store.elastic.rows import FIELDS, row_of
 from es_simhash.store.elastic.search import clause_of
-from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter
+from es_simhash.text.fingerprinter import Fingerprint, fingerprinter_of
+from es_simhash.text.scheme import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from es_simhash.decide.similar import Match
     from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.text.fingerprinter import Fingerprinter
 
 _log = logging.getLogger("es_simhash")
 
@@ -99,7 +101,7 @@ def near_query(
     chosen = rule_of(rule) if isinstance(near, str) else rule_without_text(rule)
     if chosen.within is not None:
         raise InputError("within has no clause: put a range on your time field into the query, and leave within out")
-    fingerprinter = fingerprinter or Fingerprinter()
+    fingerprinter = fingerprinter_of(fingerprinter or DEFAULT)
     resolved = ResolvedRule(chosen, fingerprinter, keys=True)
     own = None
     if isinstance(near, str):
@@ -123,8 +125,8 @@ def checked_fingerprint(near: object, bits: int) -> tuple[int | None, str | None
     if type(near) is int and 0 <= near < 1 << bits:
         return near, None
     raise InputError(
-        f"{near!r} is no text and no fingerprint: use a string, a Fingerprint, or an unsigned integer of {bits} bits "
-        "(a signed long of the index is value % 2**64)"
+        f"{shown(near)} is no text and no fingerprint: use a string, a Fingerprint, or an unsigned integer of {bits} "
+        "bits (a signed long of the index is value % 2**64)"
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from es_simhash.bloom.sizing import whole_number
 from es_simhash.client.group_search import hit_group, hit_id, hits_of
+from es_simhash.errors import InputError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,6 +61,9 @@ class Filling:
         offset: int,
         depth: int,
     ) -> None:
+        for name, given in (("item", item), ("group", group)):
+            if not (given is None or callable(given)):
+                raise InputError(f"{name} is {shown(given)}: use a function of a hit")
         self._seen, self._user = seen, user
         self._size = whole_number("size", size, 1, 1 << 30)
         self._depth = whole_number("depth", depth, 1, 1 << 62)

@@ -10,10 +10,10 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from es_simhash.bloom.seen import Seen, SeenConfig, user_id
-from es_simhash.client.arguments import checked_deadline, checked_moment
+from es_simhash.client.arguments import checked_deadline, checked_list, checked_moment
 from es_simhash.client.page import DEPTH, Filling
 from es_simhash.client.set_up import SetUp
-from es_simhash.errors import InputError, NotSetUp
+from es_simhash.errors import InputError, NotSetUp, shown
 from es_simhash.parts import in_parts
 from es_simhash.retries import limited
 from es_simhash.rows import Description
@@ -123,7 +123,7 @@ class SeenItems:
         :raises InputError: for an item of another type. Nothing was stored then.
         """
         with limited(self.deadline):
-            return _single(self.add_many({user: items}))
+            return _single(self.add_many({user_id(user): items}))
 
     def add_many(self, items: ByUser, *, anew: bool = False) -> SeenReport:
         """:meth:`add` for many users, by one read and one write for some hundred of them.
@@ -143,7 +143,7 @@ class SeenItems:
     def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:
         """Return the items that a user has certainly not seen, in their order. Call it with a page of candidates."""
         with limited(self.deadline):
-            [unseen] = self.unseen_many({user: items}).values()
+            [unseen] = self.unseen_many({user_id(user): items}).values()
         return cast("list[I]", unseen)
 
     def unseen_many(self, items: ByUser) -> dict[str, list[Item]]:
@@ -164,7 +164,7 @@ class SeenItems:
         :returns: how many of them might have been seen.
         :raises InputError: if the list is full.
         """
-        [(checked, listed)] = _by_user({user: items}).items()
+        [(checked, listed)] = _by_user({user_id(user): items}).items()
         with limited(self.deadline):
             return _single(self._change([checked], lambda seen, _: seen.forget(listed)))
 
@@ -186,9 +186,7 @@ class SeenItems:
         :returns: ``users``, how many were rotated: those who had seen anything; ``failed``, the errors by user.
         :raises InputError: if the store keeps one generation: that would forget everything.
         """
-        if isinstance(users, str):
-            raise InputError(f"the users are one string, {users!r}: put it in a list")
-        checked = None if users is None else list(map(user_id, users))
+        checked = None if users is None else list(map(user_id, checked_list(users, "users")))
         moment = checked_moment(before, "before")
         limit = _ALWAYS if moment is None else moment // 1_000_000
         config, now = self._config(), _now()
@@ -340,6 +338,8 @@ class SeenItems:
             another size is its reason. The page is exhausted there.
         :raises InputError: for a size, an offset or a depth that is out of range.
         """
+        if not callable(fetch):
+            raise InputError(f"fetch is {shown(fetch)}: use a function of an offset and a size")
         filling = Filling(self, user, size, item, group, offset, depth)
         page = None
         while page is None:
@@ -361,8 +361,9 @@ def _single(report: SeenReport) -> int:
 def _by_user(items: Mapping[Any, Iterable[Item]]) -> dict[str, list[Item]]:
     """Return user ids as strings, and items as lists. The users 1 and "1" are the same."""
     by_user: defaultdict[str, list[Item]] = defaultdict(list)
+    if not isinstance(items, Mapping):
+        raise InputError(f"the items are {shown(items)}: use a dict with the items of each user")
     for user, theirs in items.items():
-        if isinstance(theirs, str | bytes) or not isinstance(theirs, Iterable):
-            raise InputError(f"the items of user {user!r} are one {type(theirs).__name__}: put it in a list")
-        by_user[user_id(user)].extend(theirs)
+        name = user_id(user)
+        by_user[name].extend(checked_list(theirs, f"items of user {name!r}"))
     return dict(by_user)

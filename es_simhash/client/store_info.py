@@ -12,7 +12,7 @@ from es_simhash.ingest.reader import IdField
 from es_simhash.rows import Description, Scan
 from es_simhash.similarity.rule import DuplicateRule, rule_of, rule_without_text
 from es_simhash.store.description import other_scheme
-from es_simhash.text.fingerprinter import Fingerprinter
+from es_simhash.text.fingerprinter import Fingerprinter, fingerprinter_of
 from es_simhash.text.scheme import DEFAULT
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class StoreReader:
         if fingerprinter is not None and scheme is not None:
             raise InputError("a fingerprinter has its own scheme: leave scheme out")
         self._store = store
-        self._fingerprinter = fingerprinter or Fingerprinter(scheme or DEFAULT)
+        self._fingerprinter = fingerprinter_of(fingerprinter or scheme or DEFAULT)
         if self._fingerprinter.scheme.bits != 64:
             raise InputError(
                 "a store holds fingerprints of 64 bits: use a Scheme of 64 bits; fingerprint() takes others"

@@ -12,7 +12,7 @@ from es_simhash.similarity.confirm import TextFeatures, similarities
 from es_simhash.similarity.differences import Difference, contradict, differences
 from es_simhash.similarity.measures import cosine
 from es_simhash.similarity.rule import rule_of
-from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter
+from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter, fingerprinter_of
 from es_simhash.text.keys import share_enough
 from es_simhash.text.scheme import DEFAULT, Scheme
 from es_simhash.text.tokens import segmenter, tokenize
@@ -74,7 +74,7 @@ def compare(
     :param rule: its name, or a DuplicateRule; by default ``copy``. ``within`` and ``text_field`` have no effect.
     :raises InputError: if a text is not a string, or has a lone surrogate; if the rule is invalid.
     """
-    fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
+    fingerprinter = fingerprinter_of(scheme)
     chosen = replace(rule_of(rule), within=None, time_field=None)
     resolved = ResolvedRule(chosen, fingerprinter, keys=True)
     texts = stored, new = TextFeatures(a, fingerprinter), TextFeatures(b, fingerprinter)

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.decide.outcome import Document
-from es_simhash.errors import InputError
 from es_simhash.input import rows_of
 from es_simhash.lines import Line, parsed
 from es_simhash.similarity.text_fields import field_value
@@ -40,10 +39,7 @@ class Source:
     """Documents that were taken."""
 
     def __init__(self, documents: Iterable[Any], size: int = BATCH) -> None:
-        rows = rows_of(documents)
-        if not isinstance(rows, Iterable):
-            raise InputError(f"the documents are of type {type(documents).__name__}: use an iterable of dicts")
-        self._rows: Iterator[Any] = iter(rows)
+        self._rows: Iterator[Any] = iter(rows_of(documents))
         self._size = size
 
     def next_batch(self, count: int | None = None) -> list[Line]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError, SimhashError, StoreError, one_line
 from es_simhash.ingest.batches import mark
-from es_simhash.machine import writing
+from es_simhash.machine import file_path, writing
 
 if TYPE_CHECKING:
     from es_simhash.ingest.batches import Source
@@ -32,6 +32,7 @@ class Checkpoint:
     """
 
     def __init__(self, path: str, instance: str) -> None:
+        path = file_path(path)
         self._path, self._instance = path, instance
         self._lines, self._mark = 0, ""
         before = _read(path)

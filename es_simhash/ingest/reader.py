@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.errors import InputError
+from es_simhash.input.values import json_form, unique_names
 from es_simhash.lines import parsed
 from es_simhash.rows import Row
-from es_simhash.similarity.text_fields import field_value, fields_of, id_field_of, kind_of, text_of
+from es_simhash.similarity.text_fields import field_value, fields_of, id_field_of, text_of
 from es_simhash.similarity.times import time_of
 from es_simhash.store.elastic.rows import OWN_FIELDS
+from es_simhash.text.ids import checked_id, kind_of
 from es_simhash.text.keys import keys_of_texts
 from es_simhash.text.normalisation import check_surrogates
 from es_simhash.values import value
@@ -30,13 +32,11 @@ if TYPE_CHECKING:
 
 MAX_SOURCE = 30_000_000
 """Characters of a whole document as JSON. Together with the rest of its batch it stays within a server's 100 MB."""
-MAX_ID = 512
-"""Bytes of an id, as in Elasticsearch."""
 
 _ROUNDED = re.compile(r"\d\.\d+E\+\d\d")
 
-_sorted_json = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
-_to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+_sorted_json = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=json_form).encode
+_to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=json_form).encode
 
 
 def content_of(document: str) -> int:
@@ -115,9 +115,11 @@ class Reader:
         return Document(Row(id, None, "", time=time, content=content), text, line.place, source, stored=line.stored)
 
     def _id_if_any(self, line: Line) -> str | None:
+        if not isinstance(line.document, dict):
+            return None
         try:
             return self._id(line.document, id_field_of(line.document, self._id_field))
-        except (ValueError, TypeError, AttributeError):  # the line is no object
+        except InputError:
             return None
 
     def _id(self, document: Mapping[str, Any], field: str) -> str:
@@ -127,19 +129,12 @@ class Reader:
                 f"no field {field!r}: name the field that holds the id (--id-field; id_field in Python)"
                 f"{fields_of(document)}"
             )
-        if isinstance(id, bool) or not isinstance(id, str | int):
-            raise InputError(f"the id in {field!r} is {kind_of(id)}: use a string or a whole number")
-        id = str(id)
-        if _ROUNDED.fullmatch(id):
+        text = checked_id(id, f"the id in {field!r}")
+        if _ROUNDED.fullmatch(text):
             raise InputError(
-                f"the id in {field!r} is {id!r}, a number that a spreadsheet has rounded: export it as text"
+                f"the id in {field!r} is {text!r}, a number that a spreadsheet has rounded: export it as text"
             )
-        check_surrogates(id, f"the id in {field!r}")
-        if "\0" in id:
-            raise InputError(f"the id in {field!r} has a zero byte: remove it")
-        if not id or len(id.encode()) > MAX_ID:
-            raise InputError(f"the id in {field!r} has {len(id.encode())} bytes: use from 1 to {MAX_ID}")
-        return id
+        return text
 
     def _source(self, document: Mapping[str, Any], id_field: str) -> tuple[str, int]:
         """Return a document as JSON, without what is not stored, and its content."""
@@ -158,9 +153,11 @@ class Reader:
             try:
                 in_order = _sorted_json(document)
             except TypeError:  # names of two types, such as text and 0 in a data frame: in JSON they are strings
-                in_order = _sorted_json(json.loads(source))
+                in_order = _sorted_json(json.loads(source, object_pairs_hook=unique_names))
         except (TypeError, ValueError, RecursionError) as error:
-            raise InputError(f"the document cannot be written as JSON: {error}") from error
+            raise InputError(
+                f"the document cannot be written as JSON: {error}{_field_without_json(document)}"
+            ) from error
         check_surrogates(source, "the document, as JSON,")
         if len(source) > MAX_SOURCE:
             raise InputError(
@@ -168,6 +165,16 @@ class Reader:
                 "leave large fields out"
             )
         return source, content_of(in_order)
+
+
+def _field_without_json(document: Mapping[str, Any]) -> str:
+    """Return the name of the first field that cannot be written as JSON, for a message."""
+    for name, field in document.items():
+        try:
+            _to_json(field)
+        except (TypeError, ValueError, RecursionError):
+            return f"; in field {name!r}: leave it out, or give it as text"
+    return ""
 
 
 def _whole(document: Document, fingerprint: Fingerprint, keys: TextKeys | None) -> Document:

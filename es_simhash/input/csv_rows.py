@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError, count_of
+from es_simhash.input.values import check_columns
 from es_simhash.lines import MAX_LINE, Line, not_decoded
 
 if TYPE_CHECKING:
@@ -68,9 +68,7 @@ def _checked_columns(row: Sequence[str | None], place: str, problem: str | None)
     if problem is not None:
         raise InputError(f"{place}: {problem}")
     columns = [cell or "" for cell in row]
-    [(column, count)] = Counter(filter(None, columns)).most_common(1)
-    if count > 1:
-        raise InputError(f"{place}: the header has the column {column!r} twice: give each column its own name")
+    check_columns(filter(None, columns), place)
     return columns
 
 

@@ -12,10 +12,11 @@ from contextlib import closing, suppress
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, shown
+from es_simhash.input.arrow import parquet_rows
 from es_simhash.input.csv_rows import table_rows
-from es_simhash.input.tables import parquet_rows
 from es_simhash.lines import MAX_LINE, UTF_8, Line, json_value, parsed, raw_lines
+from es_simhash.machine import file_path
 
 if TYPE_CHECKING:
     import os
@@ -45,11 +46,11 @@ def read_file(path: str | os.PathLike[str], *, format: str | None = None, encodi
         if the file cannot be read to its end. The documents before are returned first; of an array, none.
     """
     if format is not None and format not in FORMATS:
-        raise InputError(f"there is no format {format!r}: use one of {', '.join(FORMATS)}")
+        raise InputError(f"there is no format {shown(format)}: use one of {', '.join(FORMATS)}")
     checked_encoding(encoding)
-    name = str(path)
+    name = file_path(path)
     try:
-        stream = open(path, "rb")  # noqa: SIM115  _closing closes it
+        stream = open(name, "rb")  # noqa: SIM115  _closing closes it
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror}") from error
     return _closing(stream, name, format, encoding)
@@ -168,9 +169,9 @@ def checked_encoding(encoding: str) -> str:
         "".encode(encoding)  # raises for what encodes no text, such as base64
         codecs.getincrementaldecoder(encoding)("surrogateescape").decode(b"a")  # raises for idna, which is for names
         name = codecs.lookup(encoding).name
-    except (LookupError, ValueError) as error:
+    except (LookupError, ValueError, TypeError) as error:
         raise InputError(
-            f"there is no encoding {encoding!r}: use utf-8, gb18030, big5, utf-16 or another that Python has"
+            f"there is no encoding {shown(encoding)}: use utf-8, gb18030, big5, utf-16 or another that Python has"
         ) from error
     if name in _PARTS_OF_GB18030:
         return "gb18030"

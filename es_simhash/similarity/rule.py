@@ -10,17 +10,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from datetime import timedelta
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, shown
 from es_simhash.similarity.text_fields import check_field_name, field_names
 from es_simhash.similarity.times import LONGEST, Window, length_of, milliseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from es_simhash.text.fingerprinter import Fingerprinter
 
@@ -86,24 +87,26 @@ class DuplicateRule:
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
-            raise InputError(f"the rule is {self.rule!r}: use one of {', '.join(RULES)}")
+            raise InputError(f"the rule is {shown(self.rule)}: use one of {', '.join(RULES)}")
         own = _OWN[self.rule]
         for name in _REFINEMENTS:
             value = getattr(self, name)
             if value is None:
                 object.__setattr__(self, name, own.get(name))
-            elif value != own.get(name) and name not in own:
+            elif name not in own:
                 others = " or ".join(repr(other) for other in RULES if name in _OWN[other])
-                raise InputError(f"the rule {self.rule!r} does not use {name}: leave it out, or use the rule {others}")
+                raise InputError(
+                    f"the rule {shown(self.rule)} does not use {name}: leave it out, or use the rule {others}"
+                )
         if self.max_distance is not None and (
             type(self.max_distance) is not int or not 0 <= self.max_distance <= MOST_BITS
         ):
             raise InputError(
-                f"max_distance is {self.max_distance!r}: use 0 to {MOST_BITS}; for exact duplicates alone use the rule "
-                "'exact'"
+                f"max_distance is {shown(self.max_distance)}: use 0 to {MOST_BITS}; for exact duplicates alone use the "
+                "rule 'exact'"
             )
         if self.contradictions not in (None, *CONTRADICTIONS):
-            raise InputError(f"contradictions is {self.contradictions!r}: use one of {', '.join(CONTRADICTIONS)}")
+            raise InputError(f"contradictions is {shown(self.contradictions)}: use one of {', '.join(CONTRADICTIONS)}")
         if self.min_similarity is not None:
             _check_similarity(self.min_similarity)
         _check_window(self.within, self.time_field)
@@ -129,8 +132,10 @@ class DuplicateRule:
 
         :raises InputError: if the values are no rule that this version knows.
         """
+        if not isinstance(values, Mapping):
+            raise InputError(f"the rule is {shown(values)}: use what to_dict() returned")
         if unknown := values.keys() - set(_STORED):
-            raise InputError(f"it has {', '.join(map(repr, sorted(unknown)))}, which this version does not know")
+            raise InputError(f"it has {', '.join(map(shown, unknown))}, which this version does not know")
         given = dict(values)
         if isinstance(seconds := given.get("within"), int | float) and 0 <= seconds <= LONGEST.total_seconds():
             given["within"] = timedelta(seconds=seconds)
@@ -156,7 +161,7 @@ class DuplicateRule:
 def _check_similarity(least: object) -> None:
     number = isinstance(least, Real) and not isinstance(least, bool)
     if not number or not 0 < least <= 1:  # type: ignore[operator]  # nan is neither
-        raise InputError(f"min_similarity is {least!r}: use a similarity above 0, up to 1, such as 0.8")
+        raise InputError(f"min_similarity is {shown(least)}: use a similarity above 0, up to 1, such as 0.8")
 
 
 def _check_window(within: object, time_field: object) -> None:
@@ -165,11 +170,11 @@ def _check_window(within: object, time_field: object) -> None:
     if within is None:
         raise InputError("time_field names the time of a document: set within too, such as seven days")
     if not isinstance(within, timedelta) or not timedelta(0) <= within <= LONGEST:
-        raise InputError(f"within is {within!r}: use a timedelta from 0 to {LONGEST.days} days")
+        raise InputError(f"within is {shown(within)}: use a timedelta from 0 to {LONGEST.days} days")
     if time_field is None:
         raise InputError("within compares times: set time_field too, the field that holds the time (time_field)")
     if not isinstance(time_field, str) or not all(time_field.split(".")):
-        raise InputError(f"time_field is {time_field!r}: name the field that holds the time")
+        raise InputError(f"time_field is {shown(time_field)}: name the field that holds the time")
     check_field_name(time_field)
 
 

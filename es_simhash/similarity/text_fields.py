@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, shown
+from es_simhash.filters import field_values
+from es_simhash.text.ids import kind_of
 from es_simhash.text.normalisation import check_surrogates
 
 if TYPE_CHECKING:
@@ -21,11 +23,11 @@ def field_names(text_field: str | Sequence[str]) -> tuple[str, ...]:
         cannot be used.
     :raises InputError: if there is no name, or an empty one.
     """
-    given = (text_field,) if isinstance(text_field, str) else tuple(text_field)
+    given = tuple(text_field) if isinstance(text_field, list | tuple) else (text_field,)
     strings = all(isinstance(each, str) for each in given)
     fields = tuple(name.strip() for each in given for name in each.split(",")) if strings else ()
     if not fields or not all(fields):
-        raise InputError(f"text_field is {text_field!r}: name the field that holds the text")
+        raise InputError(f"text_field is {shown(text_field)}: name the field that holds the text")
     for field in fields:
         check_field_name(field)
     return fields
@@ -42,23 +44,24 @@ def check_field_name(field: str) -> None:
 
 
 def text_of(document: Mapping[str, Any], fields: tuple[str, ...]) -> str:
-    """Return the text of a document: its text fields, joined by line breaks.
+    """Return the text of a document: the texts of its text fields, joined by line breaks.
 
-    :param fields: names of the fields; a dot leads into an object. Fields that the document lacks are left out.
+    :param fields: names of the fields; a dot leads into an object, and into each object of an array. Fields that the
+        document lacks are left out.
     :raises InputError: if no field has a text, or a field holds something else.
     """
-    texts = {field: value for field in fields if (value := field_value(document, field)) is not None}
+    texts = [(field, value) for field in fields for value in field_values(document, field)]
     if not texts:
         names = ", ".join(map(repr, fields))
         raise InputError(
             f"no text in field {names}: name the field that holds the text (--text-field; text_field in Python)"
             f"{fields_of(document)}"
         )
-    for field, text in texts.items():
+    for field, text in texts:
         if not isinstance(text, str):
             raise InputError(f"the text in field {field!r} is {kind_of(text)}: use a string")
         check_surrogates(text, f"the text in field {field!r}")
-    return "\n".join(texts.values())
+    return "\n".join(text for _, text in texts)
 
 
 def fields_of(document: Mapping[str, Any]) -> str:
@@ -90,9 +93,3 @@ def id_field_of(document: Mapping[str, Any], name: str) -> str:
     :param name: of the field that the store keeps for ids.
     """
     return name if "_id" not in document or field_value(document, name) is not None else "_id"
-
-
-def kind_of(value: Any) -> str:
-    """Name the JSON type of a value, for messages."""
-    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
-    return names.get(type(value), "a number" if isinstance(value, int | float) else f"a {type(value).__name__}")

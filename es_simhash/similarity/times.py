@@ -13,13 +13,12 @@ them in the same way (``strict_date_optional_time||epoch_millis``, the default f
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, shown
 from es_simhash.filters import field_values
 
 if TYPE_CHECKING:
@@ -83,7 +82,12 @@ def milliseconds(length: timedelta) -> int:
 
 
 def parse_time(value: Any) -> int | None:
-    """Return the time that a JSON value stands for, in milliseconds since 1970; None if it is no time."""
+    """Return the time that a value stands for, in milliseconds since 1970; None if it is no time.
+
+    :param value: of JSON; or a datetime or a date, which is written in ISO 8601.
+    """
+    if isinstance(value, date):
+        value = value.isoformat()
     if isinstance(value, bool) or not isinstance(value, str | int):
         return None
     if isinstance(value, int) and not _FIRST <= value <= _LAST:
@@ -113,15 +117,12 @@ def _from_iso(iso: re.Match[str]) -> int | None:
 def checked_time(time: object) -> int:
     """Return the time that a caller gives, in milliseconds since 1970.
 
-    :param time: a string or a number as in a document, or a datetime; without a time zone it is UTC.
+    :param time: a string or a number as in a document, a datetime or a date; without a time zone it is UTC.
     :raises InputError: if it is no time.
     """
-    if isinstance(time, datetime):
-        ahead = time.utcoffset() or timedelta()
-        return (time.replace(tzinfo=None) - _EPOCH - ahead) // _MILLISECOND
     parsed = parse_time(time)
     if parsed is None:
-        raise InputError(f"the time {time!r} is no date: use {FORMS}")
+        raise InputError(f"the time {shown(time)} is no date: use {FORMS}")
     return parsed
 
 
@@ -131,10 +132,7 @@ def time_of(document: Mapping[str, Any], field: str) -> int:
     :param field: name of the field with the time; a dot leads into an object.
     :raises InputError: if the field is missing, has several values, or holds no date.
     """
-    try:
-        values = field_values(document, field)
-    except RecursionError as error:
-        raise InputError(f"the time in field {field!r} is nested too deeply: use one value") from error
+    values = field_values(document, field)
     if not values:
         raise InputError(
             f"no time in field {field!r}: name the field that holds the time (--time-field; time_field in Python)"
@@ -143,7 +141,5 @@ def time_of(document: Mapping[str, Any], field: str) -> int:
         raise InputError(f"the field {field!r} holds {len(values)} times: use one")
     time = parse_time(values[0])
     if time is None:
-        shown = json.dumps(values[0], ensure_ascii=False)
-        shown = shown if len(shown) <= 100 else f"{shown[:100]}…"
-        raise InputError(f"the time in field {field!r} is {shown}, which is no date: use {FORMS}")
+        raise InputError(f"the time in field {field!r} is {shown(values[0])}, which is no date: use {FORMS}")
     return time

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, shown
 from es_simhash.retries import DEADLINE
 from es_simhash.store.elastic.store import ElasticStore
 from es_simhash.store.memory_store import MemoryStore
@@ -111,7 +111,7 @@ def _on_client(client: Any, index: str | None, deadline: float, options: dict[st
     is_opensearch = "opensearchpy.OpenSearch" in classes
     if not is_opensearch and "elasticsearch.Elasticsearch" not in classes:
         raise InputError(
-            f"{client!r} is no store: pass an address, or a sync client of the class Elasticsearch or OpenSearch "
+            f"{shown(client)} is no store: pass an address, or a sync client of the class Elasticsearch or OpenSearch "
             "(the async classes run it in threads)"
         )
     if options:

@@ -161,15 +161,18 @@ class MemoryStore:
 
 
 def chosen_fields(document: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
-    """Return some fields of a document. A dot leads into an object, also in the result."""
+    """Return some fields of a document. A dot leads into an object, and into each object of an array."""
     chosen: dict[str, Any] = {}
-    for field in fields:
-        if field in document:
-            chosen[field] = document[field]
-        elif (value := field_value(document, field)) is not None:
-            inner = chosen
-            *path, name = field.split(".")
-            for part in path:
-                inner = inner.setdefault(part, {})
-            inner[name] = value
+    for name, value in document.items():
+        inside = [field.removeprefix(f"{name}.") for field in fields if field.startswith(f"{name}.")]
+        if name in fields:
+            chosen[name] = value
+        elif inside and (part := _chosen_inside(value, inside)):
+            chosen[name] = part
     return chosen
+
+
+def _chosen_inside(value: Any, fields: Sequence[str]) -> Any:
+    if isinstance(value, list):
+        return [part for each in value if (part := _chosen_inside(each, fields))]
+    return chosen_fields(value, fields) if isinstance(value, dict) else None

@@ -18,7 +18,7 @@ from math import isfinite, isqrt
 from numbers import Rational, Real
 from typing import TYPE_CHECKING, TypeAlias
 
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, shown
 from es_simhash.text.normalisation import check_surrogates
 
 if TYPE_CHECKING:
@@ -95,14 +95,14 @@ def parse_features(features: Features) -> dict[str, int]:
 def _parse_pair(pair: object, name: str) -> tuple[str, int]:
     """Return the feature and its weight in units of 1/1024; ``name`` names the pair in error messages."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise InputError(f"{name} is {pair!r}: pass a pair of a feature and a weight, such as {_EXAMPLE}")
+        raise InputError(f"{name} is {shown(pair)}: pass a pair of a feature and a weight, such as {_EXAMPLE}")
     feature, weight = pair
     if not isinstance(feature, str) or not feature:
-        raise InputError(f"{name} is {feature!r}: pass a non-empty string")
+        raise InputError(f"{name} is {shown(feature)}: pass a non-empty string")
     check_surrogates(feature, name)
     units = to_units(weight)
     if units is None:
-        raise InputError(f"{name}, {feature!r}, has the weight {weight!r}: pass a positive finite number")
+        raise InputError(f"{name}, {shown(feature)}, has the weight {shown(weight)}: pass a positive finite number")
     return feature, units
 
 

@@ -13,7 +13,7 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, shown
 from es_simhash.parts import in_parts
 from es_simhash.text import encoding
 from es_simhash.text.characters import fold_scripts
@@ -112,6 +112,8 @@ class Fingerprinter:
     def __init__(
         self, scheme: Scheme = DEFAULT, *, idf: IdfTable | None = None, stop_words: StopWords | None = None
     ) -> None:
+        if not isinstance(scheme, Scheme):
+            raise InputError(f"the scheme is {shown(scheme)}: use a Scheme or a Fingerprinter")
         self.scheme = replace(
             scheme,
             idf=_named("idf", "IDF table", scheme.idf, idf),
@@ -226,3 +228,8 @@ def fingerprint(text: str | None = None, scheme: Scheme = DEFAULT, *, features: 
     if text is not None:
         raise InputError("both a text and features are passed: pass one of them")
     return Fingerprinter(scheme).fingerprint_features(features)
+
+
+def fingerprinter_of(scheme: Scheme | Fingerprinter) -> Fingerprinter:
+    """Return the Fingerprinter that a caller gives, or that of a Scheme."""
+    return scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, shown
 from es_simhash.text.characters import SCRIPTS
 from es_simhash.text.features import WEIGHTS
 from es_simhash.text.markup import MARKUPS, text_of_html
@@ -111,12 +111,12 @@ class Scheme:
             value of a choice is invalid.
         """
         if not isinstance(values, Mapping):
-            raise InputError(f"the Scheme is damaged: it is {values!r}, not an object with its choices")
+            raise InputError(f"the Scheme is damaged: it is {shown(values)}, not an object with its choices")
         choices = dict(values)
         rules = choices.pop("rules", None)
         if rules != RULES:
             raise InputError(
-                f"the Scheme has rules {rules!r}, this release of es_simhash has rules {RULES}: upgrade es_simhash"
+                f"the Scheme has rules {shown(rules)}, this release of es_simhash has rules {RULES}: upgrade es_simhash"
             )
         names = {field.name for field in fields(cls)}
         if differing := choices.keys() ^ names:
@@ -136,7 +136,7 @@ def _check_choice(field: str, value: object, choices: Iterable[Any], *, custom: 
     choices = list(choices)
     if type(value) not in (int, str) or value not in choices:
         table = ", or the identity of a custom table, sha256:…" if custom else ""
-        raise InputError(f"Scheme.{field} is {value!r}: use one of {', '.join(map(str, choices))}{table}")
+        raise InputError(f"Scheme.{field} is {shown(value)}: use one of {', '.join(map(str, choices))}{table}")
 
 
 DEFAULT = Scheme()

@@ -26,7 +26,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, shown
 from es_simhash.text.characters import fold_scripts
 from es_simhash.text.features import UNIT, to_decimal, to_units
 from es_simhash.text.normalisation import normalise
@@ -122,7 +122,7 @@ def _parse_rows(rows: Iterable[tuple[str, str, object]]) -> dict[str, int]:
         normalised = normalise_word(word, name)
         units = to_units(number)
         if units is None:
-            raise InputError(f"{name}: the IDF {number!r} is not a positive finite number: correct or remove it")
+            raise InputError(f"{name}: the IDF {shown(number)} is not a positive finite number: correct or remove it")
         if normalised in table:
             raise InputError(f"{name}: the word {normalised!r} occurs twice: remove one of the two")
         table[normalised] = units

@@ -57,7 +57,7 @@ REFUSED: list[tuple[Any, str]] = [
     ({"id": "1.23457E+17", "text": "x"}, "a number that a spreadsheet has rounded"),
     ({"id": "a\0b", "text": "x"}, "the id in 'id' has a zero byte"),
     *((document, "no text in field 'text': name the field") for document in ({"id": 1}, {"id": 1, "text": None})),
-    *(({"id": 1, "text": text}, "use a string") for text in (5, ["x"], {"zh": "x"}, True, b"x")),
+    *(({"id": 1, "text": text}, "use a string") for text in (5, ["x", 5], {"zh": "x"}, True, b"x")),
     ({"id": 1, "text": "雨" * 10_000_001}, "the text has 10,000,001 characters, the limit is"),
     ({"id": 1, "text": "x", "side": "x" * 30_000_000}, "the document has 30,000,"),
     ({"id": "\ud83d", "text": "x"}, "the id in 'id' has a lone surrogate (\\ud"),
@@ -119,6 +119,20 @@ def test_texts_of_several_fields_are_joined_and_missing_ones_left_out() -> None:
     found = read(document, "id", "title", "lead", "summary", "body")
     expected = Fingerprinter().fingerprint("暴雨\n橙色预警")
     assert (found.row.fingerprint, found.row.digest) == (expected.value, expected.digest)
+
+
+def test_a_text_may_stand_in_an_array_or_in_the_objects_of_one() -> None:
+    """As Elasticsearch reads a field."""
+    parts = [{"kind": "lead", "text": "暴雨"}, {"kind": "image"}, {"text": ["橙色", "预警"]}]
+    found = read({"id": 1, "parts": parts}, "id", "parts.text")
+    assert found.row.digest == read({"id": 1, "text": "暴雨\n橙色\n预警"}).row.digest
+
+
+def test_the_reason_names_the_field_that_cannot_be_written() -> None:
+    assert refusal({"id": 1, "text": "x", "a": 1, "image": b"x"}).endswith(
+        "a value of the type bytes, which JSON does not have; in field 'image': leave it out, or give it as text"
+    )
+    assert "the name '1' is there twice" in refusal({"id": 1, "text": "x", "n": {1: "a", "1": "b"}})
 
 
 def test_an_empty_text_is_a_text() -> None:

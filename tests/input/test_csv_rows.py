@@ -71,7 +71,7 @@ def test_a_row_of_very_many_lines_is_said() -> None:
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        (b"id,text,text\n", "the header has the column 'text' twice"),
+        (b"id,text,text\n", "the column 'text' is there twice"),
         (b"id,text\r1,a\r", "a carriage return"),
         ("id,text\n".encode("utf-16"), r"not in the encoding .* utf-16 \(--encoding;"),
     ],
