@@ -135,9 +135,11 @@ class StoreReader:
         try:
             described = self.read()
         except NotSetUp:
-            if self._store.lags or not new or self.stored.known is not None:
+            former = self.stored.known
+            if self._store.lags or not new or (former is not None and former.scheme is not None):
                 raise
             self._store.set_up(Description(scheme=self._fingerprinter.scheme, keys=True))
+            self.stored.forget()
             described = self.read()
         if described.read_only is not None:
             raise InputError(described.read_only)

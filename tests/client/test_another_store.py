@@ -266,6 +266,16 @@ def test_seen_items_never_go_on_under_another_configuration(place: Place, call: 
         assert seen.stats("ann").generations == ()
 
 
+def test_a_file_takes_seen_items_after_documents_and_documents_after_seen_items(tmp_path: Path) -> None:
+    for first in (Documents, SeenItems):
+        address = f"sqlite:///{tmp_path}/{first.__name__}.db"
+        with Documents(address) as documents, SeenItems(address) as seen:
+            add = [lambda: documents.add({"id": 1, "text": STORM}).outcome, lambda: seen.add("ann", ["x"])]
+            results = [one() for one in (add if first is Documents else add[::-1])]
+            assert set(results) == {"new", 1}
+            assert (documents.similar(STORM)[0].id, seen.unseen("ann", ["x"])) == ("1", [])
+
+
 @pytest.mark.parametrize("what", ["documents", "seen items"])
 def test_a_program_makes_no_store_in_the_place_of_one_that_is_gone(tmp_path: Path, what: str) -> None:
     """It would have another rule and another configuration."""
