@@ -32,8 +32,13 @@ def _optional(description: str, **options: Any) -> Any:
     return Field(None, description=description, json_schema_extra=without_null, **options)
 
 
+def _closed(schema: dict[str, Any]) -> None:
+    """Do not say that there are no other fields: a generated class in Java would send none at all."""
+    schema.pop("additionalProperties")
+
+
 class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra=_closed)
     one_of: ClassVar[tuple[str, ...]] = ()
     """Of these fields a request has exactly one."""
 

@@ -61,12 +61,12 @@ class Scope:
     clients: bool = True
 
     def of_request(self, given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        """Return the filter of a request: both of them.
+        """Return the filter of a request: both of them. Generated clients send an empty one in place of none.
 
         :raises InputError: if the filter is none that the library itself evaluates. A server knows others that read
             values of other documents and indices.
         """
-        if given is None:
+        if not given:
             return self.filter
         if not self.clients:
             raise InputError("this server takes no filter (--no-client-filter): leave it out")
