@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 from typing import Any
 
 import pytest
 from elasticsearch import Elasticsearch
+from opensearchpy import OpenSearch
 
 from es_simhash import Documents, DuplicateRule, group_search
 from es_simhash.errors import InputError
 from es_simhash.tools.doctor import doctor
+from tests import ROOT
+from tests.cli import HARVEST, STORM
+from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
 
 QUERY = {"match": {"body": "暴雨"}}
 BY_DATE = [{"date": "desc"}, {"name": {"order": "asc", "missing": "_first"}}]
@@ -38,6 +44,43 @@ def one_of_each(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
             found.append(hit)
         seen.add(group)
     return found
+
+
+def inner_hits_of(page: str) -> dict[str, Any]:
+    """Return the collapse that a page shows as JSON."""
+    [block] = re.findall(r'^```json\n(\{"field".*?)^```', (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    return json.loads(block)
+
+
+@pytest.mark.parametrize("kind", [ELASTICSEARCH, OPENSEARCH])
+def test_five_more_of_three_outlets_and_the_most_trusted_one_first(request: pytest.FixtureRequest, kind: str) -> None:
+    collapse = inner_hits_of("docs/service.md")
+    assert collapse == inner_hits_of("docs/zh/service.md")
+    address = new_addresses(request, kind)()
+    outlets = [("晨报", 2), ("晨报", 2), ("网站", 1), ("气象台", 3), ("网站", 1), ("晨报", 2)]
+    with Documents(address) as documents:
+        documents.setup()
+        news = [
+            {"id": str(n), "text": STORM, "outlet": name, "trust": trust} for n, (name, trust) in enumerate(outlets)
+        ]
+        list(documents.ingest([*news, {"id": "x", "text": HARVEST, "outlet": "晚报", "trust": 2}]))
+    url, _, index = address.removeprefix("opensearch+").rpartition("/")
+    search = group_search({"query": {"match": {"text": "暴雨 秋收"}}, "collapse": collapse, "size": 10})
+    if kind == "elasticsearch":
+        with Elasticsearch(url) as client:
+            client.indices.refresh(index=index)
+            answer: Any = client.msearch(index=index, searches=search.searches)
+    else:
+        with OpenSearch(url) as other:
+            other.indices.refresh(index=index)
+            answer = other.msearch(index=index, body=search.searches)
+    shown = {}
+    for hit in search.hits(answer):
+        copies, each_outlet = (hit["inner_hits"][name]["hits"] for name in ("copies", "outlets"))
+        [best] = copies["hits"]
+        names = sorted(one["_source"]["outlet"] for one in each_outlet["hits"])
+        shown[best["_id"]] = (copies["total"]["value"] - 1, names)
+    assert shown == {"3": (5, sorted(["晨报", "网站", "气象台"])), "x": (0, ["晚报"])}
 
 
 @pytest.mark.elasticsearch
