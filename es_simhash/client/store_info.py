@@ -190,6 +190,7 @@ class StoreReader:
             rule=_whole(chosen, default.rule),
             id_field=id_field or default.id_field,
         )
+        self._fingerprinter.scheme.normalise("")  # raises if the parser of HTML is not installed
         made = self._store.set_up(wanted)
         self.stored.forget()
         if made != "unchanged":

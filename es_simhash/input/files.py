@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
 """The names of the formats: JSON lines, a JSON array, comma and tab separated values, Parquet."""
 _TABLES = ("csv", "tsv")
-_START = 256
+_START = 512
+"""Bytes that tell the format."""
+_TAR_AT = 257
+"""Where the header of a tar archive has the name of the format."""
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 # Files that are labelled with a part of GB18030 often have characters of the whole. (The WHATWG's standard of encodings
 # does the same.)
@@ -83,6 +86,8 @@ def _lines(content: io.BufferedReader, name: str, format: str | None, encoding: 
     if format == "parquet" or (format is None and content.peek(4).startswith(b"PAR1")):
         yield from parquet_rows(content, name)
         return
+    if content.peek(_START)[_TAR_AT:].startswith(b"ustar"):
+        raise InputError(f"{name} is a tar archive: unpack it, and name the files that were in it")
     format = format or _found_format(content, name, encoding)
     if format == "json":
         yield from _array_items(content, name, encoding)

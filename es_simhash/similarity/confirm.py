@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.similarity.measures import containment, jaccard, levenshtein
-from es_simhash.similarity.tokens import NUMBERS, is_code, tokens
+from es_simhash.similarity.tokens import NUMBERS, is_code, tokens, without_clock
 from es_simhash.text.keys import MEDIUM, SHORT, keys_of_texts
 from es_simhash.text.normalisation import digest, title_form, without_links, without_named_outlet, word_characters
 from es_simhash.text.shingles import distinct, shingles_of_texts
@@ -64,8 +64,8 @@ class TextFeatures:
 
     @cached_property
     def unlinked(self) -> str:
-        """The text without its links and a named outlet."""
-        return without_named_outlet(without_links(self.normalised))
+        """The text without its links, a named outlet, and the clock of a time stamp before it."""
+        return without_clock(without_named_outlet(without_links(self.normalised)))
 
     @cached_property
     def words(self) -> str:

@@ -7,6 +7,7 @@ counts what contradicts:
 - a sign, a single letter or a letter's sign in the place of another one: ``<`` and ``>``, M and L, C++ and C#;
 - a negation that one of them has;
 - terms that exclude each other (``OPPOSITES``): 上 and 下, on and off, Monday and Tuesday;
+- in code alone, such as the scripts of a page, a link in the place of another one, if nothing else differs;
 - in short texts a name in the place of another name (``names.py``), and a number that each text has alone.
 
 Notices of one form differ in digits alone. Their numbers are compared place by place, without an alignment.
@@ -26,8 +27,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from es_simhash.similarity.measures import differing, pieces
 from es_simhash.similarity.names import VERY_SHORT, other_names
-from es_simhash.similarity.tokens import BORDER, NUMBERS, OPPOSITES, SHORT, Token, count_of_numbers, is_code, tokens
-from es_simhash.text.normalisation import without_outlet
+from es_simhash.similarity.tokens import (
+    BORDER,
+    NUMBERS,
+    OPPOSITES,
+    SHORT,
+    Token,
+    count_of_numbers,
+    is_code,
+    is_script,
+    tokens,
+)
+from es_simhash.text.normalisation import links_of, without_outlet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -114,7 +125,11 @@ def _places(one: TextFeatures, other: TextFeatures, length: int) -> Iterator[tup
     """
     if one.unlinked > other.unlinked:
         one, other = other, one
-    if _are_of_one_form(one, other):
+    if one.unlinked == other.unlinked and is_script(one.normalised):
+        for link, another in zip(links_of(one.normalised), links_of(other.normalised), strict=False):
+            if link != another:
+                yield (links := ([Token("s", link, link)], [Token("s", another, another)])), [links]
+    elif _are_of_one_form(one, other):
         for number, counterpart in zip(one.numbers, other.numbers, strict=True):
             if number.value != counterpart.value:
                 yield (pair := ([number], [counterpart])), [pair]
@@ -124,7 +139,7 @@ def _places(one: TextFeatures, other: TextFeatures, length: int) -> Iterator[tup
 
 def _are_of_one_form(a: TextFeatures, b: TextFeatures) -> bool:
     """Return whether two texts differ in their numbers alone, each in the place of another one."""
-    return a.template == b.template and len(a.numbers) == len(b.numbers)
+    return a.unlinked != b.unlinked and a.template == b.template and len(a.numbers) == len(b.numbers)
 
 
 def _aligned(a: str, b: str, length: int) -> Iterator[tuple[_Pair, list[_Pair]]]:

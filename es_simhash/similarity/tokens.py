@@ -5,8 +5,8 @@ A token is a number, a sign, a word, or a character of a script without spaces.
 **Numbers** count by their value (``es_simhash/text/numbers.py``): ``1,200``, ``一千二百`` and ``0.12万`` are one.
 
 **What changes by itself** is left out in texts of ``LONG_ENOUGH`` word characters: counters (阅读 10234), clocks with
-seconds, times of an update (更新时间 10:31, 5 hours ago) and numbers of references ([12]). In longer ones numbers of
-articles (第12条) and of a list ((四), 2.) are left out, too.
+seconds, the clock of a time stamp before the text (2024-05-01 08:30), times of an update (更新时间 10:31, 5 hours ago)
+and numbers of references ([12]). In longer ones numbers of articles (第12条) and of a list ((四), 2.) are left out too.
 """
 
 from __future__ import annotations
@@ -52,18 +52,22 @@ _COUNTED = (
     "|views|reads|comments|likes|downloads|replies"
 )
 _COUNTED_FIRST = "".join(sorted({word[0] for word in _COUNTED.split("|")}))
+_BEGINS = "本[报台网站][讯记消]|人民|天津|日前|部分|多地|分析|小[编学]"
+"""Words that are no measures, although they begin like one: 阅读 10234, and on the next line 本报讯."""
 _MEASURES = "个本部页篇章遍年月日天分小秒项种位名人户家套份件座集帧版端万千百余多元%‰"
 _SIZE = r"[0-9]{1,12}(?:,[0-9]{3}){0,3}(?:\.[0-9]{1,3}(?=[万亿kw]))?[万亿kw]?\+?"
 _DAY = "[0-9]{4}[-/.年][0-9]{1,2}[-/.月][0-9]{1,2}日?"
 _CHANGES = re.compile(
     rf"(?=[0-9[更发刷{_COUNTED_FIRST}])"  # all begin with one of these: to look at one character takes the least time
-    rf"(?:(?:{_COUNTED})(?:量|数|次数)?[ :(]*{_SIZE}(?! ?(?:版本|端口|帧)|[0-9]|[.,][0-9]|[{_MEASURES}])[次)]*"
+    rf"(?:(?:{_COUNTED})(?:量|数|次数)?[ :(]*{_SIZE}(?! ?(?:版本|端口|帧)|[0-9]|[.,][0-9]"
+    rf"|(?!{_BEGINS})[{_MEASURES}])[次)]*"
     rf"|(?<![0-9]){_SIZE} ?(?:次|人)?(?:{_COUNTED})(?![a-z])(?:量|数)?"
     rf"|(?:更新|发布|刷新)(?:时间|日期|于)?[ :]*(?:{_DAY} ?)?[0-9]{{1,2}}:[0-9]{{2}}(?![0-9:])"
     r"|[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
     r"|(?<![0-9])[0-9]+ ?(?:(?:秒钟?|分钟|个?小时)前|(?:second|minute|min|hour)s? ago)"
     r"|(?<=[,.;:!?。\u3400-\u9fff])\[[0-9]+\])"
 )
+_STAMPED = re.compile(rf"({_DAY}) ?[0-9]{{1,2}}:[0-9]{{2}}(?![0-9:]| ?[-~至到起前后许始开])")
 _RENUMBERED = re.compile(
     rf"(?<=第)(?:[0-9]+|[{CHINESE}]+)(?=[条款项章节])"
     rf"|(?<![^,。;:!?])(?<!\d[,:])\(?(?:[0-9]{{1,2}}|[{CHINESE}]{{1,3}})[.、)](?![0-9{CHINESE}])"
@@ -110,6 +114,7 @@ _CODE = re.compile(
 _IS_CODE = re.compile(
     r"[=!<>]=|&&|\|\||[-=]>|;\s*(?:$|\})|\w\(\)|[a-z_]\[[a-z_-]|[a-z_] [-+*/%]?= [\w\"'(\[{-]|^\s*[{}]"
 )
+_SIGN_OF_CODE = re.compile("[;{}()=]")
 BORDER = (
     rf"[{_SINGLE}](?=[{_SINGLE}])|(?<![^ ])(?!per |{COMPOUND})[{LATIN}]+ (?!{COMPOUND})[{LATIN}]+(?= )"
     r"|[\u3002!?;]|,(?=\D)"
@@ -132,6 +137,11 @@ class Token(NamedTuple):
     written: str
 
 
+def without_clock(text: str) -> str:
+    """Return a text of ``LONG_ENOUGH`` characters without the clock of a time stamp that stands before it."""
+    return _STAMPED.sub(r"\1 ", text, count=1) if len(text) >= LONG_ENOUGH and _STAMPED.match(text) else text
+
+
 def count_of_numbers(text: str) -> int:
     """Return about how many numbers a text has."""
     return len(_ANY_NUMBER.findall(text))
@@ -140,6 +150,11 @@ def count_of_numbers(text: str) -> int:
 def is_code(text: str) -> bool:
     """Return whether a text is code, or has some."""
     return text.isascii() and _IS_CODE.search(text) is not None
+
+
+def is_script(text: str) -> bool:
+    """Return whether a text is code alone: a twentieth of it are signs of code."""
+    return is_code(text) and 20 * len(_SIGN_OF_CODE.findall(text)) >= len(text)
 
 
 def tokens(text: str, length: int, *, of_code: bool = False) -> list[Token]:

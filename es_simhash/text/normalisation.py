@@ -275,6 +275,11 @@ def without_links(normalised: str) -> str:
     return normalised
 
 
+def links_of(normalised: str) -> list[str]:
+    """Return the links of a normalised text, in order."""
+    return [link[0] for link in _LINK.finditer(normalised)]
+
+
 def title_form(text: str) -> str:
     """Return a text of up to ``_LONGEST_TITLE`` characters without its outlet, and with its numbers by value; any other
     text as it is. In a title a long numeral is much of the text.

@@ -10,6 +10,7 @@ import io
 import json
 import lzma
 import sys
+import tarfile
 from typing import TYPE_CHECKING, Any
 
 import pyarrow
@@ -241,3 +242,9 @@ def test_invalid_arguments_of_read_file_raise_at_once(arguments: dict[str, str],
 def test_an_archive_is_refused_with_the_next_step() -> None:
     with pytest.raises(InputError, match=r"is a ZIP archive .*: unpack it, or save the table as CSV"):
         read(b"PK\x03\x04 and more", "table.xlsx")
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        tar.addfile(tarfile.TarInfo("news.jsonl"))
+    for data in (archive.getvalue(), gzip.compress(archive.getvalue())):
+        with pytest.raises(InputError, match=r"news\.tar is a tar archive: unpack it, and name the files"):
+            read(data, "news.tar")

@@ -17,6 +17,7 @@ from es_simhash.similarity.differences import Difference, contradict, difference
 from es_simhash.similarity.tokens import BORDER, tokens
 from es_simhash.text.fingerprinter import Fingerprinter
 from es_simhash.text.normalisation import normalise
+from tests.client import METRO, STORM
 
 PIECES = [
     *("停水", "通知", "，", " ", "三", "3", "-3", "5月", "1,200", "上调", "下调", "不", "可以", "C++", "C#", "周日"),
@@ -411,3 +412,31 @@ def test_a_negation_that_only_the_greater_text_has_contradicts(beside: str) -> N
     made = compare(f"{beside}公司公布计划，大家可以参加", f"{beside}公司没公布计划，大家可以参加")
     assert made.contradictions == (("", "没"),)
     assert made.contradict
+
+
+def test_counters_and_time_stamps_on_a_line_of_their_own_do_not_count() -> None:
+    """The line break is gone by then."""
+    for one, other in (
+        ("阅读 10234\n本报讯 ", "阅读 891\n本报讯 "),
+        ("阅读：10234\n评论 55\n人民日报客户端 ", "阅读：891\n评论 7\n人民日报客户端 "),
+        ("2024-05-01 08:30\n", "2024-05-01 09:12\n"),
+    ):
+        assert compare(one + STORM + METRO, other + STORM + METRO).relation == "copy"
+    for one, other in (
+        ("下载 10 本报告\n", "下载 20 本报告\n"),
+        ("2024-05-01 08:30\n", "2024-05-02 08:30\n"),
+        ("2024-05-01 08:30至10:00停水。", "2024-05-01 09:30至10:00停水。"),
+        ("会议时间：2024-05-01 08:30，", "会议时间：2024-05-01 09:30，"),
+    ):
+        assert compare(one + STORM + METRO, other + STORM + METRO).relation == "contradicts"
+
+
+def test_scripts_alone_are_no_copies_if_they_load_from_another_address() -> None:
+    load = (
+        'var a=document.createElement("script");a.src="https://cdn.example.com/%s/x.js";document.body.appendChild(a);'
+    )
+    made = compare(load % "aaa111", load % "bbb222")
+    assert made.relation == "contradicts"
+    assert "aaa111" in made.contradictions[0].a
+    story = "The city closed two bridges after the storm (the river rose by two metres), and trains ran late. "
+    assert compare(f"{story}https://a.example.com/1", f"{story}https://b.example.com/2").relation == "copy"

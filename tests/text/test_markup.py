@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import html
+import sys
 import time
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from es_simhash import Documents, Scheme
 from es_simhash.errors import InputError
 from es_simhash.text import markup
-from es_simhash.text.markup import text_of_html
+from es_simhash.text.markup import _stream, text_of_html
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 INLINE = ("a", "b", "em", "font", "span", "strong", "my-element")
 APART = ("div", "h1", "li", "p", "section", "table", "td")
@@ -189,3 +195,15 @@ def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.Mo
     with pytest.raises(InputError, match=r"pip install 'es-simhash\[html\]'"):
         text_of_html("<p>x")
     markup._stream.cache_clear()
+
+
+def test_a_store_for_html_is_not_set_up_without_the_parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "justhtml", None)
+    _stream.cache_clear()
+    with (
+        Documents(f"sqlite:///{tmp_path}/news.db", scheme=Scheme(markup="html")) as documents,
+        pytest.raises(InputError, match=r"the parser of HTML is not installed: pip install 'es-simhash\[html\]'"),
+    ):
+        documents.setup()
+    _stream.cache_clear()
+    assert list(tmp_path.iterdir()) == []

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections import Counter
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
@@ -110,7 +111,7 @@ def dedupe(
         decisions = Decisions(fingerprinter, chosen, archives, workers, texts=texts)
         copies = None if duplicates is None else stack.enter_context(_opened(duplicates))
         if report is not None:
-            _opened(report).close()  # it is written at the end
+            stack.enter_context(_opened(report)).close()  # it is written at the end
 
         def items(files: Input, *, against: bool) -> Iterator[Item]:
             for line in files.lines():
@@ -140,9 +141,18 @@ def dedupe(
     exit_unless_all_done(output.rejected, output.counts.total())
 
 
-def _opened(path: str) -> IO[bytes]:
+@contextmanager
+def _opened(path: str) -> Iterator[IO[bytes]]:
+    """Open a new file. If the run fails before anything is in it, it goes."""
     with writing(path, InputError):
-        return open(path, "wb", opener=open_for_owner)
+        file = open(path, "wb", opener=open_for_owner)  # noqa: SIM115  closing closes it
+    try:
+        with closing(file):
+            yield file
+    except BaseException:
+        if os.path.isfile(path) and not os.path.getsize(path):
+            os.unlink(path)
+        raise
 
 
 class _Output:

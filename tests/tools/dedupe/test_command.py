@@ -62,6 +62,12 @@ def test_everything_that_ingest_reads_is_read_and_printed_with_its_fields_in_the
     assert [list(row) for row in dedupe(tmp_path, "b.json").json] == [["text", "id"]] * 2
 
 
+def test_a_run_that_fails_leaves_no_empty_files(tmp_path: Path) -> None:
+    done = dedupe(tmp_path, "--duplicates", "copies.jsonl", "--report", "copies.html", data=b"no JSON\n" * 200)
+    assert done.code == 1
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_two_files_may_have_the_same_ids(tmp_path: Path) -> None:
     (tmp_path / "one").write_bytes(line(1))
     (tmp_path / "two").write_bytes(line(1, HARVEST) + line(1))
