@@ -57,6 +57,7 @@ class StoreReader:
         """
         described = self.stored.read()
         if described.scheme is None:
+            self.stored.forget()  # after `init` the next call succeeds
             raise NotSetUp(f"{self._store.name} holds only seen items: use another store for documents")
         self._use(described.scheme)
         return described
@@ -139,7 +140,6 @@ class StoreReader:
             if self._store.lags or not new or (former is not None and former.scheme is not None):
                 raise
             self._store.set_up(Description(scheme=self._fingerprinter.scheme, keys=True))
-            self.stored.forget()
             described = self.read()
         if described.read_only is not None:
             raise InputError(described.read_only)

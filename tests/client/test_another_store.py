@@ -276,6 +276,16 @@ def test_a_file_takes_seen_items_after_documents_and_documents_after_seen_items(
             assert (documents.similar(STORM)[0].id, seen.unseen("ann", ["x"])) == ("1", [])
 
 
+def test_a_call_succeeds_at_once_after_a_set_up_by_another_program(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path}/a.db"
+    with Documents(address) as documents, SeenItems(address) as seen:
+        seen.setup()
+        with pytest.raises(NotSetUp, match="holds only seen items"):
+            documents.similar(STORM)
+        documents_by()(address)
+        assert documents.similar(STORM) == []
+
+
 @pytest.mark.parametrize("what", ["documents", "seen items"])
 def test_a_program_makes_no_store_in_the_place_of_one_that_is_gone(tmp_path: Path, what: str) -> None:
     """It would have another rule and another configuration."""
