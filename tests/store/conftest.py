@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,9 +17,9 @@ from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
 from tests.store.documents import DOCUMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from es_simhash.rows import Description
+    from es_simhash.rows import Description, Entry, Written
     from es_simhash.store.protocol import Store
 
 
@@ -31,6 +31,32 @@ AROUND: dict[str, Callable[[Store], Store]] = {
     "": lambda store: store,
 }
 """Stores around another one."""
+
+
+class Rolled(StoreAround):
+    """An alias of three indices whose write index is another one before each write, as after a rollover."""
+
+    lags = True
+
+    def __init__(self, store: ElasticStore, names: list[str]) -> None:
+        super().__init__(store, **BOTH)
+        self.search, self.members = store.search, store.members
+        self._connection, self._names = store.connection, names
+        self._roll()
+
+    def write(self, entries: Sequence[Entry]) -> Written:
+        """Write documents."""
+        self._roll()
+        return super().write(entries)
+
+    def _roll(self) -> None:
+        self._names = [*self._names[1:], self._names[0]]
+        alias = self._connection.index
+        put = [
+            {"add": {"index": name, "alias": alias, "is_write_index": name == self._names[0]}} for name in self._names
+        ]
+        self._connection.send("POST", "_aliases", {"actions": put}, index=False)
+        self._connection.describe_again()
 
 
 class Stores:
@@ -50,7 +76,12 @@ class Stores:
     def again(self, store: Store) -> Store:
         """Return another store on the same data, as a second program opens it; of data in memory, the same store."""
         inner = store.inner if isinstance(store, StoreAround) else store
-        return inner if isinstance(inner, MemoryStore) else self._open(inner.name)
+        if isinstance(inner, MemoryStore):
+            return inner
+        again = self._open(inner.name)
+        if isinstance(store, Rolled):
+            again.describe()
+        return again
 
     def ready(self, description: Description = DOCUMENTS) -> Store:
         """Return a new store that was set up. The fields of an index may hold anything."""
@@ -62,6 +93,15 @@ class Stores:
             properties |= {"o": {"dynamic": True, "type": "object"}}  # type: ignore[dict-item]
             store.connection.send("PUT", "_mapping", {"dynamic": False, "properties": properties})
         return self._around(store)
+
+    def monthly(self, description: Description = DOCUMENTS) -> Store:
+        """Return a store on an alias of three indices, each of which was set up by itself."""
+        months: list[Any] = [Stores.ready(self, description) for _ in range(3)]
+        store = self._open(f"{months[0].name}-all")
+        assert isinstance(store, ElasticStore)
+        rolled = Rolled(store, [month.connection.index for month in months])
+        assert rolled.set_up(description) == "added"  # each has an instance of its own
+        return rolled
 
     def close(self) -> None:
         """Close what was made."""
@@ -84,12 +124,15 @@ class Stores:
         "held sqlite",
         pytest.param("held elasticsearch", marks=pytest.mark.elasticsearch),
         pytest.param("fresh elasticsearch", marks=pytest.mark.elasticsearch),
+        pytest.param("monthly elasticsearch", marks=pytest.mark.elasticsearch),
     ]
 )
 def stores(request: pytest.FixtureRequest) -> Iterator[Stores]:
     """Each kind of store, and stores around them."""
     around, _, kind = request.param.rpartition(" ")
-    with closing(Stores(new_addresses(request, kind), AROUND[around])) as made:
+    with closing(Stores(new_addresses(request, kind), AROUND.get(around, AROUND[""]))) as made:
+        if around == "monthly":
+            made.ready = made.monthly  # type: ignore[method-assign]
         yield made
 
 

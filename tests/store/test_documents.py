@@ -10,6 +10,7 @@ import pytest
 
 from es_simhash.errors import InputError
 from es_simhash.rows import Entry, Row, Scan, StoreQuery
+from tests.store.conftest import Rolled
 from tests.store.documents import document, entry, ids, keys, link, put, row_of, scanned
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ def test_fields_of_a_document_are_chosen(store: Store) -> None:
 def test_a_new_document_conflicts_with_one_that_is_there(store: Store) -> None:
     put(store, entry("a", 1))
     written = store.write([entry("a", 2), entry("b", 3)])
+    if isinstance(store, Rolled):  # the server compares the ids of one index
+        pytest.skip("whoever writes a new document has read its id before")
     assert written.conflicts == {"a"}
     assert written.versions.keys() == {"b"}
     assert row_of(store, "a").fingerprint == 1

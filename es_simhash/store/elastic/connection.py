@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from urllib3 import Timeout
 
-from es_simhash.errors import AccessDenied, SimhashError, StoreError, StoreUnreachable, one_line
+from es_simhash.errors import AccessDenied, SimhashError, StoreChanged, StoreError, StoreUnreachable, one_line
 from es_simhash.retries import Waits, end_after
 from es_simhash.store.elastic.answers import unread
 from es_simhash.store.elastic.errors import PointLost, check_answer, check_indices
@@ -53,11 +53,13 @@ class Index(NamedTuple):
 
     :param uuid: which the server gives to each index that is made.
     :param settings: all of them, by their whole names, with their defaults.
+    :param is_write_index: it takes the new documents of an alias, which names it for that.
     """
 
     uuid: str
     mapping: dict[str, Any]
     settings: Mapping[str, str]
+    is_write_index: bool = False
 
 
 class Connection(ABC):
@@ -87,7 +89,10 @@ class Connection(ABC):
     ) -> None:
         self.client, self.index, self.name, self.deadline = client, index, name, deadline
         self.indices: Mapping[str, Index] = {}
-        """The indices that the name stands for, by their own names, as the store was described; empty before that."""
+        """The indices that the name stands for, by their own names, the newest first, as the store was described; empty
+        before that."""
+        self.describe_again: Callable[[], object] = lambda: None
+        """Called if an answer comes from an index that an alias with a write index did not have before."""
         self._root = f"/{quote(index, safe='')}"
         self._owned, self._hosts = owned, hosts
         self._request_seconds = REQUEST_SECONDS if request_seconds is None else request_seconds
@@ -155,7 +160,7 @@ class Connection(ABC):
                 answer = self._perform(method, whole, parameters or {}, body, timeout)
                 check_answer(answer, self.name)
                 if body is not None:  # what asks for documents has one
-                    check_indices(answer, {name: index.uuid for name, index in self.indices.items()}, self.name)
+                    self._check_indices(answer)
                 result = read(answer)
             except SimhashError as error:
                 failures += 1
@@ -178,6 +183,21 @@ class Connection(ABC):
                 if failures:
                     _log.warning("the store answers again")
                 return result
+
+    @property
+    def write_index(self) -> str | None:
+        """The index that takes new documents, if the name is an alias that names one for that."""
+        return next((name for name, index in self.indices.items() if index.is_write_index), None)
+
+    def _check_indices(self, answer: Any) -> None:
+        """Check that what an answer holds comes from the store's indices. An alias with a write index may get more."""
+        try:
+            check_indices(answer, {name: index.uuid for name, index in self.indices.items()}, self.name)
+        except StoreChanged:
+            if self.write_index is None:
+                raise
+            self.describe_again()
+            check_indices(answer, {name: index.uuid for name, index in self.indices.items()}, self.name)
 
     def _unread(self, error: Exception) -> SimhashError | None:
         """Return the error for an answer that was not read to its end; None for any other error of a client."""

@@ -117,7 +117,11 @@ def index_fault(body: Any, status: int, name: str) -> SimhashError | None:
             f"{index}/_settings shows), then repeat"
         )
     if "index_closed_exception" in types:
-        return StoreError(f"{name}: the index is closed ({why}): open it (POST {index}/_open), then repeat")
+        index = next(iter(re.findall(r'"index": "([^"]+)"', json.dumps(body))), index)  # of an alias
+        return StoreError(
+            f"{name}: the index {index} is closed ({why}): open it (POST {index}/_open), or take it out of the alias, "
+            "then repeat"
+        )
     if status == 403:
         return AccessDenied(
             f"{name} does not permit this to your user ({why}): add the privilege; docs/operation.md lists those of "

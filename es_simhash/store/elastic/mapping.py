@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from es_simhash.errors import InputError, NotSetUp, StoreError
 from es_simhash.store.description import alike, extended, from_json, not_set_up, to_json
@@ -23,14 +24,17 @@ META = "es_simhash"
 
 
 def read_indices(connection: Connection) -> dict[str, Index]:
-    """Return the index, or each index behind an alias, by its own name; empty if there is none."""
+    """Return the index, or each index behind an alias, by its own name, the newest first; empty if there is none."""
 
     def read(answer: Any) -> dict[str, Index]:
-        settings = {name: {**index["defaults"], **index["settings"]} for name, index in answer.items()}
-        return {
-            name: Index(settings[name]["index.uuid"], dict(index["mappings"]), settings[name])
-            for name, index in answer.items()
-        }
+        read = {}
+        for name, index in answer.items():
+            settings = {**index["defaults"], **index["settings"]}
+            alias = index["aliases"].get(connection.index, {})
+            mapping, is_write_index = dict(index["mappings"]), alias.get("is_write_index", False)
+            read[name] = Index(settings["index.uuid"], mapping, settings, is_write_index)
+        made = {name: int(index.settings.get("index.creation_date", 0)) for name, index in read.items()}
+        return {name: read[name] for name in sorted(read, key=made.__getitem__, reverse=True)}
 
     indices: dict[str, Index] = {}
     with suppress(NotSetUp):
@@ -41,30 +45,51 @@ def read_indices(connection: Connection) -> dict[str, Index]:
 def describe(connection: Connection, indices: Mapping[str, Index]) -> Description:
     """Return how the index was set up; of several behind an alias, all in the same way.
 
-    ``instance`` is another one for an index that was made again, or for another index behind the alias.
+    ``instance`` is another one for an index that was made again, or for another index behind the alias. An alias with
+    a write index keeps its ``instance`` when it gets an index, or loses one.
 
     :raises NotSetUp: if it was not.
+    :raises StoreError: if one of several was set up in another way.
     :raises InputError: if its documents cannot be found by their ids, or are not kept whole.
     """
     if not indices:
         raise not_set_up(connection.name, "there is no such index")
-    descriptions = []
-    for name, index in indices.items():
-        if (kept := kept_by(index, name, connection)) is None:
+    kept = {name: kept_by(index, name, connection) for name, index in indices.items()}
+    for name, one in kept.items():
+        if one is None:
             how = "to give its documents fingerprints, run `es-simhash backfill --text-field FIELD`; for new ones alone"
             raise not_set_up(connection.name, f"the index {name} has no fields of es_simhash: {how}")
-        descriptions.append(kept)
-    first = replace(
-        descriptions[0],
-        instance="-".join([descriptions[0].instance, *sorted(index.uuid for index in indices.values())]),
+    name, described = _first(kept, indices, connection)
+    uuids = sorted(index.uuid for index in indices.values()) if not indices[name].is_write_index else []
+    mapping = indices[name].mapping
+    return replace(
+        described,
+        instance="-".join([described.instance, *uuids]),
+        stale=any(one.stale for one in kept.values() if one is not None),
+        fields=frozenset(mapping.get("properties", {})) if mapping.get("dynamic") == "strict" else None,
+        read_only=read_only(connection, indices),
     )
-    if not all(alike(first, other) for other in descriptions):
-        raise StoreError(f"{connection.name} is an alias of indices that were set up in different ways: name one")
-    if len(indices) > 1:
-        return replace(first, read_only=_several(connection, indices))
-    [index] = indices.values()
-    fields = frozenset(index.mapping.get("properties", {})) if index.mapping.get("dynamic") == "strict" else None
-    return replace(first, fields=fields)
+
+
+def _first(
+    kept: Mapping[str, Description | None], indices: Mapping[str, Index], connection: Connection
+) -> tuple[str, Description]:
+    """Return the name of the index whose Description is that of the store, and the Description: of the write index.
+
+    :param kept: by the names of the indices. At least one was set up.
+    :raises StoreError: if another one was set up in another way.
+    """
+    ready = {name: one for name, one in kept.items() if one is not None}
+    first = next((name for name in ready if indices[name].is_write_index), next(iter(ready)))
+    for name, one in ready.items():
+        if not alike(ready[first], one):
+            raise StoreError(
+                f"{connection.name} is an alias of indices that were set up in different ways: {name} has another "
+                f"Scheme, rule, fields or seen items than {first}. Run `es-simhash init` on one of them by its own "
+                "name, with the options of the other; to change a Scheme, ingest it into a new index; or take it out "
+                "of the alias"
+            )
+    return first, ready[first]
 
 
 def kept_by(index: Index, name: str, connection: Connection) -> Description | None:
@@ -92,7 +117,7 @@ def kept_by(index: Index, name: str, connection: Connection) -> Description | No
 def set_up(connection: Connection, wanted: Description, *, change: bool) -> str:
     """Make the index, or add what is missing to an index that exists.
 
-    :raises InputError: if an alias has several.
+    :raises InputError: if nothing can be written by the name of the store.
     """
     indices = read_indices(connection)
     if not indices:
@@ -108,27 +133,56 @@ def set_up(connection: Connection, wanted: Description, *, change: bool) -> str:
                 raise
             return set_up(connection, wanted, change=change)  # another program was faster
         return "created"
-    if len(indices) > 1:
-        raise InputError(_several(connection, indices))
-    [(name, index)] = indices.items()
-    mapping = index.mapping
-    stored = kept_by(index, name, connection)
+    if (why := read_only(connection, indices)) is not None:
+        raise InputError(why)
+    kept = {name: kept_by(index, name, connection) for name, index in indices.items()}
+    stored = _first(kept, indices, connection)[1] if any(kept.values()) else None
     made = extended(stored, wanted, connection.name, change=change)
-    if made == stored:
-        return "unchanged"
-    for part in set(_parts(made)) - set(_parts(stored) if stored is not None else ()):
-        if part in mapping.get("properties", {}):
-            raise StoreError(
-                f"the index {name} has a field `{part}` that es_simhash did not make, or its `_meta` was replaced: use "
-                "another index, or put the whole mapping again"
-            )
-    connection.send("PUT", "_mapping", _mapping(made, connection, mapping.get("_meta")))
-    return "added"
+    lacking = {name: one for name, one in kept.items() if one != made}
+    for name, one in lacking.items():
+        for part in set(_parts(made)) - set(_parts(one) if one is not None else ()):
+            if part in indices[name].mapping.get("properties", {}):
+                raise StoreError(
+                    f"the index {name} has a field `{part}` that es_simhash did not make, or its `_meta` was replaced: "
+                    "use another index, or put the whole mapping again"
+                )
+    for name in lacking:
+        mapping = _mapping(made, connection, indices[name].mapping.get("_meta"))
+        connection.send("PUT", f"{quote(name, safe='')}/_mapping", mapping, index=False)
+    return "added" if lacking else "unchanged"
 
 
-def _several(connection: Connection, indices: Mapping[str, Index]) -> str:
+def component_template(connection: Connection) -> dict[str, Any]:
+    """Return the component template that gives the next index of an alias what the others have.
+
+    :raises NotSetUp: if they were not set up.
+    """
+    indices = read_indices(connection)
+    described = describe(connection, indices)
+    name, kept = _first(
+        {name: kept_by(index, name, connection) for name, index in indices.items()}, indices, connection
+    )
+    mapping = _mapping(replace(kept, stale=False), connection)
+    if (id_field := indices[name].mapping.get("properties", {}).get(described.id_field)) is not None:
+        mapping["properties"][described.id_field] = id_field
+    return {"template": {"mappings": mapping}}
+
+
+def read_only(connection: Connection, indices: Mapping[str, Index]) -> str | None:
+    """Return why nothing can be written by the name of a store; None if it can be."""
+    way = "docs/existing-index.md says how an alias of monthly indices gets one"
+    if any(name.startswith(".ds-") for name in indices):
+        return (
+            f"{connection.name} is a data stream, in which the server changes no document by its id: use an alias with "
+            f"a write index; {way}"
+        )
+    if len(indices) == 1 or any(index.is_write_index for index in indices.values()):
+        return None
     names = ", ".join(sorted(indices))
-    return f"{connection.name} is an alias of several indices ({names}): name one of them to write"
+    return (
+        f"{connection.name} is an alias of several indices ({names}), none of which is its write index: say which one "
+        f'takes new documents (POST _aliases, {{"add": {{…, "is_write_index": true}}}}), or name one; {way}'
+    )
 
 
 def _check_usable(index: Index, name: str) -> None:

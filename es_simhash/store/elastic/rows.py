@@ -28,8 +28,8 @@ HIT_OPTIONS: Mapping[str, Any] = {
 }
 """The options of a search whose hits become Rows."""
 
-version_of = itemgetter("_seq_no", "_primary_term")
-"""Returns the version of a document: its sequence number and its primary term."""
+version_of = itemgetter("_seq_no", "_primary_term", "_index")
+"""Returns the version of a document: its sequence number, its primary term, and the name of its index."""
 
 
 def row_of(hit: Mapping[str, Any], warn: Callable[[str], None]) -> Row:
@@ -69,17 +69,20 @@ def source_of(document: Mapping[str, Any], fields: Sequence[str] | None) -> dict
     return {name: value for name, value in document.get("_source", {}).items() if name != "simhash"}
 
 
-def operation(kind: str, id: str, version: Any, *body: Any) -> tuple[Any, ...]:
+def operation(kind: str, id: str, version: Any, write_index: str | None, *body: Any) -> tuple[Any, ...]:
     """Return the lines of a bulk request for one document, on its version.
 
     :param kind: ``create``, ``index``, ``update`` or ``delete``.
     :param version: None for any.
+    :param write_index: of an alias: it gets a document without a version, each other one is in its own index. None
+        names no index: the answer tells then whether the name of the store stands for another one.
     """
     condition = {} if version is None else {"if_seq_no": version[0], "if_primary_term": version[1]}
-    return {kind: {"_id": id, **condition}}, *body
+    place = {} if write_index is None else {"_index": write_index if version is None else version[2]}
+    return {kind: {"_id": id, **condition, **place}}, *body
 
 
-def writing(entry: Entry) -> tuple[Any, ...]:
+def writing(entry: Entry, write_index: str | None) -> tuple[Any, ...]:
     """Return the lines of a bulk request that write a document on the version that it replaces."""
     row = entry.row
     simhash: dict[str, Any] = {
@@ -103,10 +106,10 @@ def writing(entry: Entry) -> tuple[Any, ...]:
         for name, kept in (("content", row.content), ("keys", entry.keys)):
             if kept is None:
                 del simhash[name]  # it stays
-        return operation("update", row.id, row.version, {"doc": {"simhash": simhash}})
+        return operation("update", row.id, row.version, write_index, {"doc": {"simhash": simhash}})
     # The source is JSON already: our object is put in front of its first field.
     # A line break, which would end the line, can only stand between two values there.
     rest = entry.source.strip()[1:].lstrip().replace("\n", " ").replace("\r", " ")
     ours = _to_json({name: value for name, value in simhash.items() if value is not None})
     document = f'{{"simhash":{ours}{"" if rest == "}" else ","}{rest}'
-    return operation("create" if row.version is None else "index", row.id, row.version, document)
+    return operation("create" if row.version is None else "index", row.id, row.version, write_index, document)

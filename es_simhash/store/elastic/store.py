@@ -5,11 +5,13 @@ from __future__ import annotations
 from operator import itemgetter
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
 from es_simhash.errors import SimhashError, TooLarge
+from es_simhash.parts import in_parts
 from es_simhash.retries import Waits, end_after
 from es_simhash.rows import Stored, UserState, Written
-from es_simhash.store.description import check_alike
+from es_simhash.store.description import check_alike, moved
 from es_simhash.store.elastic import mapping
 from es_simhash.store.elastic.errors import error_of, index_fault, passes, reason_of
 from es_simhash.store.elastic.pages import pages
@@ -27,6 +29,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+LOOKED_UP = 1_000
+"""Ids in one search."""
+MOST_PLACES = 10_000
+"""Hits of such a search: more than one for an id that is in several indices."""
+
 
 class ElasticStore:
     """Documents and seen items in an index: :class:`~es_simhash.store.protocol.Store`."""
@@ -38,24 +45,43 @@ class ElasticStore:
         self.connection = connection
         self.name = connection.name
         self._described: Description | None = None
+        connection.describe_again = self.describe
 
     # --- the store itself -------------------------------------------------------------------------------------------
 
     def describe(self) -> Description:
         """Return how the index was set up. Answers of another index raise from now on.
 
-        :raises StoreChanged: if it is another index than before, and was set up in another way.
+        :raises StoreChanged: if it is another index than before, and was set up in another way; if the write index of
+            an alias, which may just have taken new documents, is not behind it any more.
         """
         indices = mapping.read_indices(self.connection)
         described = mapping.describe(self.connection, indices)
         check_alike(self._described, described, self.name)
+        former = self.connection.write_index
         self.connection.indices, self._described = indices, described
+        if former not in (None, self.connection.write_index):
+            if former not in indices:
+                raise moved(self.name)
+            self.refresh()  # from now on a search finds what was written there by its id
         return described
 
     def set_up(self, wanted: Description, *, change: bool = False) -> str:
         """Make what is missing."""
-        self._described, self.connection.indices = None, {}
-        return mapping.set_up(self.connection, wanted, change=change)
+        self._described = None
+        made = mapping.set_up(self.connection, wanted, change=change)
+        self.describe()
+        return made
+
+    def component_template(self, name: str | None = None) -> dict[str, Any]:
+        """Return what the next index behind an alias must have: a component template.
+
+        :param name: under which the server keeps it; None to keep it nowhere.
+        """
+        template = mapping.component_template(self.connection)
+        if name is not None:
+            self.connection.send("PUT", f"_component_template/{quote(name, safe='')}", template, index=False)
+        return template
 
     def close(self) -> None:
         """Close the client, if it is the store's own."""
@@ -92,7 +118,7 @@ class ElasticStore:
             return Stored(row_of(hit, self.connection.warn_once), keys, source_of(hit, scan.fields))
 
         for page in pages(self.connection, {"query": query, "sort": sort, **options}, stored):
-            yield [one for one in page if one.row.digest or scan.missing is not False]
+            yield [one for one in self._newest(page) if one.row.digest or scan.missing is not False]
 
     def count(self, scan: Scan) -> int:
         """Return how many documents a Scan reads."""
@@ -108,17 +134,21 @@ class ElasticStore:
     def write(self, entries: Sequence[Entry]) -> Written:
         """Write documents, each on the version that it replaces."""
         rows = {entry.row.id: entry.row for entry in entries}
+        write_index = self.connection.write_index
 
         def is_done(document: Any) -> bool:
             """Return whether a document that conflicts is as its Row says, with its time of writing."""
             row, stored = rows[document["_id"]], row_of(document, self.connection.warn_once)
             return stored == row._replace(content=row.content or stored.content, version=stored.version)
 
-        return self._bulk({entry.row.id: writing(entry) for entry in entries}, is_done)
+        return self._bulk({entry.row.id: writing(entry, write_index) for entry in entries}, is_done)
 
     def remove(self, versions: Mapping[str, Any]) -> Written:
         """Remove documents, each only on its version."""
-        return self._bulk({id: operation("delete", id, version) for id, version in versions.items()})
+        write_index = self.connection.write_index
+        any_version = [id for id, version in versions.items() if version is None] if write_index is not None else []
+        versions = {**versions, **self._get(any_version, ["simhash"], version_of)}
+        return self._bulk({id: operation("delete", id, version, write_index) for id, version in versions.items()})
 
     # --- requests ---------------------------------------------------------------------------------------------------
 
@@ -130,12 +160,14 @@ class ElasticStore:
         if not ids:
             return {}
         source = self._sources(fields)
-        if len(self.connection.indices) > 1:  # the server reads no documents by the name of several indices
-            query = {"ids": {"values": list(ids)}}
-            body = {"query": query, "_source": source, "seq_no_primary_term": True, "size": len(ids)}
-            return self.connection.send(
-                "POST", "_search", body, read=lambda answer: {hit["_id"]: read(hit) for hit in answer["hits"]["hits"]}
-            )
+        body: dict[str, Any] = {"ids": list(ids)}
+        if len(self.connection.indices) > 1 or self.connection.write_index is not None:
+            # The server reads no documents by the name of several indices, and an alias may just have got another one.
+            places = self._places(ids)
+            ids = [id for id in ids if id in places]
+            body = {"docs": [{"_id": id, "_index": places[id]} for id in ids]}
+            if not ids:
+                return {}
         parameters = {} if fields is None else {"_source_includes": ",".join(fields)}
         if isinstance(source, dict):
             parameters = {"_source_exclude_vectors": "false"}
@@ -146,7 +178,36 @@ class ElasticStore:
                 raise ValueError(f"other documents than the {len(ids)} that were asked for")
             return {one["_id"]: read(one) for one in documents if one["found"]}
 
-        return self.connection.send("POST", "_mget", {"ids": list(ids)}, parameters, read=read_all)
+        return self.connection.send("POST", "_mget", body, parameters, index="ids" in body, read=read_all)
+
+    def _newest(self, page: list[Stored]) -> list[Stored]:
+        """Return the documents of a page, of several with one id that in the newest index."""
+        if len(self.connection.indices) < 2:
+            return page
+        places = self._places([one.row.id for one in page])
+        return [one for one in page if places.get(one.row.id) == one.row.version[2]]
+
+    def _places(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return the index of each document. One that search does not find is in the write index, if it is anywhere.
+
+        Of several documents with one id that in the newest index counts, and a warning says so.
+        """
+        write_index = self.connection.write_index
+        places = {} if write_index is None else dict.fromkeys(ids, write_index)
+        names: dict[str, set[str]] = {}
+        for part in in_parts(ids if len(self.connection.indices) > 1 else (), LOOKED_UP):
+            search = {"query": {"ids": {"values": part}}, "_source": False, "size": MOST_PLACES}
+            hits = self.connection.send("POST", "_search", search, read=lambda answer: answer["hits"]["hits"])
+            for hit in hits:
+                names.setdefault(hit["_id"], set()).add(hit["_index"])
+        for id, own in names.items():
+            places[id], *others = [name for name in self.connection.indices if name in own]
+            if others:
+                self.connection.warn_once(
+                    f"document {id!r} is in several indices, {places[id]} and {', '.join(others)}: that of "
+                    f"{places[id]} counts; delete the others"
+                )
+        return places
 
     def _sources(self, fields: Sequence[str] | None) -> bool | list[str] | dict[str, bool]:
         """Return which fields of documents a search returns.
@@ -189,7 +250,10 @@ class ElasticStore:
                 elif passes(result, status):
                     busy[id] = error_of(result, status, self.name)
                 elif (fault := index_fault(result, status, self.name)) is not None:
-                    raise fault
+                    index, write_index = result.get("_index"), self.connection.write_index
+                    if write_index in (None, index):
+                        raise fault
+                    refused[id] = str(index_fault(result, status, f"{self.name.rpartition('/')[0]}/{index}"))
                 elif status == 404:
                     conflicts.add(id)
                 else:
@@ -236,14 +300,15 @@ class ElasticStore:
         removed = [user for user, state in states.items() if state.seen is None]
         others = self._get(removed, None, lambda document: document["_source"].keys() - {"seen"})
         operations: dict[str, Any] = {}
+        write_index = self.connection.write_index
         for user, state in states.items():
             fields = {"seen": state.seen and {**state.seen, "mark": mark}}
             if state.version is None:
-                operations[user] = operation("create", user, None, fields)
+                operations[user] = operation("create", user, None, write_index, fields)
             elif state.seen is None and not others.get(user):
-                operations[user] = operation("delete", user, state.version)
+                operations[user] = operation("delete", user, state.version, write_index)
             else:
-                operations[user] = operation("update", user, state.version, {"doc": fields})
+                operations[user] = operation("update", user, state.version, write_index, {"doc": fields})
 
         def is_done(document: Any) -> bool:
             seen = document["_source"].get("seen")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from es_simhash.errors import AccessDenied, NotSetUp, SimhashError, StoreError
+from es_simhash.store.elastic.mapping import read_indices, read_only
 from es_simhash.tools.doctor.checks import LARGEST, Check, held
 
 if TYPE_CHECKING:
@@ -64,13 +65,13 @@ def _server(connection: Any) -> list[Check]:
 
 
 def _index(connection: Any) -> list[Check]:
-    members = _members(connection)
-    named = f"{connection.index} stands for {', '.join(sorted(members))}"
-    checks = [Check("index", "ok", named)]
-    if len(members) > 1 or any(name.startswith(".ds-") for name in members):
-        text = f"{named}: name one of them, because documents are written by id"
-        checks = [Check("index", "problem", text)]
-    for name, (mapping, settings) in members.items():
+    indices = read_indices(connection)
+    if not indices:
+        return []
+    checks = [Check("index", "ok", f"{connection.index} stands for {', '.join(sorted(indices))}")]
+    if (why := read_only(connection, indices)) is not None:
+        checks = [Check("index", "problem", why)]
+    for name, (_, mapping, settings, _) in indices.items():
         for setting, least in _LEAST.items():
             if (allowed := int(settings.get(f"index.{setting}", least))) < least:
                 change = f'PUT {name}/_settings {{"index.{setting}": null}}'
@@ -89,23 +90,9 @@ def _index(connection: Any) -> list[Check]:
     return checks
 
 
-def _members(connection: Any) -> dict[str, tuple[dict[str, Any], dict[str, str]]]:
-    """Return the mapping and the settings of each index that the name stands for, by its own name."""
-
-    def read(answer: Any) -> dict[str, tuple[dict[str, Any], dict[str, str]]]:
-        return {
-            name: (dict(index["mappings"]), {**index["defaults"], **index["settings"]})
-            for name, index in answer.items()
-        }
-
-    parameters = {"flat_settings": "true", "include_defaults": "true"}
-    members: dict[str, Any] = connection.send("GET", "", parameters=parameters, read=read)
-    return members
-
-
 def _pipelines(connection: Any) -> list[Check]:
     checks = []
-    for name, (_, settings) in _members(connection).items():
+    for name, (_, _, settings, _) in read_indices(connection).items():
         for kind in ("default_pipeline", "final_pipeline"):
             if (pipeline := settings.get(f"index.{kind}", "_none")) == "_none":
                 continue
