@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +19,7 @@ from es_simhash.cli.options import (
     text_field_option,
 )
 from es_simhash.cli.output import echo
+from es_simhash.errors import InputError
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE, MOST_BITS
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ _MESSAGES = {
 @click.option("--time-field", metavar="FIELD", help="For --within: field with the time.")
 @text_field_option
 @id_field_option
+@click.option("--template", metavar="NAME", help="Write a component template, for an alias.")
 @scheme_options
 @store_options
 def init(
@@ -62,6 +65,7 @@ def init(
     time_field: str | None,
     text_field: tuple[str, ...] | None,
     id_field: str | None,
+    template: str | None,
     scheme: str | None,
     html: bool,
     **store: Unpack[StoreOptions],
@@ -78,6 +82,9 @@ def init(
     """
     fingerprinter = read_fingerprinter(scheme, html)
     with open_documents(fingerprinter, **store) as documents:
+        server: Any = documents.store if documents.store.lags else None
+        if template is not None and server is None:
+            raise InputError(f"{documents.name} has no component template: leave --template out")
         chosen = chosen_rule(
             documents.info().rule,
             rule,
@@ -95,3 +102,9 @@ def init(
             again=" --again" if documents.info().stale else "",
         )
         echo(f"{documents.name}: {message}")
+        if template is not None:
+            server.component_template(template)
+            echo(f"component template {template} written; name it in `composed_of` of the index template")
+        elif server is not None and server.connection.write_index is not None:
+            echo("the next index needs this component template; `--template NAME` writes it:")
+            echo(json.dumps(server.component_template(), ensure_ascii=False))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import time
 from contextlib import closing
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,10 +15,12 @@ from es_simhash import Documents, DuplicateRule, SeenItems
 from es_simhash.errors import InputError, NotSetUp, StoreChanged, StoreError
 from es_simhash.store.address import open_store
 from es_simhash.text.scheme import Scheme
+from tests.cli import es_simhash
 from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
 TEXT = "北京市今天发布暴雨橙色预警，城区部分路段已经出现积水，请市民注意安全，减少外出。"
 COPY = TEXT.replace("减少外出", "尽量减少外出")
@@ -36,9 +41,9 @@ class Months:
         self._connection: Any = open_store(self.name).connection  # type: ignore[attr-defined]
         self.roll(first)
 
-    def new(self, body: Mapping[str, Any] | None = None) -> str:
+    def new(self, name: str | None = None, body: Mapping[str, Any] | None = None) -> str:
         """Make an index, and return its address."""
-        address = self._new_address()
+        address = self._new_address() if name is None else f"{self.name.rpartition('/')[0]}/{name}"
         with closing(open_store(address)) as store:
             store.connection.send("PUT", "", body or {})  # type: ignore[attr-defined]
         return address
@@ -58,7 +63,7 @@ class Months:
     def roll_by_template(self) -> None:
         """Make an index of the component template that init gives, and let it be the write index."""
         with closing(open_store(self.name)) as store:
-            self.roll(self.new(store.component_template()["template"]))  # type: ignore[attr-defined]
+            self.roll(self.new(body=store.component_template()["template"]))  # type: ignore[attr-defined]
 
     def send(self, method: str, path: str, body: Any = None) -> Any:
         """Send a request to the server."""
@@ -128,28 +133,29 @@ def test_what_was_just_written_is_known_by_its_id_also_after_a_rollover(months: 
     documents.store.describe()
     assert {one.outcome for one in documents.ingest(given)} == {"unchanged"}
     changed = [{**one, "text": f"{one['text']}，{TEXT}"} for one in given]
-    for round in (changed, given):
-        assert not [one for one in documents.ingest(round) if one.reason is not None]
+    assert not [one for one in documents.ingest(changed) if one.reason is not None]
     assert {id: months.index_of(id) for id in map(str, range(8))} == dict.fromkeys(
         map(str, range(8)), months.names[2:3]
     )
 
 
 def test_an_ingest_goes_on_in_the_next_write_index(months: Months, documents: Documents) -> None:
+    random = Random(1)
+
     def lines() -> Iterator[dict[str, str]]:
-        for number in range(3_000):
-            if number == 1_500:
+        for number in range(1_500):
+            if number == 1_100:
                 months.roll_by_template()
-            yield {"id": str(number), "text": f"{number * 7919}号公告：{OTHER}{number}"}
+                time.sleep(1.2)  # what the store said is known for a second
+            letters = (chr(0x4E00 + random.randrange(5_000)) for _ in range(40))
+            yield {"id": str(number), "text": "".join(letters)}
 
     outcomes = list(documents.ingest(lines()))
     assert not [one for one in outcomes if one.reason is not None]
     assert documents.add({"id": "z", "text": TEXT}).duplicate_of == "a"
-    documents.info()
-    counts = [months.send("GET", f"{name}/_count")["count"] for name in months.names]
     months.send("POST", f"{','.join(months.names)}/_refresh")
     counts = [months.send("GET", f"{name}/_count")["count"] for name in months.names]
-    assert sum(counts) == 3_003
+    assert sum(counts) == 1_503
     assert counts[3] > 0
 
 
@@ -217,6 +223,30 @@ def test_init_extends_all_indices_and_the_template_gives_the_next_one_the_same(
     with Documents(months.name) as again:
         assert again.info().rule.rule == "contained"
         assert again.setup() == "unchanged"
+
+
+def test_the_command_init_prints_the_template_or_writes_it(months: Months, tmp_path: Path) -> None:
+    name = months.names[0]
+    made = es_simhash("init", "--store", months.name, cwd=tmp_path)
+    assert "the next index needs this component template" in made.out
+    printed = json.loads(made.out.splitlines()[-1])
+    assert printed["template"]["mappings"]["properties"].keys() == {"simhash", "id"}
+    assert (
+        f"component template {name} written"
+        in es_simhash(f"init --store {months.name} --template {name}", cwd=tmp_path).out
+    )
+    try:
+        index_template = {"index_patterns": [f"{name}-*"], "composed_of": [name], "priority": 501}
+        months.send("PUT", f"_index_template/{name}", index_template)
+        months.roll(months.new(f"{name}-next"))
+        with Documents(months.name) as documents:
+            assert documents.setup() == "unchanged"
+            assert documents.add({"id": "c", "text": TEXT}).duplicate_of == "a"
+        assert months.index_of("c") == [f"{name}-next"]
+    finally:
+        months.send("DELETE", f"_index_template/{name}")
+        months.send("DELETE", f"_component_template/{name}")
+        months.send("DELETE", f"{name}-next")
 
 
 def test_seen_items_stand_in_an_alias(months: Months) -> None:
