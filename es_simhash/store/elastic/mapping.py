@@ -67,7 +67,7 @@ def describe(connection: Connection, indices: Mapping[str, Index]) -> Descriptio
         instance="-".join([described.instance, *uuids]),
         stale=any(one.stale for one in kept.values() if one is not None),
         fields=frozenset(mapping.get("properties", {})) if mapping.get("dynamic") == "strict" else None,
-        read_only=read_only(connection, indices),
+        read_only=_read_only(connection, indices),
     )
 
 
@@ -133,7 +133,7 @@ def set_up(connection: Connection, wanted: Description, *, change: bool) -> str:
                 raise
             return set_up(connection, wanted, change=change)  # another program was faster
         return "created"
-    if (why := read_only(connection, indices)) is not None:
+    if (why := _read_only(connection, indices)) is not None:
         raise InputError(why)
     kept = {name: kept_by(index, name, connection) for name, index in indices.items()}
     stored = _first(kept, indices, connection)[1] if any(kept.values()) else None
@@ -168,7 +168,7 @@ def component_template(connection: Connection) -> dict[str, Any]:
     return {"template": {"mappings": mapping}}
 
 
-def read_only(connection: Connection, indices: Mapping[str, Index]) -> str | None:
+def _read_only(connection: Connection, indices: Mapping[str, Index]) -> str | None:
     """Return why nothing can be written by the name of a store; None if it can be."""
     way = "docs/existing-index.md says how an alias of monthly indices gets one"
     if any(name.startswith(".ds-") for name in indices):

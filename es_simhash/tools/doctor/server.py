@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from es_simhash.errors import AccessDenied, NotSetUp, SimhashError, StoreError
-from es_simhash.store.elastic.mapping import read_indices, read_only
 from es_simhash.tools.doctor.checks import LARGEST, Check, held
 
 if TYPE_CHECKING:
@@ -65,13 +64,16 @@ def _server(connection: Any) -> list[Check]:
 
 
 def _index(connection: Any) -> list[Check]:
-    indices = read_indices(connection)
-    if not indices:
-        return []
-    checks = [Check("index", "ok", f"{connection.index} stands for {', '.join(sorted(indices))}")]
-    if (why := read_only(connection, indices)) is not None:
-        checks = [Check("index", "problem", why)]
-    for name, (_, mapping, settings, _) in indices.items():
+    members = _members(connection)
+    named = f"{connection.index} stands for {', '.join(sorted(members))}"
+    checks = [Check("index", "ok", named)]
+    takes_new = len(members) == 1 or any(is_write_index for _, _, is_write_index in members.values())
+    if not takes_new or any(name.startswith(".ds-") for name in members):
+        text = (
+            f"{named}: let one be the write index of an alias, or name one of them, because documents are written by id"
+        )
+        checks = [Check("index", "problem", text)]
+    for name, (mapping, settings, _) in members.items():
         for setting, least in _LEAST.items():
             if (allowed := int(settings.get(f"index.{setting}", least))) < least:
                 change = f'PUT {name}/_settings {{"index.{setting}": null}}'
@@ -90,9 +92,27 @@ def _index(connection: Any) -> list[Check]:
     return checks
 
 
+def _members(connection: Any) -> dict[str, tuple[dict[str, Any], dict[str, str], bool]]:
+    """Return mapping and settings of each index that the name stands for, and whether it is the alias's write index."""
+
+    def read(answer: Any) -> dict[str, tuple[dict[str, Any], dict[str, str], bool]]:
+        return {
+            name: (
+                dict(index["mappings"]),
+                {**index["defaults"], **index["settings"]},
+                index["aliases"].get(connection.index, {}).get("is_write_index", False),
+            )
+            for name, index in answer.items()
+        }
+
+    parameters = {"flat_settings": "true", "include_defaults": "true"}
+    members: dict[str, Any] = connection.send("GET", "", parameters=parameters, read=read)
+    return members
+
+
 def _pipelines(connection: Any) -> list[Check]:
     checks = []
-    for name, (_, _, settings, _) in read_indices(connection).items():
+    for name, (_, settings, _) in _members(connection).items():
         for kind in ("default_pipeline", "final_pipeline"):
             if (pipeline := settings.get(f"index.{kind}", "_none")) == "_none":
                 continue

@@ -92,7 +92,7 @@ BROKEN: dict[str, tuple[Make, str, str]] = {
     "write block": (with_setting("blocks.write", True), "blocks", '_settings {"index.blocks.write": null}'),
     "full disk": (with_setting("blocks.read_only_allow_delete", True), "blocks", "make room on that disk"),
     "a field of another type": (other_type, "set-up", "maps `simhash.fp` as"),
-    "an alias of two indices": (alias_of_two, "index", "say which one takes new documents"),
+    "an alias of two indices": (alias_of_two, "index", "name one of them"),
     "no shard is started": (with_setting("routing.allocation.require._name", "x"), "bytes", "allocation/explain"),
     "strict mapping": (mapped(dynamic="strict"), "mapping", "is refused"),
     "documents of other programs": (not_ours, "fingerprints", "3 documents have none: run `es-simhash backf"),
