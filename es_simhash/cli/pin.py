@@ -14,6 +14,7 @@ from es_simhash.cli.input import Input
 from es_simhash.cli.options import open_documents, store_options
 from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.lines import object_of
+from es_simhash.text.ids import checked_id, kind_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -56,7 +57,7 @@ def pin(file: str | None, as_list: bool, **store: Unpack[StoreOptions]) -> None:
                     one = _pin_of(line)
                 except InputError as error:
                     bad += 1
-                    echo(f"rejected: {error}", err=True)
+                    echo(f"rejected: {line.place}: {error}", err=True)
                     continue
                 if one.id in pins and pins[one.id] != one:
                     echo(f"{line.place}: document {one.id!r} has an earlier line: this one holds", err=True)
@@ -76,14 +77,9 @@ def _pin_of(line: Line) -> Pin:
     """
     values: dict[str, Any] = object_of(line)
     if unknown := values.keys() - _FIELDS:
-        raise InputError(
-            f"{line.place}: it has {', '.join(map(repr, sorted(unknown)))}: use {', '.join(sorted(_FIELDS))}"
-        )
-    id, original, pinned = values.get("id"), values.get("duplicate_of"), values.get("pinned", True)
-    if not isinstance(id, str | int) or isinstance(id, bool) or id == "":
-        raise InputError(f'{line.place}: it has no "id", a string or a whole number')
-    if original is not None and (not isinstance(original, str | int) or isinstance(original, bool) or original == ""):
-        raise InputError(f'{line.place}: "duplicate_of" is {original!r}: use the id of the original, or null')
+        raise InputError(f"it has {', '.join(map(repr, sorted(unknown)))}: use {', '.join(sorted(_FIELDS))}")
+    original, pinned = values.get("duplicate_of"), values.get("pinned", True)
     if not isinstance(pinned, bool):
-        raise InputError(f'{line.place}: "pinned" is {pinned!r}: use false to take the pin away')
-    return Pin(str(id), None if original is None else str(original), pinned)
+        raise InputError(f'"pinned" is {kind_of(pinned)}: use false to take the pin away')
+    id = checked_id(values.get("id"), '"id"')
+    return Pin(id, None if original is None else checked_id(original, '"duplicate_of"'), pinned)

@@ -140,6 +140,49 @@ def test_a_word_that_cannot_be_taken_is_told_and_the_others_go_on(documents: Doc
         documents.unpin(pin.id) if not pin.pinned else documents.pin(pin.id, duplicate_of=pin.duplicate_of)
 
 
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"no json", "not JSON"),
+        (b"\xff\xfe", "not in the encoding of the file"),
+        (b"[1]", "must be a JSON object"),
+        (b'{"duplicate_of": "a"}', '"id" is null: use a string or a whole number'),
+        (b'{"id": true}', '"id" is true or false: use a string'),
+        (b'{"id": "\\ud800"}', '"id" has a lone surrogate'),
+        (b'{"id": "%s"}' % (b"x" * 600), '"id" has 600 bytes'),
+        (b'{"id": "b", "duplicate_of": ""}', '"duplicate_of" has 0 bytes'),
+        (b'{"id": "b", "duplicate_of": "\\ud800"}', '"duplicate_of" has a lone surrogate'),
+        (b'{"id": "b", "pinned": 0}', '"pinned" is a number: use false'),
+        (b'{"identity": 1}', "it has 'identity': use duplicate_of, id, pinned"),
+    ],
+)
+def test_a_broken_line_of_pins_is_named_and_the_others_go_on(tmp_path: Path, line: bytes, reason: str) -> None:
+    with Documents(f"sqlite:///{tmp_path}/news.db") as documents:
+        documents.setup()
+        add(documents, a=FLASH, b=COPY, c=FAR)
+        pins = b'{"id": "b", "duplicate_of": null}\n' + line + b'\n{"id": "c", "duplicate_of": "a"}\n'
+        (tmp_path / "pins.jsonl").write_bytes(pins)
+        done = es_simhash("pin pins.jsonl --store sqlite:///news.db", cwd=tmp_path)
+        assert done.code == 3
+        assert done.err.startswith("rejected: pins.jsonl:2: ")
+        assert reason in done.err
+        assert links(documents) == {"a": None, "b": None, "c": "a"}
+
+
+@pytest.mark.slow
+def test_of_a_hundred_thousand_lines_the_last_of_each_id_holds_which_is_told(tmp_path: Path) -> None:
+    with Documents(f"sqlite:///{tmp_path}/news.db") as documents:
+        documents.setup()
+        add(documents, a=FLASH, b=COPY, c=FAR)
+        words = ("null", '"a"')
+        lines = [f'{{"id": "{"bc"[n // 2 % 2]}", "duplicate_of": {words[n % 2]}}}\n' for n in range(100_000)]
+        (tmp_path / "pins.jsonl").write_text("".join(lines), encoding="utf-8")
+        done = es_simhash("pin pins.jsonl --store sqlite:///news.db", cwd=tmp_path)
+        assert (done.code, done.out) == (0, "2 documents pinned or unpinned in sqlite:///news.db\n")
+        assert done.err.count(" has an earlier line: this one holds\n") == 99_998
+        assert links(documents) == {"a": None, "b": "a", "c": "a"}
+
+
 def test_a_file_of_pins_is_taken_line_by_line(tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path}/news.db") as documents:
         documents.setup()
