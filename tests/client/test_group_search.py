@@ -52,6 +52,14 @@ def inner_hits_of(page: str) -> dict[str, Any]:
     return json.loads(block)
 
 
+@pytest.mark.parametrize("page", ["docs/service.md", "docs/zh/service.md"])
+def test_the_page_shows_the_two_searches(page: str) -> None:
+    blocks = re.findall(r"```json\n(\[.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+    copies = {"field": "simhash.group", "inner_hits": {"name": "copies", "size": 0}}
+    search = group_search({"query": {"match": {"text": "暴雨"}}, "collapse": copies, "from": 0, "size": 10})
+    assert [json.loads(each) for each in blocks] == [search.searches[1::2]]
+
+
 @pytest.mark.parametrize("kind", [ELASTICSEARCH, OPENSEARCH])
 def test_five_more_of_three_outlets_and_the_most_trusted_one_first(request: pytest.FixtureRequest, kind: str) -> None:
     collapse = inner_hits_of("docs/service.md")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import re
 import signal
 import socket
 import sys
@@ -16,6 +17,7 @@ import click
 from es_simhash import AsyncDocuments, AsyncSeenItems, InputError, fingerprint
 from es_simhash.cli.options import address_options, client_options, filter_option, open_documents
 from es_simhash.cli.output import echo
+from es_simhash.errors import shown
 from es_simhash.filters import parse_filter
 from es_simhash.tools.serve.log import show_log
 
@@ -47,6 +49,7 @@ GRACE = 8
     type=click.IntRange(1),
     help="Requests that are worked on at the same time. Further ones get the status 503.",
 )
+@click.option("--base-path", metavar="PATH", default="", help="The path of the server behind a proxy, such as /dedupe.")
 @click.option("--log-json", is_flag=True, help="Log JSON lines.")
 @address_options
 @click.option(
@@ -63,6 +66,7 @@ def serve(
     filter: dict[str, Any] | None,
     no_client_filter: bool,
     at_once: int,
+    base_path: str,
     log_json: bool,
     **options: Unpack[StoreOptions],
 ) -> None:
@@ -93,6 +97,8 @@ def serve(
         )
     if filter is not None:
         parse_filter(filter)
+    if not re.fullmatch(r"(/[\w.~-]+)*", base_path, re.ASCII):
+        raise InputError(f"--base-path is {shown(base_path)}: begin it with /, and end it without, as in /dedupe")
     if not 0 < (deadline := options["deadline"] or 0) < math.inf:
         raise InputError(f"--deadline is {deadline:g}: give the seconds in which a request is answered, such as 30")
     with open_documents(**options) as documents:
@@ -110,7 +116,7 @@ def serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)  # uvicorn calls it when the server has ended
     config = uvicorn.Config(
-        service.application(Limits(token, deadline, at_once)),
+        service.application(Limits(token, deadline, at_once), base_path),
         log_config=None,
         log_level="error",  # warnings are about clients that ask for HTTP/2
         server_header=False,

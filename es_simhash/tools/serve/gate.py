@@ -65,11 +65,12 @@ class Gate:
     """An application around another one: it lets requests through, ends them in time, and counts them.
 
     :param count: requests that are in work.
+    :param base_path: that may stand before the path of a request.
     """
 
-    def __init__(self, app: ASGIApp, limits: Limits, registry: prometheus.CollectorRegistry) -> None:
+    def __init__(self, app: ASGIApp, limits: Limits, registry: prometheus.CollectorRegistry, base_path: str) -> None:
         self.count = 0
-        self._app, self._limits = app, limits
+        self._app, self._limits, self._base_path = app, limits, base_path
         self._held = 0  # bytes
         self._requests = prometheus.Histogram(
             "es_simhash_request_seconds", "Seconds of a request.", ("operation", "status"), registry=registry
@@ -82,6 +83,8 @@ class Gate:
             await self._app(scope, receive, send)
             return
         began, status = time.perf_counter(), 0
+        if scope["path"].startswith(f"{self._base_path}/"):  # a proxy may have taken it off
+            scope = {**scope, "path": scope["path"].removeprefix(self._base_path)}
 
         async def note(message: Message) -> None:
             nonlocal status

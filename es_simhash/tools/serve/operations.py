@@ -117,12 +117,19 @@ class Service:
         self._added = prometheus.Counter(
             "es_simhash_documents", "Documents that were added.", ("outcome",), registry=registry
         )
+        self._contradicting = prometheus.Counter(
+            "es_simhash_contradicting", "Documents that were added and contradict stored ones.", registry=registry
+        )
 
-    def application(self, limits: Limits) -> Gate:
-        """Return the application. The name of each operation is that of its method."""
+    def application(self, limits: Limits, base_path: str = "") -> Gate:
+        """Return the application. The name of each operation is that of its method.
+
+        :param base_path: under which clients reach it behind a proxy, such as ``/dedupe``.
+        """
         app = FastAPI(
             title="es_simhash",
             version=__version__,
+            servers=[{"url": base_path or "/"}],
             docs_url=None,
             redoc_url=None,
             exception_handlers=HANDLERS,
@@ -144,7 +151,7 @@ class Service:
         app.get("/healthz", tags=["server"])(self.check_alive)
         app.get("/readyz", tags=["server"], responses={503: _PROBLEMS["5XX"]})(self.check_ready)
         app.get("/metrics", tags=["server"], response_class=PlainTextResponse, dependencies=token)(self.read_metrics)
-        return Gate(app, limits, self._registry)
+        return Gate(app, limits, self._registry, base_path)
 
     async def close(self) -> None:
         """Wait for the calls that run, and close the stores."""
@@ -189,6 +196,7 @@ class Service:
             )
             for each in outcomes
         ]
+        self._contradicting.inc(sum(bool(each.contradicts) for each in shown))
         return [models.Outcome(**each.to_dict()) for each in shown]
 
     async def find_similar(self, body: models.Similar) -> models.Matches:

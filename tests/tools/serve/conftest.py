@@ -64,8 +64,8 @@ class Caller:
 class Local(Caller):
     """A client of an application in this process."""
 
-    def __init__(self, service: Service, limits: Limits) -> None:
-        self.gate = service.application(limits)
+    def __init__(self, service: Service, limits: Limits, base_path: str) -> None:
+        self.gate = service.application(limits, base_path)
         self.client = TestClient(self.gate, "http://localhost", raise_server_exceptions=False)
 
 
@@ -76,9 +76,9 @@ def local(tmp_path: Path) -> Callable[..., Local]:
     with Documents(address) as documents:
         documents.setup()
 
-    def make(filter: Any = None, clients: bool = True, seen: bool = True, **limits: Any) -> Local:
+    def make(filter: Any = None, clients: bool = True, seen: bool = True, base: str = "", **limits: Any) -> Local:
         service = Service(AsyncDocuments(address), AsyncSeenItems(items) if seen else None, Scope(filter, clients))
-        return Local(service, Limits(**{"at_once": 4} | limits))
+        return Local(service, Limits(**{"at_once": 4} | limits), base)
 
     return make
 

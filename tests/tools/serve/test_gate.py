@@ -50,6 +50,25 @@ def test_a_token_is_needed_for_everything_but_the_state(local: Make) -> None:
     assert {server.call(path).status for path in STATE} == {200}
 
 
+def test_a_path_before_each_request_opens_nothing(local: Make) -> None:
+    server = local(token=TOKEN, base="/dedupe")
+    for base in ("/dedupe", ""):  # a proxy passes it on, or takes it off
+        assert server.call(f"{base}/similar", {"text": STORM}, TOKEN).status == 200
+        assert server.call(f"{base}/similar", {"text": STORM}).status == 401
+        assert server.call(f"{base}/metrics").status == 401
+        assert server.call(f"{base}/healthz").status == 200
+        assert server.call(f"{base}/openapi.json").json["servers"] == [{"url": "/dedupe"}]
+    for other in ("/dedupe/dedupe/healthz", "/dedupely/healthz", "/dedupe"):
+        assert server.call(other).status == 401
+        assert server.call(other, token=TOKEN).status == 404
+
+
+@pytest.mark.parametrize("wrong", ["dedupe", "/dedupe/", "/", "https://a.example/dedupe", "/a?b"])
+def test_a_wrong_base_path_is_an_error(tmp_path: Path, wrong: str) -> None:
+    done = es_simhash("serve --store sqlite:///n.db --base-path", wrong, cwd=tmp_path, env={})
+    assert "begin it with /, and end it without" in complaint(done)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "status"),
     [

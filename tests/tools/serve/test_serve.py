@@ -169,6 +169,17 @@ def test_the_filter_of_the_operator_always_holds(local: Make) -> None:
     assert local().found(text=STORM) == ["other", "copy"]
 
 
+def test_metrics_count_documents_that_contradict_and_none_of_another_tenant(local: Make, tmp_path: Path) -> None:
+    text = f"{STORM}全市共转移居民120人。"
+    with Documents(f"sqlite:///{tmp_path}/news.db") as documents:
+        documents.add({"id": "theirs", "tenant": "other", "text": text})
+    server = local(TENANT)
+    for id, number, count in (("a", "350", 0), ("b", "490", 1)):
+        document = {"id": id, "tenant": "acme", "text": text.replace("120", number)}
+        assert server.call("/add", {"document": document}).json["outcome"] == "new"
+        assert f"es_simhash_contradicting_total {count}.0" in server.call("/metrics").json
+
+
 def test_the_operator_switches_filters_of_clients_off(local: Make) -> None:
     server = local(clients=False)
     assert "takes no filter" in server.call("/similar", {"text": STORM, "filter": TENANT}).detail
