@@ -303,7 +303,8 @@ def test_a_scan_that_goes_on_returns_each_document_once(
 
 def test_a_damaged_row_is_left_out_and_named(wire: Wire, caplog: pytest.LogCaptureFixture) -> None:
     id = wire.server  # a warning of a document is given once
-    damaged = {"_id": id, "_seq_no": 0, "_primary_term": 1, "_source": {"simhash": {"digest": "d", "fp": "no number"}}}
+    damaged = {"_index": "i", "_id": id, "_seq_no": 0, "_primary_term": 1}
+    damaged |= {"_source": {"simhash": {"digest": "d", "fp": "no number"}}}
     wire.answer("POST _mget", [Answer(200, {"docs": [{**damaged, "found": True}]})])
     [stored] = wire.opened().read([id]).values()
     assert (stored.row.digest, stored.row.fingerprint) == ("", None)
