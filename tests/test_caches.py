@@ -58,7 +58,7 @@ FEW = {
     "es_simhash.text.tokens._segmenter": "2 segmenters",
     "es_simhash.text.tokens._tagger": "2 segmenters",
     "es_simhash.tools.differences.differences": "lives for one call",
-    "es_simhash.tools.spark.Grouping": "200 texts of up to 100,000 characters, in a worker of Spark",
+    "es_simhash.tools.spark.grouping.Grouping": "200 texts of up to 100,000 characters, in a worker of Spark",
 }
 """Caches that hold little by themselves, and why."""
 

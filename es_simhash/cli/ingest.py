@@ -46,7 +46,7 @@ def _word_option(name: str, words: Sequence[str], help: str) -> Callable[[F], F]
     return click.option(name, metavar="WORD", type=click.Choice(words), default=words[0], show_default=True, help=help)
 
 
-class _DeadLetters(LinesFile):
+class DeadLetters(LinesFile):
     """A file of documents that were rejected or have failed, each with its outcome, as lines of JSON.
 
     :raises InputError: if it cannot be opened.
@@ -127,7 +127,7 @@ def ingest(
         named = {"--store": sqlite_file(store["store"]), "--resume": resume, "--dead-letter": dead_letter}
         check_different_files(named, source.paths)
         documents = stack.enter_context(open_documents(**store))  # before any file is created
-        put = None if dead_letter is None else stack.enter_context(closing(_DeadLetters(dead_letter))).put
+        put = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter))).put
         info = documents.info()
         if info.scheme is None and documents.store.lags:
             documents.store.describe()  # it says what is missing: init and backfill alone set up an index

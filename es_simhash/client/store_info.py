@@ -169,10 +169,7 @@ class StoreReader:
 
         :param name: of the field; None for that of the store.
         """
-        described = self.read()
-        field = name or described.id_field
-        taken = described.fields is None or field.partition(".")[0] in described.fields
-        return IdField(field, is_stored=taken and field != "_id")
+        return IdField.of(self.read(), name)
 
     def set_up(self, rule: str | DuplicateRule | None, id_field: str | None) -> str:
         """Make what is missing in the store, or let it keep another rule, or another id field.

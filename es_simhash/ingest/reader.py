@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.lines import Line
+    from es_simhash.rows import Description
     from es_simhash.text.fingerprinter import Fingerprint
     from es_simhash.text.keys import TextKeys
 
@@ -61,6 +62,16 @@ class IdField:
 
     name: str
     is_stored: bool
+
+    @classmethod
+    def of(cls, described: Description, name: str | None = None) -> IdField:
+        """Return where the id of new documents stands.
+
+        :param name: of the field; None for that of the store.
+        """
+        field = name or described.id_field
+        taken = described.fields is None or field.partition(".")[0] in described.fields
+        return cls(field, is_stored=taken and field != "_id")
 
 
 class Reader:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, DuplicateRule, Fingerprinter, InputError
-from es_simhash.tools import spark as module
 from es_simhash.tools.spark import Grouping, group_frame, write_links
+from es_simhash.tools.spark import grouping as module
+from es_simhash.tools.spark.__main__ import group
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def test_the_command_writes_a_file_and_write_links_writes_it_into_an_index(
 ) -> None:
     news = [{"id": "a", "text": STORM}, {"id": "b", "text": STORM_NEAR}, {"id": "c", "text": HARVEST}]
     (tmp_path / "news.jsonl").write_text("".join(json.dumps(each) + "\n" for each in news))
-    module.group.callback(  # type: ignore[misc]
+    group.callback(  # type: ignore[misc]
         f"{tmp_path}/news.jsonl", f"{tmp_path}/links.parquet", None, None, None, None, None, False
     )
     links = [row.asDict() for row in spark.read.parquet(f"{tmp_path}/links.parquet").collect()]

@@ -1,4 +1,4 @@
-"""How are the documents of many machines grouped? ``python -m es_simhash.tools.spark INPUT OUTPUT``.
+"""Who is a copy of whom, of the documents of many machines? ``group`` and ``load`` ask it.
 
 Spark makes the keys of the texts, joins documents on common keys, and compares the texts of each pair. The pairs of
 copies are few. So one process decides with them, in the order of the documents, as ``group`` does: a document is a copy
@@ -10,26 +10,15 @@ PySpark is imported where it is used (the extra ``spark``).
 from __future__ import annotations
 
 import logging
-import os
-import sys
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
-import click
 import elasticsearch.helpers
 
 from es_simhash import DuplicateRule, Fingerprinter, InputError, Row
 from es_simhash.caches import cache_of_short
-from es_simhash.cli.exits import run
-from es_simhash.cli.options import (
-    read_fingerprinter,
-    rule_options,
-    scheme_options,
-    text_field_option,
-)
-from es_simhash.cli.output import echo
 from es_simhash.decide.judge import Side, judge
 from es_simhash.decide.rule import ResolvedRule
 from es_simhash.similarity.confirm import TextFeatures
@@ -40,11 +29,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
     from elasticsearch import Elasticsearch
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
     from pyspark.sql import Row as Pair
 
     from es_simhash.decide.judge import Judged
-    from es_simhash.similarity.rule import Rule
 
 MOST_SHARED = 1_000
 """A key that more documents have is left out: it would make a pair of each two of them."""
@@ -53,7 +41,8 @@ _HELD, _LONGEST_HELD = 200, 100_000
 _BITS = 64
 _ROWS = 100_000
 """Keys in a frame, at least."""
-_MADE = "position long, text string, digest string, fingerprint string"
+MADE = "position long, id string, text string, digest string, fingerprint string"
+"""Documents with their normalised texts. The fingerprint has hexadecimal digits. A blank text has no digest."""
 _KEYS = "position long, query int, minimum int, size int, key long"
 _PAIRS = "later long, earlier long, unlike double"
 _log = logging.getLogger("es_simhash")
@@ -75,9 +64,10 @@ class Grouping:
             raise InputError("Spark does not count times: use a rule without within, or es-simhash group")
 
     def fingerprints(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-        """Yield ``_MADE`` of the documents of frames with position and text; an empty text has an empty digest."""
+        """Yield ``MADE`` of the documents of frames with position, id and text."""
         for frame in frames:
-            made = self.fingerprinter.fingerprints(frame["text"].tolist())
+            frame["text"] = [self.fingerprinter.scheme.normalise(text) for text in frame["text"]]
+            made = self.fingerprinter.fingerprints_normalised(frame["text"].tolist())
             frame["digest"] = ["" if each.blank else each.digest for each in made]
             frame["fingerprint"] = [each.hex for each in made]
             yield frame
@@ -100,8 +90,7 @@ class Grouping:
                     blocks = [] if digits is None else _blocks(int(digits, 16), self.rule.max_distance or 0)
                     yield position, blocks, [(0, 1, blocks)]
                 continue
-            normalised = [self.fingerprinter.scheme.normalise(text) for text in frame["text"]]
-            for position, keys in zip(positions, keys_of_texts(normalised), strict=True):
+            for position, keys in zip(positions, keys_of_texts(frame["text"].tolist()), strict=True):
                 asked = key_queries(keys, least)
                 queries = [(number, each.minimum, each.keys) for number, each in enumerate(asked)]
                 yield position, keys.values, queries
@@ -109,7 +98,9 @@ class Grouping:
     def copies(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Yield ``_PAIRS`` that are copies, of pairs with their texts and fingerprints."""
         rule = ResolvedRule(self.rule, self.fingerprinter, keys=True)
-        features = cache_of_short(_HELD, _LONGEST_HELD)(partial(TextFeatures, fingerprinter=self.fingerprinter))
+        features = cache_of_short(_HELD, _LONGEST_HELD)(
+            partial(TextFeatures, fingerprinter=self.fingerprinter, is_normalised=True)
+        )
 
         def side(text: str, fingerprint: str | None) -> Side:
             own = features(text) if rule.compares_texts else None
@@ -169,21 +160,32 @@ def group_frame(documents: DataFrame, grouping: Grouping, order: str | None = No
     :raises InputError: if a column is missing, if a document has no id, order or text, or if two have one id.
     """
     from pyspark.sql import functions as f
-    from pyspark.sql import window
 
     placed = _placed(documents, grouping.rule.text_fields, order)
-    made = _on_disk(placed.select("position", "text").mapInPandas(grouping.fingerprints, _MADE))
-    first = window.Window.partitionBy("digest").orderBy("position")
-    with_text = made.where("digest <> ''").withColumn("first", f.min("position").over(first))
-    firsts = _on_disk(with_text.where("position = first").drop("first", "digest"))
-    links = placed.sparkSession.createDataFrame(
+    made = on_disk(placed.mapInPandas(grouping.fingerprints, MADE))
+    linked = linked_frame(made, made.select("position", "id", "digest"), grouping)
+    return linked.select("id", "group", f.when(f.col("group") != f.col("id"), f.col("group")).alias("duplicate_of"))
+
+
+def linked_frame(made: DataFrame, documents: DataFrame, grouping: Grouping) -> DataFrame:
+    """Return documents with the first of their text, and with the position (``original``) and id (``group``) of theirs.
+
+    :param made: ``MADE``.
+    :param documents: position, id and digest of those that are grouped, and other columns.
+    """
+    from pyspark.sql import functions as f
+    from pyspark.sql import window
+
+    earliest = f.min("position").over(window.Window.partitionBy("digest"))
+    with_text = documents.where("digest <> ''").select("position", earliest.alias("first"))
+    texts = made.select("position", "text", "fingerprint")
+    firsts = on_disk(texts.join(with_text.where("position = first").select("position"), "position"))
+    links = made.sparkSession.createDataFrame(
         list(_links(_copies(firsts, grouping).collect()).items()), "first long, original long"
     )
-    members = placed.select("position", "id").join(with_text.select("position", "first"), "position", "left")
-    originals = placed.select(f.col("position").alias("original"), f.col("id").alias("group"))
-    linked = members.join(links, "first", "left").withColumn("original", f.coalesce("original", "first", "position"))
-    duplicate_of = f.when(f.col("group") != f.col("id"), f.col("group")).alias("duplicate_of")
-    return linked.join(originals, "original").select("id", "group", duplicate_of)
+    originals = documents.select(f.col("position").alias("original"), f.col("id").alias("group"))
+    linked = documents.join(with_text, "position", "left").join(links, "first", "left")
+    return linked.withColumn("original", f.coalesce("original", "first", "position")).join(originals, "original")
 
 
 def _placed(documents: DataFrame, text_fields: Sequence[str], order: str | None) -> DataFrame:
@@ -202,14 +204,14 @@ def _placed(documents: DataFrame, text_fields: Sequence[str], order: str | None)
     if twice is not None:
         raise InputError(f"{twice['count']:,} documents have the id {twice['id']!r}: give each an id of its own")
     placed = columns.orderBy("place", "id").withColumn("position", f.monotonically_increasing_id())
-    return _on_disk(placed.drop("place"))
+    return on_disk(placed.drop("place"))
 
 
-def _on_disk(frame: DataFrame) -> DataFrame:
-    """Compute a DataFrame once: nothing computes other positions then."""
+def on_disk(frame: DataFrame) -> DataFrame:
+    """Keep a DataFrame once it is computed. What a lost node had is computed again."""
     from pyspark import StorageLevel
 
-    return frame.localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
+    return frame.persist(StorageLevel.DISK_ONLY)
 
 
 def _copies(firsts: DataFrame, grouping: Grouping) -> DataFrame:
@@ -219,8 +221,8 @@ def _copies(firsts: DataFrame, grouping: Grouping) -> DataFrame:
 
     if grouping.rule.rule == "exact":
         return firsts.sparkSession.createDataFrame([], _PAIRS)
-    stored = _on_disk(firsts.mapInPandas(grouping.stored_keys, _KEYS).select("position", "key"))
-    counts = _on_disk(stored.groupBy("key").agg(f.count("*").alias("documents")))
+    stored = on_disk(firsts.mapInPandas(grouping.stored_keys, _KEYS).select("position", "key"))
+    counts = on_disk(stored.groupBy("key").agg(f.count("*").alias("documents")))
     if hot := counts.where(f.col("documents") > MOST_SHARED).count():
         _log.warning("%s keys that more than %s documents have are left out", f"{hot:,}", f"{MOST_SHARED:,}")
     asked = firsts.mapInPandas(grouping.asked_keys, _KEYS).join(counts, "key", "left")
@@ -265,52 +267,3 @@ def write_links(client: Elasticsearch, index: str, links: Iterable[Mapping[str, 
     )
     written, _ = elasticsearch.helpers.bulk(client, actions, index=index, ignore_status=404, stats_only=True)
     return written
-
-
-def _session() -> SparkSession:
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise InputError("PySpark is not installed: pip install 'es-simhash[spark]'") from error
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName("es_simhash").config("spark.ui.showConsoleProgress", "false")
-    session: SparkSession = builder.getOrCreate()
-    return session
-
-
-@click.command()
-@click.argument("input")
-@click.argument("output")
-@rule_options
-@text_field_option
-@click.option("--order", metavar="COLUMN", help="Who is earlier: a number, a time or a text.  [default: id]")
-@scheme_options
-def group(
-    input: str,
-    output: str,
-    rule: Rule | None,
-    min_similarity: float | None,
-    text_field: tuple[str, ...] | None,
-    order: str | None,
-    scheme: str | None,
-    html: bool,
-) -> None:
-    """Group the documents of INPUT with Spark, and write id, group and duplicate_of of each to OUTPUT as Parquet.
-
-    INPUT is Parquet, or JSON lines if its name ends in .jsonl or .json. It has the columns id and text. The function
-    write_links of this module writes OUTPUT into an index.
-
-    \b
-    python -m es_simhash.tools.spark news.parquet links.parquet --order published
-    """
-    chosen = DuplicateRule(rule or "copy", min_similarity=min_similarity, text_field=text_field)
-    grouping = Grouping(chosen, read_fingerprinter(scheme, html) or Fingerprinter())
-    reader = _session().read.option("mode", "FAILFAST")
-    documents = reader.json(input) if input.endswith((".jsonl", ".json")) else reader.parquet(input)
-    links = group_frame(documents, grouping, order)
-    links.write.parquet(output)
-    echo(f"wrote {output}")
-
-
-if __name__ == "__main__":
-    run(group, "es_simhash.tools.spark")
