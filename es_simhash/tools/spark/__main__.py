@@ -36,12 +36,14 @@ if TYPE_CHECKING:
     from es_simhash.cli.options import StoreOptions
     from es_simhash.similarity.rule import Rule
 
-_RAISED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Mismatch|NotSetUp|StoreUnavailable): .*", re.MULTILINE)
+_RAISED = re.compile(
+    r"^(?:: )?((?:\w+\.)*\w+(?:Error|Exception|Changed|Mismatch|NotSetUp|Unavailable): .*)", re.MULTILINE
+)
 """The line of an error in what Spark says of one, with all its traces."""
 
 
 @contextmanager
-def _session() -> Iterator[SparkSession]:
+def session_of() -> Iterator[SparkSession]:
     """Yield the session. An error of Spark is one line."""
     try:
         from py4j.protocol import Py4JJavaError
@@ -55,7 +57,7 @@ def _session() -> Iterator[SparkSession]:
         yield builder.getOrCreate()
     except (PySparkException, Py4JJavaError) as error:
         said = str(error)
-        reason = (_RAISED.findall(said) or said.splitlines())[-1]
+        reason = (_RAISED.findall(said) or said.strip().splitlines()[:1])[-1]
         raise InputError(f"Spark stopped: {reason}; correct that, and repeat the command") from error
 
 
@@ -91,7 +93,7 @@ def group(
     """
     chosen = DuplicateRule(rule or "copy", min_similarity=min_similarity, text_field=text_field)
     grouping = Grouping(chosen, read_fingerprinter(scheme, html) or Fingerprinter())
-    with _session() as session:
+    with session_of() as session:
         reader = session.read.option("mode", "FAILFAST")
         documents = reader.json(input) if input.endswith((".jsonl", ".json")) else reader.parquet(input)
         group_frame(documents, grouping, order).write.parquet(output)
@@ -119,7 +121,7 @@ def load(input: str, address: str, dead_letter: str | None, api_key: str | None,
     with ExitStack() as stack:
         documents = stack.enter_context(open_documents(**store))
         put = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter))).put
-        session = stack.enter_context(_session())
+        session = stack.enter_context(session_of())
         printer = OutcomePrinter(documents.name, as_json=False, quiet=True)
         outcomes = load_documents(session, input, documents, address, client_options(store), printer.counts)
         printer.show_all(outcomes, put, check=False)

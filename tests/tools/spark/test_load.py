@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, DuplicateRule, InputError
+from es_simhash import Documents, DuplicateRule, InputError, StoreError
 from es_simhash.cli.exits import run
+from es_simhash.tools.spark.__main__ import session_of
 from es_simhash.tools.spark.__main__ import spark as command
 from es_simhash.tools.spark.load import OTHER, load_documents
 from tests.cli import HARVEST, STORM, STORM_NEAR
@@ -179,6 +180,18 @@ def test_an_input_that_cannot_be_read_ends_with_one_line_and_writes_nothing(
     assert "Spark stopped: " in line
     assert "news.parquet" in line
     assert content_of(f"sqlite:///{tmp_path}/load.db") == []
+
+
+def fail(frames: Any) -> Any:
+    raise StoreError("the disk is full")
+
+
+def test_an_error_of_a_task_is_one_line(spark: Any) -> None:
+    with (
+        pytest.raises(InputError, match=r"^Spark stopped: es_simhash.errors.StoreError: the disk is full; "),
+        session_of() as session,
+    ):
+        session.range(1).mapInPandas(fail, "id long").count()
 
 
 @pytest.mark.elasticsearch
