@@ -18,7 +18,7 @@ from es_simhash.decide.outcome import Document, Outcome, failed
 from es_simhash.decide.rule import ResolvedRule
 from es_simhash.ingest.batches import Source
 from es_simhash.ingest.reader import IdField, Reader
-from es_simhash.input.tables import plain
+from es_simhash.input.values import plain
 from es_simhash.lines import Line
 from es_simhash.rows import Entry, Scan
 from es_simhash.tools.spark.grouping import MADE, Grouping, linked_frame, on_disk
