@@ -116,7 +116,7 @@ def evaluate(
     :param fingerprinter: by default that of the default Scheme.
     :param rule: takes the place of the plain rule of its name. For ``fingerprint`` each max_distance k
         has figures of its own, with the names ``fingerprint, k=0``, ``fingerprint, k=1``…
-    :param limits: the figures of this rule alone, with the limits of :func:`rules_by_limit`.
+    :param limits: the figures of this rule alone, with limits from 0.5 to 1, or each k.
     :returns: by the name of each rule.
     :raises InputError: if no pair is a copy; for ``limits`` of the rule ``exact``, which has none.
     """
