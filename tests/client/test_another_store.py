@@ -204,7 +204,8 @@ def remove_matching(documents: Documents, exchange: Callable[[], None]) -> None:
 
 
 def remove_duplicates(documents: Documents, exchange: Callable[[], None]) -> None:
-    documents.add_many({"id": f"copy {each['id']}", "text": each["text"]} for each in many(600))
+    copied = ({"id": f"copy {each['id']}", "text": each["text"]} for each in many(600))
+    documents.add_many(copied, refresh=True)
     copies = list(documents.duplicates())
     before(documents.store, "remove", exchange)
     documents.remove_duplicates(copies)
