@@ -21,6 +21,8 @@ Predicate = Callable[[Mapping[str, Any], str], bool]
 TYPES = "bool, exists, ids, match_all, range, term, terms"
 """The filter types that :func:`parse_filter` knows, for messages."""
 _TOO_DEEP = "the filter is nested too deeply: flatten it"
+_MOST_VALUES = 2_000_000
+"""Values in the arrays of one field. No text, time or id needs so many."""
 _LIMITS = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
 _OCCURRENCES = ("must", "filter", "should", "must_not")
 _DATE_MATH = re.compile(r"now($|[-+/])|.*\|\|", re.DOTALL)
@@ -185,9 +187,14 @@ def field_values(value: Any, field: str) -> list[Any]:
 
 
 def _flat(value: Any, *, objects: bool = False) -> list[Any]:
-    """Return the items of arrays in arrays, also those of objects, in order. Their depth does not matter."""
+    """Return the items of arrays in arrays, also those of objects, in order. Their depth does not matter.
+
+    :raises InputError: for an array that holds itself.
+    """
     found, rest = [], [value]
-    while rest:
+    for _ in range(_MOST_VALUES):
+        if not rest:
+            return found
         value = rest.pop()
         if isinstance(value, list):
             rest += reversed(value)
@@ -195,7 +202,7 @@ def _flat(value: Any, *, objects: bool = False) -> list[Any]:
             rest += value.values()
         elif value is not None:
             found.append(value)
-    return found
+    raise InputError("an array holds itself, or has too many values: give one that JSON can have")
 
 
 def _holds_something(value: Any) -> bool:
