@@ -58,7 +58,7 @@ def corpus(count: int, seed: int = 7) -> dict[str, dict[str, Any]]:
     documents["no-text"] = {"views": -1}
     documents["null"] = {"title": None, "content": {"body": None}}
     documents["blank"] = {"title": "  ", "content": {"body": "\u3000"}}
-    documents["list"] = {"title": ["一", "二"], "lang": "zh"}
+    documents["list"] = {"title": [1, 2], "lang": "zh"}
     return documents
 
 
