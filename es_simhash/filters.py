@@ -191,7 +191,8 @@ def _flat(value: Any, *, objects: bool = False) -> list[Any]:
 
     :raises InputError: for an array that holds itself.
     """
-    found, rest = [], [value]
+    found: list[Any] = []
+    rest = [value]
     for _ in range(_MOST_VALUES):
         if not rest:
             return found
