@@ -485,13 +485,15 @@ class Documents:
                 )
                 return matches
             check_filter(filter)
-            resolved = self._reader.rule(rule, text=False)
-            checked = checked_times(times, [""], resolved.window)
-            value, digest = checked_fingerprint(near, resolved.fingerprinter.scheme.bits)
-            row = Row("", value, digest or "", time=checked[0] if checked else None)
-            return self._stored.going_on(
-                lambda: similar_to_fingerprint(self.store, row, self._reader.rule(rule, text=False), filter)
-            )
+
+            def find() -> Matches:
+                resolved = self._reader.rule(rule, text=False)
+                checked = checked_times(times, [""], resolved.window)
+                value, digest = checked_fingerprint(near, resolved.fingerprinter.scheme.bits)
+                row = Row("", value, digest or "", time=checked[0] if checked else None)
+                return similar_to_fingerprint(self.store, row, resolved, filter)
+
+            return self._stored.going_on(find)
 
     def similar_many(
         self,
@@ -507,11 +509,14 @@ class Documents:
         :param times: of the texts, one for each.
         """
         check_filter(filter)
-        checked = checked_texts(texts)
-        moments = checked_times(times, checked, self._reader.rule(rule).window)
-        return self._stored.going_on(
-            lambda: similar(self.store, checked, self._reader.rule(rule), filter, moments, contradicting=contradicting)
-        )
+        checked, given = checked_texts(texts), None if times is None else checked_list(times, "times")
+
+        def find() -> list[Matches]:
+            resolved = self._reader.rule(rule)
+            moments = checked_times(given, checked, resolved.window)
+            return similar(self.store, checked, resolved, filter, moments, contradicting=contradicting)
+
+        return self._stored.going_on(find)
 
     def similar_to(
         self,

@@ -6,6 +6,7 @@ import json
 from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from es_simhash.rows import Entry
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ class Document:
     features: TextFeatures | None = None
     keeps_order: bool = False
     may_lead: bool = True
+
+    def entry(self, row: Row) -> Entry:
+        """Return what is written for this row of the document."""
+        return Entry(row, () if self.keys is None else self.keys.values, self.source)
 
 
 @value

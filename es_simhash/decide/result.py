@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from es_simhash.decide.judge import Side, contradiction
 from es_simhash.decide.outcome import Outcome, failed
-from es_simhash.rows import Entry
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from es_simhash.decide.choose import Original
     from es_simhash.decide.outcome import Document, OutcomeName
     from es_simhash.decide.rule import ResolvedRule
-    from es_simhash.rows import Row
+    from es_simhash.rows import Entry, Row
 
 MOVED = "another program changed or removed it meanwhile: run the backfill again"
 
@@ -55,7 +54,7 @@ def without_decision(document: Document, former: Row | None, rule: ResolvedRule)
     row = former._replace(content=document.row.content, time=document.row.time)
     if row == former:
         return Result(document, outcome_of(document, "unchanged", former.duplicate_of))
-    return Result(document, outcome_of(document, "updated", former.duplicate_of), _entry(document, row))
+    return Result(document, outcome_of(document, "updated", former.duplicate_of), document.entry(row))
 
 
 def of_decision(decision: Decision, former: Row | None, rule: ResolvedRule, *, skip: bool, has_copies: bool) -> Result:
@@ -81,15 +80,11 @@ def of_decision(decision: Decision, former: Row | None, rule: ResolvedRule, *, s
     if former is None:
         if original is not None and document.stored is None and skip:
             return Result(document, replace(outcome, stored=False), original=original)
-        return Result(document, outcome, _entry(document, row), original)
+        return Result(document, outcome, document.entry(row), original)
     if former == row._replace(written=former.written, content=former.content):
         return Result(document, outcome, original=original)
     is_left = has_copies and (original is not None or not is_same(document, former, rule))
-    return Result(document, outcome, _entry(document, row), original, former.group if is_left else None)
-
-
-def _entry(document: Document, row: Row) -> Entry:
-    return Entry(row, () if document.keys is None else document.keys.values, document.source)
+    return Result(document, outcome, document.entry(row), original, former.group if is_left else None)
 
 
 def outcome_of(

@@ -179,15 +179,15 @@ def tokens(text: str, length: int, *, of_code: bool = False) -> list[Token]:
     return found
 
 
-@cache_of_short(10_000, 30)
-def _token(written: str, kind: str = "w") -> Token:
+def _made(written: str, kind: str = "w") -> Token:
     if written in WORDS:
         return Token("n", str(WORDS[written]), written)
     is_negation = written in _NEGATIONS or written.endswith("n't")
     return Token("x" if is_negation else kind, written.replace("\u00d7", "*"), written)
 
 
-_character = lru_cache(10_000)(_token)
+_token = cache_of_short(10_000, 30)(_made)
+_character = lru_cache(10_000)(_made)  # most tokens are one character, and need no look at their length
 
 
 def _number_tokens(written: str, is_date: bool, groups: tuple[str | None, ...]) -> tuple[Token, ...]:

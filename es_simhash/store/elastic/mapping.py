@@ -52,23 +52,33 @@ def describe(connection: Connection, indices: Mapping[str, Index]) -> Descriptio
     :raises StoreError: if one of several was set up in another way.
     :raises InputError: if its documents cannot be found by their ids, or are not kept whole.
     """
-    if not indices:
-        raise not_set_up(connection.name, "there is no such index")
-    kept = {name: kept_by(index, name, connection) for name, index in indices.items()}
-    for name, one in kept.items():
-        if one is None:
-            how = "to give its documents fingerprints, run `es-simhash backfill --text-field FIELD`; for new ones alone"
-            raise not_set_up(connection.name, f"the index {name} has no fields of es_simhash: {how}")
+    kept = _kept_by_each(connection, indices)
     name, described = _first(kept, indices, connection)
     uuids = sorted(index.uuid for index in indices.values()) if not indices[name].is_write_index else []
     mapping = indices[name].mapping
     return replace(
         described,
         instance="-".join([described.instance, *uuids]),
-        stale=any(one.stale for one in kept.values() if one is not None),
+        stale=any(one.stale for one in kept.values()),
         fields=frozenset(mapping.get("properties", {})) if mapping.get("dynamic") == "strict" else None,
-        read_only=_read_only(connection, indices),
+        read_only=read_only(connection, indices),
     )
+
+
+def _kept_by_each(connection: Connection, indices: Mapping[str, Index]) -> dict[str, Description]:
+    """Return the Description that each index keeps.
+
+    :raises NotSetUp: if one keeps none.
+    """
+    if not indices:
+        raise not_set_up(connection.name, "there is no such index")
+    kept = {}
+    for name, index in indices.items():
+        if (one := kept_by(index, name, connection)) is None:
+            how = "to give its documents fingerprints, run `es-simhash backfill --text-field FIELD`; for new ones alone"
+            raise not_set_up(connection.name, f"the index {name} has no fields of es_simhash: {how}")
+        kept[name] = one
+    return kept
 
 
 def _first(
@@ -133,7 +143,7 @@ def set_up(connection: Connection, wanted: Description, *, change: bool) -> str:
                 raise
             return set_up(connection, wanted, change=change)  # another program was faster
         return "created"
-    if (why := _read_only(connection, indices)) is not None:
+    if (why := read_only(connection, indices)) is not None:
         raise InputError(why)
     kept = {name: kept_by(index, name, connection) for name, index in indices.items()}
     stored = _first(kept, indices, connection)[1] if any(kept.values()) else None
@@ -158,17 +168,14 @@ def component_template(connection: Connection) -> dict[str, Any]:
     :raises NotSetUp: if they were not set up.
     """
     indices = read_indices(connection)
-    described = describe(connection, indices)
-    name, kept = _first(
-        {name: kept_by(index, name, connection) for name, index in indices.items()}, indices, connection
-    )
+    name, kept = _first(_kept_by_each(connection, indices), indices, connection)
     mapping = _mapping(replace(kept, stale=False), connection)
-    if (id_field := indices[name].mapping.get("properties", {}).get(described.id_field)) is not None:
-        mapping["properties"][described.id_field] = id_field
+    if (id_field := indices[name].mapping.get("properties", {}).get(kept.id_field)) is not None:
+        mapping["properties"][kept.id_field] = id_field
     return {"template": {"mappings": mapping}}
 
 
-def _read_only(connection: Connection, indices: Mapping[str, Index]) -> str | None:
+def read_only(connection: Connection, indices: Mapping[str, Index]) -> str | None:
     """Return why nothing can be written by the name of a store; None if it can be."""
     way = "docs/existing-index.md says how an alias of monthly indices gets one"
     if any(name.startswith(".ds-") for name in indices):
@@ -181,7 +188,7 @@ def _read_only(connection: Connection, indices: Mapping[str, Index]) -> str | No
     names = ", ".join(sorted(indices))
     return (
         f"{connection.name} is an alias of several indices ({names}), none of which is its write index: say which one "
-        f'takes new documents (POST _aliases, {{"add": {{…, "is_write_index": true}}}}), or name one; {way}'
+        f'takes new documents (POST _aliases, {{"add": {{…, "is_write_index": true}}}}), or name one of them; {way}'
     )
 
 

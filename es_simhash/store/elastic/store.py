@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from es_simhash.rows import Description, Entry, Hits, Row, Scan, SeenTime, StoreQuery
-    from es_simhash.store.elastic.connection import Connection
+    from es_simhash.store.elastic.connection import Connection, Index
     from es_simhash.store.protocol import Filter
 
 
@@ -72,6 +72,14 @@ class ElasticStore:
         made = mapping.set_up(self.connection, wanted, change=change)
         self.describe()
         return made
+
+    def indices(self) -> dict[str, Index]:
+        """Return the index, or each index behind an alias, by its own name, as it is now."""
+        return mapping.read_indices(self.connection)
+
+    def read_only(self, indices: Mapping[str, Index]) -> str | None:
+        """Return why nothing can be written by the name of the store; None if it can be."""
+        return mapping.read_only(self.connection, indices)
 
     def component_template(self, name: str | None = None) -> dict[str, Any]:
         """Return what the next index behind an alias must have: a component template.

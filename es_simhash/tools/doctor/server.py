@@ -45,7 +45,7 @@ def look_at_server(documents: Documents, is_set_up: bool) -> list[Check]:
     checks: list[Check] = []
     for name, look in looks.items():
         try:
-            checks += look(store.connection)
+            checks += look(store)
         except NotSetUp:
             continue  # the set-up says it
         except AccessDenied as error:
@@ -57,23 +57,18 @@ def look_at_server(documents: Documents, is_set_up: bool) -> list[Check]:
     return checks
 
 
-def _server(connection: Any) -> list[Check]:
-    version, cluster = connection.send("GET", "", index=False, read=itemgetter("version", "cluster_name"))
+def _server(store: Any) -> list[Check]:
+    version, cluster = store.connection.send("GET", "", index=False, read=itemgetter("version", "cluster_name"))
     product = f"{version.get('distribution', 'elasticsearch')} {version['number']}"
     return [Check("server", "ok", f"{product}, cluster {cluster}")]
 
 
-def _index(connection: Any) -> list[Check]:
-    members = _members(connection)
-    named = f"{connection.index} stands for {', '.join(sorted(members))}"
-    checks = [Check("index", "ok", named)]
-    takes_new = len(members) == 1 or any(is_write_index for _, _, is_write_index in members.values())
-    if not takes_new or any(name.startswith(".ds-") for name in members):
-        text = (
-            f"{named}: let one be the write index of an alias, or name one of them, because documents are written by id"
-        )
-        checks = [Check("index", "problem", text)]
-    for name, (mapping, settings, _) in members.items():
+def _index(store: Any) -> list[Check]:
+    indices = store.indices()
+    why = store.read_only(indices)
+    named = f"{store.connection.index} stands for {', '.join(sorted(indices))}"
+    checks = [Check("index", "ok", named) if why is None else Check("index", "problem", why)]
+    for name, (_, mapping, settings, _) in indices.items():
         for setting, least in _LEAST.items():
             if (allowed := int(settings.get(f"index.{setting}", least))) < least:
                 change = f'PUT {name}/_settings {{"index.{setting}": null}}'
@@ -92,32 +87,14 @@ def _index(connection: Any) -> list[Check]:
     return checks
 
 
-def _members(connection: Any) -> dict[str, tuple[dict[str, Any], dict[str, str], bool]]:
-    """Return mapping and settings of each index that the name stands for, and whether it is the alias's write index."""
-
-    def read(answer: Any) -> dict[str, tuple[dict[str, Any], dict[str, str], bool]]:
-        return {
-            name: (
-                dict(index["mappings"]),
-                {**index["defaults"], **index["settings"]},
-                index["aliases"].get(connection.index, {}).get("is_write_index", False),
-            )
-            for name, index in answer.items()
-        }
-
-    parameters = {"flat_settings": "true", "include_defaults": "true"}
-    members: dict[str, Any] = connection.send("GET", "", parameters=parameters, read=read)
-    return members
-
-
-def _pipelines(connection: Any) -> list[Check]:
+def _pipelines(store: Any) -> list[Check]:
     checks = []
-    for name, (_, settings, _) in _members(connection).items():
+    for name, index in store.indices().items():
         for kind in ("default_pipeline", "final_pipeline"):
-            if (pipeline := settings.get(f"index.{kind}", "_none")) == "_none":
+            if (pipeline := index.settings.get(f"index.{kind}", "_none")) == "_none":
                 continue
             try:
-                connection.send("GET", f"_ingest/pipeline/{quote(pipeline)}", index=False)
+                store.connection.send("GET", f"_ingest/pipeline/{quote(pipeline)}", index=False)
                 checks.append(Check("pipeline", "ok", f"{name} sends each document through {pipeline!r}"))
             except StoreError as error:
                 if error.retryable or isinstance(error, AccessDenied):
@@ -137,7 +114,8 @@ def _block(name: str, kind: str) -> Check:
     return Check("blocks", "problem", f"{name} has a {kind} block: remove it ({remove})")
 
 
-def _documents(connection: Any) -> list[Check]:
+def _documents(store: Any) -> list[Check]:
+    connection = store.connection
     copies = {"exists": {"field": "simhash.duplicate_of"}}
     groups = {
         "groups": {"cardinality": {"field": "simhash.group", "precision_threshold": 40_000}},
@@ -177,19 +155,19 @@ def _held(answer: Any, store: str) -> list[Check]:
     return checks
 
 
-def _bytes(connection: Any) -> list[Check]:
+def _bytes(store: Any) -> list[Check]:
     def read(answer: Any) -> Check:
         if "store" not in (primaries := answer["_all"]["primaries"]):
             return Check("bytes", "problem", "no shard is started: GET _cluster/allocation/explain says why")
         return Check("bytes", "ok", f"{primaries['store']['size_in_bytes']:,} without replicas")
 
-    return [connection.send("GET", "_stats/store", read=read)]
+    return [store.connection.send("GET", "_stats/store", read=read)]
 
 
-def _privileges(connection: Any) -> list[Check]:
-    asked = {"index": [{"names": [connection.index], "privileges": PRIVILEGES}]}
+def _privileges(store: Any) -> list[Check]:
+    asked = {"index": [{"names": [store.connection.index], "privileges": PRIVILEGES}]}
     try:
-        [granted] = connection.send(
+        [granted] = store.connection.send(
             "POST", "_security/user/_has_privileges", asked, index=False, read=lambda answer: answer["index"].values()
         )
     except StoreError:

@@ -38,9 +38,5 @@ def label_page(pairs: Sequence[SampledPair], name: str, scheme: Scheme, language
         )
         for pair in pairs
     )
-    yield from template_of("evaluation/labels.html").generate(
-        name=name,
-        shown=shown,
-        total=len(pairs),
-        say=lambda english, chinese: chinese if language == "zh" else english,
-    )
+    page = template_of("evaluation/labels.html", language)
+    yield from page.generate(has_buttons=True, name=name, shown=shown, total=len(pairs))

@@ -113,9 +113,8 @@ def _candidates(
 ) -> Iterator[list[_Candidate]]:
     """Yield some pairs for each of these documents that has one like it."""
     info = documents.info()
-    compares_texts = info.rule.min_similarity is not None
     wide = DuplicateRule("copy", min_similarity=WIDE, contradictions="allow")
-    if not compares_texts:
+    if info.rule.min_similarity is None:
         wide = DuplicateRule("fingerprint", max_distance=MOST_BITS)
     fingerprinter = Fingerprinter(info.scheme or Scheme())
     texts = texts_of(documents, ids)
@@ -128,14 +127,12 @@ def _candidates(
     for id, others_of in beside.items():
         pairs = [SampledPair(id, other, texts[id], other_texts[other]) for other in others_of if other in other_texts]
         if pairs:
-            yield [_candidate(pair, fingerprinter, info.rule if compares_texts else None, info.rule) for pair in pairs]
+            yield [_candidate(pair, fingerprinter, info.rule) for pair in pairs]
 
 
-def _candidate(
-    pair: SampledPair, fingerprinter: Fingerprinter, by_text: DuplicateRule | None, rule: DuplicateRule
-) -> _Candidate:
-    """Return the third of a pair; ``by_text`` says whether the two contradict each other, by default ``copy``."""
-    made = compare(pair.a, pair.b, fingerprinter, rule=by_text)
+def _candidate(pair: SampledPair, fingerprinter: Fingerprinter, rule: DuplicateRule) -> _Candidate:
+    """Return the third of a pair. Where texts do not decide, ``copy`` says whether the two contradict each other."""
+    made = compare(pair.a, pair.b, fingerprinter, rule=None if rule.min_similarity is None else rule)
     if rule.min_similarity is None:
         above = float((rule.max_distance or 0) - (MOST_BITS if made.distance is None else made.distance))
     else:

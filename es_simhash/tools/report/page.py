@@ -45,7 +45,7 @@ def page(
     :param most: groups at most.
     :param has_buttons: a person decides on it what is a copy, for ``es-simhash pin``. The ids are those of a store.
     """
-    yield from template_of("report/page.html").generate(
+    yield from template_of("report/page.html", language).generate(
         has_buttons=has_buttons,
         name=name,
         made=f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
@@ -54,16 +54,15 @@ def page(
         totals=review.groups.totals(),
         groups=review.shown_groups(most),
         pairs=pairs,
-        say=lambda english, chinese: chinese if language == "zh" else english,
         count=lambda number: f"{number:,}",
         percent=percent,
     )
 
 
-def template_of(name: str) -> Template:
+def template_of(name: str, language: Language) -> Template:
     """Return a template of the tools. It escapes everything that comes from a document.
 
-    It knows the script of its buttons, and its digest.
+    It knows the language, the script of its buttons, and the digest of the script.
     """
     script = files(__package__ or "").joinpath("decisions.js").read_text(encoding="utf-8")
     environment = Environment(
@@ -75,7 +74,12 @@ def template_of(name: str) -> Template:
         lstrip_blocks=True,
     )
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return environment.get_template(name, globals={"script": Markup(script), "digest": digest})
+    known = {
+        "script": Markup(script),
+        "digest": digest,
+        "say": lambda english, chinese: chinese if language == "zh" else english,
+    }
+    return environment.get_template(name, globals=known)
 
 
 def write_page(pieces: Iterable[str], out: str) -> None:

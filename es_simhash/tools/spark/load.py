@@ -119,7 +119,7 @@ class Load:
         row = document.row._replace(order=order, written=order)
         if link["original"] != link["place"]:
             row = row._replace(duplicate_of=link["group"])
-        return Entry(row, () if document.keys is None else document.keys.values, document.source)
+        return document.entry(row)
 
 
 def _write(
