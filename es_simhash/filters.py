@@ -203,7 +203,7 @@ def _flat(value: Any, *, objects: bool = False) -> list[Any]:
             rest += value.values()
         elif value is not None:
             found.append(value)
-    raise InputError("an array holds itself, or has too many values: give one that JSON can have")
+    raise InputError(f"an array holds itself, or a field has more than {_MOST_VALUES:,} values: correct the document")
 
 
 def _holds_something(value: Any) -> bool:

@@ -53,7 +53,7 @@ _MESSAGES = {
 @click.option("--time-field", metavar="FIELD", help="For --within: field with the time.")
 @text_field_option
 @id_field_option
-@click.option("--template", metavar="NAME", help="Write a component template, for an alias.")
+@click.option("--template", metavar="NAME", help="Write the component template of an alias.")
 @scheme_options
 @store_options
 def init(

@@ -1,4 +1,4 @@
-"""How a store was set up: known for a second, and the same as long as a program goes on."""
+"""How a store was set up. A program asks at most once a second, and goes on only under the same set-up."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KNOWN = 1.0
 
 
 class SetUp:
-    """What a store says of its set-up."""
+    """Knows how a store was set up."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -35,7 +35,7 @@ class SetUp:
         self._lock = threading.RLock()
 
     def read(self) -> Description:
-        """Return what the store says: that of the last second. A warning says, once, that it is another store.
+        """Return how the store was set up, as it said within the last second. A warning tells of another store, once.
 
         :raises NotSetUp: if it was not set up.
         :raises StoreChanged: if it is another store, and was set up in another way.
@@ -54,7 +54,7 @@ class SetUp:
             return self.known
 
     def same(self, instance: str) -> Description:
-        """Return what the store says.
+        """Return how the store was set up.
 
         :raises StoreChanged: if it is another store than the one with this ``instance``.
         """

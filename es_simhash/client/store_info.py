@@ -48,7 +48,7 @@ class StoreReader:
         self.stored = SetUp(store)
 
     def read(self) -> Description:
-        """Return what the store says of its set-up.
+        """Return how the store was set up.
 
         :raises NotSetUp: if it was not set up for documents.
         :raises SchemeMismatch: if it was set up with another Scheme than the one that was chosen.

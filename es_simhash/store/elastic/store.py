@@ -189,7 +189,7 @@ class ElasticStore:
         return self.connection.send("POST", "_mget", body, parameters, index="ids" in body, read=read_all)
 
     def _newest(self, page: list[Stored]) -> list[Stored]:
-        """Return the documents of a page, of several with one id that in the newest index."""
+        """Return the documents of a page. Of several with one id only the one in the newest index is returned."""
         if len(self.connection.indices) < 2:
             return page
         places = self._places([one.row.id for one in page])
@@ -198,7 +198,7 @@ class ElasticStore:
     def _places(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the index of each document. One that search does not find is in the write index, if it is anywhere.
 
-        Of several documents with one id that in the newest index counts, and a warning says so.
+        If several documents have one id, the one in the newest index counts. A warning says so.
         """
         write_index = self.connection.write_index
         places = {} if write_index is None else dict.fromkeys(ids, write_index)

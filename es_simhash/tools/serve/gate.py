@@ -35,8 +35,8 @@ MOST_HELD = 32 << 20
 """Bytes of the bodies of all requests that are in work."""
 _SMALLER = "send fewer documents or texts at once; a longer text goes through es-simhash ingest"
 _LATE = (
-    "there is no answer: send fewer documents or texts at once; or, if the store was busy, send it again later, "
-    "then what was stored is unchanged"
+    "there is no answer: send fewer documents or texts at once; or, if the store was busy, send it again later: "
+    "documents that were stored have the outcome unchanged then"
 )
 STATE = frozenset({"/healthz", "/readyz", "/openapi.json"})
 """Requests that anybody may send."""
@@ -136,7 +136,9 @@ class Gate:
             if await self._in_time(self._read(scope, receive, body), 408, "the body did not come: send it faster"):
                 await self._in_time(self._do(scope, receive, send, body), 503, _LATE)
         except asyncio.CancelledError:
-            raise HTTPException(503, "the server ends: send it again; what was stored is unchanged then") from None
+            raise HTTPException(
+                503, "the server ends: send it again; documents that were stored have the outcome unchanged then"
+            ) from None
         finally:
             self.count -= 1
             self._held -= len(body)
@@ -157,7 +159,9 @@ class Gate:
             if max(size, len(body)) > MOST_BYTES:
                 raise HTTPException(413, f"the body has more than {MOST_BYTES:,} bytes: {_SMALLER}")
             if self._held > MOST_HELD:
-                raise HTTPException(503, "the server reads very much at once: send the request again later")
+                raise HTTPException(
+                    503, "the requests in work have too many bytes together: send the request again later"
+                )
             if not more:
                 return True
             message = await receive()

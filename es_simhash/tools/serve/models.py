@@ -33,7 +33,7 @@ def _optional(description: str, **options: Any) -> Any:
 
 
 def _closed(schema: dict[str, Any]) -> None:
-    """Do not say that there are no other fields: a generated class in Java would send none at all."""
+    """Leave additionalProperties out of the description: with it, a generated class in Java sends no fields."""
     schema.pop("additionalProperties")
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _RAISED = re.compile(
     r"^(?:: )?((?:\w+\.)*\w+(?:Error|Exception|Changed|Mismatch|NotSetUp|Unavailable): .*)", re.MULTILINE
 )
-"""The line of an error in what Spark says of one, with all its traces."""
+"""Finds the line with the error in a message of Spark, which is full of traces."""
 
 
 @contextmanager
