@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import ExitStack
+from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
@@ -79,15 +80,14 @@ class Checkpoint:
         """Replace the file, so that it is whole whenever the program or the machine stops."""
         about = {"format": FORMAT, "instance": self._instance, "lines": self._lines, "mark": self._mark}
         folder, name = os.path.split(self._path)
-        with writing(self._path, kind), ExitStack() as failing:
+        with writing(self._path, kind), ExitStack() as left_over:
             # A name that no file has: nothing that stands beside the checkpoint is written or followed.
             with NamedTemporaryFile("w", encoding="utf-8", dir=folder or ".", prefix=f"{name}.", delete=False) as file:
-                failing.callback(os.unlink, file.name)
+                left_over.callback(Path(file.name).unlink, missing_ok=True)
                 json.dump(about, file, ensure_ascii=False, indent=1)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(file.name, self._path)
-            failing.pop_all()
 
 
 def _read(path: str) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -95,6 +96,24 @@ def test_a_checkpoint_that_cannot_be_written_leaves_no_file(tmp_path: Path) -> N
     with pytest.raises(StoreError, match="cannot write"):
         list(outcomes)
     assert {*tmp_path.iterdir()} == {folder, path}
+
+
+def test_a_signal_right_after_the_file_was_replaced_is_no_failed_write(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = os.replace
+
+    def stopped(*paths: Any) -> None:
+        replace(*paths)
+        raise KeyboardInterrupt
+
+    outcomes = ingested(new(), INPUT, size=3, checkpoint=str(path))
+    next(outcomes)
+    monkeypatch.setattr(os, "replace", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        list(outcomes)
+    assert {*path.parent.iterdir()} == {path}
+    assert json.loads(path.read_text())["lines"] == 3
 
 
 def test_documents_that_were_appended_are_ingested(path: Path) -> None:
