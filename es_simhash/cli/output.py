@@ -71,6 +71,11 @@ def not_compared(pairs: int) -> str:
     return f"about {count_of(pairs, 'pair')} {verb} not compared: very many documents share keys or are near"
 
 
+def without_text(documents: int) -> str:
+    """Return the line about documents whose text is empty."""
+    return f"{documents:,} without a text, such as pages of scripts alone: nothing is a copy of them"
+
+
 def decimals(similarity: float) -> str:
     """Return a similarity with three decimals, rounded down: only 1 is printed as ``1.000``.
 
@@ -138,7 +143,7 @@ class OutcomePrinter:
         self._store = store
         self._as_json = as_json
         self._quiet, self._contradictions = quiet, contradictions
-        self._contradicting = 0
+        self._contradicting = self._blank = 0
         self._started = time.monotonic()
 
     @property
@@ -172,6 +177,7 @@ class OutcomePrinter:
         self.counts[outcome.outcome] += 1
         self._without_fingerprint += outcome.stored and not outcome.fingerprinted
         self._contradicting += bool(outcome.contradicts)
+        self._blank += outcome.blank
         if self._as_json and not self._quiet:
             print_json(outcome.to_dict())
         elif outcome.reason is not None:
@@ -192,13 +198,15 @@ class OutcomePrinter:
         """Print how many documents had each outcome."""
         total, without_fingerprint = self.counts.total(), self._without_fingerprint
         if self._as_json:
-            others = {"without_fingerprint": without_fingerprint, "contradicting": self._contradicting}
-            print_json({"total": total, **self.counts, **others})
+            others = {"contradicting": self._contradicting, "blank": self._blank}
+            print_json({"total": total, **self.counts, "without_fingerprint": without_fingerprint, **others})
             return
         labelled = [(_COUNT_LABELS.get(name, name), count) for name, count in self.counts.items()]
         echo_counts(labelled, total, time.monotonic() - self._started, store=self._store)
         if self._contradicting:
             echo(f"{self._contradicting:,} similar to others that they contradict, as by another number")
+        if self._blank:
+            echo(without_text(self._blank))
         if without_fingerprint:
             echo(
                 f"{without_fingerprint:,} stored without a fingerprint (text too short): the rule "

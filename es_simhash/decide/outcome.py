@@ -71,6 +71,7 @@ class Outcome:
     :param contradicts: up to five stored originals that are similar enough and contradict it, the most similar first:
         the same news with another figure. They are those that were compared on the way to its original, if it has one;
         an exact duplicate is compared with none.
+    :param blank: it has no text, such as a page of scripts alone where HTML is read: it is a copy of nothing.
     :param pin_lifted: it had been pinned, and has another text now.
     :param document: of ``rejected`` and ``failed``: the document itself, or the bytes of a line that is no document.
     """
@@ -86,6 +87,7 @@ class Outcome:
     similarity: float | None = None
     left_out: int = 0
     contradicts: tuple[Contradiction, ...] = ()
+    blank: bool = False
     pin_lifted: bool = False
     document: Any = field(default=None, repr=False, compare=False)
 
@@ -93,7 +95,7 @@ class Outcome:
         """Return the fields for JSON, without ``document``. Empty ones that a document seldom has are omitted."""
         values = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "document"}
         values["contradicts"] = [as_json(each) for each in self.contradicts]
-        seldom = ("reason", "similarity", "left_out", "contradicts", "pin_lifted")
+        seldom = ("reason", "similarity", "left_out", "contradicts", "blank", "pin_lifted")
         return {name: value for name, value in values.items() if value or name not in seldom}
 
 

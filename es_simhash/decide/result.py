@@ -104,6 +104,7 @@ def outcome_of(
         fingerprinted=document.row.fingerprint is not None,
         place=document.place,
         left_out=left_out,
+        blank=not document.text,
     )
 
 

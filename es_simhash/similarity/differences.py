@@ -173,8 +173,9 @@ def _elsewhere(a: str, b: str, length: int) -> list[_Pair]:
 def _other_numbers(a: str, b: str, length: int) -> _Pair | None:
     """Return the numbers that each text has alone, if each has some: OMG 1:3 WE, NIP 3:2 WE."""
     read = (_BESIDE_DIGIT.sub(lambda letters: letters[0].translate(_MISREAD), text) for text in (a, b))
-    alone = _alone(*([token for token in tokens(text, length) if token.kind in NUMBERS] for text in read))
-    is_spaced = _joined(alone[0]) == _joined(alone[1])
+    ours, theirs = ([token for token in tokens(text, length) if token.kind in NUMBERS] for text in read)
+    alone = _alone(ours, theirs)
+    is_spaced = _joined(ours) == _joined(theirs)
     return alone if all(alone) and not is_spaced else None
 
 
@@ -211,7 +212,8 @@ def _contradictions(a: Sequence[Token], b: Sequence[Token]) -> list[_Pair]:
         pairs = [both for both in pairs if "x" not in (both[0].kind, both[1].kind)]
     if pairs:
         # 3.5 and 3 . 5: a space or a line break in a number; 10 and l0: a reader of scanned pages took 1 for l.
-        is_one = len(a) != len(b) and _joined(a).translate(_MISREAD) == _joined(b).translate(_MISREAD)
+        here, there = _joined(a), _joined(b)
+        is_one = len(a) != len(b) and here.translate(_MISREAD) == there.translate(_MISREAD) and not here.isalpha()
         return [] if is_one else [([one], [other]) for one, other in pairs]
     if longest > _NEGATED or not one_negates:
         return []

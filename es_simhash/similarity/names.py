@@ -47,7 +47,7 @@ _HAN = re.compile("[\u3400-\u9fff]")
 _QUOTED = re.compile('[《「"【]([^《》「」"【】]{1,40})[》」"】]')
 _LATIN = re.compile("[a-z]+")
 _IDENTIFIER = re.compile(r"(?<!\w)(?:/?[a-z_]\w*(?:(?:[./]|::|->)\w+)+|[a-z]+[a-z0-9]*(?:_[a-z0-9]+)+|/\w+)")
-_SUBJECT = re.compile("([^:,。!?;]{2,14}):")
+_SUBJECT = re.compile("([^:,。!?;|*]{2,14}):")
 _IN_NAME, _UNKNOWN = re.compile("[\u3400-\u9fff]{1,3}"), re.compile("[\u3400-\u9fff]{2,4}")
 _FUZZY = (("^([zcs])h", r"\1"), ("ng$", "n"), ("^l", "n"), ("^h(?=u)", "f"))
 """Sounds that many speakers do not tell apart."""
@@ -85,7 +85,7 @@ def other_names(a: str, b: str, length: int) -> list[Pair]:
         finders += [_latin_words, _subjects, _of_dictionary]
         finders += [_persons, _unknown] if length <= VERY_SHORT else []
     else:
-        finders += [_identifiers]
+        finders += [_identifiers] if _HAN.search(b) else [_identifiers, _subjects]
     return next(filter(None, (find(a, b) for find in finders)), [])
 
 
@@ -145,7 +145,7 @@ def _not_in(a: str, b: str, expression: re.Pattern[str]) -> tuple[list[str], lis
 
 def _may_be_one(one: str, other: str, least: float | None = None) -> bool:
     """Return whether two names may be one, written otherwise."""
-    from rapidfuzz.distance import Levenshtein  # imported late: most commands compare no texts and start faster
+    from rapidfuzz.distance import OSA, Levenshtein  # imported late: most commands compare no texts and start faster
 
     short, long = sorted((one, other), key=len)
     is_han = _HAN.search(short) is not None
@@ -153,7 +153,7 @@ def _may_be_one(one: str, other: str, least: float | None = None) -> bool:
     if short in long or is_short_form:
         return True
     if least is not None and (is_han or len(short) > _SHORT_WORD):
-        is_one_letter = not is_han and Levenshtein.distance(one, other) == 1  # grey, gray
+        is_one_letter = not is_han and OSA.distance(one, other) == 1  # grey, gray; fiel, file
         if is_one_letter or Levenshtein.normalized_similarity(one, other) >= least:
             return True
     return sound_alike(one, other)  # the last, as it takes the most time
@@ -233,14 +233,20 @@ def _run(text: str, place: slice, words: Sequence[tuple[int, tuple[str, str]]]) 
 
 def sound_alike(a: str, b: str) -> bool:
     """Return whether two runs of Han characters sound alike, as most typing errors do."""
-    return len(a) == len(b) and _HAN.search(a) is not None and _sounds(a) == _sounds(b)
+    if len(a) != len(b) or _HAN.search(a) is None:
+        return False
+    return not any(one.isdisjoint(other) for one, other in zip(_sounds(a), _sounds(b), strict=False))
 
 
 @cache_of_short(1_000, 10)
-def _sounds(text: str) -> list[str]:
-    from pypinyin import lazy_pinyin  # imported late: it takes half a second
+def _sounds(text: str) -> list[set[str]]:
+    """Return the readings of each character: 沈 is shen, and as another form of 沉 it is chen."""
+    from pypinyin import Style, pinyin  # imported late: it takes half a second
 
-    sounds = lazy_pinyin(text)
-    for sound, plain in _FUZZY:
-        sounds = [re.sub(sound, plain, each) for each in sounds]
-    return sounds
+    return [{_plain(sound) for sound in sounds} for sounds in pinyin(text, style=Style.NORMAL, heteronym=True)]
+
+
+def _plain(sound: str) -> str:
+    for fuzzy, plain in _FUZZY:
+        sound = re.sub(fuzzy, plain, sound)
+    return sound

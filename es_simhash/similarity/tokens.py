@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from es_simhash.caches import cache_of_short
+from es_simhash.text.normalisation import COUNTED
 from es_simhash.text.numbers import CHINESE, COMPOUND, GROUPS, LATIN, NUMBER, RAISED, UNITS_AND_ERAS, WORDS, values_of
 
 NUMBERS = frozenset("nd")
@@ -47,11 +48,7 @@ _NEGATIONS = frozenset([*"勿甭副", *_NOT.split()])
 _ANY_NUMBER = re.compile(rf"\d+(?:[.,]\d+)*|[{CHINESE}]+")
 
 # What changes by itself.
-_COUNTED = (
-    "阅读|浏览|点击|评论|点赞|转发|分享|收藏|播放|访问|围观|下载|回复|人气|热度"
-    "|views|reads|comments|likes|downloads|replies"
-)
-_COUNTED_FIRST = "".join(sorted({word[0] for word in _COUNTED.split("|")}))
+_COUNTED_FIRST = "".join(sorted({word[0] for word in COUNTED.split("|")}))
 _BEGINS = "本[报台网站][讯记消]|人民|天津|日前|部分|多地|分析|小[编学]"
 """Words that are no measures, although they begin like one: 阅读 10234, and on the next line 本报讯."""
 _MEASURES = "个本部页篇章遍年月日天分小秒项种位名人户家套份件座集帧版端万千百余多元%‰"
@@ -59,15 +56,17 @@ _SIZE = r"[0-9]{1,12}(?:,[0-9]{3}){0,3}(?:\.[0-9]{1,3}(?=[万亿kw]))?[万亿kw]
 _DAY = "[0-9]{4}[-/.年][0-9]{1,2}[-/.月][0-9]{1,2}日?"
 _CHANGES = re.compile(
     rf"(?=[0-9[更发刷{_COUNTED_FIRST}])"  # all begin with one of these: to look at one character takes the least time
-    rf"(?:(?:{_COUNTED})(?:量|数|次数)?[ :(]*{_SIZE}(?! ?(?:版本|端口|帧)|[0-9]|[.,][0-9]"
+    rf"(?:(?:{COUNTED})(?:量|数|次数)?[ :(]*{_SIZE}(?! ?(?:版本|端口|帧)|[0-9]|[.,][0-9]"
     rf"|(?!{_BEGINS})[{_MEASURES}])[次)]*"
-    rf"|(?<![0-9]){_SIZE} ?(?:次|人)?(?:{_COUNTED})(?![a-z])(?:量|数)?"
+    rf"|(?<![0-9]){_SIZE} ?(?:次|人)?(?:{COUNTED})(?![a-z])(?:量|数)?"
     rf"|(?:更新|发布|刷新)(?:时间|日期|于)?[ :]*(?:{_DAY} ?)?[0-9]{{1,2}}:[0-9]{{2}}(?![0-9:])"
     r"|[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
     r"|(?<![0-9])[0-9]+ ?(?:(?:秒钟?|分钟|个?小时)前|(?:second|minute|min|hour)s? ago)"
     r"|(?<=[,.;:!?。\u3400-\u9fff])\[[0-9]+\])"
 )
-_STAMPED = re.compile(rf"({_DAY}) ?[0-9]{{1,2}}:[0-9]{{2}}(?![0-9:]| ?[-~至到起前后许始开])")
+_CLOCK = "[0-9]{1,2}:[0-9]{2}(?![0-9:]| ?[-~至到起前后许始开])"
+_STAMPED = re.compile(rf"({_DAY}) ?{_CLOCK}|{_CLOCK}(?=[{LATIN}\u3400-\u9fff])(?![发更])")
+"""A time stamp before a text; a clock alone only before a letter: a line break is gone beside Han characters."""
 _RENUMBERED = re.compile(
     rf"(?<=第)(?:[0-9]+|[{CHINESE}]+)(?=[条款项章节])"
     rf"|(?<![^,。;:!?])(?<!\d[,:])\(?(?:[0-9]{{1,2}}|[{CHINESE}]{{1,3}})[.、)](?![0-9{CHINESE}])"
@@ -76,7 +75,7 @@ _ASCII_DIGIT = re.compile("[0-9]")
 
 # All tokens in one expression.
 _NEGATION = (
-    "不[得准许要]|不(?![仅但过断论管久少错同])|非(?![常洲])|无(?![论锡])|未(?![来必])|(?<![沉淹出埋吞])没(?![收落入])"
+    "不[得准许要]|不(?![仅但过断论管久少错同])|非(?![常洲])|无(?![论锡])|未(?![来必])|(?<![沉淹出埋吞])没(?![落入]|收(?!到))"
     "|(?<![特分区个级类性识告离辨鉴差派国送阔惜判甄永道久诀职组班])别(?![人的处墅称名样致克开具论])"
     "|莫(?![斯名非言过大迪桑高奈测])|[请切]勿|禁止|严禁|谢绝|拒绝|否认"
     "|(?<![少危切幼])ない|なかっ|なけれ|ません|않|없|못|지 ?[마말]"
@@ -85,7 +84,7 @@ _NEGATION = (
 _STARTS = "".join(sorted({term[0] for term in _LONG}))
 """Characters at which a term may begin. To look at one character first takes less time than to try each term."""
 _LONGER = [*_LONG, *UNITS_AND_ERAS, "不得", "请勿", "切勿", "禁止", "严禁", "谢绝", "拒绝", "否认"]
-_FIRST = {character for term in _LONGER for character in term[:-1]} | set(CHINESE) | set(_COUNTED)
+_FIRST = {character for term in _LONGER for character in term[:-1]} | set(CHINESE) | set(COUNTED)
 _FIRST |= set("非无未没别莫负公日天更新发布刷小时间期次数量钟")
 """Characters at which something longer than a character may begin or go on."""
 _ENDS = ["\u33ff", *sorted(first for first in _FIRST if "\u3400" <= first <= "\u9fff"), "\ua000"]
@@ -101,14 +100,15 @@ _TOKEN = re.compile(
     rf"|(?P<after>(?=\d)(?:{'|'.join(f'(?<={month} )' for month in _MONTHS)}))?{NUMBER}"
     rf"(?P<day>(?=[月日号]| (?:{'|'.join(_MONTHS)})))?"
     rf"|(?P<word>(?!\d)[{LATIN}]+(?:'[{LATIN}]+)*"
-    rf"(?:\++|(?<![{LATIN}]{{2}})#|-(?![\w \n]|$)|(?:(?<=aa|bb|cc)|(?<![{LATIN}]{{2}}))-(?=[{_HAN}]))?)"
+    rf"(?:\++|(?<![{LATIN}]{{2}})#|--?(?![-\w \n]|$)|(?:(?<=aa|bb|cc)|(?<![{LATIN}]{{2}}))-(?=[{_HAN}]))?)"
     rf"|(?P<term>(?=[{_STARTS}])(?:{'|'.join(_LONG)}))"
     rf"|(?P<symbol>[<>\u2264\u2265=\u2260]=?|[{_SIGNS}{RAISED}]"
     r"|(?<=\()-(?=\))|(?<= )-(?= ))"
     r"|(?P<other>\w))"
 )
 _CODE = re.compile(
-    rf"(?P<unary>!(?!=)|~|(?<=[\[(=,])-|(?<=[\[(=,] )-)|(?P<operator>&&|\|\||->|[-%/&|^.+*])|{_TOKEN.pattern}"
+    r"(?P<unary>!(?!=)|~|(?<=[\[(=,])-|(?<=[\[(=,] )-)"
+    rf"|(?P<operator>[=!]==?|&&|\|\||->|\+\+|--|[-%/&|^.+*])|{_TOKEN.pattern}"
 )
 """In code a sign between words says more than in prose."""
 _IS_CODE = re.compile(

@@ -98,6 +98,11 @@ _LINK = re.compile(
     r"|(?<![a-z0-9._%+-])[a-z0-9][a-z0-9._%+-]*@(?:[a-z0-9-]+\.)+[a-z]{2,}"
 )
 _HOST = re.compile(rf"\.{_END_OF_HOST}")
+COUNTED = (
+    "阅读|浏览|点击|评论|点赞|转发|分享|收藏|播放|访问|围观|下载|回复|人气|热度"
+    "|views|reads|comments|likes|downloads|replies"
+)
+"""What is counted of a text while people read it."""
 _AT_ENDS = frozenset("-|_·–—【(:@[展收")
 """One of them stands between a title and what an outlet or a service puts beside it."""
 _COLUMN = re.compile(
@@ -113,11 +118,12 @@ _BY_NAME = re.compile(
     r"(.+?)((?: ?[-|_·–—]{1,2} ?| ?:: ?)[^-|_·–—,:;!?。()]{0,28}?"
     r"(?:网|(?<![预海情周月季年简快公通举汇申])报|新闻|要闻|频道|资讯|客户端|卫视|电视台|周刊|杂志|财经|在线|头条|氪|ニュース|ポータル"
     r"|news|times|post|daily|herald|journal|tribune|gazette|press|magazine|tv|radio)"
-    r"|\((?:(?:来源|出处|出典|图源|source)[:/][^()]{1,30}|[^()]{0,28}(?:网|新闻|(?<![预海情周月季年简快公通举汇申])报))\))"
+    r"|[(【](?:(?:来源|出处|出典|图源|source)[:/][^()]{1,30}|[^()【】]{0,28}(?:网|新闻|(?<![预海情周月季年简快公通举汇申])报))[)】])"
 )
 """A title, and an outlet or a channel that a word names, or a source in brackets."""
-_DECORATION = re.compile(r"(?:(?:\[[^\[\]\d]{1,6}\])+|展开全文|收起d?)$")
-"""Emoji in words, and the button that a service puts behind a post."""
+_COUNTER = f"\\([0-9,]+[条次个]?(?:{COUNTED})\\)|(?:{COUNTED})[(:][0-9,]+\\)?| ?[-|(] ?[0-9,]+ (?:{COUNTED})\\)?"
+_DECORATION = re.compile(rf"(?:(?:\[[^\[\]\d]{{1,6}}\])+|展开全文|收起d?|{_COUNTER})$")
+"""Emoji in words, the button that a service puts behind a post, and a counter behind a title."""
 _LONGEST_TITLE, _LEAST_OF_TITLE, _MOST_OUTLETS = 120, 30, 3
 """Characters of the longest text that may have an outlet; bytes of UTF-8 that are left at least: 10 Han characters; and
 how many outlets and channels a title has at most."""

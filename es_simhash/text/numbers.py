@@ -96,7 +96,7 @@ NUMBER = (
 _NUMBER = re.compile(NUMBER)
 GROUPS = tuple(_NUMBER.groupindex)
 _OTHERWISE = re.compile(
-    rf"[{CHINESE}]{{3}}|[{_MULTIPLES}]|\d{UNIT}|\d[ ,]\d{{3}}|000|{_SIZE_WORDS}"
+    rf"[{CHINESE}]{{3}}|分之|[{_MULTIPLES}]|\d{UNIT}|\d[ ,]\d{{3}}|000|{_SIZE_WORDS}"
     rf"|{any_of(era for era in _ERAS if len(era) > 1)}|[rhs]\d+\.\d+\."
 )
 """What a text has if one of its numbers may be written otherwise than :func:`by_value` does."""

@@ -65,8 +65,8 @@ def test_each_document_is_a_line_of_json_in_its_order_and_the_counts_are_the_las
         {**near, "id": "n5", "distance": 0, "place": "stdin:5", "outcome": "exact_duplicate"},
         {**plain, "id": "n6", "outcome": "new", "place": "stdin:6", "fingerprinted": False},
     ]
-    counts = {"new": 3, "exact_duplicate": 1, "near_duplicate": 2, "without_fingerprint": 1, "contradicting": 0}
-    assert done.json[-1] == {"total": 6, **dict.fromkeys(OUTCOMES, 0), **counts}
+    counts = {"new": 3, "exact_duplicate": 1, "near_duplicate": 2, "without_fingerprint": 1}
+    assert done.json[-1] == {"total": 6, **dict.fromkeys([*OUTCOMES, "contradicting", "blank"], 0), **counts}
 
 
 def test_the_text_form_names_the_duplicates_and_prints_the_counts(tmp_path: Path) -> None:
@@ -83,6 +83,16 @@ def test_the_text_form_names_the_duplicates_and_prints_the_counts(tmp_path: Path
         "  near-duplicates             2",
         "1 stored without a fingerprint (text too short): the rule fingerprint finds only exact duplicates of them",
     ]
+
+
+def test_documents_without_a_text_are_told(tmp_path: Path) -> None:
+    assert es_simhash("init --html", cwd=tmp_path).code == 0
+    pages = line("a", "<script>load('a')</script>") + line("b", "<script>load('b')</script>") + line("c")
+    done = es_simhash("ingest --workers 0 --json", cwd=tmp_path, stdin=pages)
+    assert [each.get("blank", False) for each in done.json[:-1]] == [True, True, False]
+    assert (done.json[-1]["new"], done.json[-1]["blank"]) == (3, 2)
+    told = es_simhash("ingest --workers 0", cwd=tmp_path, stdin=line("d", "<p></p>")).out
+    assert "1 without a text, such as pages of scripts alone: nothing is a copy of them" in told.splitlines()
 
 
 def test_where_texts_decide_a_line_says_the_similarity_and_no_bits(tmp_path: Path) -> None:

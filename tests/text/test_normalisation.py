@@ -436,9 +436,13 @@ TITLE = "长江中下游水位全线超警"
         f"{TITLE} :: Sina News",
         f"{TITLE}（来源：长江日报）",
         f"{TITLE}（长江日报） - 新华网",
+        f"{TITLE}【长江日报】",
         f"转发微博 @小鹿：{TITLE}",
         f"{TITLE}[太阳][鼓掌]",
         f"{TITLE}展开全文",
+        f"{TITLE}（12条评论）",
+        f"{TITLE} 评论(3)",
+        f"{TITLE} - 2,310 views",
     ],
 )
 def test_the_name_of_an_outlet_or_a_column_is_no_part_of_a_title(text: str) -> None:
@@ -451,6 +455,8 @@ def test_the_name_of_an_outlet_or_a_column_is_no_part_of_a_title(text: str) -> N
     [
         f"{TITLE} - 2026",  # says which one
         f"{TITLE}（海报）",
+        f"{TITLE}（3人受伤）",
+        f"{TITLE} 阅读 1024",  # may be a year of reading
         f"{TITLE}——洪峰过境",  # a subtitle
         f"{TITLE}-记者在荆州、岳阳和九江的堤上看到",  # a second sentence
         f"{TITLE} - 央视新闻频道和央视新闻客户端",  # more than half as long

@@ -30,7 +30,7 @@ from es_simhash.cli.options import (
     text_field_option,
     workers_option,
 )
-from es_simhash.cli.output import checked_start, echo, echo_counts, not_compared
+from es_simhash.cli.output import checked_start, echo, echo_counts, not_compared, without_text
 from es_simhash.errors import saying_what_is_done
 from es_simhash.machine import open_for_owner, writing
 from es_simhash.tools.dedupe.copies import Decisions, item_of, json_line
@@ -133,7 +133,7 @@ def dedupe(
             raise
         finally:
             if not quiet:
-                output.show_counts(decisions.not_compared)
+                output.show_counts(decisions.not_compared, decisions.blank)
     if shown is not None and report is not None:
         shown.write(report, source.names, chosen, fingerprinter, lang)
     if not output.counts.total():
@@ -192,15 +192,18 @@ class _Output:
             document = {"document": json.loads(item.output), "original_text": copy.text}
             self._copies.write(json_line({**_pair(item, copy), **document}))
 
-    def show_counts(self, left_out: int) -> None:
+    def show_counts(self, left_out: int, blank: int) -> None:
         """Print the counts on standard error, if there are any.
 
         :param left_out: pairs of documents that were not compared.
+        :param blank: documents without a text.
         """
         if self.counts.total():
             echo_counts(self.counts.items(), self.counts.total(), time.monotonic() - self._started, err=True)
             if left_out:
                 echo(not_compared(left_out), err=True)
+            if blank:
+                echo(without_text(blank), err=True)
 
 
 def _pair(item: Item, copy: Copy) -> dict[str, Any]:

@@ -105,8 +105,8 @@ class Decisions:
         self._waiting: deque[tuple[Item, Copy | None]] = deque()
         self._kept: list[tuple[Any, str]] = []
         """Id and place of each document that was ingested."""
-        self.not_compared = 0
-        """How many documents were not compared, because very many may be near."""
+        self.not_compared = self.blank = 0
+        """How many documents were not compared, because very many may be near; and how many have no text."""
         for archive in archives:
             archive.similar_many([], rule=self._rule_of_archives)
 
@@ -116,6 +116,7 @@ class Decisions:
         for outcome in outcomes:
             item, copy = self._waiting.popleft()
             self.not_compared += outcome.left_out
+            self.blank += outcome.blank
             if copy is None and outcome.outcome == "rejected":
                 item = replace(item, problem=(outcome.reason or "").removeprefix(f"{item.place}: "))
             yield item, copy or self._copy(outcome)

@@ -144,6 +144,7 @@ class Outcome(BaseModel):
     similarity: float | None = _optional("To the original, where texts decide.")
     left_out: int | None = _optional("At least so many documents were not compared with it.")
     contradicts: list[Contradiction] | None = _optional("Originals that are similar enough and contradict it.")
+    blank: bool | None = _optional("It has no text: it is a copy of nothing.")
     pin_lifted: bool | None = _optional("A pin was lifted, as the text is another one.")
 
 

@@ -62,6 +62,13 @@ def test_everything_that_ingest_reads_is_read_and_printed_with_its_fields_in_the
     assert [list(row) for row in dedupe(tmp_path, "b.json").json] == [["text", "id"]] * 2
 
 
+def test_a_page_without_a_text_is_told_and_a_copy_of_nothing(tmp_path: Path) -> None:
+    pages = line("a", "<script>load('a')</script>") + line("b", "<script>load('b')</script>") + line("c", STORM)
+    done = dedupe(tmp_path, "--html", data=pages)
+    assert ids(done) == ["a", "b", "c"]
+    assert done.err.splitlines()[-1] == "2 without a text, such as pages of scripts alone: nothing is a copy of them"
+
+
 def test_a_run_that_fails_leaves_no_empty_files(tmp_path: Path) -> None:
     done = dedupe(tmp_path, "--duplicates", "copies.jsonl", "--report", "copies.html", data=b"no JSON\n" * 200)
     assert done.code == 1
