@@ -123,6 +123,8 @@ class AsyncDocuments(_InThreads[Documents]):
         self, store: str | Elasticsearch | OpenSearch | Store | None = None, *, threads: int = THREADS, **options: Any
     ) -> None:
         super().__init__(Documents(store, **options), threads)
+        self.store = self._client.store
+        """The store itself, for what this class has no method for."""
 
     info = _awaited(Documents.info)
     add = _awaited(Documents.add)
@@ -132,6 +134,8 @@ class AsyncDocuments(_InThreads[Documents]):
     similar_many = _awaited(Documents.similar_many)
     similar_to = _awaited(Documents.similar_to)
     near_query = _awaited(Documents.near_query)
+    msearch = _awaited(Documents.msearch)
+    members = _awaited(Documents.members)
     pin = _awaited(Documents.pin)
     unpin = _awaited(Documents.unpin)
 

@@ -550,6 +550,49 @@ class Documents:
         resolved = self._reader.rule(rule, text=isinstance(near, str))
         return near_query(near, fingerprinter=resolved.fingerprinter, rule=resolved.chosen)
 
+    def msearch(self, searches: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+        """Send a multi-search by the client of the store, and return the answer of the server.
+
+        >>> search = group_search({"query": {"match": {"text": "暴雨"}}})  # doctest: +SKIP
+        >>> search.hits(documents.msearch(search.searches))  # doctest: +SKIP
+
+        :param searches: its lines: before the body of each search a header, such as ``{}``.
+        :raises InputError: if the store is no server; if the server does not understand a search.
+        """
+        lines = checked_list(searches, "searches", dict)
+        for line in lines:
+            check_filter(line, "a search")
+        store: Any = self.store
+
+        def send() -> dict[str, Any]:
+            self._reader.read()
+            if not store.lags:
+                raise InputError(f"{self.name} takes no searches of your own: use Elasticsearch or OpenSearch for them")
+            answer: dict[str, Any] = store.connection.send("POST", "_msearch", lines)
+            return answer
+
+        with limited(self.deadline):
+            return self._stored.going_on(send)
+
+    def members(self, id: str | int) -> list[Row]:
+        """Return the group of a stored document: the Rows of all its documents, in their order.
+
+        What was written in the last second may be missing, but for the document itself.
+
+        :raises InputError: if there is no such document.
+        """
+        [checked] = checked_ids([id])
+
+        def find() -> list[Row]:
+            row = self.fetch([checked]).get(checked)
+            if row is None:
+                raise InputError(f"there is no document with id {checked!r}: add it first, or run backfill")
+            others = (other for other in self.store.members([row.group]) if other.id != row.id)
+            return sorted([row, *others], key=lambda row: row.order)
+
+        with limited(self.deadline):
+            return self._stored.going_on(find)
+
     def duplicates(self, *, filter: Mapping[str, Any] | None = None) -> Generator[Duplicate, None, None]:
         """Return the copies in the store that are copies of the original of their group as both are stored now.
 

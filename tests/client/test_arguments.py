@@ -70,6 +70,8 @@ VALID: dict[str, tuple[Any, ...]] = {
     "similar_many": (["a text"],),
     "similar_to": ("a",),
     "near_query": ("a text",),
+    "msearch": ([{}, {"query": {"match_all": {}}}],),
+    "members": ("a",),
     "fetch": (["a"],),
     "export": (),
     "pin": ("a",),
@@ -79,7 +81,9 @@ VALID: dict[str, tuple[Any, ...]] = {
 }
 WITH_RULE = ["setup", "similar", "similar_many", "similar_to", "near_query"]
 PINS = ("pin", "unpin", "pin_many", "pins")
-WITH_FILTER = [verb for verb in VALID if verb not in ("setup", "info", "fetch", "near_query", *PINS)]
+WITH_FILTER = [
+    verb for verb in VALID if verb not in ("setup", "info", "fetch", "near_query", "msearch", "members", *PINS)
+]
 
 WRONG_RULES: list[tuple[dict[str, Any], str]] = [
     ({"rule": 3}, "the rule is 3: use one of copy"),
@@ -119,6 +123,9 @@ WRONG: list[Call] = [
     ("remove", (), {"matching": "lang:zh"}, "matching is 'lang:zh': use a filter"),
     ("fetch", (["a"],), {"fields": "title"}, "the fields are one string, 'title': put it in a list"),
     ("fetch", (["a"],), {"fields": [5]}, "use a list of strings"),
+    ("members", ("",), {}, "the id '' has 0 bytes: use from 1 to 512"),
+    ("msearch", ({"query": {}},), {}, "one of the searches is 'query': use a dict for each"),
+    ("msearch", ([{}, {"size": float("nan")}],), {}, "cannot be written as JSON"),
     ("similar", (1,), {"rule": DuplicateRule(min_similarity=0.8)}, "the rule 'copy' compares texts"),
     ("near_query", (1,), {"rule": "copy"}, "the rule 'copy' compares texts: give the text in place of its"),
     ("similar", ("\ud83d",), {}, "the text has a lone surrogate"),

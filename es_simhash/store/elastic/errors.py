@@ -41,7 +41,10 @@ _LOST = re.compile(
 _NO_UUID = "_na_"
 """What an error names in place of the uuid of an index that does not exist."""
 _BLOCKED = "cluster_block_exception"
-_BAD_QUERY = frozenset({"parse_exception", "parsing_exception", "query_shard_exception", "x_content_parse_exception"})
+_BAD_QUERY = frozenset(
+    {"parse_exception", "parsing_exception", "query_shard_exception", "x_content_parse_exception"}
+    | {"search_phase_execution_exception"}  # of another reason, such as a sort by words
+)
 
 
 class PointLost(StoreUnavailable):
@@ -95,7 +98,7 @@ def error_of(body: Any, status: int, name: str, credentials: str = "the credenti
             f"{name} takes no request of this size (http.max_content_length): leave large fields out of the documents"
         )
     if status == 400 and types & _BAD_QUERY:
-        return InputError(f"{name} does not understand the query: {why}: check the filter")
+        return InputError(f"{name} does not understand the query: {why}: check the filter, or the search")
     return StoreError(f"{name} refused with HTTP {status}: {why}")
 
 

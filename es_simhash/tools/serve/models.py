@@ -15,6 +15,9 @@ from es_simhash.similarity.rule import Rule  # noqa: TC001  # pydantic reads it
 MOST = 1_000
 """Documents, texts, ids or items in one request."""
 
+MOST_GROUPS = 100
+"""Groups on one page of a search."""
+
 Id = Annotated[StrictStr | StrictInt, WithJsonSchema({"type": "string", "description": "Or a whole number."})]
 Ids = Annotated[list[Id], Field(max_length=MOST)]
 Clause = dict[str, Any]
@@ -103,6 +106,27 @@ class Near(ByRule):
     text: StrictStr
 
 
+class GroupSearch(_Request):
+    """A search that shows one document of each group."""
+
+    query: Clause = Field(
+        description='As for the server: {"match": {"text": "暴雨"}}; bool, match, term, range and others.'
+    )
+    sort: list[dict[str, Any]] | None = _optional(
+        'By fields: [{"date": "desc"}]. By default by score; a server with a filter needs fields.', min_length=1
+    )
+    start: int = Field(
+        0, alias="from", ge=0, description="Groups before the page; each page costs as much as all before."
+    )
+    size: int = Field(10, ge=1, le=MOST_GROUPS, description="Groups of the page.")
+    after: list[Annotated[int, Field(ge=0)]] | None = _optional(
+        "What the page before it returned, in place of from: each page then costs as much as the first one.",
+        min_length=2,
+        max_length=2,
+    )
+    fields: list[str] | None = _optional("Fields of the documents to return. By default the whole documents.")
+
+
 class Remove(_Request):
     """Documents to remove."""
 
@@ -182,6 +206,24 @@ class NearQuery(BaseModel):
 
     clause: Clause
     docvalue_fields: list[dict[str, Any]]
+
+
+class GroupHit(BaseModel):
+    """A group that a search found, by the first of its documents in the order of the search."""
+
+    id: str
+    document: dict[str, Any]
+    group: str | None = _optional("The name of the group. It stays the same.")
+    group_size: int = Field(description="Documents of the group that the search finds, this one among them.")
+    others: list[str] = Field(description="The ids of the others, the earliest first, up to 99.")
+
+
+class GroupHits(BaseModel):
+    """A page of groups."""
+
+    hits: list[GroupHit]
+    total: int = Field(description="Groups on all pages. Above 40,000 it may be wrong by one percent.")
+    after: list[int] = Field(description="Where the next page starts.")
 
 
 class Removed(BaseModel):

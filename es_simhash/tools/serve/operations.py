@@ -19,6 +19,7 @@ from es_simhash import (
     SimhashError,
     StoreUnavailable,
     __version__,
+    group_search,
 )
 from es_simhash.cli.options import chosen_rule
 from es_simhash.filters import parse_filter
@@ -27,6 +28,7 @@ from es_simhash.similarity.text_fields import field_value, id_field_of
 from es_simhash.tools.serve import models
 from es_simhash.tools.serve.gate import Gate, Limits
 from es_simhash.tools.serve.problems import HANDLERS
+from es_simhash.tools.serve.query import check_hidden, fields_of, inexact, sort_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,6 +39,10 @@ STEP = 50
 """Documents or texts that are worked on together. Between two steps, work that nobody waits for stops."""
 READ_AT_ONCE = 200
 """Documents that are read together, to see whether they match the filter of the server."""
+DEEPEST = 10_000
+"""Hits up to which a search goes: more are refused by the server itself."""
+SHOWN = 100
+"""Documents of a group whose ids a search shows: more are refused by the server itself."""
 READY = 2.0
 """Seconds in which the stores must answer."""
 _PROBLEM = {"content": {"application/problem+json": {"schema": models.Problem.model_json_schema()}}}
@@ -71,7 +77,28 @@ class Scope:
         if not self.clients:
             raise InputError("this server takes no filter (--no-client-filter): leave it out")
         parse_filter(given)
-        return given if self.filter is None else {"bool": {"filter": [self.filter, given]}}
+        if self.filter is None:
+            return given
+        check_hidden(fields_of(given), "the filter")
+        return {"bool": {"filter": [self.filter, given]}}
+
+    def of_search(self, body: models.GroupSearch) -> dict[str, Any]:
+        """Return the query of a search, so that it finds only documents that clients reach, in no order of others.
+
+        :raises InputError: if the search is one that this server does not do.
+        """
+        if not self.clients:
+            raise InputError("this server takes no filter (--no-client-filter), and a query is one: start it without")
+        fields, sort = fields_of(body.query), sort_fields(body.sort or [])
+        if self.filter is None:
+            return body.query
+        if not sort or "_score" in sort:
+            raise InputError(
+                "a score counts the words of all documents, also outside of the filter of this server: give sort with "
+                'fields, such as [{"simhash.order": "desc"}]'
+            )
+        check_hidden(fields | sort, "the search")
+        return {"bool": {"must": [body.query], "filter": [self.filter]}}
 
     async def holds(self, documents: AsyncDocuments, ids: Iterable[str | int]) -> dict[str, bool]:
         """Return for stored documents whether clients reach them, by id. Ids that do not exist are left out.
@@ -144,6 +171,7 @@ class Service:
         app.post("/similar", **documents)(self.find_similar)
         app.post("/similar_many", **documents)(self.find_similar_many)
         app.post("/near_query", **documents)(self.make_near_query)
+        app.post("/group_search", **documents)(self.search_groups)
         app.post("/remove", **documents)(self.remove_documents)
         app.post("/seen/add", **seen)(self.add_seen)
         app.post("/seen/unseen", **seen)(self.find_unseen)
@@ -245,6 +273,66 @@ class Service:
         if body.min_similarity is None:
             return body.rule
         return chosen_rule((await self._documents.info()).rule, body.rule, min_similarity=body.min_similarity)
+
+    async def search_groups(self, body: models.GroupSearch) -> models.GroupHits:
+        """Search, and show one document of each group, with the number and the ids of the others."""
+        query = self._scope.of_search(body)
+        if body.after is not None and body.start:
+            raise InputError("from and after are given: send one of them")
+        if max([body.start, *(body.after or ())]) + body.size > DEEPEST:
+            raise InputError(f"the page ends behind hit {DEEPEST:,}, the last that a search shows: narrow the query")
+        await self._check_exact()
+        parts: dict[str, Any] = {"query": query, "size": body.size, "_source": False}
+        parts |= {"sort": body.sort} if body.sort else {}
+        parts |= {"from": body.start} if body.after is None else {}
+        search = group_search({**parts, "docvalue_fields": ["simhash.group"]}, after=body.after)
+        answer = await self._documents.msearch(search.searches)
+        hits = search.hits(answer)
+        groups = {hit["_id"]: hit["fields"]["simhash.group"][0] for hit in hits if "fields" in hit}
+        ids = [hit["_id"] for hit in hits]
+        held = await self._scope.holds(self._documents, {*ids, *groups.values()})
+        sizes = await self._groups_in(query, list(groups.values()))
+        stored = await self._documents.fetch(ids, fields="*" if body.fields is None else body.fields)
+        shown = []
+        for id in ids:
+            if held.get(id) and id in stored:
+                size, members = sizes.get(groups.get(id, ""), (1, [id]))
+                others = [other for other in members if other != id][: SHOWN - 1]
+                group = {"group": groups[id]} if held.get(groups.get(id, "")) else {}
+                shown.append(models.GroupHit(id=id, document=stored[id], group_size=size, others=others, **group))
+        return models.GroupHits(hits=shown, total=search.total(answer), after=list(search.after(answer)))
+
+    async def _groups_in(self, query: Any, groups: Sequence[str]) -> dict[str, tuple[int, list[str]]]:
+        """Return how many documents of groups a query finds, and the ids of the earliest."""
+        if not groups:
+            return {}
+        first = {"top_hits": {"size": SHOWN, "_source": False, "sort": [{"simhash.order": "asc"}]}}
+        search = {
+            "size": 0,
+            "query": {"bool": {"filter": [query, {"terms": {"simhash.group": list(groups)}}]}},
+            "aggs": {"groups": {"terms": {"field": "simhash.group", "size": len(groups)}, "aggs": {"first": first}}},
+        }
+        [answer] = (await self._documents.msearch([{}, search]))["responses"]
+        return {
+            bucket["key"]: (bucket["doc_count"], [hit["_id"] for hit in bucket["first"]["hits"]["hits"]])
+            for bucket in answer["aggregations"]["groups"]["buckets"]
+        }
+
+    async def _check_exact(self) -> None:
+        """Check that the store itself finds exactly the documents that clients reach: what it counts is not checked.
+
+        :raises InputError: if not.
+        """
+        store: Any = self._documents.store
+        if self._scope.filter is None or not store.lags:
+            return
+        await self._documents.info()
+        mappings = [index.mapping for index in store.connection.indices.values()]
+        if fields := inexact(fields_of(self._scope.filter), mappings):
+            raise InputError(
+                f"the filter of this server (--filter) names {', '.join(fields)}, of which the server compares words, "
+                "so it would count documents of others: name a keyword field there, such as tenant.keyword"
+            )
 
     async def remove_documents(self, body: models.Remove) -> models.Removed:
         """Remove documents and the links to them."""

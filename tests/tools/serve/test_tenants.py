@@ -22,8 +22,11 @@ ACME = {"term": {"tenant.keyword": "acme"}}
 SECRET = "secret"
 
 
-def request(draw: random.Random) -> tuple[str, dict[str, Any]]:
-    """A request of a client, about few ids and texts, so that much is copied, replaced and removed."""
+def request(draw: random.Random, searches: bool) -> tuple[str, dict[str, Any]]:
+    """A request of a client, about few ids and texts, so that much is copied, replaced and removed.
+
+    :param searches: it may be a search, too.
+    """
 
     def document() -> dict[str, Any]:
         return {"id": f"a{draw.randrange(8)}", "tenant": "acme", "n": draw.randrange(2), "text": draw.choice(TEXTS)}
@@ -39,7 +42,8 @@ def request(draw: random.Random) -> tuple[str, dict[str, Any]]:
         ("/similar_many", {"texts": TEXTS, "filter": filter}),
         ("/similar", {"id": draw.choice([f"a{draw.randrange(8)}", f"{SECRET}0"])}),
     ]
-    return draw.choice(requests)
+    search = {"query": {"match": {"text": draw.choice(TEXTS)}}, "sort": [{"id": "asc"}]}
+    return draw.choice([*requests, ("/group_search", search)] if searches else requests)
 
 
 def serve(documents: Documents, filter: Any = ACME) -> TestClient:
@@ -56,7 +60,7 @@ def check(alone: Documents, shared: Documents, rounds: int, seed: int) -> None:
         shared.add({"id": f"{SECRET}{number}", "tenant": "acme of Europe", "n": 0, "text": text}, refresh=True)
     draw, servers = random.Random(seed), [serve(documents) for documents in (alone, shared)]
     for _ in range(rounds):
-        path, body = request(draw)
+        path, body = request(draw, shared.store.lags)
         answers = [server.post(path, json=body) for server in servers]
         assert [each.status_code for each in answers] == [answers[0].status_code] * 2, (path, body, answers[1].text)
         own, other = (each.json() for each in answers)
