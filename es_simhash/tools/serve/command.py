@@ -72,8 +72,9 @@ def serve(
 ) -> None:
     """Answer requests over HTTP, for programs in any language.
 
-    Needs the extra serve. The requests are /add, /similar, /near_query, /group_search, /remove, /seen/add,
-    /seen/unseen and /seen/forget. /openapi.json describes them. /healthz, /readyz and /metrics say how the server does.
+    Needs the extra serve. The requests are /add, /similar, /near_query, /group_search, /groups/…, /remove,
+    /seen/add, /seen/unseen and /seen/forget. /openapi.json describes them. /healthz, /readyz and /metrics say how the
+    server does.
 
     With the variable ES_SIMHASH_TOKEN each request must bear that token (Authorization: Bearer …). On SIGTERM the
     server takes no more connections, answers for 8 s what it has, and exits.

@@ -169,6 +169,10 @@ class Outcome(BaseModel):
     left_out: int | None = _optional("At least so many documents were not compared with it.")
     contradicts: list[Contradiction] | None = _optional("Originals that are similar enough and contradict it.")
     blank: bool | None = _optional("It has no text: it is a copy of nothing.")
+    group_size: int | None = _optional(
+        "Of a new document or a copy: the documents of its group, as the last refresh showed them and as this request "
+        "added them. It is left out if the store could not count."
+    )
     pin_lifted: bool | None = _optional("A pin was lifted, as the text is another one.")
 
 
@@ -224,6 +228,14 @@ class GroupHits(BaseModel):
     hits: list[GroupHit]
     total: int = Field(description="Groups on all pages. Above 40,000 it may be wrong by one percent.")
     after: list[int] = Field(description="Where the next page starts.")
+
+
+class Group(BaseModel):
+    """The group of a document."""
+
+    group: str | None = _optional("Its name. It stays the same.")
+    size: int = Field(description="Documents of the group.")
+    members: list[str] = Field(description="Their ids, the earliest first, up to 1,000.")
 
 
 class Removed(BaseModel):

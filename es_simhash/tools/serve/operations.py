@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +33,11 @@ from es_simhash.tools.serve.problems import HANDLERS
 from es_simhash.tools.serve.query import check_hidden, fields_of, inexact, sort_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence, Set
 
     from fastapi.routing import APIRoute
+
+_log = logging.getLogger("es_simhash")
 
 STEP = 50
 """Documents or texts that are worked on together. Between two steps, work that nobody waits for stops."""
@@ -147,6 +151,12 @@ class Service:
         self._contradicting = prometheus.Counter(
             "es_simhash_contradicting", "Documents that were added and contradict stored ones.", registry=registry
         )
+        self._group_size = prometheus.Histogram(
+            "es_simhash_group_size",
+            "Documents of the group of a document that was added.",
+            buckets=(1, 2, 5, 10, 20, 50, 100, 1_000, 10_000),
+            registry=registry,
+        )
 
     def application(self, limits: Limits, base_path: str = "") -> Gate:
         """Return the application. The name of each operation is that of its method.
@@ -172,6 +182,7 @@ class Service:
         app.post("/similar_many", **documents)(self.find_similar_many)
         app.post("/near_query", **documents)(self.make_near_query)
         app.post("/group_search", **documents)(self.search_groups)
+        app.get("/groups/{id:path}", **documents)(self.read_group)
         app.post("/remove", **documents)(self.remove_documents)
         app.post("/seen/add", **seen)(self.add_seen)
         app.post("/seen/unseen", **seen)(self.find_unseen)
@@ -191,7 +202,7 @@ class Service:
 
     async def add_document(self, body: models.AddOne) -> models.Outcome:
         """Store a document, and say what it duplicates."""
-        [outcome] = await self._add([body.document], body)
+        [outcome] = await self._with_sizes(await self._add([body.document], body))
         if outcome.reason is not None:
             raise HTTPException(422 if outcome.outcome == "rejected" else 503, outcome.reason)
         return outcome
@@ -202,7 +213,7 @@ class Service:
         for batch in in_parts(body.documents, STEP):
             outcomes += await self._add(batch, body)
         response.status_code = 207 if any(each.reason is not None for each in outcomes) else 200
-        return models.Outcomes(outcomes=outcomes)
+        return models.Outcomes(outcomes=await self._with_sizes(outcomes))
 
     async def _add(self, batch: Sequence[dict[str, Any]], body: models.Add) -> list[models.Outcome]:
         filter = self._scope.of_request(body.filter)
@@ -226,6 +237,66 @@ class Service:
         ]
         self._contradicting.inc(sum(bool(each.contradicts) for each in shown))
         return [models.Outcome(**each.to_dict()) for each in shown]
+
+    async def _with_sizes(self, outcomes: Sequence[models.Outcome]) -> list[models.Outcome]:
+        """Return the outcomes of a request with the sizes of groups that it began, or to which it added a copy."""
+        originals = {
+            number: each.id if each.outcome == "new" else each.duplicate_of
+            for number, each in enumerate(outcomes)
+            if each.outcome in ("new", "exact_duplicate", "near_duplicate", "updated")
+        }
+        own = {each.id: each.duplicate_of for each in outcomes if each.id and each.stored and each.duplicate_of}
+        counts = {each.id: 0 for each in outcomes if each.outcome == "new"}
+        try:
+            counts |= await self._count_copies({id for id in originals.values() if id} - counts.keys(), own.keys())
+        except SimhashError as error:  # the documents are stored, so the request has not failed
+            _log.warning("the sizes of groups are not known: %s", error)
+        added, shown = Counter(own.values()), list(outcomes)
+        for number, id in originals.items():
+            if id is not None and id in counts:
+                size = 1 + counts[id] + added[id]
+                self._group_size.observe(size)
+                shown[number] = shown[number].model_copy(update={"group_size": size})
+        return shown
+
+    async def _count_copies(self, originals: Set[str], but: Set[str]) -> dict[str | None, int]:
+        """Return how many stored documents that clients reach are copies of originals, by one request to the store.
+
+        :param but: ids of documents that are not counted.
+        """
+        if not originals or await self._inexact():
+            return {}
+        if not self._documents.store.lags:
+            return {id: len({*(await self._members(id))[0]} - {id} - but) for id in originals}
+        filters = [
+            {"terms": {"simhash.duplicate_of": sorted(originals)}},
+            *([self._scope.filter] if self._scope.filter else []),
+        ]
+        search = {
+            "size": 0,
+            "query": {"bool": {"filter": filters, "must_not": [{"ids": {"values": sorted(but)}}]}},
+            "aggs": {"copies": {"terms": {"field": "simhash.duplicate_of", "size": len(originals)}}},
+        }
+        [answer] = (await self._documents.msearch([{}, search]))["responses"]
+        counted = {one["key"]: one["doc_count"] for one in answer["aggregations"]["copies"]["buckets"]}
+        return {id: counted.get(id, 0) for id in originals}
+
+    async def read_group(self, id: str) -> models.Group:
+        """Return the group of a stored document."""
+        ids, name = await self._members(id)
+        return models.Group(size=len(ids), members=ids[: models.MOST], **({"group": name} if name else {}))
+
+    async def _members(self, id: str) -> tuple[list[str], str | None]:
+        """Return the ids of the documents of a group that clients reach, the earliest first, and the name of the group.
+
+        The name is None if it may be the id of another document.
+        """
+        if not (await self._scope.holds(self._documents, [id])).get(id):
+            raise InputError(f"there is no document with id {id!r}: add it first")
+        rows = await self._documents.members(id)
+        name = rows[0].group
+        held = await self._scope.holds(self._documents, [name, *(row.id for row in rows)])
+        return [row.id for row in rows if held.get(row.id)], name if held.get(name) else None
 
     async def find_similar(self, body: models.Similar) -> models.Matches:
         """Return the stored duplicates of a text or of a stored document."""
@@ -281,7 +352,11 @@ class Service:
             raise InputError("from and after are given: send one of them")
         if max([body.start, *(body.after or ())]) + body.size > DEEPEST:
             raise InputError(f"the page ends behind hit {DEEPEST:,}, the last that a search shows: narrow the query")
-        await self._check_exact()
+        if fields := await self._inexact():
+            raise InputError(
+                f"the filter of this server (--filter) names {', '.join(fields)}, of which the server compares words, "
+                "so it would count documents of others: name a keyword field there, such as tenant.keyword"
+            )
         parts: dict[str, Any] = {"query": query, "size": body.size, "_source": False}
         parts |= {"sort": body.sort} if body.sort else {}
         parts |= {"from": body.start} if body.after is None else {}
@@ -318,21 +393,17 @@ class Service:
             for bucket in answer["aggregations"]["groups"]["buckets"]
         }
 
-    async def _check_exact(self) -> None:
-        """Check that the store itself finds exactly the documents that clients reach: what it counts is not checked.
+    async def _inexact(self) -> list[str]:
+        """Return the fields for which the store itself may find other documents than those that clients reach.
 
-        :raises InputError: if not.
+        What it counts cannot be checked afterwards.
         """
         store: Any = self._documents.store
         if self._scope.filter is None or not store.lags:
-            return
+            return []
         await self._documents.info()
         mappings = [index.mapping for index in store.connection.indices.values()]
-        if fields := inexact(fields_of(self._scope.filter), mappings):
-            raise InputError(
-                f"the filter of this server (--filter) names {', '.join(fields)}, of which the server compares words, "
-                "so it would count documents of others: name a keyword field there, such as tenant.keyword"
-            )
+        return inexact(fields_of(self._scope.filter), mappings)
 
     async def remove_documents(self, body: models.Remove) -> models.Removed:
         """Remove documents and the links to them."""

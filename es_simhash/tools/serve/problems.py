@@ -44,7 +44,8 @@ async def _invalid(request: Request, error: Exception) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    how = {404: f"there is no {request.url.path}: see /openapi.json", 405: "use POST"}
+    allowed = (error.headers or {}).get("Allow")
+    how = {404: f"there is no {request.url.path}: see /openapi.json", 405: f"use {allowed}"}
     return problem(error.status_code, how.get(error.status_code, error.detail))
 
 

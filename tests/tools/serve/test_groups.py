@@ -14,9 +14,12 @@ from es_simhash.tools.serve.gate import Limits
 from es_simhash.tools.serve.operations import Scope, Service
 from tests.cli import HARVEST, STORM
 from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
+from tests.es_node.proxy import Answer, Proxy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from tests.es_node.proxy import Request
 
 ALL = {"match_all": {}}
 BY_DATE = [{"date": "asc"}]
@@ -35,10 +38,15 @@ def documents(request: pytest.FixtureRequest) -> Iterator[Documents]:
         yield documents
 
 
+def application(documents: Documents, filter: Any = None, clients: bool = True) -> TestClient:
+    """A client of a server of its own."""
+    service = Service(AsyncDocuments(documents.store), None, Scope(filter, clients))
+    return TestClient(service.application(Limits()), "http://localhost")
+
+
 def client(documents: Documents, filter: Any = None, clients: bool = True) -> Callable[..., Any]:
     """What sends a search, and returns its answer, or the detail of the error."""
-    app = TestClient(Service(AsyncDocuments(documents.store), None, Scope(filter, clients)).application(Limits()))
-    app.base_url = "http://localhost"
+    app = application(documents, filter, clients)
     description = app.get("/openapi.json").json()
     answer = description["paths"]["/group_search"]["post"]["responses"]["200"]
     schema = answer["content"]["application/json"]["schema"]
@@ -185,3 +193,66 @@ def test_under_the_filter_of_the_operator_nothing_depends_on_other_documents(doc
         assert "ids outside of the filter" in search(query=ALL, sort=[{field: "asc"}])
     assert "name a keyword field" in client(documents, {"term": {"t": "acme"}})(query=ALL, sort=BY_DATE)
     assert "takes no filter" in client(documents, {"term": {"t.keyword": "acme"}}, clients=False)(query=ALL)
+    app = application(documents, {"term": {"t.keyword": "acme"}})
+    assert app.get("/groups/own").json() == {"size": 1, "members": ["own"]}
+    assert app.get("/groups/o0").json() == {"group": "o0", "size": 2, "members": ["o0", "c0"]}
+    for id in ("secret0", "none"):
+        assert app.get(f"/groups/{id}").json()["detail"] == f"there is no document with id '{id}': add it first"
+    added = app.post("/add", json={"document": {"id": "more", "text": TEXTS[0], "t": "acme"}}).json()
+    assert (added["duplicate_of"], added["group_size"]) == ("o0", 3)
+
+
+# --- how large a group is --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["memory", ELASTICSEARCH, OPENSEARCH])
+def store(request: pytest.FixtureRequest) -> Iterator[Documents]:
+    address = "memory://" if request.param == "memory" else new_addresses(request, request.param)()
+    with Documents(address) as documents:
+        documents.setup()
+        yield documents
+
+
+def test_a_group_that_grows_is_told(store: Documents) -> None:
+    app = application(store)
+
+    def added(*documents: tuple[str, str], **options: Any) -> list[Any]:
+        sent = [{"id": id, "text": text} for id, text in documents]
+        outcomes = app.post("/add_many", json={"documents": sent, **options}).json()["outcomes"]
+        return [outcome.get("group_size") for outcome in outcomes]
+
+    first, second = TEXTS[:2]
+    assert added(("a", first), ("b", second), ("a/1", first), ("a/2", first)) == [3, 1, 3, 3]
+    store.store.refresh()
+    assert added(("a/3", first), refresh=True) == [4]
+    assert added(("a/4", first), on_duplicate="skip") == [4]
+    assert added(("a/3", first), ("b", second)) == [None, None]
+    assert added(("b", first)) == [5]
+    store.store.refresh()
+    ids = ["a", "a/1", "a/2", "a/3", "b"]
+    for id in ids:
+        group = app.get(f"/groups/{id}").json()
+        assert (group["group"], group["size"], sorted(group["members"]), group["members"][0]) == ("a", 5, ids, "a")
+    many = [(f"n{number}", first) for number in range(120)]
+    assert added(*many, refresh=True) == [125] * 120
+    assert 'es_simhash_group_size_bucket{le="5.0"} 7.0' in app.get("/metrics").text
+    assert "no document" in app.get("/groups/none").json()["detail"]
+    assert app.post("/groups/a", json={}).json()["detail"] == "use GET"
+
+
+@pytest.mark.elasticsearch
+def test_if_the_store_cannot_count_a_document_is_stored_and_only_the_size_is_left_out(
+    elasticsearch_url: str, index_name: str
+) -> None:
+    def refuse(request: Request) -> Answer | None:
+        return Answer(403) if b'"copies"' in request.body else None
+
+    with Proxy(elasticsearch_url, refuse) as proxy, Documents(f"{proxy.url}/{index_name}") as documents:
+        documents.setup()
+        for filter in (None, {"term": {"t": "acme"}}):  # by words, so that the store counts others, too
+            proxy.rule = refuse if filter is None else lambda request: None
+            app = application(documents, filter)
+            sent = [{"id": f"{id}{filter}", "text": TEXTS[0], "t": "acme"} for id in "ab"]
+            first, second = (app.post("/add", json={"document": one, "refresh": True}).json() for one in sent)
+            assert (second["outcome"], second["stored"], second.get("group_size")) == ("exact_duplicate", True, None)
+        assert first["duplicate_of"] == "aNone"

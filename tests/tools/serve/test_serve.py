@@ -63,6 +63,10 @@ def test_requests_and_answers_are_those_that_the_description_has(local: Make) ->
             [schema] = (each["schema"] for each in described["content"].values())
             jsonschema.validate(value, {**schema, "components": description["components"]})
         assert operation["security"]
+    group = description["paths"]["/groups/{id}"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    reply = server.call("/groups/1", token=TOKEN)
+    jsonschema.validate(reply.json, {**group, "components": description["components"]})
+    assert reply.json == {"group": "1", "size": 2, "members": ["1", "2"]}
     for path, body, token in (("/similar", {"text": 1}, TOKEN), ("/seen/add", b"{", TOKEN), ("/add", {}, "wrong")):
         described = description["paths"][path]["post"]["responses"]["4XX"]["content"]
         reply = server.call(path, body, token)
