@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from es_simhash.decide.choose import Chosen, Original, choose
 from es_simhash.decide.judge import Judged, Side, judge
-from es_simhash.near.columns import Columns
+from es_simhash.near.fingerprint_index import FingerprintIndex
+from es_simhash.near.key_index import KeyIndex
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
     from es_simhash.decide.eligible import Eligible
     from es_simhash.decide.outcome import Document
+    from es_simhash.decide.rule import ResolvedRule
     from es_simhash.rows import Row
 
 
@@ -60,7 +64,7 @@ class Batch:
 
     def __init__(self, documents: Sequence[Document], eligible: Eligible) -> None:
         self._eligible = eligible
-        self._near = _near_within(documents, eligible)
+        self._near = _near_within(documents, eligible.rule)
         self._decided: dict[str, Document] = {}
         self._equal: dict[str, list[str]] = {}
         """By digest, the ids of the decided documents that may be originals."""
@@ -73,7 +77,8 @@ class Batch:
         exact = self._exact(document, found)
         candidates = [Side(exact, None)] if exact is not None else self._candidates(document, found)
         chosen = choose(judge(Side(document.row, document.features), candidates, self._eligible.rule))
-        decided = replace(document, row=_linked(document, chosen))
+        row = _linked(document, chosen)
+        decided = document if row is document.row else replace(document, row=row)
         self._enter(decided)
         return Decision(decided, chosen.original, chosen.contradicting, found.left_out)
 
@@ -121,9 +126,14 @@ class Batch:
         """Return the originals that a document is compared with: those of the store, and those in front of it."""
         stored = [side for side in found.candidates if side.row.id not in self._decided]
         in_front = (self._decided.get(id) for id in self._near.get(document.row.id, ()))
-        own = [Side(other.row, other.features) for other in in_front if other is not None]
-        own = [side for side in own if side.row.duplicate_of is None and self._eligible.is_before(side.row, document)]
-        return stored + own
+        return stored + [
+            Side(other.row, other.features)
+            for other in in_front
+            if other is not None
+            and other.may_lead
+            and other.row.duplicate_of is None
+            and self._eligible.is_before(other.row, document)
+        ]
 
 
 def _linked(document: Document, chosen: Chosen) -> Row:
@@ -135,17 +145,30 @@ def _linked(document: Document, chosen: Chosen) -> Row:
     return row._replace(duplicate_of=original.id, order=order, named=None).in_group(original.group)
 
 
-def _near_within(documents: Sequence[Document], eligible: Eligible) -> dict[str, list[str]]:
-    """Return for each document those in front of it in the batch that may be near, and may be originals."""
-    rule = eligible.rule
+def _near_within(documents: Sequence[Document], rule: ResolvedRule) -> dict[str, list[str]]:
+    """Return for each document those in front of it in the batch that may be near, by id."""
     if len(documents) < 2 or rule.by == "digest":
         return {}
-    columns = Columns(keys=rule.by == "keys", fingerprints=rule.by == "fingerprint")
-    columns.enter([one.row for one in documents], [() if one.keys is None else one.keys.values for one in documents])
-    queries = [replace(rule.query(one.row, one.keys), digest=None, most=len(documents)) for one in documents]
-    places = {one.row.id: place for place, one in enumerate(documents)}
-    near = {}
-    for place, (document, hits) in enumerate(zip(documents, columns.search(queries, originals=False), strict=True)):
-        in_front = [row for row in hits.candidates if places[row.id] < place and documents[places[row.id]].may_lead]
-        near[document.row.id] = [row.id for row in in_front if rule.may_be_near(document.row, row)]
-    return near
+    places, queries = np.arange(len(documents)), [rule.query(one.row, one.keys) for one in documents]
+    if rule.by == "keys":
+        keys = KeyIndex()
+        keys.add(
+            places, [one.keys.values if one.keys else () for one in documents], [one.row.length for one in documents]
+        )
+        near = keys.near([query.keys for query in queries])
+    else:
+        values = [one.row.fingerprint for one in documents]
+        known, has_one = (
+            np.array([value or 0 for value in values], np.uint64),
+            np.array([value is not None for value in values]),
+        )
+        fingerprints = FingerprintIndex()
+        fingerprints.add(known[has_one], places[has_one])
+        near = fingerprints.near(
+            [query.fingerprint for query in queries], [query.distance for query in queries], known, has_one
+        )
+    found: dict[str, list[str]] = {}
+    is_in_front = near.positions < near.askers
+    for asker, place in zip(near.askers[is_in_front].tolist(), near.positions[is_in_front].tolist(), strict=True):
+        found.setdefault(documents[asker].row.id, []).append(documents[place].row.id)
+    return found

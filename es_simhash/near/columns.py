@@ -7,12 +7,14 @@ asked for.
 from __future__ import annotations
 
 from hashlib import blake2b
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from es_simhash.near.fingerprint_index import FingerprintIndex
 from es_simhash.near.key_index import POSITION_BITS, Entries, KeyIndex, Near
+from es_simhash.parts import in_parts
 from es_simhash.rows import Hits, Row
 
 if TYPE_CHECKING:
@@ -29,10 +31,11 @@ _NUMBERS = {
     "length": "<i4",
     **dict.fromkeys(("order", "written", "time", "content", "version"), "<i8"),
 }
+_DIGEST_BYTES = 32
 _COLUMNS = np.dtype(
     [
         *_NUMBERS.items(),
-        ("digest", "V32"),
+        ("digest", f"V{_DIGEST_BYTES}"),
         ("original", "<i4"),  # where its id, and the name of the group, stand among the ids
         ("named", "<i4"),
         ("has", "u1"),  # which numbers are not None, and whether it is pinned: a bit for each
@@ -44,6 +47,8 @@ _BITS = [1 << bit for bit in range(len(_NUMBERS))]
 _HAS_FINGERPRINT, _HAS_TIME = _BITS[0], _BITS[4]
 _PINNED = 1 << len(_BITS)
 _NONE = -1
+_AT_ONCE = 1_000
+"""Rows that are made together."""
 _KEY_SHIFT = np.uint64(POSITION_BITS)
 
 
@@ -80,11 +85,12 @@ class Columns:
     def row(self, id: str) -> Row | None:
         """Return the row with an id."""
         position = self._positions.get(id)
-        return None if position is None else self._row(position)
+        return None if position is None else self._rows([position])[0]
 
     def rows(self) -> Iterator[Row]:
         """Yield all rows, in the order in which they were entered."""
-        return map(self._row, np.flatnonzero(self._columns["is_there"][: len(self._ids)]).tolist())
+        there = np.flatnonzero(self._columns["is_there"][: len(self._ids)]).tolist()
+        return chain.from_iterable(map(self._rows, in_parts(there, _AT_ONCE)))
 
     def members(self, groups: Iterable[str]) -> list[Row]:
         """Return the rows of the groups with these names, the smallest order first."""
@@ -93,7 +99,7 @@ class Columns:
         _, others = self._groups.whole(_hashed(names))
         there = {position for position in (*own, *others.tolist()) if self._columns["is_there"][position]}
         chosen = set(names)
-        rows = [row for row in map(self._row, sorted(there)) if row.group in chosen]
+        rows = [row for row in self._rows(sorted(there)) if row.group in chosen]
         return sorted(rows, key=lambda row: row.order)
 
     def keys_of(self, rows: Sequence[Row]) -> list[tuple[int, ...]]:
@@ -154,13 +160,24 @@ class Columns:
         rank = np.lexsort((self._columns["order"][positions], -near.scores[kept], askers))
         ranked, ends = positions[rank].tolist(), np.searchsorted(askers[rank], np.arange(len(queries) + 1)).tolist()
         equal = self._equal(queries, times, is_timed)
-        made: dict[int, Row] = {}
-        results = []
-        for number, query in enumerate(queries):
-            same, _ = self._first(equal.get(number, []), query.most_equal, matches, made)
-            rows, left_out = self._first(ranked[ends[number] : ends[number + 1]], query.most, matches, made)
-            results.append(Hits(same, rows, left_out or int(number in near.cut)))
-        return results
+        found = [(equal.get(number, []), ranked[start:end]) for number, (start, end) in enumerate(pairwise(ends))]
+        if matches is None:  # else those that it does not allow are in the way of others
+            found = [
+                (same[: query.most_equal], ranked[: query.most + 1])
+                for query, (same, ranked) in zip(queries, found, strict=True)
+            ]
+        needed = sorted({position for both in found for positions in both for position in positions})
+        allowed = {
+            position: row
+            for position, row in zip(needed, self._rows(needed), strict=True)
+            if matches is None or matches(row)
+        }
+        hits = []
+        for number, (query, both) in enumerate(zip(queries, found, strict=True)):
+            same, candidates = ([row for at in some if (row := allowed.get(at)) is not None] for some in both)
+            left_out = int(len(candidates) > query.most or number in near.cut)
+            hits.append(Hits(same[: query.most_equal], candidates[: query.most], left_out))
+        return hits
 
     def _near(self, queries: Sequence[StoreQuery]) -> Near:
         """Return the positions of all rows that may be near each StoreQuery."""
@@ -180,7 +197,7 @@ class Columns:
     ) -> dict[int, list[int]]:
         """Return the positions of the rows with the digest of each StoreQuery, by its number, in their order."""
         asking = [number for number, query in enumerate(queries) if query.digest]
-        wanted = np.array([_packed(queries[number].digest or "")[0] for number in asking], dtype="V32")
+        wanted, _ = _packed([queries[number].digest or "" for number in asking])
         of_range, positions = self._digests.whole(_digest_keys(wanted))
         same = self._columns["digest"][positions] == wanted[of_range]
         of_range, positions = of_range[same], positions[same]
@@ -205,46 +222,32 @@ class Columns:
             there &= ~is_timed[askers] | (has_time & (first <= rows["time"]) & (rows["time"] <= last))
         return there
 
-    def _first(
-        self, positions: Sequence[int], most: int, matches: Callable[[Row], bool] | None, made: dict[int, Row]
-    ) -> tuple[list[Row], int]:
-        """Return the first rows that are allowed, and how many were left out, at least.
-
-        :param made: by position, the rows that were made for this search. Many queries find the rows of a crowd.
-        """
-        rows: list[Row] = []
-        for position in positions:
-            row = made.get(position) or made.setdefault(position, self._row(position))
-            if matches is None or matches(row):
-                if len(rows) == most:
-                    return rows, 1
-                rows.append(row)
-        return rows, 0
-
     # --- a row and its columns --------------------------------------------------------------------------------------
 
     def _put(self, positions: Sequence[int], rows: Sequence[Row]) -> None:
         """Write rows into their positions."""
         if not rows:
             return
-        values = [self._values_of(row) for row in rows]  # it may append names to the ids
+        fields = dict(zip(Row._fields, zip(*rows, strict=True), strict=True))
+        values = np.zeros(len(rows), _COLUMNS)
+        values["original"] = [self._place_of(id) for id in fields["duplicate_of"]]  # it may append names to the ids
+        values["named"] = [self._place_of(name) for name in fields["named"]]
+        values["has"] = np.array(fields["pinned"], dtype="u1") * _PINNED
+        for bit, name in zip(_BITS, _NUMBERS, strict=True):
+            # A version that is no number, as those of a server, is not kept.
+            has_one = [type(number) is int for number in fields[name]]
+            values[name] = [number if has else 0 for has, number in zip(has_one, fields[name], strict=True)]
+            values["has"] |= np.array(has_one, dtype="u1") * np.uint8(bit)
+        values["digest"], values["digest_size"] = _packed(fields["digest"])
+        values["is_there"] = True
         while len(self._columns) < len(self._ids):
             self._columns = np.concatenate([self._columns, np.zeros(len(self._columns), _COLUMNS)])
-        self._columns[list(positions)] = np.array(values, _COLUMNS)
-        for row, position, (*_, size, _) in zip(rows, positions, values, strict=True):
-            if row.digest and not size:
-                self._other_digests[position] = row.digest
+        self._columns[list(positions)] = values
+        for number in np.flatnonzero(values["digest_size"] == 0).tolist():
+            if digest := rows[number].digest:
+                self._other_digests[positions[number]] = digest
         apart = [(row.group, at) for row, at in zip(rows, positions, strict=True) if row.group != row.id]
         self._groups.add(_hashed([name for name, _ in apart]), np.array([at for _, at in apart], dtype=np.int64))
-
-    def _values_of(self, row: Row) -> tuple[Any, ...]:
-        """Return the values of ``_COLUMNS``."""
-        # A version that is no number, as those of a server, is not kept.
-        numbers = [(name, number if type(number := getattr(row, name)) is int else None) for name in _NUMBERS]
-        digest, size = _packed(row.digest)
-        has = sum(bit for bit, (_, number) in zip(_BITS, numbers, strict=True) if number is not None)
-        places = self._place_of(row.duplicate_of), self._place_of(row.named)
-        return *(number or 0 for _, number in numbers), digest, *places, has | row.pinned * _PINNED, size, True
 
     def _place_of(self, name: str | None) -> int:
         """Return the position where a name stands among the ids."""
@@ -255,29 +258,37 @@ class Columns:
             self._ids.append(name)
         return position
 
-    def _row(self, position: int) -> Row:
-        """Return the row at a position."""
-        *numbers, digest, original, named, has, size, _ = self._columns[position].item()
+    def _rows(self, positions: Sequence[int]) -> list[Row]:
+        """Return the rows at positions."""
+        return [self._row(at, *own) for at, own in zip(positions, self._columns[list(positions)].tolist(), strict=True)]
+
+    def _row(self, position: int, *values: Any) -> Row:
+        """Return the row that stands at a position with these values."""
+        *numbers, digest, original, named, has, size, _ = values
         own = [number if has & bit else None for bit, number in zip(_BITS, numbers, strict=True)]
         fingerprint, length, _, _, time, content, version = own
         order, written = numbers[2:4]
         digest = digest[:size].hex() if size else self._other_digests.get(position, "")
-        duplicate_of, name = (None if place == _NONE else self._ids[place] for place in (original, named))
+        duplicate_of = None if original == _NONE else self._ids[original]
+        name = None if named == _NONE else self._ids[named]
         id, pinned = self._ids[position], bool(has & _PINNED)
         return Row(id, fingerprint, digest, length, duplicate_of, order, written, time, content, pinned, name, version)
 
 
-def _packed(digest: str) -> tuple[bytes, int]:
-    """Return a digest as bytes, and their number; of one that is not hexadecimal a hash, and 0."""
-    if digest and len(digest) <= 64 and digest.islower() | digest.isdecimal():
+def _packed(digests: Sequence[str]) -> tuple[NDArray[np.void], list[int]]:
+    """Return digests as bytes, and how many each has; of one that is not hexadecimal a hash, and 0."""
+    packed = []
+    for digest in digests:
         try:
-            packed = bytes.fromhex(digest)
+            own = bytes.fromhex(digest)
         except ValueError:
-            pass
-        else:
-            if packed.hex() == digest:
-                return packed.ljust(32, b"\0"), len(packed)
-    return blake2b(digest.encode(errors="surrogatepass"), digest_size=32).digest(), 0
+            own = b""
+        packed.append(own if own.hex() == digest and len(own) <= _DIGEST_BYTES else b"")
+    whole = [
+        own or blake2b(digest.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES).digest()
+        for own, digest in zip(packed, digests, strict=True)
+    ]
+    return np.array(whole, f"V{_DIGEST_BYTES}"), list(map(len, packed))
 
 
 def _digest_keys(digests: NDArray[np.void]) -> NDArray[np.uint64]:
