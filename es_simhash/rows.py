@@ -61,9 +61,16 @@ class Row(NamedTuple):
         """The name of its group: the id of the first original that the group had."""
         return self.named or self.duplicate_of or self.id
 
+    def as_original(self) -> Row:
+        """Return the row as that of an original, in a group of its own name."""
+        if self.duplicate_of is None and self.named is None:
+            return self
+        return self._replace(duplicate_of=None, named=None)
+
     def in_group(self, name: str) -> Row:
         """Return the row in a group of this name."""
-        return self._replace(named=None if name == (self.duplicate_of or self.id) else name)
+        named = None if name == (self.duplicate_of or self.id) else name
+        return self if named == self.named else self._replace(named=named)
 
 
 @value

@@ -145,7 +145,7 @@ def documents_of_stored(turn: Turn, stored: Sequence[Stored], eligible: Eligible
     keys = iter(keys_of_texts([text.normalised for text in features if text is not None]))
     return [
         Document(
-            one.row if one.row.pinned else one.row._replace(duplicate_of=None, named=None),
+            one.row if one.row.pinned else one.row.as_original(),
             "" if text is None else text.normalised,
             keys=None if text is None else next(keys),
             stored=one.row,

@@ -151,7 +151,7 @@ class Columns:
         :param matches: only rows that it allows.
         """
         near = self._near(queries)
-        times = np.array([query.times or (np.iinfo(np.int64).min, np.iinfo(np.int64).max) for query in queries])
+        times = np.array([query.times or (0, 0) for query in queries])
         is_timed = np.array([query.times is not None for query in queries], dtype=np.bool_)
         kept = self._in_times(near.positions, near.askers, times, is_timed)
         if originals:

@@ -17,7 +17,7 @@ from es_simhash.similarity.times import parse_time
 from es_simhash.text.encoding import from_signed, to_signed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from sqlite3 import Connection
 
     from es_simhash.filters import Predicate
@@ -78,14 +78,14 @@ OF_IDS = "id IN (SELECT value FROM json_each(?))"
 """The condition on documents whose ids are the parameter, a :func:`json_list`."""
 
 
-def to_row(values: tuple[Any, ...]) -> Row:
+def to_row(values: Sequence[Any]) -> Row:
     """Return the Row of a document.
 
     :param values: ``COLUMNS``.
     """
-    row = Row(*values)
-    fingerprint = None if row.fingerprint is None else from_signed(row.fingerprint)
-    return row._replace(fingerprint=fingerprint, pinned=bool(row.pinned))
+    id, signed, digest, length, original, order, written, time, content, pinned, named, version = values
+    fingerprint = None if signed is None else from_signed(signed)
+    return Row(id, fingerprint, digest, length, original, order, written, time, content, bool(pinned), named, version)
 
 
 def row_values(row: Row, version: int) -> Row:

@@ -78,7 +78,7 @@ def _rows(connection: Connection, ranks: Mapping[int, float], where: tuple[str, 
     for chunk in in_parts(sorted(ranks, key=ranks.__getitem__), _CHUNK * most):
         found = []
         for *values, position in connection.execute(sql, [json_list(chunk), *where[1]]):
-            row = to_row(tuple(values))
+            row = to_row(values)
             found.append((ranks[position], row.order, row.id, row))
         rows += [row for *_, row in sorted(found)]
         if len(rows) > most:

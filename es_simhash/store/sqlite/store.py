@@ -147,7 +147,7 @@ class SqliteStore:
             found = connection.execute(f"SELECT {columns} FROM documents WHERE {where} ORDER BY {order}", parameters)
             while page := found.fetchmany(_PAGE):
                 yield [
-                    Stored(to_row(tuple(row)), keys.from_bytes(of_text), _chosen(source, scan.fields))
+                    Stored(to_row(row), keys.from_bytes(of_text), _chosen(source, scan.fields))
                     for *row, of_text, source in page
                 ]
 
