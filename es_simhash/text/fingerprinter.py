@@ -147,9 +147,15 @@ class Fingerprinter:
         made: list[Fingerprint] = []
         for part in in_parts(normalised, TOGETHER):
             weights = self._weights(part) if self._makes_values else [{}] * len(part)
-            values = [aggregate(features, scheme.hash, scheme.bits) if features else None for features in weights]
+            values = aggregate(weights, scheme.hash, scheme.bits)
             made += [
-                Fingerprint(value, digest(text, scheme.digest), len(features), scheme.bits, blank=not text)
+                Fingerprint(
+                    value if features else None,
+                    digest(text, scheme.digest),
+                    len(features),
+                    scheme.bits,
+                    blank=not text,
+                )
                 for value, features, text in zip(values, weights, part, strict=True)
             ]
         return made
@@ -176,7 +182,7 @@ class Fingerprinter:
         :raises InputError: if there are no features, or if one is invalid; the message names the feature.
         """
         weights = parse_features(features)
-        value = aggregate(weights, self.scheme.hash, self.scheme.bits)
+        [value] = aggregate([weights], self.scheme.hash, self.scheme.bits)
         return Fingerprint(value, digest(canonical_form(weights), self.scheme.digest), len(weights), self.scheme.bits)
 
     def weigh(self, tokens: Iterable[str]) -> dict[str, int]:
