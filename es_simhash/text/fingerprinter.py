@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError, shown
-from es_simhash.parts import in_parts
 from es_simhash.text import encoding
 from es_simhash.text.characters import fold_scripts
 from es_simhash.text.features import canonical_form, parse_features, weigh
@@ -32,10 +31,6 @@ if TYPE_CHECKING:
 
     from es_simhash.text.features import Features
     from es_simhash.text.tables import IdfTable, StopWords
-
-
-TOGETHER = 500
-"""Texts that are fingerprinted together."""
 
 
 @value
@@ -143,27 +138,13 @@ class Fingerprinter:
 
     def fingerprints_normalised(self, normalised: Sequence[str]) -> list[Fingerprint]:
         """:meth:`fingerprints` of texts that ``scheme.normalise`` has returned."""
-        scheme = self.scheme
-        made: list[Fingerprint] = []
-        for part in in_parts(normalised, TOGETHER):
-            weights = self._weights(part) if self._makes_values else [{}] * len(part)
-            values = aggregate(weights, scheme.hash, scheme.bits)
-            made += [
-                Fingerprint(
-                    value if features else None,
-                    digest(text, scheme.digest),
-                    len(features),
-                    scheme.bits,
-                    blank=not text,
-                )
-                for value, features, text in zip(values, weights, part, strict=True)
-            ]
+        scheme, segment = self.scheme, segmenter() if self._makes_values else None
+        made = []
+        for text in normalised:
+            weights = self.weigh(tokenize(text, segment)) if segment is not None else {}
+            value = aggregate(weights, scheme.hash, scheme.bits) if weights else None
+            made.append(Fingerprint(value, digest(text, scheme.digest), len(weights), scheme.bits, blank=not text))
         return made
-
-    def _weights(self, normalised: Sequence[str]) -> list[dict[str, int]]:
-        """Return the features of each text."""
-        segment = segmenter()
-        return [self.weigh(tokens) for tokens in [tokenize(text, segment) for text in normalised]]
 
     def digests_alone(self) -> Self:
         """Return one that makes digests of texts under the same Scheme, and no fingerprints, which takes less time."""
@@ -182,7 +163,7 @@ class Fingerprinter:
         :raises InputError: if there are no features, or if one is invalid; the message names the feature.
         """
         weights = parse_features(features)
-        [value] = aggregate([weights], self.scheme.hash, self.scheme.bits)
+        value = aggregate(weights, self.scheme.hash, self.scheme.bits)
         return Fingerprint(value, digest(canonical_form(weights), self.scheme.digest), len(weights), self.scheme.bits)
 
     def weigh(self, tokens: Iterable[str]) -> dict[str, int]:

@@ -22,21 +22,21 @@ Each hash function returns the first bytes of a fixed, published hash of the fea
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import mmh3
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-PART = 4_096
-"""Features whose votes are added together, so that memory stays small."""
+PART = 100_000
+"""Features of one text that are hashed together, so that memory stays small."""
+_EXACT = 1 << 53
+"""Doubles add integers exactly while no sum reaches this."""
 LONGEST_KEPT, MOST_KEPT = 20, 1 << 16
 """The hashes of words of so many characters, and of so many words, are kept."""
-_LARGE = 1 << 62
-"""From this sum on, its double does not fit into 64 bits."""
 _MASK_32 = (1 << 32) - 1
 _MASK_64 = (1 << 64) - 1
 
@@ -121,26 +121,25 @@ def _final(a: int, b: int, c: int) -> tuple[int, int]:
     return b & _MASK_32, a & _MASK_32
 
 
-def aggregate(weights: Sequence[Mapping[str, int]], hash_name: str, bits: int) -> list[int]:
-    """Add the votes of the features of each text on each bit, and return the signs of the sums.
+def aggregate(weights: Mapping[str, int], hash_name: str, bits: int, *, part: int = PART) -> int:
+    """Add the votes of the features on each bit, and return the signs of the sums.
 
-    :param weights: for each text, the integer weight of each feature. Their order does not matter.
+    :param weights: the integer weight of each feature. Their order does not matter.
     :param hash_name: the hash of a feature, one of ``HASHES``.
-    :returns: an integer of ``bits`` bits for each text. Bit i (from the highest) is 1 where the votes for it are the
-        majority; 0 of a text without features.
+    :param part: so many features are hashed together.
+    :returns: an integer of ``bits`` bits. Bit i (from the highest) is 1 where the votes for it are the majority.
     """
+    hash_word = hasher(hash_name, bits // 8)
     # The sum of all votes +w and -w is positive exactly where the votes +w alone are over half of the total weight.
-    totals = [sum(features.values()) for features in weights]
-    number_type = np.int64 if max(totals, default=0) < _LARGE else np.object_  # Python's integers are always exact
-    owners = np.repeat(np.arange(len(weights)), [len(features) for features in weights])
-    votes: Any = np.fromiter(chain.from_iterable(features.values() for features in weights), number_type, len(owners))
-    features, hash_word = chain.from_iterable(weights), hasher(hash_name, bits // 8)
-    votes_for: Any = np.zeros((len(weights), bits), number_type)
-    for start in range(0, len(owners), PART):
-        hashes = np.frombuffer(b"".join(map(hash_word, islice(features, PART))), np.uint8)
-        signs = np.unpackbits(hashes).reshape(-1, bits)
-        of_part = owners[start : start + PART]
-        first = np.flatnonzero(np.diff(of_part, prepend=-1))
-        votes_for[of_part[first]] += np.add.reduceat(signs * votes[start : start + PART, None], first)
-    is_majority = np.asarray(2 * votes_for > np.array(totals, number_type)[:, None], np.bool_)
-    return [int.from_bytes(row.tobytes(), "big") for row in np.packbits(is_majority, axis=1)]
+    # So one matrix product of integers is enough.
+    total = sum(weights.values())
+    # A product of doubles is by far the fastest. Python's integers are always exact.
+    number_type = np.float64 if total < _EXACT else np.object_
+    votes: Any = np.fromiter(weights.values(), number_type, len(weights))
+    votes_for: Any = 0
+    features = iter(weights)
+    for start in range(0, len(weights), part):
+        hashes = np.frombuffer(b"".join(map(hash_word, islice(features, part))), np.uint8)
+        signs = np.unpackbits(hashes).reshape(-1, bits).astype(number_type)
+        votes_for = votes_for + votes[start : start + part] @ signs
+    return int.from_bytes(np.packbits(np.asarray(2 * votes_for > total, np.bool_)).tobytes(), "big")
