@@ -41,6 +41,7 @@ class Row(NamedTuple):
         has another text, and the group keeps its name.
     :param version: of the stored document, in a form of the store's own; None if it is not stored, or comes from an
         index in memory. Every write changes it.
+    :param blocked: nothing can be written where it is stored: a month of an alias that is closed for writes.
     """
 
     id: str
@@ -55,6 +56,7 @@ class Row(NamedTuple):
     pinned: bool = False
     named: str | None = None
     version: Any = None
+    blocked: bool = False
 
     @property
     def group(self) -> str:

@@ -95,7 +95,7 @@ def group(
             changed += len(decided.written) + len(again)
             conflicts += len(decided.conflicts)
             left_out += sum(one.left_out for one in decided.decisions)
-            sizes.update((decided.written.get(one.row.id) or former[one.row.id]).group for one in decided.decisions)
+            sizes.update((decided.written.get(id) or row).group for id, row in former.items())
             if progress is not None:
                 progress(documents, max(documents, total))
         with turn.take():

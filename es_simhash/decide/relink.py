@@ -58,6 +58,7 @@ def decide_stored(
     :param left: as for :func:`relink`: documents that may lose the name of their group.
     :raises StoreError: if the store refuses a link.
     """
+    stored = _writable(turn, stored)
     documents = documents_of_stored(turn, _pinned_anew(turn, stored, eligible), eligible)
     batch = Batch(documents, eligible)
     found = look_up(turn, documents, eligible)
@@ -68,16 +69,31 @@ def decide_stored(
     entries = [Entry(row, own) for row, own in zip(rows, keys, strict=True) if row != before[row.id]]
     entries += [Entry(row, None) for row in renamed]
     written = turn.store.write(entries) if entries else Written({}, frozenset(), {})
+    refused = turn.store.read(sorted(written.refused)) if written.refused else {}
+    conflicts = written.conflicts | {id for id, one in refused.items() if one.row.blocked}
     for id, reason in written.refused.items():
-        raise StoreError(f"{turn.store.name} did not take the link of {id}: {reason}")
+        if id not in conflicts:
+            raise StoreError(f"{turn.store.name} did not take the link of {id}: {reason}")
     taken = {
         one.row.id: one.row._replace(version=written.versions[one.row.id])
         for one in entries
         if one.row.id in written.versions
     }
     lost = lost_originals(turn, [one.original for one in decisions], {one.row.id for one in decisions})
-    lost |= {one.row.id: one.row.group for one in decisions if one.row.id in written.conflicts}
-    return Decided(decisions, taken, written.conflicts, lost)
+    lost |= {one.row.id: one.row.group for one in decisions if one.row.id in conflicts}
+    return Decided(decisions, taken, conflicts, lost)
+
+
+def _writable(turn: Turn, stored: Sequence[Stored]) -> list[Stored]:
+    """Return the documents whose link can be written. A warning tells of others, once: they stay as they are."""
+    writable = [one for one in stored if not one.row.blocked]
+    if len(writable) < len(stored):
+        turn.texts.warn_once(
+            "%s: documents of indices that have a write block stay as they are: remove the block, which `es-simhash "
+            "doctor` names, then run group",
+            turn.store.name,
+        )
+    return writable
 
 
 def relink(
@@ -208,8 +224,8 @@ def _named(
         for row in (turn.store.members(sorted(names)) if names else ())
         if row.duplicate_of is None and row.id not in stored and row.id not in eligible.without
     ]
-    losing = {row.group: row for row in holders if row.id in left and row.id not in followed}
-    held = {row.group for row in holders if row.id not in left or row.id in followed}
+    losing = {row.group: row for row in holders if row.id in left.keys() - followed and not row.blocked}
+    held = {row.group for row in holders} - losing.keys()
     held |= {
         f.group
         for one in decisions

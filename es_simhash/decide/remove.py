@@ -109,6 +109,15 @@ def _remove(turn: Turn, documents: Mapping[str, Stored | None], save: Save | Non
 
     Links are changed first: after an interruption the documents still exist, and can be removed again.
     """
+    blocked = {id for id, document in documents.items() if document is not None and document.row.blocked}
+    if blocked:
+        _log.warning(
+            "%s: %s not removed, because the index has a write block: remove the block, which `es-simhash doctor` "
+            "names, then remove again",
+            turn.store.name,
+            count_of(len(blocked), "document"),
+        )
+    documents = {id: document for id, document in documents.items() if id not in blocked}
     stored = {id: document for id, document in documents.items() if document is not None}
     if save is not None:
         save(list(stored.values()))

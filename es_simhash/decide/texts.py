@@ -37,7 +37,7 @@ class Texts:
         self._store, self._rule = store, rule
         self._kept: OrderedDict[str, TextFeatures] = OrderedDict()
         self._bytes = 0
-        self._warn_once = lru_cache(10_000)(_log.warning)
+        self.warn_once = lru_cache(10_000)(_log.warning)
         self._lock = threading.Lock()
 
     def of_rows(self, rows: Sequence[Row]) -> list[TextFeatures | None]:
@@ -72,7 +72,7 @@ class Texts:
         try:
             return TextFeatures(text_of(stored.source or {}, self._rule.text_fields), self._rule.fingerprinter)
         except InputError as error:
-            self._warn_once("stored document %r is left out of comparisons: %s", stored.row.id, str(error))
+            self.warn_once("stored document %r is left out of comparisons: %s", stored.row.id, str(error))
             return None
 
 

@@ -16,9 +16,12 @@ from es_simhash.errors import AccessDenied, SimhashError, StoreChanged, StoreErr
 from es_simhash.retries import Waits, end_after
 from es_simhash.store.elastic.answers import unread
 from es_simhash.store.elastic.errors import PointLost, check_answer, check_indices
+from es_simhash.store.elastic.rows import row_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from es_simhash.rows import Row
 
 _log = logging.getLogger("es_simhash")
 
@@ -91,6 +94,7 @@ class Connection(ABC):
         self.indices: Mapping[str, Index] = {}
         """The indices that the name stands for, by their own names, the newest first, as the store was described; empty
         before that."""
+        self._blocked: frozenset[str] = frozenset()
         self.describe_again: Callable[[], object] = lambda: None
         """Called if an answer comes from an index that an alias with a write index did not have before."""
         self._root = f"/{quote(index, safe='')}"
@@ -183,6 +187,20 @@ class Connection(ABC):
                 if failures:
                     _log.warning("the store answers again")
                 return result
+
+    def know(self, indices: Mapping[str, Index]) -> None:
+        """Keep the indices that the name stands for, and which of them take no writes beside the write index."""
+        self.indices = indices
+        blocks = ("index.blocks.write", "index.blocks.read_only")
+        self._blocked = frozenset(
+            name
+            for name, index in indices.items()
+            if self.write_index not in (None, name) and any(index.settings.get(block) == "true" for block in blocks)
+        )
+
+    def row_of(self, hit: Mapping[str, Any]) -> Row:
+        """Return the Row of a hit of a search, or of a document that was read by its id."""
+        return row_of(hit, self.warn_once, self._blocked)
 
     @property
     def write_index(self) -> str | None:

@@ -11,7 +11,7 @@ from es_simhash.text.encoding import from_signed, hex_segments, to_signed
 from es_simhash.text.keys import encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from es_simhash.rows import Entry
 
@@ -32,10 +32,12 @@ version_of = itemgetter("_seq_no", "_primary_term", "_index")
 """Returns the version of a document: its sequence number, its primary term, and the name of its index."""
 
 
-def row_of(hit: Mapping[str, Any], warn: Callable[[str], None]) -> Row:
+def row_of(hit: Mapping[str, Any], warn: Callable[[str], None], blocked: Collection[str] = ()) -> Row:
     """Return the Row of a hit of a search, or of a document that was read by its id.
 
     A document without our fields has no digest. The same holds, with a warning, if another program wrote them.
+
+    :param blocked: names of indices that take no writes.
     """
     fields, values = hit.get("fields", {}), (hit.get("_source") or {}).get("simhash")
     if "simhash.digest" in fields:
@@ -46,7 +48,7 @@ def row_of(hit: Mapping[str, Any], warn: Callable[[str], None]) -> Row:
     fp, digest, length, duplicate_of, order, written, time, content, pinned, group = ours
     version = version_of(hit) if "_seq_no" in hit else None  # a hit of a search of one's own has none
     if digest is None and order is None:
-        return Row(hit["_id"], None, "", version=version)
+        return Row(hit["_id"], None, "", version=version, blocked=hit.get("_index") in blocked)
     numbers = [order, written, *(number for number in (fp, length, time, content) if number is not None)]
     if not (
         isinstance(digest, str | None)
@@ -59,7 +61,8 @@ def row_of(hit: Mapping[str, Any], warn: Callable[[str], None]) -> Row:
         return Row(hit["_id"], None, "", version=version)
     fingerprint = None if fp is None else from_signed(fp)
     row = Row(hit["_id"], fingerprint, digest or "", length, duplicate_of, order, written, time, content, bool(pinned))
-    return (row if group is None else row.in_group(group))._replace(version=version)
+    row = row if group is None else row.in_group(group)
+    return row._replace(version=version, blocked=hit.get("_index") in blocked)
 
 
 def source_of(document: Mapping[str, Any], fields: Sequence[str] | None) -> dict[str, Any] | None:

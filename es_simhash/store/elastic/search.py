@@ -15,7 +15,7 @@ from es_simhash.parts import in_parts
 from es_simhash.rows import Hits, Row
 from es_simhash.store.elastic.pages import pages
 from es_simhash.store.elastic.query_plan import candidates_clause
-from es_simhash.store.elastic.rows import HIT_OPTIONS, row_of
+from es_simhash.store.elastic.rows import HIT_OPTIONS
 from es_simhash.text.keys import encoded
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _all(connection: Connection, search: Mapping[str, Any]) -> Iterator[list[Row
     if len(rows) < PAGE:
         yield rows
     else:
-        yield from pages(connection, search, lambda hit: row_of(hit, connection.warn_once))
+        yield from pages(connection, search, lambda hit: connection.row_of(hit))
 
 
 def _body(
@@ -182,4 +182,4 @@ def _body(
 
 def _rows(answer: Any, connection: Connection) -> list[Row]:
     """Return the Rows of the hits in a response. One that another program wrote has no digest."""
-    return [row_of(hit, connection.warn_once) for hit in answer["hits"]["hits"]]
+    return [connection.row_of(hit) for hit in answer["hits"]["hits"]]

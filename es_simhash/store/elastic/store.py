@@ -15,7 +15,7 @@ from es_simhash.store.description import check_alike, moved
 from es_simhash.store.elastic import mapping
 from es_simhash.store.elastic.errors import error_of, index_fault, passes, reason_of
 from es_simhash.store.elastic.pages import pages
-from es_simhash.store.elastic.rows import HIT_OPTIONS, operation, row_of, source_of, version_of, writing
+from es_simhash.store.elastic.rows import HIT_OPTIONS, operation, source_of, version_of, writing
 from es_simhash.store.elastic.search import members, search
 from es_simhash.text.keys import decoded
 
@@ -59,7 +59,8 @@ class ElasticStore:
         described = mapping.describe(self.connection, indices)
         check_alike(self._described, described, self.name)
         former = self.connection.write_index
-        self.connection.indices, self._described = indices, described
+        self.connection.know(indices)
+        self._described = described
         if former not in (None, self.connection.write_index):
             if former not in indices:
                 raise moved(self.name)
@@ -100,8 +101,7 @@ class ElasticStore:
     def read(self, ids: Sequence[str], fields: Sequence[str] | None = ()) -> dict[str, Stored]:
         """Return documents by id."""
         names = None if fields is None else ["simhash", *fields]
-        warn = self.connection.warn_once
-        return self._get(ids, names, lambda one: Stored(row_of(one, warn), (), source_of(one, fields)))
+        return self._get(ids, names, lambda one: Stored(self.connection.row_of(one), (), source_of(one, fields)))
 
     def search(self, queries: Sequence[StoreQuery], filter: Filter | None, *, originals: bool) -> list[Hits]:
         """Return what each StoreQuery finds."""
@@ -123,7 +123,7 @@ class ElasticStore:
 
         def stored(hit: Any) -> Stored:
             keys = decoded(hit.get("fields", {}).get("simhash.keys", ()))
-            return Stored(row_of(hit, self.connection.warn_once), keys, source_of(hit, scan.fields))
+            return Stored(self.connection.row_of(hit), keys, source_of(hit, scan.fields))
 
         for page in pages(self.connection, {"query": query, "sort": sort, **options}, stored):
             yield [one for one in self._newest(page) if one.row.digest or scan.missing is not False]
@@ -146,7 +146,7 @@ class ElasticStore:
 
         def is_done(document: Any) -> bool:
             """Return whether a document that conflicts is as its Row says, with its time of writing."""
-            row, stored = rows[document["_id"]], row_of(document, self.connection.warn_once)
+            row, stored = rows[document["_id"]], self.connection.row_of(document)
             return stored == row._replace(content=row.content or stored.content, version=stored.version)
 
         return self._bulk({entry.row.id: writing(entry, write_index) for entry in entries}, is_done)
@@ -247,6 +247,7 @@ class ElasticStore:
         left = operations
         while left:
             busy: dict[str, SimhashError] = {}
+            has_fault = False
             for id, result in self._results(left).items():
                 status = result["status"]
                 if result.get("result") == "noop" and "update" not in operations[id][0]:
@@ -261,11 +262,14 @@ class ElasticStore:
                     index, write_index = result.get("_index"), self.connection.write_index
                     if write_index in (None, index):
                         raise fault
+                    has_fault = True
                     refused[id] = str(index_fault(result, status, f"{self.name.rpartition('/')[0]}/{index}"))
                 elif status == 404:
                     conflicts.add(id)
                 else:
                     refused[id] = f"the server refused it: {reason_of(result)}"
+            if has_fault:
+                self.connection.describe_again()  # an index behind an alias may just have got a write block
             if busy and not waits.wait():
                 raise next(iter(busy.values()))
             left = {id: operations[id] for id in busy}

@@ -88,10 +88,10 @@ def to_row(values: Sequence[Any]) -> Row:
     return Row(id, fingerprint, digest, length, original, order, written, time, content, bool(pinned), named, version)
 
 
-def row_values(row: Row, version: int) -> Row:
+def row_values(row: Row, version: int) -> tuple[Any, ...]:
     """Return ``COLUMNS`` of a Row with another version."""
     fingerprint = None if row.fingerprint is None else to_signed(row.fingerprint)
-    return row._replace(fingerprint=fingerprint, version=version)
+    return row._replace(fingerprint=fingerprint, version=version)[:-1]  # without blocked
 
 
 def new_version() -> int:

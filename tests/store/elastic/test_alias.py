@@ -6,6 +6,7 @@ import json
 import logging
 import time
 from contextlib import closing
+from datetime import timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,10 @@ class Months:
         for name in names:
             action = {what: {"index": name, "alias": self.name.rpartition("/")[2], **options}}
             self.send("POST", "_aliases", {"actions": [action]})
+
+    def block(self, number: int, *, blocked: bool = True) -> None:
+        """Let an index take no writes, or take them again."""
+        self.send("PUT", f"{self.names[number]}/_settings", {"index.blocks.write": blocked or None})
 
     def roll_by_template(self) -> None:
         """Make an index of the component template that init gives, and let it be the write index."""
@@ -177,18 +182,62 @@ def test_a_closed_index_is_named(months: Months, documents: Documents) -> None:
 
 
 def test_an_index_with_a_write_block_keeps_its_documents_and_its_originals_get_copies(
-    months: Months, documents: Documents
+    months: Months, documents: Documents, caplog: pytest.LogCaptureFixture
 ) -> None:
-    months.send("PUT", f"{months.names[0]}/_settings", {"index.blocks.write": True})
+    months.block(0)
     copy, changed = documents.ingest([{"id": "c", "text": TEXT}, {"id": "a", "text": OTHER}])
     assert (copy.outcome, copy.duplicate_of) == ("exact_duplicate", "a")
     assert changed.outcome == "failed"
     assert f"{months.names[0]} is blocked" in (changed.reason or "")
     assert documents.fetch(["a"], fields="*")["a"]["text"] == TEXT
-    assert documents.group().changed == 0
-    with pytest.raises(StoreError, match=f"{months.names[0]} is blocked"):
-        documents.remove(["a"])
-    assert documents.fetch(["a"])
+    report = documents.group()
+    assert (report.documents, report.changed, report.largest) == (3, 0, (("a", 3),))
+    documents.group()
+    assert caplog.text.count("have a write block stay as they are: remove the block") == 1
+    assert documents.remove(["a", "c"]) == {"c"}
+    assert "1 document not removed, because the index has a write block: remove the block" in caplog.text
+    assert documents.remove(matching={"term": {"_id": "a"}}) == set()
+    assert (set(documents.fetch(["a"])), link_of(documents, "b")) == ({"a"}, "a")
+
+
+@pytest.mark.parametrize("since", [None, timedelta(days=1)])
+def test_a_copy_in_an_index_with_a_write_block_is_no_original_if_its_own_one_is_gone(
+    months: Months, documents: Documents, since: timedelta | None
+) -> None:
+    assert documents.add({"id": "c", "text": f"{TEXT}完"}, refresh=True).duplicate_of == "a"
+    months.block(1)
+    assert documents.remove(["a"]) == {"a"}
+    for _ in range(2):
+        assert {id: link_of(documents, id) for id in "bc"} == {"b": "a", "c": None}
+        assert documents.group(since=since).changed == 0
+    assert documents.add({"id": "d", "text": f"{TEXT}完"}, refresh=True).duplicate_of == "c"
+    assert documents.remove_duplicates(documents.duplicates()) == 1
+    months.block(1, blocked=False)
+    with Documents(months.name) as again:
+        again.group()
+        assert {id: link_of(again, id) for id in "bc"} == {"b": None, "c": "b"}
+
+
+@pytest.mark.parametrize("since", [None, timedelta(days=1)])
+def test_an_original_in_an_index_with_a_write_block_stays_one_also_if_it_would_be_a_copy(
+    months: Months, documents: Documents, since: timedelta | None
+) -> None:
+    documents.setup("exact")
+    assert documents.group().changed == 1
+    assert documents.add({"id": "c", "text": COPY}, refresh=True).duplicate_of == "b"
+    months.block(1)
+    documents.setup("copy")
+    for _ in range(2):
+        documents.group(since=since)
+        rows = documents.fetch(["a", "b", "c"])
+        assert (rows["b"].duplicate_of, rows["b"].group) == (None, "b")
+        original = rows["c"].duplicate_of
+        assert original in ("a", "b")
+        assert rows["c"].group == original
+    months.block(1, blocked=False)
+    with Documents(months.name) as again:
+        again.group()
+        assert {id: link_of(again, id) for id in "abc"} == {"a": None, "b": "a", "c": "a"}
 
 
 def test_of_an_id_in_two_indices_the_newest_counts(
