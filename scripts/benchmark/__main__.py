@@ -67,6 +67,7 @@ class Part:
 
 PARTS = {
     "fingerprints": Part("text to fingerprint", "fingerprints:fingerprints", (20, 200, 1_000)),
+    "dedupe": Part("dedupe beside others, in processor time", "dedupe:dedupe", (50, 2_000, 20_000)),
     "rules": Part("ingest by each rule, in processor time", "rules:rules", (200, 2_000, 20_000)),
     "bloom": Part("Bloom filters: times", "bloom:speed", (1_000, 10_000, 10_000)),
     "bloom-errors": Part("Bloom filters: false positives", "bloom:errors", (500, 10_000, 10_000), once=True),
@@ -121,7 +122,9 @@ def parsed() -> argparse.Namespace:
         metavar="URL",
         help="address of an Elasticsearch, or opensearch+http://… of an OpenSearch, without an index",
     )
-    parser.add_argument("--texts", type=Path, metavar="FILE", help="texts of the parts fingerprints, rules and add")
+    parser.add_argument(
+        "--texts", type=Path, metavar="FILE", help="texts of the parts fingerprints, dedupe, rules and add"
+    )
     parser.add_argument("--workers", type=int, default=cores(), help="processes of an ingest; default: %(default)s")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured to this file")
     parser.add_argument("--seed", type=int, default=1)
