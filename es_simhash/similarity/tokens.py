@@ -12,7 +12,7 @@ and numbers of references ([12]). In longer ones numbers of articles (第12条) 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -92,7 +92,7 @@ _SINGLE = "".join(f"{chr(ord(a) + 1)}-{chr(ord(b) - 1)}" for a, b in pairwise(_E
 """All other Han characters, as a class of a regular expression: each is a token of its own."""
 _HAN = "\u3400-\u9fff"
 _SIGNS = r"+*\u00d7\u00f7\u00b1\u221a\u2713\u2714\u2717\u2718\u25cb$\u00a3\u00a5\u20a0-\u20bf"
-_TOKEN = re.compile(
+_TOKEN = (
     r"(?![ ,.:;!?\"'()/、《》])"  # no token begins with one of these
     rf"(?:(?P<characters>[{_SINGLE}]+)"
     rf"|(?P<negation>{_NEGATION})"
@@ -106,9 +106,9 @@ _TOKEN = re.compile(
     r"|(?<=\()-(?=\))|(?<= )-(?= ))"
     r"|(?P<other>\w))"
 )
-_CODE = re.compile(
+_SIGN_IN_CODE = (
     r"(?P<unary>!(?!=)|~|(?<=[\[(=,])-|(?<=[\[(=,] )-)"
-    rf"|(?P<operator>[=!]==?|&&|\|\||->|\+\+|--|[-%/&|^.+*])|{_TOKEN.pattern}"
+    r"|(?P<operator>[=!]==?|&&|\|\||->|\+\+|--|[-%/&|^.+*])|"
 )
 """In code a sign between words says more than in prose."""
 _IS_CODE = re.compile(
@@ -168,7 +168,7 @@ def tokens(text: str, length: int, *, of_code: bool = False) -> list[Token]:
     if length > SHORT:
         text = _RENUMBERED.sub(" ", text)
     found: list[Token] = []
-    for match in (_CODE if of_code else _TOKEN).finditer(text):
+    for match in _pattern(of_code=of_code).finditer(text):
         if match.lastgroup == "characters":
             found += map(_character, match[0])
         elif kind := _KINDS.get(match.lastgroup or ""):
@@ -177,6 +177,12 @@ def tokens(text: str, length: int, *, of_code: bool = False) -> list[Token]:
             is_date = match["day"] is not None or match["after"] is not None
             found += _number_tokens(match[0], is_date, match.group(*GROUPS))
     return found
+
+
+@cache
+def _pattern(*, of_code: bool) -> re.Pattern[str]:
+    """Return what finds all tokens. To compile it takes a fifth of a second, so it is done when it is needed."""
+    return re.compile(f"{_SIGN_IN_CODE if of_code else ''}{_TOKEN}")
 
 
 def _made(written: str, kind: str = "w") -> Token:

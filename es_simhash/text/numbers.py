@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,8 +94,7 @@ NUMBER = (
     rf"|(?P<alone>[{_FRACTIONS}\u2460-\u2473]))"
 )
 """A regular expression for a number. Its groups are those that :func:`values_of` reads."""
-_NUMBER = re.compile(NUMBER)
-GROUPS = tuple(_NUMBER.groupindex)
+GROUPS = tuple(re.findall(r"\(\?P<(\w+)>", NUMBER))
 _OTHERWISE = re.compile(
     rf"[{CHINESE}]{{3}}|分之|[{_MULTIPLES}]|\d{UNIT}|\d[ ,]\d{{3}}|000|{_SIZE_WORDS}"
     rf"|{any_of(era for era in _ERAS if len(era) > 1)}|[rhs]\d+\.\d+\."
@@ -127,13 +127,18 @@ def values_of(written: str, groups: tuple[str | None, ...]) -> tuple[tuple[str, 
     return tuple(values), unit
 
 
+@cache
+def _number() -> re.Pattern[str]:
+    return re.compile(NUMBER)
+
+
 def by_value(text: str) -> str:
     """Return the text with long numerals and measures in one form, by their value.
 
     >>> by_value("播放量突破两千三百五十万,重0.5kg"), by_value("two hundred and fifty thousand visits in 2024")
     ('播放量突破2350万,重1斤', '25万 visits in 2024')
     """
-    return text if _OTHERWISE.search(text) is None else _NUMBER.sub(_in_one_form, text)
+    return text if _OTHERWISE.search(text) is None else _number().sub(_in_one_form, text)
 
 
 def _in_one_form(match: re.Match[str]) -> str:

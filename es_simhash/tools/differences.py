@@ -13,8 +13,6 @@ from functools import cache
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
-from rapidfuzz.distance import Indel
-
 from es_simhash.text.markup import text_of_html
 from es_simhash.text.normalisation import normalise
 from es_simhash.text.tokens import segmenter, words_in_order
@@ -140,6 +138,8 @@ def _parts(texts: list[str], spans: list[list[tuple[int, int]]], words: list[lis
 
 def _operations(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[bool, tuple[int, int], tuple[int, int]]]:
     """Yield whether some words are the same, and their ranges in both texts. What differs comes as one range each."""
+    from rapidfuzz.distance import Indel  # imported late: most commands compare no texts and start faster
+
     for same, operations in groupby(Indel.opcodes(a, b), lambda each: each.tag == "equal"):
         first, *others = operations
         last = others[-1] if others else first

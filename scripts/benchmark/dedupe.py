@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from bench import interleaved, processor_seconds
@@ -134,9 +135,8 @@ def datasketch_index() -> Callable[[int, str, set[str]], Iterable[int]]:
 
 
 def gaoya_index() -> Callable[[int, str, set[str]], Iterable[int]]:
-    import gaoya.minhash
-
-    index = gaoya.minhash.MinHashStringIndex(32, LEAST, BANDS, HASHES // BANDS, None, "char", False, (SHINGLE, SHINGLE))
+    gaoya = import_module("gaoya.minhash")
+    index = gaoya.MinHashStringIndex(32, LEAST, BANDS, HASHES // BANDS, None, "char", False, (SHINGLE, SHINGLE))
 
     def find(number: int, text: str, shingles: set[str]) -> Iterable[int]:
         found: Iterable[int] = index.query(text)

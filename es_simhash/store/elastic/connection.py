@@ -10,8 +10,6 @@ from math import floor
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 from urllib.parse import quote
 
-from urllib3 import Timeout
-
 from es_simhash.errors import AccessDenied, SimhashError, StoreChanged, StoreError, StoreUnreachable, one_line
 from es_simhash.retries import Waits, end_after
 from es_simhash.store.elastic.answers import unread
@@ -20,6 +18,8 @@ from es_simhash.store.elastic.rows import row_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from urllib3 import Timeout
 
     from es_simhash.rows import Row
 
@@ -151,6 +151,8 @@ class Connection(ABC):
         :param read: reads the body of the response; by default the whole. It may raise what a body of another form
             makes Python raise, such as a KeyError.
         """
+        from urllib3 import Timeout  # imported late: who needs no server starts faster
+
         whole = f"{self._root}/{path}".rstrip("/") if index else f"/{path}"
         end = end_after(self.deadline)
         waits, failures = Waits(end), 0

@@ -15,9 +15,6 @@ from datetime import datetime
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
 from es_simhash import InputError
 from es_simhash.machine import open_for_owner, writing
 from es_simhash.similarity.times import length_of
@@ -64,6 +61,9 @@ def template_of(name: str, language: Language) -> Template:
 
     It knows the language, the script of its buttons, and the digest of the script.
     """
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # a tenth of the time in which a command starts
+    from markupsafe import Markup
+
     script = files(__package__ or "").joinpath("decisions.js").read_text(encoding="utf-8")
     environment = Environment(
         loader=PackageLoader("es_simhash.tools", "."),
