@@ -16,11 +16,21 @@ public class LaunchNetty extends Node {
         super(
             InternalSettingsPreparer.prepareEnvironment(settings, Map.of(), null, () -> settings.get("node.name")),
             List.of(org.elasticsearch.transport.Netty4Plugin.class), true);  // only in 7
-            List.of(org.elasticsearch.transport.Netty4Plugin.class), true);  // only in 2
+            plugins(), true);  // only in 2
             List.of(new org.elasticsearch.plugins.PluginInfo("netty4", "", "1",  // only in 3
                 org.elasticsearch.Version.CURRENT, "21",  // only in 3
                 org.elasticsearch.transport.Netty4ModulePlugin.class.getName(), List.of(), false)), true);  // only in 3
     }
+
+    private static List<Class<? extends org.elasticsearch.plugins.Plugin>> plugins() {  // only in 2
+        var network = org.elasticsearch.transport.Netty4Plugin.class;  // only in 2
+        try {  // only in 2
+            Class<?> security = Class.forName("org.opensearch.security.OpenSearchSecurityPlugin");  // only in 2
+            return List.of(network, security.asSubclass(org.elasticsearch.plugins.Plugin.class));  // only in 2
+        } catch (ClassNotFoundException e) {  // only in 2
+            return List.of(network);  // only in 2
+        }  // only in 2
+    }  // only in 2
 
     public static void main(String[] args) throws Exception {
         Owner.outlivesTheNode();

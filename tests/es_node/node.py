@@ -19,19 +19,22 @@ import os
 import re
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
 import time
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.client import HTTPException
 from pathlib import Path
 from secrets import randbelow
 from typing import TYPE_CHECKING, Any
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import psutil
+
+from tests.es_node import secured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -48,6 +51,7 @@ class Release:
     :param log4j: version of log4j that it was released with, or a later one.
     :param clustered: its network layer is published, so several nodes can form a cluster.
     :param product: the part of the names of the packages that differs.
+    :param secured: with users, privileges and TLS (`tests.es_node.secured`).
     """
 
     version: str
@@ -56,9 +60,11 @@ class Release:
     log4j: str
     clustered: bool = False
     product: str = "elasticsearch"
+    secured: bool = False
 
     def __str__(self) -> str:
-        return f"{'Elasticsearch' if self.product == 'elasticsearch' else 'OpenSearch'} {self.version}"
+        name = f"{'Elasticsearch' if self.product == 'elasticsearch' else 'OpenSearch'} {self.version}"
+        return f"{name} with security" if self.secured else name
 
     @property
     def scheme(self) -> str:
@@ -95,6 +101,7 @@ RELEASES = {
     "opensearch-3": Release("3.9.0", range(21, 100), 21, "2.25.3", clustered=True, product="opensearch"),
 }
 NEWEST = RELEASES["9"]
+SECURED = {name: replace(RELEASES[key], secured=True) for name, key in [("elasticsearch", "9"), ("opensearch",) * 2]}
 LONGEST_START = 300.0
 """Seconds; the machine may be busy, and several nodes may start at once."""
 
@@ -133,12 +140,17 @@ class Node:
         self, folder: Path, release: Release = NEWEST, *, heap: str = "1g", settings: Mapping[str, Any] | None = None
     ) -> None:
         self.folder, self.release, self.heap, self.port = folder, release, heap, _free_port()
-        self._settings = settings or {}
+        self._settings = dict(settings or {})
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self.release.secured else 'http'}://127.0.0.1:{self.port}"
+
+    @property
+    def certificate(self) -> Path:
+        """The certificate of a secured node, which is its own authority."""
+        return self.folder / "config" / secured.CERTIFICATE
 
     @property
     def pid(self) -> int | None:
@@ -153,6 +165,8 @@ class Node:
     def launch(self) -> None:
         """Start the process of the node."""
         java, jars = find_jdk(self.release), build(self.release)
+        if self.release.secured:
+            self._settings |= secured.configure(self.folder / "config", self.release.product, java, jars, _run)
         self._log.parent.mkdir(parents=True, exist_ok=True)
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -198,6 +212,7 @@ class Node:
             f"-Xmx{self.heap}",
             f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}",
             *(() if self.release.clustered else MODULES),
+            *(secured.FLAGS if self.release.secured else ()),
             # Tests start nodes often and give them little work: to compile it well takes longer than the work.
             "-XX:TieredStopAtLevel=1",
             "-cp",
@@ -210,13 +225,13 @@ class Node:
 
     def _all_settings(self) -> dict[str, Any]:
         network = "netty4" if self.release.clustered else None
+        types = {"http.type": network or "jdk", "transport.type": network or "none"}
         return {
             "cluster.name": "es-node",
             "node.name": "node-0",
             "network.host": "127.0.0.1",
             "http.port": self.port,
-            "http.type": network or "jdk",
-            "transport.type": network or "none",
+            **({} if self.release.secured else types),
             **({} if "discovery.seed_hosts" in self._settings else {"discovery.type": "single-node"}),
             "cluster.routing.allocation.disk.threshold_enabled": "false",
             **self._settings,
@@ -224,7 +239,12 @@ class Node:
 
     def _is_ready(self) -> bool:
         with suppress(OSError, HTTPException):
-            urlopen(f"{self.url}/_cluster/health?wait_for_status=yellow&timeout=1s", timeout=5).close()
+            health = Request(f"{self.url}/_cluster/health?wait_for_status=yellow&timeout=1s")
+            context = None
+            if self.release.secured:
+                health.add_header("authorization", secured.header())
+                context = ssl.create_default_context(cafile=self.certificate)
+            urlopen(health, timeout=5, context=context).close()
             return True
         return False
 
@@ -351,9 +371,10 @@ def build(release: Release = NEWEST) -> Path:
 
 
 def _build_folder(release: Release) -> Path:
-    sources = [path.read_bytes() for path in [*release.sources, HERE / "pom.xml"]]
-    digest = hashlib.sha256(b"".join(sources)).hexdigest()[:12]
-    return cache_folder() / "builds" / f"{release.product}-{release.version}-{digest}"
+    paths = [*release.sources, HERE / "pom.xml", *([HERE / "secured.py"] if release.secured else [])]
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:12]
+    name = f"{release.product}-{release.version}{'-secured' if release.secured else ''}"
+    return cache_folder() / "builds" / f"{name}-{digest}"
 
 
 def _build_into(folder: Path, release: Release) -> None:
@@ -364,17 +385,22 @@ def _build_into(folder: Path, release: Release) -> None:
         (sources / path.name).write_text(release.source(path))
     maven, jdk = find_maven(), find_jdk(release)
     versions = {"server": release.product, "server.version": release.version, "log4j.version": release.log4j}
-    profile = ["-P", "transport"] if release.clustered else []
-    _run(
-        *(str(maven), "-q", "-B", "-f", str(HERE / "pom.xml"), *profile),
+    pom = [
+        str(maven),
+        "-q",
+        "-B",
+        "-f",
+        str(HERE / "pom.xml"),
         *(f"-D{name}={each}" for name, each in versions.items()),
-        "dependency:copy-dependencies",
-        f"-DoutputDirectory={lib}",
-    )
+    ]
+    profile = ["-P", "transport"] if release.clustered else []
+    _run(*pom, *profile, "dependency:copy-dependencies", f"-DoutputDirectory={lib}")
     quiet = ["-nowarn", "-Xlint:none", "--release", str(release.target)]
     _run(jdk / "bin" / "javac", *quiet, "-cp", f"{lib}/*", "-d", classes, *sorted(sources.glob("*.java")))
     if not release.clustered:
         _pack_network(folder, jdk, release)
+    if release.secured:
+        secured.build(folder, release.product, release.version, pom, _run)
 
 
 def _pack_network(folder: Path, jdk: Path, release: Release) -> None:

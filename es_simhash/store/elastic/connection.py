@@ -97,6 +97,7 @@ class Connection(ABC):
         self._blocked: frozenset[str] = frozenset()
         self.describe_again: Callable[[], object] = lambda: None
         """Called if an answer comes from an index that an alias with a write index did not have before."""
+        self.closed = False
         self._root = f"/{quote(index, safe='')}"
         self._owned, self._hosts = owned, hosts
         self._request_seconds = REQUEST_SECONDS if request_seconds is None else request_seconds
@@ -247,7 +248,8 @@ class Connection(ABC):
         """Return the error for a connection that failed. The parameter is that of :meth:`_untrusted`."""
         reason = why.partition("): ")[2] or why  # urllib3 begins with its connection as Python shows it
         return StoreUnreachable(
-            f"{self.name} can't be reached ({reason}): check that it is running, and check the address"
+            f"{self.name} can't be reached ({reason}): check that it is running, and check the address "
+            "(https:// if the server has TLS)"
         )
 
     def gives_vectors(self) -> bool:
@@ -259,5 +261,6 @@ class Connection(ABC):
 
     def close(self) -> None:
         """Close the client, if it is the store's own."""
+        self.closed = True
         if self._owned:
             self.client.close()

@@ -96,5 +96,6 @@ def _pages_of_point(
                 return
             after = page[-1].sort
     finally:
-        with suppress(StoreError), limited(CLOSING_SECONDS):
-            connection.send("DELETE", kind.path, {kind.key: point}, index=False)
+        if not connection.closed:  # else the server ends it after KEEP_ALIVE
+            with suppress(StoreError), limited(CLOSING_SECONDS):
+                connection.send("DELETE", kind.path, {kind.key: point}, index=False)
