@@ -112,19 +112,19 @@ class GroupSearch(_Request):
     query: Clause = Field(
         description='As for the server: {"match": {"text": "暴雨"}}; bool, match, term, range and others.'
     )
-    sort: list[dict[str, Any]] | None = _optional(
-        'By fields: [{"date": "desc"}]. By default by score; a server with a filter needs fields.', min_length=1
+    sort: list[dict[str, Any]] = Field(
+        [], description='By fields: [{"date": "desc"}]. Empty: by score; a server with a filter needs fields.'
     )
     start: int = Field(
         0, alias="from", ge=0, description="Groups before the page; each page costs as much as all before."
     )
     size: int = Field(10, ge=1, le=MOST_GROUPS, description="Groups of the page.")
-    after: list[Annotated[int, Field(ge=0)]] | None = _optional(
-        "What the page before it returned, in place of from: each page then costs as much as the first one.",
-        min_length=2,
+    after: list[Annotated[int, Field(ge=0)]] = Field(
+        [],
         max_length=2,
+        description="Of the page before it, in place of from: each page then costs as much as the first.",
     )
-    fields: list[str] | None = _optional("Fields of the documents to return. By default the whole documents.")
+    fields: list[str] = Field([], description="Fields of the documents to return. Empty: the whole documents.")
 
 
 class Remove(_Request):

@@ -93,7 +93,7 @@ class Scope:
         """
         if not self.clients:
             raise InputError("this server takes no filter (--no-client-filter), and a query is one: start it without")
-        fields, sort = fields_of(body.query), sort_fields(body.sort or [])
+        fields, sort = fields_of(body.query), sort_fields(body.sort)
         if self.filter is None:
             return body.query
         if not sort or "_score" in sort:
@@ -348,9 +348,9 @@ class Service:
     async def search_groups(self, body: models.GroupSearch) -> models.GroupHits:
         """Search, and show one document of each group, with the number and the ids of the others."""
         query = self._scope.of_search(body)
-        if body.after is not None and body.start:
+        if body.after and body.start:
             raise InputError("from and after are given: send one of them")
-        if max([body.start, *(body.after or ())]) + body.size > DEEPEST:
+        if max([body.start, *body.after]) + body.size > DEEPEST:
             raise InputError(f"the page ends behind hit {DEEPEST:,}, the last that a search shows: narrow the query")
         if fields := await self._inexact():
             raise InputError(
@@ -359,15 +359,15 @@ class Service:
             )
         parts: dict[str, Any] = {"query": query, "size": body.size, "_source": False}
         parts |= {"sort": body.sort} if body.sort else {}
-        parts |= {"from": body.start} if body.after is None else {}
-        search = group_search({**parts, "docvalue_fields": ["simhash.group"]}, after=body.after)
+        parts |= {} if body.after else {"from": body.start}
+        search = group_search({**parts, "docvalue_fields": ["simhash.group"]}, after=body.after or None)
         answer = await self._documents.msearch(search.searches)
         hits = search.hits(answer)
         groups = {hit["_id"]: hit["fields"]["simhash.group"][0] for hit in hits if "fields" in hit}
         ids = [hit["_id"] for hit in hits]
         held = await self._scope.holds(self._documents, {*ids, *groups.values()})
         sizes = await self._groups_in(query, list(groups.values()))
-        stored = await self._documents.fetch(ids, fields="*" if body.fields is None else body.fields)
+        stored = await self._documents.fetch(ids, fields=body.fields or "*")
         shown = []
         for id in ids:
             if held.get(id) and id in stored:

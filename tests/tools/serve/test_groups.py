@@ -77,6 +77,7 @@ def test_pages_show_each_group_once_with_the_number_and_the_ids_of_the_others(do
         by_after += page["hits"]
         after = page["after"]
     assert by_number == by_after == whole["hits"]
+    assert search(query=ALL, sort=BY_DATE, size=5, after=[], fields=[])["hits"] == whole["hits"][:5]
     [late] = search(query={"term": {"simhash.group": "o3"}}, sort=[{"date": "desc"}], fields=["date"])["hits"]
     assert late == {"id": "c3", "document": {"date": 103}, "group": "o3", "group_size": 2, "others": ["o3"]}
     found = search(query={"bool": {"must": [{"match": {"text": STORM}}], "filter": {"range": {"date": {"lt": 0}}}}})

@@ -21,8 +21,10 @@ GENERATOR = "7.14.0"
 MAVEN = shutil.which("mvn")
 PROGRAM = """
 import org.openapitools.client.ApiClient;
+import org.openapitools.client.ApiException;
 import org.openapitools.client.api.DocumentsApi;
 import org.openapitools.client.model.*;
+import java.util.List;
 import java.util.Map;
 
 public class Program {
@@ -32,7 +34,14 @@ public class Program {
         DocumentsApi documents = new DocumentsApi(client);
         Outcome outcome = documents.addDocument(new AddOne().document(Map.of("id", "a", "text", arguments[1])));
         Matches matches = documents.findSimilar(new Similar().text(arguments[2]));
-        System.out.println(outcome.getOutcome() + " " + matches.getMatches().get(0).getId());
+        int size = documents.readGroup("a").getSize();
+        System.out.println(outcome.getOutcome() + " " + matches.getMatches().get(0).getId() + " " + size);
+        try {
+            documents.searchGroups(new GroupSearch().query(Map.of("match", Map.of("text", arguments[1])))
+                .sort(List.of(Map.of("date", "desc"))).from(0).size(5).fields(List.of("text")));
+        } catch (ApiException refused) {
+            System.out.println(refused.getResponseBody().contains("use Elasticsearch or OpenSearch"));
+        }
     }
 }
 """
@@ -63,4 +72,4 @@ def test_a_client_that_is_generated_for_java_compiles_and_asks(serve: Callable[.
     run(*maven, "compile", "dependency:build-classpath", "-Dmdep.outputFile=classpath", cwd=client)
     classpath = f"target/classes:{(client / 'classpath').read_text(encoding='utf-8')}"
     said = run("java", "-cp", classpath, "Program", f"http://127.0.0.1:{server.port}", STORM, STORM_NEAR, cwd=client)
-    assert said.split() == ["new", "a"]
+    assert said.split() == ["new", "a", "1", "true"]

@@ -275,18 +275,38 @@ def test_on_elasticsearch_no_client_reads_another_tenant(serve: Start, elasticse
 
 @pytest.mark.posix
 @pytest.mark.slow
-def test_the_page_shows_what_curl_prints_and_java_gets_the_same(serve: Start, tmp_path: Path) -> None:
+def test_the_page_shows_what_curl_prints(serve: Start, tmp_path: Path) -> None:
     server = serve(ES_SIMHASH_TOKEN=TOKEN)
     text = PAGE.read_text(encoding="utf-8").replace("localhost:8000", f"127.0.0.1:{server.port}")
     blocks = dict(re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL))
     shell = blocks["sh"].replace("curl ", f"curl -H 'Authorization: Bearer {TOKEN}' -w '\\n' ")
     shown = [json.loads(each) for each in blocks["json"].splitlines()]
     assert [json.loads(each) for each in run(["sh", "-ec", shell], tmp_path).splitlines()] == shown
-    (tmp_path / "Similar.java").write_text(blocks["java"], encoding="utf-8")
-    if shutil.which("java") is None:
-        pytest.skip("java is not installed")
-    status, _, answer = run(["java", "-Dfile.encoding=UTF-8", "Similar.java"], tmp_path).partition(" ")
-    assert (status, json.loads(answer)) == ("200", shown[1])
+
+
+@pytest.mark.slow
+@pytest.mark.elasticsearch
+@pytest.mark.skipif(shutil.which("java") is None, reason="needs a JDK")
+def test_the_program_in_java_reads_each_page_of_groups(
+    serve: Start, elasticsearch_url: str, index_name: str, tmp_path: Path
+) -> None:
+    with Documents(f"{elasticsearch_url}/{index_name}") as documents:
+        documents.setup()
+        texts = [f"第{n}号暴雨预警，{chr(0x4E00 + 37 * n) * 20}地区请注意防范。" for n in range(23)]
+        news = [{"id": f"{id}{n}", "text": text} for id in "ab" for n, text in enumerate(texts)]
+        outcomes = {str(one.id): one.duplicate_of for one in documents.ingest(news)}
+    assert outcomes == {f"{id}{n}": None if id == "a" else f"a{n}" for id in "ab" for n in range(23)}
+    server = serve("--store", f"{elasticsearch_url}/{index_name}", ES_SIMHASH_TOKEN=TOKEN)
+    [program] = re.findall(r"```java\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    program = program.replace("localhost:8000", f"127.0.0.1:{server.port}")
+    (tmp_path / "Groups.java").write_text(program, encoding="utf-8")
+    answers = run(["java", "-Dfile.encoding=UTF-8", "Groups.java"], tmp_path).splitlines()
+    pages = [json.loads(answer) for answer in answers]
+    assert [len(page["hits"]) for page in pages] == [10, 10, 3, 0]
+    assert {page["total"] for page in pages} == {23}
+    shown = [hit["id"] for page in pages for hit in page["hits"]]
+    others = [other for page in pages for hit in page["hits"] for other in hit["others"]]
+    assert sorted(shown + others) == sorted(outcomes)
     assert server.log.count("\n") == 1, "nothing is said about clients that ask for HTTP/2"
 
 
