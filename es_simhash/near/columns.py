@@ -38,14 +38,14 @@ _COLUMNS = np.dtype(
         ("digest", f"V{_DIGEST_BYTES}"),
         ("original", "<i4"),  # where its id, and the name of the group, stand among the ids
         ("named", "<i4"),
-        ("has", "u1"),  # which numbers are not None, and whether it is pinned: a bit for each
+        ("has", "<u2"),  # which numbers are not None, and whether it is pinned, and blocked: a bit for each
         ("digest_size", "u1"),
         ("is_there", "?"),
     ]
 )
 _BITS = [1 << bit for bit in range(len(_NUMBERS))]
 _HAS_FINGERPRINT, _HAS_TIME = _BITS[0], _BITS[4]
-_PINNED = 1 << len(_BITS)
+_PINNED, _BLOCKED = 1 << len(_BITS), 2 << len(_BITS)
 _NONE = -1
 _AT_ONCE = 1_000
 """Rows that are made together."""
@@ -232,12 +232,13 @@ class Columns:
         values = np.zeros(len(rows), _COLUMNS)
         values["original"] = [self._place_of(id) for id in fields["duplicate_of"]]  # it may append names to the ids
         values["named"] = [self._place_of(name) for name in fields["named"]]
-        values["has"] = np.array(fields["pinned"], dtype="u1") * _PINNED
+        values["has"] = np.array(fields["pinned"], dtype="<u2") * _PINNED
+        values["has"] |= np.array(fields["blocked"], dtype="<u2") * _BLOCKED
         for bit, name in zip(_BITS, _NUMBERS, strict=True):
             # A version that is no number, as those of a server, is not kept.
             has_one = [type(number) is int for number in fields[name]]
             values[name] = [number if has else 0 for has, number in zip(has_one, fields[name], strict=True)]
-            values["has"] |= np.array(has_one, dtype="u1") * np.uint8(bit)
+            values["has"] |= np.array(has_one, dtype="<u2") * np.uint16(bit)
         values["digest"], values["digest_size"] = _packed(fields["digest"])
         values["is_there"] = True
         while len(self._columns) < len(self._ids):
@@ -272,7 +273,8 @@ class Columns:
         duplicate_of = None if original == _NONE else self._ids[original]
         name = None if named == _NONE else self._ids[named]
         id, pinned = self._ids[position], bool(has & _PINNED)
-        return Row(id, fingerprint, digest, length, duplicate_of, order, written, time, content, pinned, name, version)
+        whole = id, fingerprint, digest, length, duplicate_of, order, written, time, content, pinned, name, version
+        return Row(*whole, bool(has & _BLOCKED))
 
 
 def _packed(digests: Sequence[str]) -> tuple[NDArray[np.void], list[int]]:
