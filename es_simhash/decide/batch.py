@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from es_simhash.decide.choose import Chosen, Original, choose
 from es_simhash.decide.judge import Judged, Side, judge
-from es_simhash.near.fingerprint_index import FingerprintIndex
+from es_simhash.near.fingerprint_index import pairs_within
 from es_simhash.near.key_index import KeyIndex
 from es_simhash.values import value
 
@@ -149,26 +147,16 @@ def _near_within(documents: Sequence[Document], rule: ResolvedRule) -> dict[str,
     """Return for each document those in front of it in the batch that may be near, by id."""
     if len(documents) < 2 or rule.by == "digest":
         return {}
-    places, queries = np.arange(len(documents)), [rule.query(one.row, one.keys) for one in documents]
+    rows = [one.row for one in documents]
     if rule.by == "keys":
-        keys = KeyIndex()
-        keys.add(
-            places, [one.keys.values if one.keys else () for one in documents], [one.row.length for one in documents]
-        )
-        near = keys.near([query.keys for query in queries])
+        index = KeyIndex()
+        keys = [one.keys.values if one.keys is not None else () for one in documents]
+        index.add(range(len(rows)), keys, [row.length for row in rows])
+        near = index.near([rule.query(one.row, one.keys).keys for one in documents])
     else:
-        values = [one.row.fingerprint for one in documents]
-        known, has_one = (
-            np.array([value or 0 for value in values], np.uint64),
-            np.array([value is not None for value in values]),
-        )
-        fingerprints = FingerprintIndex()
-        fingerprints.add(known[has_one], places[has_one])
-        near = fingerprints.near(
-            [query.fingerprint for query in queries], [query.distance for query in queries], known, has_one
-        )
+        near = pairs_within([row.fingerprint for row in rows], rule.distance)
     found: dict[str, list[str]] = {}
     is_in_front = near.positions < near.askers
     for asker, place in zip(near.askers[is_in_front].tolist(), near.positions[is_in_front].tolist(), strict=True):
-        found.setdefault(documents[asker].row.id, []).append(documents[place].row.id)
+        found.setdefault(rows[asker].id, []).append(rows[place].id)
     return found

@@ -7,7 +7,7 @@ asked for.
 from __future__ import annotations
 
 from hashlib import blake2b
-from itertools import chain, pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -160,12 +160,11 @@ class Columns:
         rank = np.lexsort((self._columns["order"][positions], -near.scores[kept], askers))
         ranked, ends = positions[rank].tolist(), np.searchsorted(askers[rank], np.arange(len(queries) + 1)).tolist()
         equal = self._equal(queries, times, is_timed)
-        found = [(equal.get(number, []), ranked[start:end]) for number, (start, end) in enumerate(pairwise(ends))]
-        if matches is None:  # else those that it does not allow are in the way of others
-            found = [
-                (same[: query.most_equal], ranked[: query.most + 1])
-                for query, (same, ranked) in zip(queries, found, strict=True)
-            ]
+        found = []
+        for number, (query, start, end) in enumerate(zip(queries, ends, ends[1:], strict=False)):
+            both = equal.get(number, []), ranked[start:end]
+            # All of them are needed if some are not allowed.
+            found.append((both[0][: query.most_equal], both[1][: query.most + 1]) if matches is None else both)
         needed = sorted({position for both in found for positions in both for position in positions})
         allowed = {
             position: row

@@ -61,6 +61,15 @@ class FingerprintIndex:
         return Near.of(pairs, np.zeros(len(pairs)))
 
 
+def pairs_within(values: Sequence[int | None], distance: int) -> Near:
+    """Return for each fingerprint, by its place, the places of those within a distance, its own too."""
+    known = np.array([value or 0 for value in values], dtype=np.uint64)
+    has_one = np.array([value is not None for value in values], dtype=np.bool_)
+    index = FingerprintIndex()
+    index.add(known[has_one], np.flatnonzero(has_one))
+    return index.near(values, [distance] * len(values), known, has_one)
+
+
 def _segments(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return the four segments of each fingerprint as keys."""
     return (values[:, None] >> _SHIFTS & _SEGMENT | _NUMBERS).ravel()

@@ -115,9 +115,7 @@ class KeyIndex:
         self._entries = Entries()
         self._count = 0
 
-    def add(
-        self, positions: Sequence[int] | Integers, keys: Sequence[Sequence[int]], lengths: Sequence[int | None]
-    ) -> None:
+    def add(self, positions: Sequence[int], keys: Sequence[Sequence[int]], lengths: Sequence[int | None]) -> None:
         """Add texts.
 
         :param positions: of the texts, each for the first time.
