@@ -13,13 +13,15 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import jsonschema
 import pytest
 
 from es_simhash import Documents
+from es_simhash.decide.outcome import OutcomeName
 from es_simhash.tools.serve.command import GRACE
+from tests import ROOT
 from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, environment, es_simhash
 
 if TYPE_CHECKING:
@@ -184,6 +186,16 @@ def test_metrics_count_documents_that_contradict_and_none_of_another_tenant(loca
         document = {"id": id, "tenant": "acme", "text": text.replace("120", number)}
         assert server.call("/add", {"document": document}).json["outcome"] == "new"
         assert f"es_simhash_contradicting_total {count}.0" in server.call("/metrics").json
+
+
+def test_the_alarms_of_the_page_name_metrics_and_outcomes_that_exist(local: Make) -> None:
+    server = local()
+    server.call("/add", {"document": {"id": 1, "text": STORM}})
+    [rules] = re.findall("```yaml\n(groups:.*?)```", (ROOT / "docs" / "operation.md").read_text(), re.DOTALL)
+    metrics = set(re.findall(r"\bes_simhash_\w+", rules))
+    assert set() < metrics <= set(re.findall(r"^\w+", server.call("/metrics").json, re.MULTILINE))
+    outcomes = {name for names in re.findall(r'outcome=~"(.*?)"', rules) for name in names.split("|")}
+    assert set() < outcomes <= {*get_args(OutcomeName)}
 
 
 def test_the_operator_switches_filters_of_clients_off(local: Make) -> None:
