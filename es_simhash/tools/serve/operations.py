@@ -94,15 +94,16 @@ class Scope:
         if not self.clients:
             raise InputError("this server takes no filter (--no-client-filter), and a query is one: start it without")
         fields, sort = fields_of(body.query), sort_fields(body.sort)
+        whole = {"must": [body.query], "must_not": [{"exists": {"field": "seen.newest"}}]}  # what users have seen
         if self.filter is None:
-            return body.query
+            return {"bool": whole}
         if not sort or "_score" in sort:
             raise InputError(
                 "a score counts the words of all documents, also outside of the filter of this server: give sort with "
                 'fields, such as [{"simhash.order": "desc"}]'
             )
         check_hidden(fields | sort, "the search")
-        return {"bool": {"must": [body.query], "filter": [self.filter]}}
+        return {"bool": {**whole, "filter": [self.filter]}}
 
     async def holds(self, documents: AsyncDocuments, ids: Iterable[str | int]) -> dict[str, bool]:
         """Return for stored documents whether clients reach them, by id. Ids that do not exist are left out.

@@ -84,9 +84,10 @@ def test_pages_show_each_group_once_with_the_number_and_the_ids_of_the_others(do
     assert found == {"hits": [], "total": 0, "after": [0, 0]}
 
 
-def test_a_document_that_no_backfill_has_seen_is_a_group_of_its_own(documents: Documents) -> None:
+def test_a_document_that_no_backfill_has_seen_is_a_group_of_its_own_and_no_user_is_shown(documents: Documents) -> None:
     store: Any = documents.store
     store.connection.send("PUT", "_doc/alone", {"text": HARVEST, "date": -1})
+    store.connection.send("PUT", "_doc/user", {"date": -2, "seen": {"newest": 5}})  # items that a user has seen
     store.refresh()
     first = client(documents)(query=ALL, sort=BY_DATE, size=1)
     assert first["total"] == 19
