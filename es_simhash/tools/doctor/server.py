@@ -68,7 +68,8 @@ def _index(store: Any) -> list[Check]:
     why = store.read_only(indices)
     named = f"{store.connection.index} stands for {', '.join(sorted(indices))}"
     checks = [Check("index", "ok", named) if why is None else Check("index", "problem", why)]
-    for name, (_, mapping, settings, _) in indices.items():
+    for name, (_, mapping, settings, is_write_index) in indices.items():
+        is_old = not is_write_index and any(index.is_write_index for index in indices.values())
         for setting, least in _LEAST.items():
             if (allowed := int(settings.get(f"index.{setting}", least))) < least:
                 change = f'PUT {name}/_settings {{"index.{setting}": null}}'
@@ -83,7 +84,9 @@ def _index(store: Any) -> list[Check]:
         if mapping.get("dynamic") == "strict":
             text = f"{name} is strict: a document with a field that is not in the mapping is refused; add it"
             checks.append(Check("mapping", "advice", text))
-        checks += [_block(name, kind) for kind in _BLOCKS if settings.get(f"index.blocks.{kind}") == "true"]
+        checks += [
+            _block(name, kind, is_old=is_old) for kind in _BLOCKS if settings.get(f"index.blocks.{kind}") == "true"
+        ]
     return checks
 
 
@@ -107,10 +110,17 @@ def _pipelines(store: Any) -> list[Check]:
     return checks
 
 
-def _block(name: str, kind: str) -> Check:
+def _block(name: str, kind: str, *, is_old: bool) -> Check:
+    """Return the check of a block.
+
+    :param is_old: of an index behind an alias that takes no new documents.
+    """
     if kind == "read_only_allow_delete":
         return Check("blocks", "problem", f"{name} takes no writes, because a disk was full: make room on that disk")
     remove = f'PUT {name}/_settings {{"index.blocks.{kind}": null}}'
+    if is_old and kind in ("write", "read_only"):
+        text = f"{name} has a {kind} block, and its documents stay as they are: to change them, remove it ({remove})"
+        return Check("blocks", "advice", text)
     return Check("blocks", "problem", f"{name} has a {kind} block: remove it ({remove})")
 
 

@@ -16,6 +16,7 @@ from es_simhash import Documents, DuplicateRule, SeenItems
 from es_simhash.errors import InputError, NotSetUp, StoreChanged, StoreError
 from es_simhash.store.address import open_store
 from es_simhash.text.scheme import Scheme
+from es_simhash.tools.doctor import doctor
 from tests.cli import es_simhash
 from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
 
@@ -190,6 +191,8 @@ def test_an_index_with_a_write_block_keeps_its_documents_and_its_originals_get_c
     assert changed.outcome == "failed"
     assert f"{months.names[0]} is blocked" in (changed.reason or "")
     assert documents.fetch(["a"], fields="*")["a"]["text"] == TEXT
+    (found,) = [check for check in doctor(documents).checks if check.name == "blocks"]
+    assert (found.status, f"{months.names[0]} has a write block" in found.text) == ("advice", True)
     report = documents.group()
     assert (report.documents, report.changed, report.largest) == (3, 0, (("a", 3),))
     documents.group()
