@@ -26,7 +26,7 @@ from itertools import permutations, product
 from typing import TYPE_CHECKING, NamedTuple
 
 from es_simhash.similarity.measures import differing, pieces
-from es_simhash.similarity.names import VERY_SHORT, other_names
+from es_simhash.similarity.names import VERY_SHORT, other_names, sound_alike
 from es_simhash.similarity.tokens import (
     BORDER,
     NUMBERS,
@@ -217,8 +217,8 @@ def _contradictions(a: Sequence[Token], b: Sequence[Token]) -> list[_Pair]:
         return [] if is_one else [([one], [other]) for one, other in pairs]
     if longest > _NEGATED or not one_negates:
         return []
-    # One character in the place of another one, such as 不 for 部, is a typing error.
-    return [] if len(_joined(a)) == len(_joined(b)) == 1 else [(a, b)]
+    here, there = _joined(a), _joined(b)  # 不 for 部 is a typing error
+    return [] if len(here) == len(there) == 1 and sound_alike(here, there) else [(a, b)]
 
 
 def _excluding(a: Sequence[Token], b: Sequence[Token], is_narrow: bool) -> list[tuple[Token, Token]]:

@@ -44,7 +44,7 @@ _TAGS = frozenset(["nr", "ns", "nt", "nz"])
 _NOUNS, _FUNCTION_WORDS = frozenset("nzgjx"), frozenset("dpcurmqyf")
 """First letters of the parts of speech that a part of a name has, and of those that it has not."""
 _HAN = re.compile("[\u3400-\u9fff]")
-_QUOTED = re.compile('[《「"【]([^《》「」"【】]{1,40})[》」"】]')
+_QUOTED = re.compile(r'[《「"【\[]([^《》「」"【】\[\]]{1,40})[》」"】\]]')
 _LATIN = re.compile("[a-z]+")
 _IDENTIFIER = re.compile(r"(?<!\w)(?:/?[a-z_]\w*(?:(?:[./]|::|->)\w+)+|[a-z]+[a-z0-9]*(?:_[a-z0-9]+)+|/\w+)")
 _SUBJECT = re.compile("([^:,。!?;|*]{2,14}):")

@@ -122,11 +122,11 @@ _BY_NAME = re.compile(
 )
 """A title, and an outlet or a channel that a word names, or a source in brackets."""
 _COUNTER = f"\\([0-9,]+[条次个]?(?:{COUNTED})\\)|(?:{COUNTED})[(:][0-9,]+\\)?| ?[-|(] ?[0-9,]+ (?:{COUNTED})\\)?"
-_DECORATION = re.compile(rf"(?:(?:\[[^\[\]\d]{{1,6}}\])+|展开全文|收起d?|{_COUNTER})$")
+_DECORATION = re.compile(rf"(?:(?<![a-z0-9_])(?:\[[^\[\]\d]{{1,6}}\])+|展开全文|收起d?|{_COUNTER})$")
 """Emoji in words, the button that a service puts behind a post, and a counter behind a title."""
-_LONGEST_TITLE, _LEAST_OF_TITLE, _MOST_OUTLETS = 120, 30, 3
-"""Characters of the longest text that may have an outlet; bytes of UTF-8 that are left at least: 10 Han characters; and
-how many outlets and channels a title has at most."""
+_LONGEST_TITLE, _LEAST_OF_TITLE, _LEAST_OF_POST, _MOST_OUTLETS = 120, 30, 12, 3
+"""Characters of the longest text that may have an outlet; bytes of UTF-8 that are left at least: 10 Han characters, and
+4 before an emoji or a counter; and how many outlets and channels a title has at most."""
 _BESIDE = "".join(f"{chr(first)}-{chr(last)}" for first, last in UNSPACED_RANGES)
 _DIRECTLY_BESIDE = re.compile(f" (?:(?=[{_BESIDE}])|(?<=[{_BESIDE}] )(?=[\\w!-~]))")
 
@@ -318,7 +318,7 @@ def _parts_of_title(text: str) -> tuple[str, str]:
     if len(text) > _LONGEST_TITLE or _AT_ENDS.isdisjoint(text):
         return text, ""
     title, kept = text.strip(), ""
-    if (decoration := _DECORATION.search(title)) and len(title[: decoration.start()].encode()) >= _LEAST_OF_TITLE:
+    if (decoration := _DECORATION.search(title)) and len(title[: decoration.start()].encode()) >= _LEAST_OF_POST:
         title = title[: decoration.start()]
     if (column := _COLUMN.match(title)) and len(title[column.end() :].encode()) >= _LEAST_OF_TITLE:
         title = title[column.end() :]

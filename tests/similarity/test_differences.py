@@ -78,6 +78,7 @@ def test_the_verdict_does_not_depend_on_which_text_comes_first(a: str, b: str) -
         ("微软和谷歌和解", "谷歌和微软和解", []),  # the same names
         ("他高兴地走了", "他和平地走了", []),  # names that are words
         ("what does read_csv return", "what does read_json return", [("read_csv", "read_json")]),
+        ("[PROBLEM] disk latency", "[OK] disk latency", [("problem", "ok")]),
         ("WARN: backup of the mail server", "OK: backup of the mail server", [("warn", "ok")]),
         ("talks with Norway on fishing", "talks with Sweden on fishing", [("norway", "sweden")]),
         ("市水务部门昨晚通报", "上海水务部门昨晚通报", []),  # in the place of no name
@@ -189,6 +190,8 @@ def test_what_was_only_added_is_no_contradiction(text: str, added: str) -> None:
         ("富时指数日内跌超1%", "富时指数涨超1%"),
         ("明日停水", "今日停水"),
         ("请刷卡", "请别刷卡"),
+        ("患者诉胸痛，伴发热", "患者诉胸痛，无发热"),
+        ("请在桥上停车", "莫在桥上停车"),
         ("将水排入河道", "莫将水排入河道"),
         ("公司发现问题", "公司否认问题"),
         ("使用してください", "使用しないでください"),

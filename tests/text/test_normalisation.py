@@ -455,6 +455,7 @@ def test_the_name_of_an_outlet_or_a_column_is_no_part_of_a_title(text: str) -> N
     [
         f"{TITLE} - 2026",  # says which one
         f"{TITLE}（海报）",
+        "value = data[index]",
         f"{TITLE}（3人受伤）",
         f"{TITLE} 阅读 1024",  # may be a year of reading
         f"{TITLE}——洪峰过境",  # a subtitle
