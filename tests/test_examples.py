@@ -50,6 +50,29 @@ def test_an_idf_table_is_made_from_documents() -> None:
     assert all(float(idf) >= 1 for _, idf in rows)
 
 
+def test_an_article_is_one_in_the_frames_of_two_sites(tmp_path: Path) -> None:
+    pytest.importorskip("trafilatura", reason="pip install --group examples")
+    one, other = (f"<p>{NEWS[0]['text']}</p><p>{NEWS[1]['text']}</p>", f"<p>{NEWS[6]['text']}</p>")
+    for name, menu, text in (
+        ("a", "首页 时政 财经", one),
+        ("b", "关于我们 联系方式", one),
+        ("c", "首页 时政 财经", other),
+    ):
+        frame = f"<nav>{menu * 20}</nav><article>{text}</article><footer>{menu}</footer>"
+        (tmp_path / name).write_text(f"<html><body>{frame}</body></html>", encoding="utf-8")
+    (tmp_path / "d").write_text("<html><body></body></html>")
+    files = [str(tmp_path / name) for name in "abcd"]
+    lines = run("pages.py", f"sqlite:///{tmp_path}/articles.db", *files).splitlines()
+    assert sorted(line.split() for line in lines) == sorted(
+        [
+            [files[0], "new"],
+            [files[1], "exact", "duplicate", files[0]],
+            [files[2], "new"],
+            [files[3], "has", "no", "article"],
+        ]
+    )
+
+
 class Site(BaseHTTPRequestHandler):
     """Pages of news, and a page without a text, with links from the first one."""
 

