@@ -16,6 +16,12 @@ pytestmark = pytest.mark.slow
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 
 
+def test_the_list_of_tasks_names_every_script() -> None:
+    listed = (SCRIPTS / "README.md").read_text(encoding="utf-8")
+    names = {path.name for path in SCRIPTS.iterdir()} - {"README.md", "__pycache__"}
+    assert [name for name in sorted(names) if name.partition("_news.")[0] not in listed] == []
+
+
 @pytest.mark.parametrize("name", ["benchmark", "corpus.py", "study/cases.py", "study/revisions.py"])
 def test_a_script_says_what_it_is_for(name: str) -> None:
     done = run(name, "--help")
