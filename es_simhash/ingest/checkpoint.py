@@ -83,7 +83,7 @@ class Checkpoint:
         with writing(self._path, kind), ExitStack() as left_over:
             # A name that no file has: nothing that stands beside the checkpoint is written or followed.
             with NamedTemporaryFile("w", encoding="utf-8", dir=folder or ".", prefix=f"{name}.", delete=False) as file:
-                left_over.callback(Path(file.name).unlink, missing_ok=True)
+                left_over.callback(Path(file.name).unlink, missing_ok=True)  # it is gone once it has another name
                 json.dump(about, file, ensure_ascii=False, indent=1)
                 file.flush()
                 os.fsync(file.fileno())

@@ -145,7 +145,7 @@ class KeyIndex:
         queries = [(asker, query) for asker, theirs in enumerate(askers) for query in theirs]
         of_query, position, score, needed, cut = self._entries_shared([query for _, query in queries])
         entries = of_query << POSITION_BITS | position
-        by_pair = np.argsort(entries, kind="stable")  # the entries of a key are sorted, and this one makes use of it
+        by_pair = np.argsort(entries, kind="stable")  # fast, as the entries of each key are in order
         entries = entries[by_pair]
         first = np.flatnonzero(np.diff(entries, prepend=-1))
         pairs, shared = entries[first], np.diff(first, append=len(entries))

@@ -61,7 +61,10 @@ HASHES: dict[str, Callable[[bytes], bytes]] = {
 
 
 class _Hashes(dict[str, bytes]):
-    """The first ``size`` bytes of the hash of each word. Those of short words are kept, as long as they are few."""
+    """By word, the first ``size`` bytes of its hash. Those of short words are kept, until they are too many.
+
+    A dictionary finds one in less time than a function in Python is called, so ``cache_of_short`` would be too slow.
+    """
 
     def __init__(self, function: Callable[[bytes], bytes], size: int) -> None:
         super().__init__()

@@ -45,11 +45,11 @@ def dedupe(bench: Bench) -> None:
         facts: dict[str, dict[str, Any]] = {name: {"wall, s": 0.0, "kept": 0} for name in commands}
         tasks = {name: partial(measured, command, file, facts[name]) for name, command in commands.items()}
         values = interleaved(tasks, bench.rounds)
-        milliseconds = {name: [1e6 * each / count for each in spent] for name, spent in values.items()}
+        microseconds = {name: [1e6 * each / count for each in spent] for name, spent in values.items()}
         table = Table(
             f"{count:,} texts of {length:,} characters",
             "µs of the processor for one",
-            milliseconds,
+            microseconds,
             OURS.format(0),
             facts,
         )

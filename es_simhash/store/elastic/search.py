@@ -161,7 +161,7 @@ def _all(connection: Connection, search: Mapping[str, Any]) -> Iterator[list[Row
     if len(rows) < PAGE:
         yield rows
     else:
-        yield from pages(connection, search, lambda hit: connection.row_of(hit))
+        yield from pages(connection, search, connection.row_of)
 
 
 def _body(

@@ -116,13 +116,17 @@ class GroupSearch(_Request):
         [], description='By fields: [{"date": "desc"}]. Empty: by score; a server with a filter needs fields.'
     )
     start: int = Field(
-        0, alias="from", ge=0, description="Groups before the page; each page costs as much as all before."
+        0,
+        alias="from",
+        ge=0,
+        description="Groups before the page. A page costs as much as all pages before it together.",
     )
     size: int = Field(10, ge=1, le=MOST_GROUPS, description="Groups of the page.")
     after: list[Annotated[int, Field(ge=0)]] = Field(
         [],
         max_length=2,
-        description="Of the page before it, in place of from: each page then costs as much as the first.",
+        description="In place of from: the after of the answer with the page before. "
+        "Each page costs as much as the first.",
     )
     fields: list[str] = Field([], description="Fields of the documents to return. Empty: the whole documents.")
 
