@@ -16,6 +16,7 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 import elasticsearch.helpers
+import numpy as np
 
 from es_simhash import DuplicateRule, Fingerprinter, InputError, Row
 from es_simhash.caches import cache_of_short
@@ -39,11 +40,11 @@ MOST_SHARED = 1_000
 _HELD, _LONGEST_HELD = 200, 100_000
 """Texts whose features are held in a task. Pairs come in the order of one of their documents."""
 _BITS = 64
-_ROWS = 100_000
-"""Keys in a frame, at least."""
+_COMMON = 4
+"""How many of the rarest keys of a query must be common: more exclude few pairs, and take more keys."""
 MADE = "position long, id string, text string, digest string, fingerprint string"
 """Documents with their normalised texts. The fingerprint has hexadecimal digits. A blank text has no digest."""
-_KEYS = "position long, query int, minimum int, size int, key long"
+_KEYS = "position long, query int, minimum int, key long"
 _PAIRS = "later long, earlier long, unlike double"
 _log = logging.getLogger("es_simhash")
 
@@ -72,28 +73,33 @@ class Grouping:
             frame["fingerprint"] = [each.hex for each in made]
             yield frame
 
-    def stored_keys(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-        """Yield ``_KEYS`` that the documents of frames have."""
-        yield from _frames((position, [(0, 1, keys)]) for position, keys, _ in self._keys(frames))
+    def keys(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        """Yield ``_KEYS`` of the documents of frames. A copy has at least ``minimum`` keys of a query."""
+        import pandas as pd
 
-    def asked_keys(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-        """Yield ``_KEYS`` of which a copy has at least ``minimum``: by document and query."""
-        yield from _frames((position, queries) for position, _, queries in self._keys(frames))
-
-    def _keys(self, frames: Iterable[pd.DataFrame]) -> Iterator[tuple[int, Sequence[int], list[Any]]]:
-        """Yield the position, the keys and the queries (number, minimum, keys) of each document."""
-        least = self.rule.min_similarity
         for frame in frames:
-            positions = frame["position"].tolist()
-            if least is None:
-                for position, digits in zip(positions, frame["fingerprint"], strict=True):
-                    blocks = [] if digits is None else _blocks(int(digits, 16), self.rule.max_distance or 0)
-                    yield position, blocks, [(0, 1, blocks)]
-                continue
-            for position, keys in zip(positions, keys_of_texts(frame["text"].tolist()), strict=True):
-                asked = key_queries(keys, least)
-                queries = [(number, each.minimum, each.keys) for number, each in enumerate(asked)]
-                yield position, keys.values, queries
+            heads: list[tuple[int, int, int, int]] = []
+            keys: list[int] = []
+            for position, queries in self._queries(frame):
+                for number, (minimum, of_query) in enumerate(queries):
+                    heads.append((position, number, minimum, len(of_query)))
+                    keys += of_query
+            *columns, sizes = np.array(heads, dtype=np.int64).reshape(-1, 4).T
+            repeated = (np.repeat(column, sizes) for column in columns)
+            names = ["position", "query", "minimum", "key"]
+            yield pd.DataFrame(dict(zip(names, [*repeated, np.array(keys, dtype=np.int64)], strict=True)))
+
+    def _queries(self, frame: pd.DataFrame) -> Iterator[tuple[int, list[tuple[int, Sequence[int]]]]]:
+        """Yield the position and the queries (minimum, keys) of each document: the last has the keys of no query."""
+        positions, least = frame["position"].tolist(), self.rule.min_similarity
+        if least is None:
+            for position, digits in zip(positions, frame["fingerprint"], strict=True):
+                yield position, [] if digits is None else [(1, _blocks(int(digits, 16), self.rule.max_distance or 0))]
+            return
+        for position, keys in zip(positions, keys_of_texts(frame["text"].tolist()), strict=True):
+            queries = [(each.minimum, each.keys) for each in key_queries(keys, least)]
+            others = tuple(set(keys.values).difference(*(asked for _, asked in queries)))
+            yield position, [*queries, (len(others) + _COMMON, others)]
 
     def copies(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Yield ``_PAIRS`` that are copies, of pairs with their texts and fingerprints."""
@@ -134,24 +140,6 @@ def _blocks(fingerprint: int, max_distance: int) -> list[int]:
     return [number << 56 | fingerprint >> low & (1 << high - low) - 1 for number, (low, high) in widths]
 
 
-def _frames(documents: Iterable[tuple[int, list[Any]]]) -> Iterator[pd.DataFrame]:
-    """Yield ``_KEYS`` of documents.
-
-    :param documents: pairs of a position and queries (number, minimum, keys).
-    """
-    import pandas as pd
-
-    names = ["position", "query", "minimum", "size", "key"]
-    values: list[tuple[int, int, int, int, int]] = []
-    for position, queries in documents:
-        for number, minimum, keys in queries:
-            values += [(position, number, minimum, len(keys), key) for key in keys]
-        if len(values) > _ROWS:
-            yield pd.DataFrame(values, columns=names)
-            values = []
-    yield pd.DataFrame(values, columns=names).astype("int64")
-
-
 def group_frame(documents: DataFrame, grouping: Grouping, order: str | None = None) -> DataFrame:
     """Return ``id``, ``group`` and ``duplicate_of`` of each document.
 
@@ -178,7 +166,8 @@ def linked_frame(made: DataFrame, documents: DataFrame, grouping: Grouping) -> D
 
     earliest = f.min("position").over(window.Window.partitionBy("digest"))
     with_text = documents.where("digest <> ''").select("position", earliest.alias("first"))
-    texts = made.select("position", "text", "fingerprint")
+    text = f.lit("").alias("text") if grouping.rule.min_similarity is None else "text"
+    texts = made.select("position", text, "fingerprint")
     firsts = on_disk(texts.join(with_text.where("position = first").select("position"), "position"))
     links = made.sparkSession.createDataFrame(
         list(_links(_copies(firsts, grouping).collect()).items()), "first long, original long"
@@ -221,19 +210,30 @@ def _copies(firsts: DataFrame, grouping: Grouping) -> DataFrame:
 
     if grouping.rule.rule == "exact":
         return firsts.sparkSession.createDataFrame([], _PAIRS)
-    stored = on_disk(firsts.mapInPandas(grouping.stored_keys, _KEYS).select("position", "key"))
-    counts = on_disk(stored.groupBy("key").agg(f.count("*").alias("documents")))
+    keys = on_disk(firsts.mapInPandas(grouping.keys, _KEYS))
+    counts = on_disk(keys.groupBy("key").agg(f.count("*").alias("documents")).where("documents > 1"))
     if hot := counts.where(f.col("documents") > MOST_SHARED).count():
         _log.warning("%s keys that more than %s documents have are left out", f"{hot:,}", f"{MOST_SHARED:,}")
-    asked = firsts.mapInPandas(grouping.asked_keys, _KEYS).join(counts, "key", "left")
-    # Of n keys, a document that has m has one of any n - m + 1: the rarest are enough.
-    rarest = window.Window.partitionBy("position", "query").orderBy(f.coalesce("documents", f.lit(0)), "key")
-    asked = asked.withColumn("rank", f.row_number().over(rarest)).where("rank <= size - minimum + 1")
-    asked = asked.where(f.col("documents").between(2, MOST_SHARED)).select(f.col("position").alias("later"), "key")
-    pairs = asked.join(stored.withColumnRenamed("position", "earlier"), "key").where("earlier < later")
+    shared = on_disk(keys.join(counts, "key"))
+    # A document with m of n keys has c of any n - m + c: the rarest are enough. The rarest of all are not shared.
+    of_query = window.Window.partitionBy("position", "query")
+    common, is_hot = f.least("minimum", f.lit(_COMMON)), f.col("documents") > MOST_SHARED
+    counted = shared.withColumns(
+        {
+            "rank": f.row_number().over(of_query.orderBy("documents", "key")),
+            "size": f.count("*").over(of_query),
+            "hot": f.count(f.when(is_hot, 1)).over(of_query),
+        }
+    )
+    asked = counted.where((f.col("rank") <= f.col("size") - f.col("minimum") + common) & ~is_hot)
+    least = f.greatest(f.lit(1), f.least(common, f.col("minimum") - f.col("hot"))).alias("least")
+    asked = asked.select(f.col("position").alias("later"), "query", "key", least)
+    stored = shared.where(~is_hot).select("key", f.col("position").alias("earlier"))
+    found = asked.join(stored, "key").where("earlier < later").groupBy("later", "earlier", "query", "least").count()
+    pairs = found.where("count >= least").select("later", "earlier")
     later = firsts.toDF("later", "later_text", "later_fingerprint")
     earlier = firsts.toDF("earlier", "earlier_text", "earlier_fingerprint")
-    compared = pairs.select("later", "earlier").distinct().join(earlier, "earlier").join(later, "later")
+    compared = pairs.join(earlier, "earlier").join(later, "later")
     return compared.repartition("later").sortWithinPartitions("later").mapInPandas(grouping.copies, _PAIRS)
 
 

@@ -24,13 +24,13 @@ from es_simhash.rows import Entry, Scan
 from es_simhash.tools.spark.grouping import MADE, Grouping, linked_frame, on_disk
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-_REPORT = "outcome string, count long, refused binary"
-"""How many documents of a task have an outcome; or one that was refused, as a pickled Outcome."""
+_REPORT = "outcome string, count long, place long, refused binary"
+"""How many documents of a task have an outcome; or where one stands that was refused, and its pickled Outcome."""
 OTHER = "the store has another document under its id, or another program changed it: ingest it"
 _log = logging.getLogger("es_simhash")
 _TAKEN = {(False, False): "new", (False, True): "near_duplicate", (True, True): "exact_duplicate"}
@@ -52,10 +52,7 @@ class Load:
 
     def read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield ``MADE`` of the documents that can be used, of batches with position and document."""
-        import pyarrow as pa
-
         reader = Reader(self.rule, self.id_field)
-        names = [field.split()[0] for field in MADE.split(", ")]
         for batch in batches:
             rows = batch.to_pylist()
             made = [
@@ -63,17 +60,13 @@ class Load:
                 for row, one in zip(rows, reader.read_all([self._line(row) for row in rows]), strict=True)
                 if isinstance(one, Document)
             ]
-            columns = list(zip(*made, strict=True)) or [()] * len(names)
-            types = [pa.int64(), *[pa.string()] * 4]
-            yield pa.RecordBatch.from_arrays(list(map(pa.array, columns, types)), names)
+            yield _batch(made, MADE)
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write documents, and yield ``_REPORT``.
 
         :param batches: position and document; ``place``, ``first``, ``original``, ``group`` of those that count.
         """
-        import pyarrow as pa
-
         links: dict[str, dict[str, Any]] = {}
 
         def lines() -> Iterator[Line]:
@@ -100,13 +93,9 @@ class Load:
                 refused += _write(documents, entries, counts)
         if source.error is not None:
             raise source.error
-        pickled = [pickle.dumps(one) for one in refused]
-        columns = {
-            "outcome": [*counts, *(one.outcome for one in refused)],
-            "count": [*counts.values(), *[1] * len(refused)],
-            "refused": pa.array([*[None] * len(counts), *pickled], pa.binary()),
-        }
-        yield pa.RecordBatch.from_pydict(columns)
+        stored = [(name, count, None, None) for name, count in counts.items()]
+        rest = [(None, None, int((one.place or "").rpartition(" ")[2]), pickle.dumps(one)) for one in refused]
+        yield _batch([*stored, *rest], _REPORT)
 
     def _line(self, row: Mapping[str, Any]) -> Line:
         place, document = f"{self.input} document {row['position'] + 1}", row["document"]
@@ -177,7 +166,7 @@ def load_documents(
     if replaced := counts.pop("replaced", 0):
         _log.warning("%s documents have an id that a later one has: the later one is stored", f"{replaced:,}")
     documents.store.refresh()
-    for row in report.where("refused IS NOT NULL").select("refused").toLocalIterator():
+    for row in report.where("refused IS NOT NULL").orderBy("place").select("refused").toLocalIterator():
         yield pickle.loads(row.refused)
     others = documents.store.count(Scan()) - kept.count()
     if others > 0:
@@ -239,6 +228,17 @@ def _begun(documents: Documents, kept: DataFrame, count: int) -> int:
             "documents, or use es-simhash ingest"
         )
     return stored.written - int(row.position)
+
+
+def _batch(rows: Sequence[tuple[Any, ...]], schema: str) -> pa.RecordBatch:
+    """Return rows that have this schema of Spark."""
+    import pyarrow as pa
+
+    names, types = zip(*(field.split() for field in schema.split(", ")), strict=True)
+    of_arrow = {"long": pa.int64(), "string": pa.string(), "binary": pa.binary()}
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    arrays = [pa.array(column, of_arrow[type]) for column, type in zip(columns, types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, names)
 
 
 def _hex(fingerprint: int | None) -> str | None:

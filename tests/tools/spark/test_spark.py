@@ -92,6 +92,19 @@ def test_keys_that_very_many_documents_share_are_left_out_with_a_warning(
     assert "keys that more than 2 documents have are left out" in caplog.text
 
 
+def test_a_copy_that_shares_a_rarer_key_is_found_beside_those_that_are_left_out(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_SHARED", 5)
+    names = ["甲仓圆凳", "乙井方桌", "丙塘长椅", "丁坡短柜", "戊湾矮床", "己岭高架"]
+    texts = [
+        f"本馆定于下周闭馆整理，请各位读者提前归还所借物品，逾期未还者将暂停借阅：{name}"
+        for name in [*names, "丙塘长凳"]
+    ]
+    found = by_spark(spark, texts, DuplicateRule())
+    assert {id: original for id, original in found.items() if original is not None} == {"00006": "00002"}
+
+
 def test_what_cannot_be_grouped_is_named(spark: Any) -> None:
     def refusal(rows: list[Any], **options: Any) -> str:
         frame = spark.createDataFrame(rows, "id string, text string")
