@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from es_simhash.decide.choose import Chosen, Original, choose
 from es_simhash.decide.judge import Judged, Side, judge
 from es_simhash.near.fingerprint_index import pairs_within
 from es_simhash.near.key_index import KeyIndex
+from es_simhash.parts import in_turn
+from es_simhash.rows import MOST_HITS
+from es_simhash.similarity.confirm import most_texts
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -62,6 +68,7 @@ class Batch:
 
     def __init__(self, documents: Sequence[Document], eligible: Eligible) -> None:
         self._eligible = eligible
+        self._ids = [one.row.id for one in documents]
         self._near = _near_within(documents, eligible.rule)
         self._decided: dict[str, Document] = {}
         self._equal: dict[str, list[str]] = {}
@@ -73,12 +80,12 @@ class Batch:
             self._enter(document)
             return Decision(document, None)
         exact = self._exact(document, found)
-        candidates = [Side(exact, None)] if exact is not None else self._candidates(document, found)
+        candidates, left_out = ([Side(exact, None)], 0) if exact is not None else self._candidates(document, found)
         chosen = choose(judge(Side(document.row, document.features), candidates, self._eligible.rule))
         row = _linked(document, chosen)
         decided = document if row is document.row else replace(document, row=row)
         self._enter(decided)
-        return Decision(decided, chosen.original, chosen.contradicting, found.left_out)
+        return Decision(decided, chosen.original, chosen.contradicting, left_out)
 
     def _enter(self, document: Document) -> None:
         """Let others find a decided document."""
@@ -120,18 +127,24 @@ class Batch:
             return True
         return original is not None and original.duplicate_of is None and self._eligible.is_before(original, document)
 
-    def _candidates(self, document: Document, found: Found) -> list[Side]:
-        """Return the originals that a document is compared with: those of the store, and those in front of it."""
+    def _candidates(self, document: Document, found: Found) -> tuple[list[Side], int]:
+        """Return the originals that a document is compared with: those of the store, and those in front of it; and how
+        many are left out.
+        """
         stored = [side for side in found.candidates if side.row.id not in self._decided]
-        in_front = (self._decided.get(id) for id in self._near.get(document.row.id, ()))
-        return stored + [
+        rule, most = self._eligible.rule, MOST_HITS
+        if rule.by == "keys" and document.keys is not None:
+            most = most_texts(document.keys.length)
+        in_front = (
             Side(other.row, other.features)
-            for other in in_front
+            for other in map(self._decided.get, map(self._ids.__getitem__, self._near.get(document.row.id, ())))
             if other is not None
             and other.may_lead
             and other.row.duplicate_of is None
             and self._eligible.is_before(other.row, document)
-        ]
+        )
+        candidates = in_turn(list(islice(in_front, most + 1)), stored)
+        return candidates[:most], max(found.left_out, len(candidates) - most)
 
 
 def _linked(document: Document, chosen: Chosen) -> Row:
@@ -143,8 +156,8 @@ def _linked(document: Document, chosen: Chosen) -> Row:
     return row._replace(duplicate_of=original.id, order=order, named=None).in_group(original.group)
 
 
-def _near_within(documents: Sequence[Document], rule: ResolvedRule) -> dict[str, list[str]]:
-    """Return for each document those in front of it in the batch that may be near, by id."""
+def _near_within(documents: Sequence[Document], rule: ResolvedRule) -> dict[str, list[int]]:
+    """Return for each document, by id, the places of those in front of it that may be near, the likeliest first."""
     if len(documents) < 2 or rule.by == "digest":
         return {}
     rows = [one.row for one in documents]
@@ -155,8 +168,8 @@ def _near_within(documents: Sequence[Document], rule: ResolvedRule) -> dict[str,
         near = index.near([rule.query(one.row, one.keys).keys for one in documents])
     else:
         near = pairs_within([row.fingerprint for row in rows], rule.distance)
-    found: dict[str, list[str]] = {}
     is_in_front = near.positions < near.askers
-    for asker, place in zip(near.askers[is_in_front].tolist(), near.positions[is_in_front].tolist(), strict=True):
-        found.setdefault(rows[asker].id, []).append(rows[place].id)
-    return found
+    askers, positions, scores = near.askers[is_in_front], near.positions[is_in_front], near.scores[is_in_front]
+    places = positions[np.lexsort((-scores, askers))].tolist()
+    ends = np.searchsorted(askers, np.arange(len(rows) + 1)).tolist()
+    return {row.id: places[start:end] for row, start, end in zip(rows, ends, ends[1:], strict=False) if start < end}

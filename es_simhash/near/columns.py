@@ -156,6 +156,8 @@ class Columns:
         kept = self._in_times(near.positions, near.askers, times, is_timed)
         if originals:
             kept &= self._columns["original"][near.positions] == _NONE
+        if matches is None:  # else any of them may be needed
+            kept &= _among_best(near, kept, [query.most + 1 for query in queries])
         positions, askers = near.positions[kept], near.askers[kept]
         rank = np.lexsort((self._columns["order"][positions], -near.scores[kept], askers))
         ranked, ends = positions[rank].tolist(), np.searchsorted(askers[rank], np.arange(len(queries) + 1)).tolist()
@@ -163,7 +165,6 @@ class Columns:
         found = []
         for number, (query, start, end) in enumerate(zip(queries, ends, ends[1:], strict=False)):
             both = equal.get(number, []), ranked[start:end]
-            # All of them are needed if some are not allowed.
             found.append((both[0][: query.most_equal], both[1][: query.most + 1]) if matches is None else both)
         needed = sorted({position for both in found for positions in both for position in positions})
         allowed = {
@@ -213,12 +214,12 @@ class Columns:
         self, positions: Integers, askers: Integers, times: Integers, is_timed: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
         """Return which pairs of an asker and a row are a row that is there, in the times of the asker."""
-        rows = self._columns[positions]
-        there: NDArray[np.bool_] = rows["is_there"].copy()
+        columns = self._columns
+        there: NDArray[np.bool_] = columns["is_there"][positions]
         if is_timed.any():
             first, last = times[askers].T
-            has_time = rows["has"] & _HAS_TIME != 0
-            there &= ~is_timed[askers] | (has_time & (first <= rows["time"]) & (rows["time"] <= last))
+            has_time, time = columns["has"][positions] & _HAS_TIME != 0, columns["time"][positions]
+            there &= ~is_timed[askers] | (has_time & (first <= time) & (time <= last))
         return there
 
     # --- a row and its columns --------------------------------------------------------------------------------------
@@ -290,6 +291,17 @@ def _packed(digests: Sequence[str]) -> tuple[NDArray[np.void], list[int]]:
         for own, digest in zip(packed, digests, strict=True)
     ]
     return np.array(whole, f"V{_DIGEST_BYTES}"), list(map(len, packed))
+
+
+def _among_best(near: Near, kept: NDArray[np.bool_], most: Sequence[int]) -> NDArray[np.bool_]:
+    """Return which of the kept pairs have one of the ``most`` largest scores of their asker, or one as large."""
+    scores = np.where(kept, near.scores, -1.0)
+    ends = np.searchsorted(near.askers, np.arange(len(most) + 1))
+    for start, end, count in zip(ends, ends[1:], most, strict=False):
+        if end - start > count:
+            own = scores[start:end]
+            own[own < np.partition(own, -count)[-count]] = -1.0
+    return scores >= 0.0
 
 
 def _digest_keys(digests: NDArray[np.void]) -> NDArray[np.uint64]:

@@ -23,10 +23,8 @@ _POSITION_BITS = np.uint64(POSITION_BITS)
 _POSITION = np.uint64((1 << POSITION_BITS) - 1)
 _LENGTH = np.uint64(127)
 """The lowest bits of a q-gram in an entry: the length of its text. So a range of lengths is a range of entries."""
-ENTRIES_OF_QUERY = 20_000
+ENTRIES_OF_QUERY = 2_000
 """The rarest keys of a query are read as far as they have so many entries together."""
-ENTRIES_OF_KEY = 500
-"""So many entries of each other key are read: those of the texts that were added first."""
 
 
 class Near(NamedTuple):
@@ -140,7 +138,7 @@ class KeyIndex:
         """Return for each asker the texts that fulfil one of its queries.
 
         The score is the sum of the rarities of the shared keys that were read: the largest one over the queries. Of a
-        query whose keys very many texts have, only a part of the entries is read: the rarest keys whole.
+        query whose keys very many texts have, only the rarest keys are read, so others may be found too.
         """
         queries = [(asker, query) for asker, theirs in enumerate(askers) for query in theirs]
         of_query, position, score, needed, cut = self._entries_shared([query for _, query in queries])
@@ -177,7 +175,8 @@ class KeyIndex:
         most, needed = _plan(queries, of_query, sizes)
         numbers, positions = self._entries.read(ranges, most)
         scores = rarities(sizes, self._count)[numbers]
-        return of_query[numbers], positions, scores, needed, of_query[(most > 0) & (most < sizes)]
+        cut = np.union1d(of_query[(most > 0) & (most < sizes)], np.flatnonzero(needed < 1))
+        return of_query[numbers], positions, scores, needed.clip(1), cut
 
 
 def _plan(
@@ -186,7 +185,9 @@ def _plan(
     """Return how many entries of each key are read, and how many of these keys a text must have, for each query.
 
     Common keys have most of the entries. A text that has T of n keys has p of any n - T + p of them (the prefix filter,
-    :meth:`KeyQuery.rarest`), so the other keys are not read.
+    :meth:`KeyQuery.rarest`), so the other keys are not read. If u of these are too common, it has p - u of the rest.
+
+    :returns: what is needed may be less than 1: then texts are not found that have the common keys alone.
     """
     plans = np.array([query.rarest() for query in queries], dtype=np.int64).reshape(-1, 2)
     order = np.lexsort((sizes, of_query))
@@ -197,9 +198,11 @@ def _plan(
     before = np.concatenate([[0], total])[first] if len(sizes) else np.zeros(0, dtype=np.int64)
     entries = np.empty(len(sizes), dtype=np.int64)
     entries[order] = total - before[of_query[order]]
-    most = np.where(entries <= ENTRIES_OF_QUERY, sizes, ENTRIES_OF_KEY)
-    most[rank >= plans[:, 0][of_query]] = 0
-    return most, plans[:, 1]
+    wanted = rank < plans[:, 0][of_query]
+    is_read = wanted & ((entries <= ENTRIES_OF_QUERY) | (rank == 0))
+    unread = np.bincount(of_query, wanted & ~is_read, len(queries)).astype(np.int64)
+    most = np.where(is_read, np.minimum(sizes, ENTRIES_OF_QUERY), 0)
+    return most, plans[:, 1] - unread
 
 
 def with_length(keys: NDArray[np.uint64], lengths: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from es_simhash.similarity.measures import containment, jaccard, levenshtein
 from es_simhash.similarity.tokens import NUMBERS, is_code, tokens, without_clock
-from es_simhash.text.keys import MEDIUM, SHORT, keys_of_texts
+from es_simhash.text.keys import MEDIUM, keys_of_texts
 from es_simhash.text.normalisation import digest, title_form, without_links, without_named_outlet, word_characters
 from es_simhash.text.shingles import distinct, shingles_of_texts
 
@@ -32,16 +32,15 @@ if TYPE_CHECKING:
 def most_texts(length: int) -> int:
     """Return how many texts are compared with a document: those that share the most and rarest keys.
 
-    Work is limited, and not the number of texts: a title takes 1 µs, and very many titles resemble each other. The
-    number of shared q-grams tells little of how similar titles are. The number of shared bands tells more, so fewer
-    longer texts are enough.
+    A copy shares rarer keys than the other texts of a crowd do: of 2,311 revisions up to 60 word characters among
+    64,000 titles and notices, none was behind the first 50.
 
-    >>> most_texts(5_000), most_texts(100), most_texts(40), most_texts(12)
-    (20, 50, 500, 1000)
+    >>> most_texts(5_000), most_texts(500), most_texts(12)
+    (20, 40, 50)
 
     :param length: word characters of its text.
     """
-    return min(1_000 if length <= SHORT else 50, max(20, 20_000 // max(1, length)))
+    return min(50, max(20, 20_000 // max(1, length)))
 
 
 CONTAINED = 0.9

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from itertools import chain, zip_longest
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.parts import in_turn
 from es_simhash.rows import MOST_HITS, Hits, StoreQuery
 from es_simhash.store.around import StoreAround, changed, cut, written_rows
 
@@ -120,8 +120,7 @@ class FreshStore(StoreAround):
         """Return the hits of the store that are not out of date, and those in memory."""
         stored = [row for row in found.candidates if not self._hides(row)]
         if query.keys:  # the scores of the two do not compare
-            both = chain.from_iterable(zip_longest(recent.candidates, stored))
-            candidates = [row for row in both if row is not None]
+            candidates = in_turn(recent.candidates, stored)
         else:
             candidates = sorted([*stored, *recent.candidates], key=lambda row: row.order)
         equal = [row for row in found.equal if not self._hides(row)]
