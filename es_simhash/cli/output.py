@@ -73,7 +73,7 @@ def not_compared(pairs: int) -> str:
 
 def without_text(documents: int) -> str:
     """Return the line about documents whose text is empty."""
-    return f"{documents:,} without a text, such as pages of scripts alone: nothing is a copy of them"
+    return f"{documents:,} without a text, such as pages of scripts alone: never taken for copies"
 
 
 def decimals(similarity: float) -> str:

@@ -103,6 +103,8 @@ class Documents:
         **client_options: Any,
     ) -> None:
         self.deadline = checked_deadline(deadline)
+        if of_setup := sorted({"rule", "id_field"} & client_options.keys()):
+            raise InputError(f"Documents takes no {of_setup[0]}: the store keeps it; call setup({of_setup[0]}=…) once")
         self.store = open_store(store, index, deadline=self.deadline, **client_options)
         """The store itself, for what this class has no method for."""
         self.name = self.store.name

@@ -92,7 +92,7 @@ def test_documents_without_a_text_are_told(tmp_path: Path) -> None:
     assert [each.get("blank", False) for each in done.json[:-1]] == [True, True, False]
     assert (done.json[-1]["new"], done.json[-1]["blank"]) == (3, 2)
     told = es_simhash("ingest --workers 0", cwd=tmp_path, stdin=line("d", "<p></p>")).out
-    assert "1 without a text, such as pages of scripts alone: nothing is a copy of them" in told.splitlines()
+    assert "1 without a text, such as pages of scripts alone: never taken for copies" in told.splitlines()
 
 
 def test_where_texts_decide_a_line_says_the_similarity_and_no_bits(tmp_path: Path) -> None:

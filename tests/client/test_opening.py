@@ -137,6 +137,13 @@ def test_a_fingerprinter_is_given_alone(documents: Any) -> None:
         documents("memory://", fingerprinter=Fingerprinter(), scheme=Scheme())
 
 
+@pytest.mark.parametrize("documents", [Documents, AsyncDocuments])
+@pytest.mark.parametrize("store", ["memory://", "http://localhost:9200/news"])
+def test_what_the_store_keeps_is_told_to_setup(documents: Any, store: str) -> None:
+    with pytest.raises(InputError, match=r"Documents takes no rule: .* call setup\(rule=…\)"):
+        documents(store, rule="fingerprint")
+
+
 def test_a_table_that_the_scheme_of_the_store_names_must_be_given(address: str) -> None:
     ours = Fingerprinter(LONG, stop_words=TABLE)
     with Documents(address, fingerprinter=ours) as documents:

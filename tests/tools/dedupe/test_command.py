@@ -66,7 +66,7 @@ def test_a_page_without_a_text_is_told_and_a_copy_of_nothing(tmp_path: Path) -> 
     pages = line("a", "<script>load('a')</script>") + line("b", "<script>load('b')</script>") + line("c", STORM)
     done = dedupe(tmp_path, "--html", data=pages)
     assert ids(done) == ["a", "b", "c"]
-    assert done.err.splitlines()[-1] == "2 without a text, such as pages of scripts alone: nothing is a copy of them"
+    assert done.err.splitlines()[-1] == "2 without a text, such as pages of scripts alone: never taken for copies"
 
 
 def test_a_run_that_fails_leaves_no_empty_files(tmp_path: Path) -> None:
