@@ -125,7 +125,7 @@ def fill_configurations(count: int, length: int) -> None:
 
 CACHES: dict[str, tuple[Callable[[int, int], None], int, int]] = {
     "es_simhash.text.tokens._segmenter": (fill_new_words, 600, 120),
-    "es_simhash.text.tokens.tagged_words": (fill_tags, 300, 300),
+    "es_simhash.text.tokens._tagger": (fill_tags, 2_200, 60),
     "es_simhash.text.votes.hasher": (fill_hashes, 70_000, 20),
     "es_simhash.similarity.tokens._token": (fill_tokens, 12_000, 30),
     "es_simhash.similarity.tokens._character": (fill_tokens, 12_000, 1),

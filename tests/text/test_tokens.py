@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash.text.normalisation import normalise
-from es_simhash.text.tokens import _PUNCTUATION, segmenter, tagged_words, tokenize, words_in_order
+from es_simhash.text.tokens import _PUNCTUATION, _tagger, segmenter, tagged_words, tokenize, words_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -221,6 +221,13 @@ def test_both_segmenters_say_of_the_same_words_that_they_are_names(text: str) ->
         for name in ("jieba", "rjieba")
     ]
     assert names[0] == names[1]
+
+
+@settings(max_examples=300)
+@given(mixed_texts)
+def test_the_words_of_the_clauses_are_those_of_the_whole_text(text: str) -> None:
+    for name in ("jieba", "rjieba"):
+        assert tagged_words(text, name) == _tagger(name)(text)
 
 
 def test_both_segmenters_split_sentences_and_repeated_characters_in_the_same_way() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from es_simhash.near.key_index import with_length
+from es_simhash.near.key_index import ENTRIES_OF_QUERY, with_length
 from es_simhash.store.sqlite.schema import IS_COPY
 from es_simhash.text.keys import KEY_BITS, ROUNDED_TO, rarities
 
@@ -39,7 +39,7 @@ of them. The entries of one batch lie on nearly all pages of a large file."""
 FEW_ENTRIES = 32
 """So many entries of each key of a query are read first. A key with more of them is common."""
 MORE_ENTRIES = 500
-"""So many of each are read if too many keys are common."""
+"""So many of each are read at least if too many keys are common."""
 ENOUGH = 3
 """If a document must have so many of the rare keys, the common ones are not read."""
 
@@ -133,7 +133,7 @@ def _near(query: KeyQuery, connection: Connection, *, originals: bool) -> tuple[
     common, very many texts share them. Then those are returned that share the most of what was read.
     """
     ranges = list(_ranges(query))
-    for most in (FEW_ENTRIES, MORE_ENTRIES):
+    for most in (FEW_ENTRIES, max(MORE_ENTRIES, ENTRIES_OF_QUERY // max(1, len(ranges)))):
         lists = [_documents(entries, most, connection, originals=originals) for entries in ranges]
         whole = [documents for documents in lists if len(documents) <= most]
         needed = query.minimum - (len(lists) - len(whole))
