@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import elasticsearch.helpers
@@ -24,14 +24,15 @@ from es_simhash.decide.judge import Side, judge
 from es_simhash.decide.rule import ResolvedRule
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.text.keys import key_queries, keys_of_texts, share_enough
+from es_simhash.text.normalisation import compared_characters_of_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pandas as pd
+    import pyarrow as pa
     from elasticsearch import Elasticsearch
     from pyspark.sql import DataFrame
-    from pyspark.sql import Row as Pair
 
     from es_simhash.decide.judge import Judged
 
@@ -42,7 +43,7 @@ _HELD, _LONGEST_HELD = 200, 100_000
 _BITS = 64
 _COMMON = 4
 """How many of the rarest keys of a query must be common: more exclude few pairs, and take more keys."""
-MADE = "position long, id string, text string, digest string, fingerprint string"
+MADE = "position long, id string, text string, digest string, fingerprint string, length long"
 """Documents with their normalised texts. The fingerprint has hexadecimal digits. A blank text has no digest."""
 _KEYS = "position long, query int, minimum int, key long"
 _PAIRS = "later long, earlier long, unlike double"
@@ -71,6 +72,7 @@ class Grouping:
             made = self.fingerprinter.fingerprints_normalised(frame["text"].tolist())
             frame["digest"] = ["" if each.blank else each.digest for each in made]
             frame["fingerprint"] = [each.hex for each in made]
+            frame["length"] = [len(words) for words in compared_characters_of_texts(frame["text"].tolist())]
             yield frame
 
     def keys(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
@@ -108,14 +110,13 @@ class Grouping:
             partial(TextFeatures, fingerprinter=self.fingerprinter, is_normalised=True)
         )
 
-        def side(text: str, fingerprint: str | None) -> Side:
-            own = features(text) if rule.compares_texts else None
+        def side(text: str, fingerprint: str | None, length: int) -> Side:
             value = None if fingerprint is None else int(fingerprint, 16)
-            return Side(Row("", value, "", None if own is None else own.keys.length), own)
+            return Side(Row("", value, "", length), features(text) if rule.compares_texts else None)
 
         for frame in frames:
-            later = map(side, frame["later_text"], frame["later_fingerprint"])
-            earlier = map(side, frame["earlier_text"], frame["earlier_fingerprint"])
+            later = map(side, frame["later_text"], frame["later_fingerprint"], frame["later_length"])
+            earlier = map(side, frame["earlier_text"], frame["earlier_fingerprint"], frame["earlier_length"])
             judged = [_judged(one, other, rule) for one, other in zip(later, earlier, strict=True)]
             frame["unlike"] = [-(each.similarity or 0.0) if rule.compares_texts else each.distance for each in judged]
             yield frame[[each.relation == "copy" for each in judged]][["later", "earlier", "unlike"]]
@@ -167,11 +168,9 @@ def linked_frame(made: DataFrame, documents: DataFrame, grouping: Grouping) -> D
     earliest = f.min("position").over(window.Window.partitionBy("digest"))
     with_text = documents.where("digest <> ''").select("position", earliest.alias("first"))
     text = f.lit("").alias("text") if grouping.rule.min_similarity is None else "text"
-    texts = made.select("position", text, "fingerprint")
+    texts = made.select("position", text, "fingerprint", "length")
     firsts = on_disk(texts.join(with_text.where("position = first").select("position"), "position"))
-    links = made.sparkSession.createDataFrame(
-        list(_links(_copies(firsts, grouping).collect()).items()), "first long, original long"
-    )
+    links = made.sparkSession.createDataFrame(_links(_copies(firsts, grouping).toArrow()))
     originals = documents.select(f.col("position").alias("original"), f.col("id").alias("group"))
     linked = documents.join(with_text, "position", "left").join(links, "first", "left")
     return linked.withColumn("original", f.coalesce("original", "first", "position")).join(originals, "original")
@@ -231,22 +230,24 @@ def _copies(firsts: DataFrame, grouping: Grouping) -> DataFrame:
     stored = shared.where(~is_hot).select("key", f.col("position").alias("earlier"))
     found = asked.join(stored, "key").where("earlier < later").groupBy("later", "earlier", "query", "least").count()
     pairs = found.where("count >= least").select("later", "earlier")
-    later = firsts.toDF("later", "later_text", "later_fingerprint")
-    earlier = firsts.toDF("earlier", "earlier_text", "earlier_fingerprint")
+    later = firsts.toDF("later", "later_text", "later_fingerprint", "later_length")
+    earlier = firsts.toDF("earlier", "earlier_text", "earlier_fingerprint", "earlier_length")
     compared = pairs.join(earlier, "earlier").join(later, "later")
     return compared.repartition("later").sortWithinPartitions("later").mapInPandas(grouping.copies, _PAIRS)
 
 
-def _links(pairs: Iterable[Pair]) -> dict[int, int]:
-    """Return the original of each document that is a copy of one, by their positions."""
+def _links(pairs: pa.Table) -> pa.Table:
+    """Return the original of each document (``first``) that is a copy of one, by their positions."""
+    import pyarrow as pa
+
+    later, earlier, unlike = (pairs[name].to_numpy() for name in ("later", "earlier", "unlike"))
     originals: dict[int, int] = {}
-    ordered = sorted((later, unlike, earlier) for later, earlier, unlike in pairs)
-    for later, candidates in groupby(ordered, lambda pair: pair[0]):
-        for _, _, earlier in candidates:
-            if earlier not in originals:  # it is an original itself: all before it are decided
-                originals[later] = earlier
-                break
-    return originals
+    for place in np.lexsort((earlier, unlike, later)):
+        copy, original = int(later[place]), int(earlier[place])
+        if copy not in originals and original not in originals:  # an original itself: all before it are decided
+            originals[copy] = original
+    columns = {"first": list(originals), "original": list(originals.values())}
+    return pa.table(columns, pa.schema([(name, pa.int64()) for name in columns]))
 
 
 def write_links(client: Elasticsearch, index: str, links: Iterable[Mapping[str, Any]]) -> int:

@@ -56,7 +56,7 @@ class Load:
         for batch in batches:
             rows = batch.to_pylist()
             made = [
-                (row["position"], one.row.id, one.text, one.row.digest, _hex(one.row.fingerprint))
+                (row["position"], one.row.id, one.text, one.row.digest, _hex(one.row.fingerprint), one.row.length)
                 for row, one in zip(rows, reader.read_all([self._line(row) for row in rows]), strict=True)
                 if isinstance(one, Document)
             ]
