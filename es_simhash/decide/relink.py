@@ -13,7 +13,7 @@ from es_simhash.errors import StoreError, count_of
 from es_simhash.filters import parse_filter
 from es_simhash.parts import in_parts
 from es_simhash.rows import Entry, Row, Written
-from es_simhash.text.keys import keys_of_texts
+from es_simhash.text.keys import keys_of_words
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def documents_of_stored(turn: Turn, stored: Sequence[Stored], eligible: Eligible
         if one.row.digest and (text is not None or not turn.rule.compares_texts):
             chosen.append(one)
             features.append(text)
-    keys = iter(keys_of_texts([text.normalised for text in features if text is not None]))
+    keys = iter(keys_of_words([text.words for text in features if text is not None]))
     return [
         Document(
             one.row if one.row.pinned else one.row.as_original(),

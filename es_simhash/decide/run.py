@@ -275,4 +275,5 @@ class Run:
 
 
 def _features(document: Document, fingerprinter: Fingerprinter) -> TextFeatures:
-    return document.features or TextFeatures(document.text, fingerprinter, is_normalised=True)
+    words = None if document.keys is None else document.keys.words
+    return document.features or TextFeatures(document.text, fingerprinter, is_normalised=True, words=words)

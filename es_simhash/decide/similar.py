@@ -12,7 +12,7 @@ from es_simhash.parts import in_parts
 from es_simhash.rows import Row
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.text_fields import text_of
-from es_simhash.text.keys import TextKeys, keys_of_texts
+from es_simhash.text.keys import TextKeys, keys_of_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -93,7 +93,7 @@ def similar(
     values: Sequence[int | None] = nothing
     if rule.by == "fingerprint":
         values = [made.value for made in rule.fingerprinter.fingerprints_normalised(normalised)]
-    keys: Sequence[TextKeys | None] = keys_of_texts(normalised) if rule.by == "keys" else nothing
+    keys: Sequence[TextKeys | None] = keys_of_words([own.words for own in features]) if rule.by == "keys" else nothing
     rows = [
         Row("", value, own.digest if own.normalised else "", None if key is None else key.length, time=time)
         for value, own, key, time in zip(values, features, keys, times or nothing, strict=True)

@@ -13,9 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.similarity.measures import containment, jaccard, levenshtein
-from es_simhash.similarity.tokens import NUMBERS, is_code, tokens, without_clock
-from es_simhash.text.keys import MEDIUM, keys_of_texts
-from es_simhash.text.normalisation import digest, title_form, without_links, without_named_outlet, word_characters
+from es_simhash.similarity.tokens import NUMBERS, is_code, tokens
+from es_simhash.text.keys import MEDIUM, keys_of_words
+from es_simhash.text.normalisation import (
+    compared_characters,
+    digest,
+    without_clock,
+    without_links,
+    without_named_outlet,
+)
 from es_simhash.text.shingles import distinct, shingles_of_texts
 
 if TYPE_CHECKING:
@@ -53,9 +59,13 @@ class TextFeatures:
     """What a text contributes to the measures. Each part is computed when it is first used.
 
     :param is_normalised: the text is one that ``scheme.normalise`` has returned.
+    :param words: its word characters, if they are known.
     """
 
-    def __init__(self, text: str, fingerprinter: Fingerprinter, *, is_normalised: bool = False) -> None:
+    def __init__(
+        self, text: str, fingerprinter: Fingerprinter, *, is_normalised: bool = False, words: str | None = None
+    ) -> None:
+        self._words = words
         self.normalised = text if is_normalised else fingerprinter.scheme.normalise(text)
         self._fingerprinter = fingerprinter
         self.shingles: NDArray[np.uint64] | None = None
@@ -68,8 +78,8 @@ class TextFeatures:
 
     @cached_property
     def words(self) -> str:
-        """The word characters of the text, in the form of a title, without its links."""
-        return word_characters(title_form(self.unlinked))
+        """The word characters of the text."""
+        return self._words if self._words is not None else compared_characters(self.normalised)
 
     @cached_property
     def template(self) -> str:
@@ -95,7 +105,7 @@ class TextFeatures:
     @cached_property
     def keys(self) -> TextKeys:
         """The keys of the text."""
-        return keys_of_texts([self.normalised])[0]
+        return keys_of_words([self.words])[0]
 
 
 def similarities(

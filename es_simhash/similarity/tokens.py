@@ -18,13 +18,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from es_simhash.caches import cache_of_short
-from es_simhash.text.normalisation import COUNTED
+from es_simhash.text.normalisation import COUNTED, DAY, LONG_ENOUGH
 from es_simhash.text.numbers import CHINESE, COMPOUND, GROUPS, LATIN, NUMBER, RAISED, UNITS_AND_ERAS, WORDS, values_of
 
 NUMBERS = frozenset("nd")
 """The kinds of tokens that are numbers."""
-LONG_ENOUGH = 60
-"""Word characters of the shortest text in which counters and clocks do not count."""
 SHORT = 150
 """Word characters of the longest text in which numbers of articles and lists count: a revision renumbers them."""
 OPPOSITES = [
@@ -53,20 +51,16 @@ _BEGINS = "本[报台网站][讯记消]|人民|天津|日前|部分|多地|分�
 """Words that are no measures, although they begin like one: 阅读 10234, and on the next line 本报讯."""
 _MEASURES = "个本部页篇章遍年月日天分小秒项种位名人户家套份件座集帧版端万千百余多元%‰"
 _SIZE = r"[0-9]{1,12}(?:,[0-9]{3}){0,3}(?:\.[0-9]{1,3}(?=[万亿kw]))?[万亿kw]?\+?"
-_DAY = "[0-9]{4}[-/.年][0-9]{1,2}[-/.月][0-9]{1,2}日?"
 _CHANGES = re.compile(
     rf"(?=[0-9[更发刷{_COUNTED_FIRST}])"  # all begin with one of these: to look at one character takes the least time
     rf"(?:(?:{COUNTED})(?:量|数|次数)?[ :(]*{_SIZE}(?! ?(?:版本|端口|帧)|[0-9]|[.,][0-9]"
     rf"|(?!{_BEGINS})[{_MEASURES}])[次)]*"
     rf"|(?<![0-9]){_SIZE} ?(?:次|人)?(?:{COUNTED})(?![a-z])(?:量|数)?"
-    rf"|(?:更新|发布|刷新)(?:时间|日期|于)?[ :]*(?:{_DAY} ?)?[0-9]{{1,2}}:[0-9]{{2}}(?![0-9:])"
+    rf"|(?:更新|发布|刷新)(?:时间|日期|于)?[ :]*(?:{DAY} ?)?[0-9]{{1,2}}:[0-9]{{2}}(?![0-9:])"
     r"|[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
     r"|(?<![0-9])[0-9]+ ?(?:(?:秒钟?|分钟|个?小时)前|(?:second|minute|min|hour)s? ago)"
     r"|(?<=[,.;:!?。\u3400-\u9fff])\[[0-9]+\])"
 )
-_CLOCK = "[0-9]{1,2}:[0-9]{2}(?![0-9:]| ?[-~至到起前后许始开])"
-_STAMPED = re.compile(rf"({_DAY}) ?{_CLOCK}|{_CLOCK}(?=[{LATIN}\u3400-\u9fff])(?![发更])")
-"""A time stamp before a text; a clock alone only before a letter: a line break is gone beside Han characters."""
 _RENUMBERED = re.compile(
     rf"(?<=第)(?:[0-9]+|[{CHINESE}]+)(?=[条款项章节])"
     rf"|(?<![^,。;:!?])(?<!\d[,:])\(?(?:[0-9]{{1,2}}|[{CHINESE}]{{1,3}})[.、)](?![0-9{CHINESE}])"
@@ -135,11 +129,6 @@ class Token(NamedTuple):
     kind: str
     value: str
     written: str
-
-
-def without_clock(text: str) -> str:
-    """Return a text of ``LONG_ENOUGH`` characters without the clock of a time stamp that stands before it."""
-    return _STAMPED.sub(r"\1 ", text, count=1) if len(text) >= LONG_ENOUGH and _STAMPED.match(text) else text
 
 
 def count_of_numbers(text: str) -> int:

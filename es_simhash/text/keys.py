@@ -82,13 +82,16 @@ class TextKeys:
     """The keys of one text.
 
     :param values: q-grams and bands, all different.
-    :param length: word characters of the text.
-    :param words: the word characters of a text with q-grams; else empty.
+    :param words: the word characters of the text.
     """
 
     values: tuple[int, ...]
-    length: int
-    words: str = ""
+    words: str
+
+    @property
+    def length(self) -> int:
+        """How many word characters the text has."""
+        return len(self.words)
 
 
 @value
@@ -126,7 +129,14 @@ def keys_of_texts(normalised: Sequence[str]) -> list[TextKeys]:
 
     For many texts together this takes a third of the time.
     """
-    texts = compared_characters_of_texts(normalised)
+    return keys_of_words(compared_characters_of_texts(normalised))
+
+
+def keys_of_words(texts: Sequence[str]) -> list[TextKeys]:
+    """Return the keys of texts.
+
+    :param texts: the word characters of each.
+    """
     values: list[list[int]] = [[] for _ in texts]
     for kind, (shortest, longest) in _LENGTHS.items():
         places = [place for place, words in enumerate(texts) if shortest <= len(words) <= longest]
@@ -138,10 +148,7 @@ def keys_of_texts(normalised: Sequence[str]) -> list[TextKeys]:
         keys = iter((numbers & ~_OF_LENGTH if kind == GRAM else numbers).tolist())
         for place in places:
             values[place] += islice(keys, len(texts[place]) + 1 if kind == GRAM else BANDS)
-    return [
-        TextKeys(tuple(own), len(words), words if len(words) <= LONGEST_WITH_GRAMS else "")
-        for words, own in zip(texts, values, strict=True)
-    ]
+    return [TextKeys(tuple(own), words) for words, own in zip(texts, values, strict=True)]
 
 
 def key_queries(keys: TextKeys, similarity: float) -> tuple[KeyQuery, ...]:
@@ -149,7 +156,7 @@ def key_queries(keys: TextKeys, similarity: float) -> tuple[KeyQuery, ...]:
 
     :param similarity: the least similarity, above 0.
     """
-    count_of_grams = keys.length + 1 if keys.words else 0
+    count_of_grams = keys.length + 1 if 0 < keys.length <= LONGEST_WITH_GRAMS else 0
     grams, bands = keys.values[:count_of_grams], keys.values[count_of_grams:]
     queries = [KeyQuery(bands, 1)] if bands else []
     if grams:

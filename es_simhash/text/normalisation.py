@@ -43,7 +43,7 @@ from es_simhash.text.characters import (
     kinds,
     text_of,
 )
-from es_simhash.text.numbers import by_value
+from es_simhash.text.numbers import LATIN, by_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,6 +103,13 @@ COUNTED = (
     "|views|reads|comments|likes|downloads|replies"
 )
 """What is counted of a text while people read it."""
+LONG_ENOUGH = 60
+"""Characters of the shortest text in which counters and clocks do not count."""
+DAY = "[0-9]{4}[-/.年][0-9]{1,2}[-/.月][0-9]{1,2}日?"
+"""A regular expression for a date."""
+_CLOCK = "[0-9]{1,2}:[0-9]{2}(?![0-9:]| ?[-~至到起前后许始开])"
+_STAMPED = re.compile(rf"({DAY}) ?{_CLOCK}|{_CLOCK}(?=[{LATIN}\u3400-\u9fff])(?![发更])")
+"""A time stamp before a text; a clock alone only before a letter: a line break is gone beside Han characters."""
 _AT_ENDS = frozenset("-|_·–—【(:@[展收")
 """One of them stands between a title and what an outlet or a service puts beside it."""
 _COLUMN = re.compile(
@@ -241,8 +248,8 @@ def _without_accidental_space(text: str) -> str:
 
 
 def compared_characters(normalised: str) -> str:
-    """Return the word characters of a normalised text: its letters, digits and combining marks, without its links and
-    the name of an outlet.
+    """Return the word characters of a normalised text: its letters, digits and combining marks, without its links, the
+    name of an outlet, and the clock before it.
 
     Texts and keys are compared by them. Punctuation, white space, symbols and emoji are left out. A text that has
     nothing else has no word characters: the result is empty. A copy often comes with a link to its source, and one page
@@ -251,7 +258,7 @@ def compared_characters(normalised: str) -> str:
     >>> compared_characters("《新桥通车!》 f-35 🎉 见https://example.cn/2024/a1.html?id=17")
     '新桥通车f35见'
     """
-    return word_characters(title_form(without_links(normalised)))
+    return compared_characters_of_texts([normalised])[0]
 
 
 def word_characters(text: str) -> str:
@@ -262,13 +269,18 @@ def word_characters(text: str) -> str:
 
 def compared_characters_of_texts(normalised: Sequence[str]) -> list[str]:
     """Return :func:`compared_characters` of each text. For many short texts together this takes half of the time."""
-    texts = [title_form(without_links(text)) for text in normalised]
+    texts = [title_form(without_clock(without_links(text))) for text in normalised]
     codes = codes_of("".join(texts))
     kept = kinds().take(codes) & (WORD | MARK) != 0
     words = text_of(codes[kept])
     before = np.concatenate([[0], np.cumsum(kept)])
     ends = before[np.cumsum([0, *map(len, texts)])].tolist()
     return [words[start:end] for start, end in pairwise(ends)]
+
+
+def without_clock(text: str) -> str:
+    """Return a text of ``LONG_ENOUGH`` characters without the clock of a time stamp that stands before it."""
+    return _STAMPED.sub(r"\1 ", text, count=1) if len(text) >= LONG_ENOUGH and _STAMPED.match(text) else text
 
 
 def without_links(normalised: str) -> str:
