@@ -131,7 +131,7 @@ def checked_fingerprint(near: object, bits: int) -> tuple[int | None, str | None
 
 
 def _clause(rule: ResolvedRule, row: Row, own: TextFeatures | None) -> dict[str, Any]:
-    query = rule.query(row, own.keys if own is not None and rule.by == "keys" else None)
+    query = rule.query(row, own.keys if own is not None and rule.by == "keys" else None, is_decision=False)
     should: list[dict[str, Any]] = []
     if query.keys:
         should.append({"dis_max": {"queries": [clause_of(keys) for keys in query.keys]}})

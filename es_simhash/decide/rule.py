@@ -58,10 +58,13 @@ class ResolvedRule:
         """The memory for a document that is held in memory, at most."""
         return 800 if self.by == "keys" else 400
 
-    def query(self, row: Row, keys: TextKeys | None, *, most_equal: int = MOST_HITS) -> StoreQuery:
+    def query(
+        self, row: Row, keys: TextKeys | None, *, most_equal: int = MOST_HITS, is_decision: bool = True
+    ) -> StoreQuery:
         """Return what to look for, for a document.
 
         :param keys: of its text, in a store with keys.
+        :param is_decision: the most similar documents are enough; else all that are similar to a short text are wanted.
         """
         times = None
         if self.window is not None:
@@ -70,7 +73,8 @@ class ResolvedRule:
             times = self.window.around(row.time)
         digest = row.digest if self.is_digest_of_text(row.digest) else None
         if self.compares_texts and keys is not None:
-            asked, most = key_queries(keys, self.chosen.min_similarity or 0.0), most_texts(keys.length)
+            asked = key_queries(keys, self.chosen.min_similarity or 0.0)
+            most = most_texts(keys.length) if is_decision or keys.length > SHORT else MOST_HITS
             return StoreQuery(None, digest, asked, self.distance, times, most, most_equal)
         fingerprint = row.fingerprint if self.by == "fingerprint" else None
         return StoreQuery(fingerprint, digest, (), self.distance, times, most_equal=most_equal)

@@ -98,7 +98,8 @@ def similar(
         Row("", value, own.digest if own.normalised else "", None if key is None else key.length, time=time)
         for value, own, key, time in zip(values, features, keys, times or nothing, strict=True)
     ]
-    hits = store.search([rule.query(row, key) for row, key in zip(rows, keys, strict=True)], filter, originals=False)
+    queries = [rule.query(row, key, is_decision=False) for row, key in zip(rows, keys, strict=True)]
+    hits = store.search(queries, filter, originals=False)
     reader, matches = Texts(store, rule), []
     for some in in_parts(list(zip(rows, features, hits, strict=True)), TOGETHER):
         reader.of_rows(
