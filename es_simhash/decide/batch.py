@@ -13,8 +13,6 @@ from es_simhash.decide.judge import Judged, Side, judge
 from es_simhash.near.fingerprint_index import pairs_within
 from es_simhash.near.key_index import KeyIndex
 from es_simhash.parts import in_turn
-from es_simhash.rows import MOST_HITS
-from es_simhash.similarity.confirm import most_texts
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -132,9 +130,7 @@ class Batch:
         many are left out.
         """
         stored = [side for side in found.candidates if side.row.id not in self._decided]
-        rule, most = self._eligible.rule, MOST_HITS
-        if rule.by == "keys" and document.keys is not None:
-            most = most_texts(document.keys.length)
+        most = self._eligible.rule.most(document.keys)
         in_front = (
             Side(other.row, other.features)
             for other in map(self._decided.get, map(self._ids.__getitem__, self._near.get(document.row.id, ())))

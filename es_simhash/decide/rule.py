@@ -58,6 +58,10 @@ class ResolvedRule:
         """The memory for a document that is held in memory, at most."""
         return 800 if self.by == "keys" else 400
 
+    def most(self, keys: TextKeys | None) -> int:
+        """Return how many documents a document is compared with to decide it, at most."""
+        return most_texts(keys.length) if self.compares_texts and keys is not None else MOST_HITS
+
     def query(
         self, row: Row, keys: TextKeys | None, *, most_equal: int = MOST_HITS, is_decision: bool = True
     ) -> StoreQuery:
@@ -74,7 +78,7 @@ class ResolvedRule:
         digest = row.digest if self.is_digest_of_text(row.digest) else None
         if self.compares_texts and keys is not None:
             asked = key_queries(keys, self.chosen.min_similarity or 0.0)
-            most = most_texts(keys.length) if is_decision or keys.length > SHORT else MOST_HITS
+            most = self.most(keys) if is_decision or keys.length > SHORT else MOST_HITS
             return StoreQuery(None, digest, asked, self.distance, times, most, most_equal)
         fingerprint = row.fingerprint if self.by == "fingerprint" else None
         return StoreQuery(fingerprint, digest, (), self.distance, times, most_equal=most_equal)

@@ -140,7 +140,8 @@ class KeyIndex:
         """Return for each asker the texts that fulfil one of its queries.
 
         The score is the sum of the rarities of the shared keys that were read: the largest one over the queries. Of a
-        query whose keys very many texts have, only the rarest keys are read, so others may be found too.
+        query whose keys very many texts have, only the rarest keys are read. Then a text that fulfils none may be
+        found.
         """
         queries = [(asker, query) for asker, theirs in enumerate(askers) for query in theirs]
         of_query, position, score, needed, cut = self._entries_shared([query for _, query in queries])

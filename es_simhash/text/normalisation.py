@@ -258,7 +258,11 @@ def compared_characters(normalised: str) -> str:
     >>> compared_characters("《新桥通车!》 f-35 🎉 见https://example.cn/2024/a1.html?id=17")
     '新桥通车f35见'
     """
-    return compared_characters_of_texts([normalised])[0]
+    return word_characters(_compared_part(normalised))
+
+
+def _compared_part(normalised: str) -> str:
+    return title_form(without_clock(without_links(normalised)))
 
 
 def word_characters(text: str) -> str:
@@ -269,7 +273,7 @@ def word_characters(text: str) -> str:
 
 def compared_characters_of_texts(normalised: Sequence[str]) -> list[str]:
     """Return :func:`compared_characters` of each text. For many short texts together this takes half of the time."""
-    texts = [title_form(without_clock(without_links(text))) for text in normalised]
+    texts = list(map(_compared_part, normalised))
     codes = codes_of("".join(texts))
     kept = kinds().take(codes) & (WORD | MARK) != 0
     words = text_of(codes[kept])

@@ -170,13 +170,13 @@ def _rjieba() -> Any:
 
 @cache
 def _tagger(name: str) -> Callable[[str], list[tuple[str, str]]]:
-    if name == "rjieba":
-        return cache_of_short(2_000, 60)(partial(_rjieba().tag, hmm=False))
+    return cache_of_short(2_000, 60)(partial(_rjieba().tag, hmm=False) if name == "rjieba" else _tag_by_jieba())
+
+
+def _tag_by_jieba() -> Callable[[str], list[tuple[str, str]]]:
     words = (jieba_folder() / "dict.txt").read_text(encoding="utf-8").splitlines()
     tags = {word: tag for word, _, tag in map(str.split, words)}
-    return cache_of_short(2_000, 60)(
-        lambda text: [(word, tags.get(word, "x")) for word in _jieba().cut(text, HMM=False)]
-    )
+    return lambda text: [(word, tags.get(word, "x")) for word in _jieba().cut(text, HMM=False)]
 
 
 @cache

@@ -191,7 +191,7 @@ SCALARS = st.one_of(
     st.datetimes(),
     st.timedeltas(),
     st.times(),
-    st.sampled_from([uuid.UUID(int=5), Decimal("sNaN"), object(), range(3), memoryview(b"x"), Ellipsis, len]),
+    st.sampled_from([uuid.UUID(int=5), Decimal("sNaN"), object(), object, range(3), memoryview(b"x"), Ellipsis, len]),
     st.sampled_from([DEEP_LIST, DEEP_DICT, ROUND, ITERATOR]),
 )
 NAMES = st.sampled_from(["id", "text", "at", "a", "simhash", "term", "bool", "ids", "values", "range"])
@@ -306,6 +306,8 @@ def called(owner: str, name: Any, argument: str, value: Any) -> Any:
 def test_any_value_in_the_place_of_any_argument_gives_a_result_or_an_input_error(value: Any) -> None:
     for owner, name, argument in cases():
         if argument in PATHS and isinstance(value, str):
+            continue
+        if argument == "fetch" and value is object:  # what the caller's function raises is the caller's
             continue
         try:
             with suppress(InputError, FilterFormatError):
