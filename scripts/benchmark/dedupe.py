@@ -1,6 +1,7 @@
-"""``dedupe`` beside other libraries with an exact check of what they find, in processor time, and what each keeps.
+"""``dedupe`` beside other libraries with an exact check of what they find: processor time, memory, what each finds.
 
-Each contender is a program of its own, which reads JSON lines and writes those that stay. The other libraries look up
+Each contender is a program of its own, which reads JSON lines and writes those that stay. The time for a text,
+and *MB more*, are without what a file of four lines takes: the start of the program. The other libraries look up
 MinHash signatures of shingles of 3 characters, and take a text for a copy if the shingles have a Jaccard similarity of
 0.7 or more with one that stays. They run as ``python scripts/benchmark/dedupe.py NAME FILE``.
 """
@@ -8,82 +9,66 @@ MinHash signatures of shingles of 3 characters, and take a text for a copy if th
 from __future__ import annotations
 
 import json
-import subprocess
+import re
 import sys
-import time
-from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench import interleaved, processor_seconds
-from report import Table
-from texts import texts
+from bench import by_turns, program, ratio
+from texts import SHARES, corpus, kind_of, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
-    from bench import Bench
+    from bench import Bench, Program
 
-LENGTHS = {20: 1, 90: 1, 500: 4, 1_500: 10}
-"""Characters of the texts, and by how much their number is divided."""
-COPIES = 0.3
-EDITS = 3
 LEAST = 0.7
 SHINGLE, HASHES, BANDS = 3, 128, 32
-OURS = "es_simhash, {} processes"
+OURS, LINES = "es_simhash", "read and write lines"
 PEERS = ("rensa", "datasketch", "gaoya")
 
 
 def dedupe(bench: Bench) -> None:
-    """Run each contender on texts of each length, of which some are edited copies of earlier ones."""
-    commands = {OURS.format(workers): ["-m", "es_simhash", "dedupe", "--workers", str(workers)] for workers in (0, 2)}
-    commands |= {name: [__file__, name] for name in ("read and write", *PEERS) if name not in PEERS or bench.peer(name)}
-    for length, divisor in LENGTHS.items():
-        file, count = bench.folder / "texts.jsonl", max(10, bench.count // divisor)
-        write(file, with_copies(bench, texts(bench.texts, count, length, bench.seed)))
-        facts: dict[str, dict[str, Any]] = {name: {"wall, s": 0.0, "kept": 0} for name in commands}
-        tasks = {name: partial(measured, command, file, facts[name]) for name, command in commands.items()}
-        values = interleaved(tasks, bench.rounds)
-        microseconds = {name: [1e6 * each / count for each in spent] for name, spent in values.items()}
-        table = Table(
-            f"{count:,} texts of {length:,} characters",
-            "µs of the processor for one",
-            microseconds,
-            OURS.format(0),
-            facts,
-        )
-        bench.report.add(table)
-        if length == 90:
-            bench.report.aim("dedupe, × rensa with an exact check", 1 / table.ratio("rensa"), at_most=3)
+    """Run each contender on texts of each length, of which some are copies, and on notices of one template."""
+    ours = ("-m", "es_simhash", "dedupe", "--workers")
+    commands: dict[str, tuple[str, ...]] = {OURS: (*ours, "0"), f"{OURS}, 2 worker processes": (*ours, "2")}
+    commands |= {name: (__file__, name) for name in (LINES, *PEERS) if name == LINES or bench.peer(name)}
+    file = str(bench.folder / "texts.jsonl")
+    tasks = {name: lambda _, command=command: program(*command, file) for name, command in commands.items()}
+    few: dict[str, Program] = {}
+    for kind in SHARES:
+        documents = corpus(bench, kind)
+        if not few:
+            write(Path(file), documents[:4])
+            few = {name: task(0) for name, task in tasks.items()}
+        write(Path(file), documents)
+        runs = by_turns(tasks, bench.rounds)
+        spent = {name: [max(0.0, run.seconds - few[name].seconds) for run in own] for name, own in runs.items()}
+        walls = {name: [run.wall for run in own] for name, own in runs.items()}
+        rows = {
+            name: {
+                "µs of the processor": [1e6 * seconds / len(documents) for seconds in spent[name]],
+                f"× {OURS}": ratio(spent[name], spent[OURS]),
+                "wall time, ×": ratio(walls[name], walls[OURS]),
+                "MB at most": [run.peak for run in own],
+                "MB more": [run.peak - few[name].peak for run in own],
+                **found(own[0].output, documents),
+            }
+            for name, own in runs.items()
+        }
+        bench.page.table(f"{len(documents):,} {kind_of(kind)}", rows)
+        if kind == 90 and "rensa" in runs:
+            bench.page.aim("dedupe, × rensa with an exact check", ratio(spent[OURS], spent["rensa"]), at_most=3)
 
 
-def measured(command: list[str], file: Path, facts: dict[str, Any]) -> float:
-    """Return the seconds of the processor, and set what else is known."""
-    began, spent = time.perf_counter(), processor_seconds()
-    done = subprocess.run(
-        [sys.executable, *command, str(file)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True
-    )
-    facts["wall, s"], facts["kept"] = time.perf_counter() - began, done.stdout.count(b"\n")
-    return processor_seconds() - spent
-
-
-def with_copies(bench: Bench, originals: list[str]) -> list[str]:
-    """Return as many texts, of which some are copies of earlier ones with up to ``EDITS`` other characters."""
-    rng, made = bench.rng, list[str]()
-    for text in originals:
-        if made and rng.random() < COPIES:
-            edited = list(rng.choice(made))
-            for _ in range(rng.randint(1, EDITS)):
-                edited[rng.randrange(len(edited))] = rng.choice(text)
-            text = "".join(edited)
-        made.append(text)
-    return made
-
-
-def write(file: Path, made: Iterable[str]) -> None:
-    lines = (json.dumps({"id": number, "text": text}, ensure_ascii=False) + "\n" for number, text in enumerate(made))
-    file.write_text("".join(lines), encoding="utf-8")
+def found(output: str, documents: list[dict[str, Any]]) -> dict[str, object]:
+    """Return the share of the copies that were found, and how many other texts were taken for copies."""
+    left = set(re.findall('^{"id": "([^"]+)"', output, re.MULTILINE))
+    removed = [document["id"] for document in documents if document["id"] not in left]
+    copies = sum(document["id"].startswith("copy") for document in documents)
+    hits = sum(id.startswith("copy") for id in removed)
+    return {"copies found": f"{hits / copies:.1%}" if copies else "", "others removed": len(removed) - hits}
 
 
 # --- the other libraries, each in a program of its own ---------------------------------------------------------------
@@ -95,7 +80,7 @@ def main(name: str, file: str) -> None:
     with open(file, encoding="utf-8") as lines:
         for number, line in enumerate(lines):
             text = json.loads(line)["text"]
-            if name != "read and write":
+            if name != LINES:
                 own = {text[start : start + SHINGLE] for start in range(max(1, len(text) - SHINGLE + 1))}
                 found = (kept[other] for other in find_copy(number, text, own) if other in kept)
                 if any(len(own & other) >= LEAST * len(own | other) for other in found):
@@ -147,7 +132,7 @@ def gaoya_index() -> Callable[[int, str, set[str]], Iterable[int]]:
 
 
 MAKERS: dict[str, Callable[[], Any]] = {
-    "read and write": lambda: None,
+    LINES: lambda: None,
     "rensa": rensa_index,
     "datasketch": datasketch_index,
     "gaoya": gaoya_index,

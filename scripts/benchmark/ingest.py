@@ -1,104 +1,174 @@
-"""Ingest into a server beside the client's parallel_bulk: rates, their fall, and processor time."""
+"""Ingest into each store, beside the client's parallel_bulk of the same documents, bare and with our fields.
+
+Each contender works in a process of its own, which is forked, so that its memory and its time are its own. The rate is
+taken by the wall, so it holds on a quiet machine alone.
+"""
 
 from __future__ import annotations
 
 import gc
-import json
 import time
-from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
-from bench import interleaved
+from bench import NONE, by_turns, median, megabytes, processor_seconds, ratio
 from es_simhash import Documents, read_file
-from report import Table
-from servers import with_our_fields
-from texts import write_corpus
+from es_simhash.ingest.batches import BATCH
+from servers import Server, bulk_lines
+from texts import OF_TEMPLATE, corpus, kind_of, write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from bench import Bench
 
-WORDS = 20
-BYTES = 2_000
-"""Bytes on the disk for a document and its source, with what merges need."""
-SETTINGS = {"index": {"refresh_interval": "-1", "merge.scheduler.auto_throttle": False}}
-"""Usual for a bulk load. Merges are not throttled, because each look-up searches all Lucene segments."""
-POINTS = 100
-"""So often the time is taken."""
-FEWEST = 20_000
-"""With fewer documents a batch is a large part of a quarter, so the rates of the quarters say nothing."""
-OURS, BULK = "ingest", "parallel_bulk, with our fields"
+Facts = dict[str, float]
+
+LOADS = ((90, "copy"), (90, "fingerprint"), (1_500, "copy"), (1_500, "fingerprint"), (OF_TEMPLATE, "copy"))
+"""The texts, and the rule."""
+COLUMNS = RATE, FIFTHS, MAIN, OF_WORKERS, SERVER, MEMORY_OF, DISK, GROUP = (
+    "documents a second",
+    "last by first fifth",
+    "µs main process",
+    "µs workers",
+    "µs server",
+    "KB of memory",
+    "bytes on the disk",
+    "`group`, documents a second",
+)
+"""Processor time for a document; and by how much the memory of the main process grew at most."""
+MEMORY, BARE, ROWS = "memory", "`parallel_bulk` of the documents", "`parallel_bulk` with our fields"
+ALL = {"exists": {"field": "text"}}
+"""A filter of all documents. With a filter the store is not held in memory: each document is searched for."""
 
 
 def ingest(bench: Bench) -> None:
-    """Ingest synthetic short documents of a file, and write the same documents by parallel_bulk."""
-    bench.required_server().room(bench.count, BYTES)
-    lines, prepared = bench.folder / "lines.jsonl", bench.folder / "bulk.jsonl"
-    write_corpus(lines, bench.count, WORDS)
-    prepare(bench, lines, prepared)
-    facts: dict[str, dict[str, Any]] = {}
-    tasks = {OURS: lambda: run(bench, lines, facts), BULK: lambda: bulk(bench, prepared)}
-    title = f"{bench.count:,} documents of {WORDS} words, {bench.workers} worker processes"
-    table = Table(title, "documents a second", interleaved(tasks, bench.rounds), BULK, facts)
-    bench.report.add(table)
-    share, kept = table.ratio(OURS), facts[OURS]["last by second quarter"]
-    bench.report.aim("ingest, share of the rate of parallel_bulk with the same fields", share, at_least=0.25)
-    bench.report.aim("ingest, rate of the last quarter by that of the second", kept, at_least=0.85)
+    """Ingest documents of each kind by turns into all stores."""
+    list(Documents("memory://").ingest(corpus(bench, 90)[:300]))  # loads what the forked processes need
+    for kind, rule in LOADS:
+        load = Load(bench, kind, rule)
+        facts = by_turns(load.tasks(), bench.rounds)
+        rates = {name: [each[RATE] for each in own] for name, own in facts.items()}
+        floor = ROWS if ROWS in rates else MEMORY
+        medians = {
+            name: {fact: median(each[fact] for each in own) for fact in COLUMNS if fact in own[0]}
+            for name, own in facts.items()
+        }
+        rows = {
+            name: {RATE: known[RATE], f"× {floor}": ratio(rates[name], rates[floor]), **known}
+            for name, known in medians.items()
+        }
+        bench.page.table(f"{load.count:,} {kind_of(kind)} by `{rule}`", rows)
+        if bench.server:
+            ours, name = bench.server.product, f"ingest by {rule}, {kind_of(kind)}"
+            share = ratio(rates[ours], rates[ROWS])
+            bench.page.aim(f"{name}, × the rate of parallel_bulk with our fields", share, at_least=0.25)
+            bench.page.aim(f"{name}, rate of the last fifth by the first", medians[ours][FIFTHS], at_least=0.85)
 
 
-def run(bench: Bench, lines: Path, facts: dict[str, dict[str, Any]]) -> float:
-    """Ingest all documents. Return the documents a second."""
-    server = bench.required_server()
-    counts: Counter[str] = Counter()
-    times = [0.0]
-    every = max(1, bench.count // POINTS)
-    with server.index("ingest") as index, Documents(f"{server.store}/{index}", deadline=600) as documents:
-        documents.setup(rule="fingerprint")
-        server.change(index, SETTINGS)
-        gc.freeze()
-        gc.set_threshold(50_000, 20, 20)  # as the command es-simhash does
-        used, own, began = server.seconds(), time.process_time(), time.perf_counter()
-        for number, outcome in enumerate(documents.ingest(read_file(lines), workers=bench.workers), 1):
-            counts[outcome.outcome] += 1
-            if number % every == 0:
-                times.append(time.perf_counter() - began)
-        seconds = time.perf_counter() - began
-        used, own = server.seconds() - used, time.process_time() - own
-    quarter = len(times) // 4
-    second, last = (times[end] - times[end - quarter] for end in (2 * quarter, -1))
-    facts[OURS] = {
-        "last by second quarter": second / last if bench.count >= FEWEST else float("nan"),
-        "µs of the main process": 1e6 * own / bench.count,
-        "µs of the server": 1e6 * used / bench.count,
-        "outcomes": ", ".join(f"{outcome} {number:,}" for outcome, number in counts.items()),
-    }
-    return bench.count / seconds
+class Load:
+    """The documents of a load in files, and what becomes of them."""
+
+    def __init__(self, bench: Bench, kind: int | str, rule: str) -> None:
+        self.folder, self.server, self.rule = bench.folder, bench.server, rule
+        self.lines, self.bare, self.rows = (bench.folder / f"{name}.jsonl" for name in ("lines", "bare", "rows"))
+        documents = corpus(bench, kind)
+        self.count = len(documents)
+        write(self.lines, documents)
+        bulk_lines(self.bare, documents)
+
+    def tasks(self) -> dict[str, Callable[[int], Facts]]:
+        tasks: dict[str, Callable[[int], Facts]] = {}
+        stores = {MEMORY: self.into_memory, "SQLite": self.into_file}
+        if self.server:
+            stores[self.server.product] = self.into_server
+        for name, into in stores.items():
+            tasks[name] = partial(into, 0)
+            tasks[f"{name}, 2 worker processes"] = partial(into, 2)
+        if self.server:
+            tasks[f"{self.server.product}, not held in memory"] = partial(self.into_server, 0, filter=ALL)
+            tasks |= {ROWS: partial(self.bulk, self.rows), BARE: partial(self.bulk, self.bare)}
+        return tasks
+
+    def into_memory(self, workers: int, number: int) -> Facts:
+        return apart(ingested, "memory://", self.lines, self.rule, workers, None)
+
+    def into_file(self, workers: int, number: int) -> Facts:
+        for file in self.folder.glob("store.db*"):
+            file.unlink()
+        facts = apart(ingested, f"sqlite:///{self.folder}/store.db", self.lines, self.rule, workers, None)
+        return facts | {DISK: (self.folder / "store.db").stat().st_size / self.count}
+
+    def into_server(self, workers: int, number: int, filter: dict[str, Any] | None = None) -> Facts:
+        with self.server.index("ingest") as index:
+            self.set_up(index)
+            used, address = self.server.seconds(), f"{self.server.store}/{index}"
+            facts = apart(ingested, address, self.lines, self.rule, workers, filter)
+            facts[SERVER] = 1e6 * (self.server.seconds() - used) / self.count
+            if not number and not workers:
+                self.server.save(index, self.rows)
+            return facts | self.on_the_disk(index, number)
+
+    def bulk(self, file: Path, number: int) -> Facts:
+        """Write the lines of bulk requests; ``rows`` are those that the first ingest made."""
+        with self.server.index("bulk") as index:
+            if file == self.rows:
+                self.set_up(index)
+            else:
+                self.server.client.indices.create(index=index)
+                self.server.for_bulk_load(index)
+            used = self.server.seconds()
+            facts = apart(bulked, self.server.store, index, file)
+            facts[SERVER] = 1e6 * (self.server.seconds() - used) / self.count
+            return facts | self.on_the_disk(index, number)
+
+    def set_up(self, index: str) -> None:
+        with Documents(f"{self.server.store}/{index}") as documents:
+            documents.setup(rule=self.rule)
+        self.server.for_bulk_load(index)
+
+    def on_the_disk(self, index: str, number: int) -> Facts:
+        return {DISK: NONE if number else self.server.bytes_of(index) / self.count}
 
 
-def prepare(bench: Bench, lines: Path, prepared: Path) -> None:
-    """Write the lines of bulk requests: the documents with our fields, with random fingerprints and digests."""
-    with lines.open(encoding="utf-8") as given, prepared.open("w", encoding="utf-8") as output:
-        for number, line in enumerate(given, 1):
-            rest = "," + line.rstrip()[1:]
-            pair = with_our_fields(json.loads(line)["id"], bench.rng.getrandbits(64), number, bench.rng, rest)
-            output.write("\n".join(pair) + "\n")
+# --- in a process of its own ----------------------------------------------------------------------------------------
 
 
-def bulk(bench: Bench, prepared: Path) -> float:
-    """Write documents by parallel_bulk, into an index with our fields. Return the documents a second."""
-    server = bench.required_server()
+def apart(function: Callable[..., Facts], *arguments: object) -> Facts:
+    """Call a function in a process that is forked from this one."""
+    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as process:
+        return process.submit(function, *arguments).result()
 
-    def operations() -> Iterator[tuple[str, str]]:
-        with prepared.open(encoding="utf-8") as lines:
-            for action in lines:
-                yield action.rstrip(), next(lines).rstrip()
 
-    with server.index("bulk") as index:
-        with Documents(f"{server.store}/{index}") as documents:
-            documents.setup("fingerprint")
-        server.change(index, SETTINGS)
+def ingested(address: str, file: Path, rule: str, workers: int, filter: dict[str, Any] | None) -> Facts:
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)  # as the command es-simhash does
+    before, own, began = megabytes("VmRSS"), time.process_time(), time.perf_counter()
+    with Documents(address, deadline=600) as documents:
+        documents.setup(rule=rule)
+        times = [time.perf_counter()]
+        times += [time.perf_counter() for _ in documents.ingest(read_file(file), workers=workers, filter=filter)]
+        count = len(times) - 1
+        fifth = count // 5 // BATCH * BATCH  # the outcomes of a batch come together
+        facts = {
+            RATE: count / (times[-1] - times[0]),
+            FIFTHS: (times[fifth] - times[0]) / (times[-1] - times[-1 - fifth]) if fifth >= BATCH else NONE,
+            MAIN: 1e6 * (time.process_time() - own) / count,
+            MEMORY_OF: 1024 * (megabytes("VmHWM") - before) / count,
+        }
         began = time.perf_counter()
-        server.parallel_bulk(index, operations())
-        return bench.count / (time.perf_counter() - began)
+        documents.group()
+        facts[GROUP] = count / (time.perf_counter() - began)
+    return facts | {OF_WORKERS: 1e6 * processor_seconds() / count}  # they have ended
+
+
+def bulked(store: str, index: str, file: Path) -> Facts:
+    own, began = time.process_time(), time.perf_counter()
+    with file.open(encoding="utf-8") as lines:
+        pairs = [(action.rstrip("\n"), next(lines).rstrip("\n")) for action in lines]
+    began = time.perf_counter()
+    Server(store).parallel_bulk(index, pairs)
+    return {RATE: len(pairs) / (time.perf_counter() - began), MAIN: 1e6 * (time.process_time() - own) / len(pairs)}

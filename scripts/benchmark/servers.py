@@ -9,21 +9,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
 INDEX = "es-simhash-benchmark"
 """The names of all indices begin with it."""
 TIMEOUT = 3_600
 """Seconds. A force merge takes long."""
 OPENSEARCH = "opensearch+"
+SETTINGS = {"index": {"refresh_interval": "-1"}}
+"""Usual for a bulk load."""
 
 
-class TooSmall(Exception):
-    """The server is too small for the size that was asked for."""
-
-
-@dataclass
+@dataclass(frozen=True)
 class Server:
     """A server.
 
@@ -36,6 +34,10 @@ class Server:
     def is_opensearch(self) -> bool:
         return self.store.startswith(OPENSEARCH)
 
+    @property
+    def product(self) -> str:
+        return "OpenSearch" if self.is_opensearch else "Elasticsearch"
+
     @cached_property
     def client(self) -> Any:
         if self.is_opensearch:
@@ -46,17 +48,23 @@ class Server:
 
         return Elasticsearch(self.store, request_timeout=TIMEOUT)
 
-    @cached_property
-    def product(self) -> str:
-        kind = "OpenSearch" if self.is_opensearch else "Elasticsearch"
-        return f"{kind} {self.client.info()['version']['number']}"
+    @property
+    def helpers(self) -> Any:
+        """The module with ``parallel_bulk`` and ``scan`` of the client."""
+        if self.is_opensearch:
+            from opensearchpy import helpers
+
+            return helpers
+        from elasticsearch import helpers as of_elasticsearch
+
+        return of_elasticsearch
 
     def description(self) -> str:
         """Return its version, and its nodes with their heaps."""
-        nodes = self.nodes("jvm")
+        version, nodes = self.client.info()["version"], self.nodes("jvm")
         heaps = ", ".join(f"{node['jvm']['mem']['heap_max_in_bytes'] / 2**30:.1f} GB" for node in nodes)
-        lucene = self.client.info()["version"]["lucene_version"]
-        return f"{self.product}, Lucene {lucene}, {len(nodes)} node(s), heap {heaps}"
+        numbers = f"{version['number']}, Lucene {version['lucene_version']}"
+        return f"{self.product} {numbers}, {len(nodes)} node(s), heap {heaps}"
 
     def nodes(self, metric: str) -> list[dict[str, Any]]:
         """Return statistics of each node."""
@@ -76,52 +84,37 @@ class Server:
         finally:
             self.client.indices.delete(index=index, ignore_unavailable=True)
 
-    def change(self, index: str, settings: dict[str, Any]) -> None:
-        """Change settings of an index."""
-        self.client.indices.put_settings(index=index, **{"body" if self.is_opensearch else "settings": settings})
+    def for_bulk_load(self, index: str) -> None:
+        """Give an index the settings of a bulk load."""
+        self.client.indices.put_settings(index=index, **{"body" if self.is_opensearch else "settings": SETTINGS})
 
-    def searches(self, index: str, searches: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the response to each search of a multi-search."""
-        lines = [line for search in searches for line in ({"index": index}, search)]
-        responses = self.client.msearch(**{"body" if self.is_opensearch else "searches": lines})["responses"]
-        for response in responses:
-            if "error" in response:
-                raise RuntimeError(response["error"])
-        return list(responses)
+    def bytes_of(self, index: str) -> int:
+        """Return what an index takes on the disk, as one segment."""
+        self.client.indices.forcemerge(index=index, max_num_segments=1)
+        self.client.indices.refresh(index=index)
+        total: int = self.client.indices.stats(index=index)["_all"]["primaries"]["store"]["size_in_bytes"]
+        return total
 
-    def parallel_bulk(self, index: str, operations: Iterable[tuple[str, str]]) -> None:
+    def save(self, index: str, file: Path) -> None:
+        """Write the documents of an index as lines of a bulk request."""
+        with file.open("w", encoding="utf-8") as output:
+            for hit in self.helpers.scan(self.client, index=index, size=1_000):
+                output.write(f"{_action(hit['_id'])}\n{json.dumps(hit['_source'], ensure_ascii=False)}\n")
+
+    def parallel_bulk(self, index: str, pairs: Iterable[tuple[str, str]]) -> None:
         """Write pairs of lines by the client's ``parallel_bulk``, and refresh the index."""
-        if self.is_opensearch:
-            from opensearchpy.helpers import parallel_bulk
-        else:
-            from elasticsearch.helpers import parallel_bulk  # type: ignore[assignment]  # another signature
         options: dict[str, Any] = {"thread_count": 4, "chunk_size": 500, "index": index}
-        for ok, item in parallel_bulk(self.client, operations, expand_action_callback=lambda pair: pair, **options):
+        for ok, item in self.helpers.parallel_bulk(self.client, pairs, expand_action_callback=tuple, **options):
             assert ok, item
         self.client.indices.refresh(index=index)
 
-    def room(self, documents: int, bytes_each: int) -> None:
-        """Check that the server has room, before anything is loaded. It stops writing to a disk that is 95 % full.
 
-        :param bytes_each: on the disk for a document, with what merges need meanwhile.
-        :raises TooSmall: the message says what is missing.
-        """
-        disks = [node["fs"]["total"] for node in self.nodes("fs")]
-        free = sum(max(0, disk["available_in_bytes"] - disk["total_in_bytes"] // 20) for disk in disks)
-        if free < documents * bytes_each:
-            raise TooSmall(
-                f"{documents:,} documents need {documents * bytes_each / 1e9:,.1f} GB on the server's disk, and "
-                f"{free / 1e9:,.1f} GB are free: make room, or choose a smaller --size or --count"
-            )
+def bulk_lines(file: Path, documents: Iterable[dict[str, Any]]) -> None:
+    """Write documents as lines of a bulk request."""
+    with file.open("w", encoding="utf-8") as output:
+        for document in documents:
+            output.write(f"{_action(document['id'])}\n{json.dumps(document, ensure_ascii=False)}\n")
 
 
-def with_our_fields(id: object, fingerprint: int, number: int, rng: random.Random, rest: str = "}") -> tuple[str, str]:
-    """Return the two lines of a bulk request for a document with our fields, as an ingest writes them without keys.
-
-    :param number: of the document in the order of writing.
-    :param rest: of the JSON object, behind our field.
-    """
-    ours: dict[str, Any] = {"digest": f"{rng.getrandbits(128):032x}", "group": str(id)}
-    ours |= {"written": number, "fp": fingerprint - (fingerprint >> 63 << 64)}
-    ours |= {f"s{segment}": f"{fingerprint:016x}"[4 * segment : 4 * segment + 4] for segment in range(4)}
-    return f'{{"index":{{"_id":"{id}"}}}}', f'{{"simhash":{json.dumps(ours, separators=(",", ":"))}{rest}'
+def _action(id: str) -> str:
+    return f'{{"index":{{"_id":"{id}"}}}}'
