@@ -11,10 +11,11 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bench import NONE, by_turns, median, megabytes, processor_seconds, ratio
 from es_simhash import Documents, read_file
+from es_simhash.decide.turn import Turn
 from es_simhash.ingest.batches import BATCH
 from servers import Server, bulk_lines
 from texts import OF_TEMPLATE, corpus, kind_of, write
@@ -41,8 +42,6 @@ COLUMNS = RATE, FIFTHS, MAIN, OF_WORKERS, SERVER, MEMORY_OF, DISK, GROUP = (
 )
 """Processor time for a document; and by how much the memory of the main process grew at most."""
 MEMORY, BARE, ROWS = "memory", "`parallel_bulk` of the documents", "`parallel_bulk` with our fields"
-ALL = {"exists": {"field": "text"}}
-"""A filter of all documents. With a filter the store is not held in memory: each document is searched for."""
 
 
 def ingest(bench: Bench) -> None:
@@ -89,26 +88,25 @@ class Load:
             tasks[name] = partial(into, 0)
             tasks[f"{name}, 2 worker processes"] = partial(into, 2)
         if self.server:
-            tasks[f"{self.server.product}, not held in memory"] = partial(self.into_server, 0, filter=ALL)
+            tasks[f"{self.server.product}, not held in memory"] = partial(self.into_server, 0, held=False)
             tasks |= {ROWS: partial(self.bulk, self.rows), BARE: partial(self.bulk, self.bare)}
         return tasks
 
     def into_memory(self, workers: int, number: int) -> Facts:
-        return apart(ingested, "memory://", self.lines, self.rule, workers, None)
+        return apart(ingested, "memory://", self.lines, self.rule, workers)
 
     def into_file(self, workers: int, number: int) -> Facts:
         for file in self.folder.glob("store.db*"):
             file.unlink()
-        facts = apart(ingested, f"sqlite:///{self.folder}/store.db", self.lines, self.rule, workers, None)
+        facts = apart(ingested, f"sqlite:///{self.folder}/store.db", self.lines, self.rule, workers)
         return facts | {DISK: (self.folder / "store.db").stat().st_size / self.count}
 
-    def into_server(self, workers: int, number: int, filter: dict[str, Any] | None = None) -> Facts:
+    def into_server(self, workers: int, number: int, *, held: bool = True) -> Facts:
         with self.server.index("ingest") as index:
             self.set_up(index)
-            used, address = self.server.seconds(), f"{self.server.store}/{index}"
-            facts = apart(ingested, address, self.lines, self.rule, workers, filter)
-            facts[SERVER] = 1e6 * (self.server.seconds() - used) / self.count
-            if not number and not workers:
+            address = f"{self.server.store}/{index}"
+            facts = apart(ingested, address, self.lines, self.rule, workers, held, self.server.store)
+            if held and not workers and not number:
                 self.server.save(index, self.rows)
             return facts | self.on_the_disk(index, number)
 
@@ -120,10 +118,7 @@ class Load:
             else:
                 self.server.client.indices.create(index=index)
                 self.server.for_bulk_load(index)
-            used = self.server.seconds()
-            facts = apart(bulked, self.server.store, index, file)
-            facts[SERVER] = 1e6 * (self.server.seconds() - used) / self.count
-            return facts | self.on_the_disk(index, number)
+            return apart(bulked, self.server.store, index, file) | self.on_the_disk(index, number)
 
     def set_up(self, index: str) -> None:
         with Documents(f"{self.server.store}/{index}") as documents:
@@ -143,14 +138,20 @@ def apart(function: Callable[..., Facts], *arguments: object) -> Facts:
         return process.submit(function, *arguments).result()
 
 
-def ingested(address: str, file: Path, rule: str, workers: int, filter: dict[str, Any] | None) -> Facts:
+def ingested(
+    address: str, file: Path, rule: str, workers: int, held: bool = True, on_server: str | None = None
+) -> Facts:
+    server = Server(on_server) if on_server else None
+    if not held:  # as on a machine without free memory; this process alone
+        Turn.room = property(lambda _: 0)  # type: ignore[method-assign, assignment]
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)  # as the command es-simhash does
-    before, own, began = megabytes("VmRSS"), time.process_time(), time.perf_counter()
+    used = server.seconds() if server else NONE
+    before, own = megabytes("VmRSS"), time.process_time()
     with Documents(address, deadline=600) as documents:
         documents.setup(rule=rule)
         times = [time.perf_counter()]
-        times += [time.perf_counter() for _ in documents.ingest(read_file(file), workers=workers, filter=filter)]
+        times += [time.perf_counter() for _ in documents.ingest(read_file(file), workers=workers)]
         count = len(times) - 1
         fifth = count // 5 // BATCH * BATCH  # the outcomes of a batch come together
         facts = {
@@ -158,6 +159,7 @@ def ingested(address: str, file: Path, rule: str, workers: int, filter: dict[str
             FIFTHS: (times[fifth] - times[0]) / (times[-1] - times[-1 - fifth]) if fifth >= BATCH else NONE,
             MAIN: 1e6 * (time.process_time() - own) / count,
             MEMORY_OF: 1024 * (megabytes("VmHWM") - before) / count,
+            SERVER: 1e6 * (server.seconds() - used) / count if server else NONE,
         }
         began = time.perf_counter()
         documents.group()
@@ -166,9 +168,10 @@ def ingested(address: str, file: Path, rule: str, workers: int, filter: dict[str
 
 
 def bulked(store: str, index: str, file: Path) -> Facts:
-    own, began = time.process_time(), time.perf_counter()
     with file.open(encoding="utf-8") as lines:
         pairs = [(action.rstrip("\n"), next(lines).rstrip("\n")) for action in lines]
-    began = time.perf_counter()
-    Server(store).parallel_bulk(index, pairs)
-    return {RATE: len(pairs) / (time.perf_counter() - began), MAIN: 1e6 * (time.process_time() - own) / len(pairs)}
+    server = Server(store)
+    used, own, began = server.seconds(), time.process_time(), time.perf_counter()
+    server.parallel_bulk(index, pairs)
+    facts = {RATE: len(pairs) / (time.perf_counter() - began), MAIN: 1e6 * (time.process_time() - own) / len(pairs)}
+    return facts | {SERVER: 1e6 * (server.seconds() - used) / len(pairs)}
