@@ -81,12 +81,16 @@ def main(name: str, file: str) -> None:
         for number, line in enumerate(lines):
             text = json.loads(line)["text"]
             if name != LINES:
-                own = {text[start : start + SHINGLE] for start in range(max(1, len(text) - SHINGLE + 1))}
+                own = shingles_of(text)
                 found = (kept[other] for other in find_copy(number, text, own) if other in kept)
                 if any(len(own & other) >= LEAST * len(own | other) for other in found):
                     continue
                 kept[number] = own
             sys.stdout.write(line)
+
+
+def shingles_of(text: str) -> set[str]:
+    return {text[start : start + SHINGLE] for start in range(max(1, len(text) - SHINGLE + 1))}
 
 
 def rensa_index() -> Callable[[int, str, set[str]], Iterable[int]]:

@@ -153,10 +153,11 @@ def ingested(
         times = [time.perf_counter()]
         times += [time.perf_counter() for _ in documents.ingest(read_file(file), workers=workers)]
         count = len(times) - 1
-        fifth = count // 5 // BATCH * BATCH  # the outcomes of a batch come together
+        # The outcomes of a batch come together. Worker processes are batches ahead, so the last ones come at once.
+        fifth = 0 if workers else count // 5 // BATCH * BATCH
         facts = {
             RATE: count / (times[-1] - times[0]),
-            FIFTHS: (times[fifth] - times[0]) / (times[-1] - times[-1 - fifth]) if fifth >= BATCH else NONE,
+            FIFTHS: (times[fifth] - times[0]) / (times[-1] - times[-1 - fifth]) if fifth else NONE,
             MAIN: 1e6 * (time.process_time() - own) / count,
             MEMORY_OF: 1024 * (megabytes("VmHWM") - before) / count,
             SERVER: 1e6 * (server.seconds() - used) / count if server else NONE,

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bench import by_turns, microseconds, ratio
+from dedupe import HASHES, shingles_of
 from es_simhash import DuplicateRule, Fingerprinter, compare, read_file
 from es_simhash.decide.judge import Side, judge
 from es_simhash.decide.rule import ResolvedRule
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 FINGERPRINTER = Fingerprinter()
 RULE = ResolvedRule(DuplicateRule(), FINGERPRINTER, keys=True)
-SHINGLE, HASHES = 3, 128
 
 
 class Given:
@@ -95,7 +95,7 @@ def steps_of(bench: Bench) -> dict[str, Step]:
 
         def signature(text: str) -> object:
             made = rensa.RMinHash(HASHES, 1)
-            made.update([text[start : start + SHINGLE] for start in range(max(1, len(text) - SHINGLE + 1))])
+            made.update(list(shingles_of(text)))
             return made.digest()
 
         steps["MinHash by rensa"] = Step(signature, "normalised")

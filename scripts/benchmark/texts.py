@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SCRIPTS = Path(__file__).resolve().parents[1]
 OF_TEMPLATE = "notices of one template"
-SHARES: dict[int | str, int] = {20: 1, 90: 1, 500: 4, 1_500: 8, OF_TEMPLATE: 4}
+SHARES: dict[int | str, int] = {20: 1, 90: 1, 500: 4, 1_500: 8, OF_TEMPLATE: 5}
 """The texts by their characters, and by how much their number is divided."""
 LENGTHS = [length for length in SHARES if isinstance(length, int)]
 COPIES, EDITS = 0.1, 3
@@ -32,15 +32,15 @@ NOTICE = (
 
 
 def texts(bench: Bench, count: int, length: int) -> list[str]:
-    """Return texts of this length: sentences in random order. No sentence is in two texts before all are in one."""
+    """Return texts of this length, cut from sentences in random order. All sentences are used before one is again."""
     rng, sentences, made = random.Random(1), sentences_of(bench.texts), list[str]()
-    rest: list[str] = []
+    left, text = list[str](), ""
     for _ in range(count):
-        text = ""
         while len(text) < length:
-            rest = rest or rng.sample(sentences, len(sentences))
-            text += rest.pop()
+            left = left or rng.sample(sentences, len(sentences))
+            text += left.pop()
         made.append(text[:length])
+        text = text[length:]
     return made
 
 
