@@ -242,7 +242,9 @@ class Columns:
         values["digest"], values["digest_size"] = _packed(fields["digest"])
         values["is_there"] = True
         while len(self._columns) < len(self._ids):
-            self._columns = np.concatenate([self._columns, np.zeros(len(self._columns), _COLUMNS)])
+            larger = np.zeros(2 * len(self._columns), _COLUMNS)  # what is not written yet takes no memory
+            larger[: len(self._columns)] = self._columns
+            self._columns = larger
         self._columns[list(positions)] = values
         for number in np.flatnonzero(values["digest_size"] == 0).tolist():
             if digest := rows[number].digest:

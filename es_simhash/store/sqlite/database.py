@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     """The same, and the number of the schema, which SQLite raises if a backup is restored into the file."""
 
 _FOREIGN = f"SELECT 1 FROM sqlite_master, pragma_application_id WHERE application_id <> {APPLICATION}"
-CACHE_KIB = 65_536
-"""KiB of the file that a connection may keep in memory."""
+CACHE_KIB = 8_192
+"""KiB of the file that a connection keeps in memory: with 64 MB a search takes as long, the system keeps the rest."""
 LOG_PAGES = 16_000
 """SQLite copies the write-ahead log into the file once it has so many pages (64 MB). A batch changes thousands,
 and the next batch changes many of the same pages."""
