@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from es_simhash.decide.eligible import Eligible
     from es_simhash.decide.outcome import Document
     from es_simhash.decide.rule import ResolvedRule
-    from es_simhash.rows import Row
+    from es_simhash.rows import Row, StoreQuery
 
 
 @value
@@ -62,12 +62,15 @@ class Decision:
 
 
 class Batch:
-    """The documents of a batch, and what was decided for those in front."""
+    """The documents of a batch, and what was decided for those in front.
 
-    def __init__(self, documents: Sequence[Document], eligible: Eligible) -> None:
+    :param queries: of the documents: what is looked for in the store is looked for among them, too.
+    """
+
+    def __init__(self, documents: Sequence[Document], queries: Sequence[StoreQuery], eligible: Eligible) -> None:
         self._eligible = eligible
         self._ids = [one.row.id for one in documents]
-        self._near = _near_within(documents, eligible.rule)
+        self._near = _near_within(documents, queries, eligible.rule)
         self._decided: dict[str, Document] = {}
         self._equal: dict[str, list[str]] = {}
         """By digest, the ids of the decided documents that may be originals."""
@@ -152,7 +155,9 @@ def _linked(document: Document, chosen: Chosen) -> Row:
     return row._replace(duplicate_of=original.id, order=order, named=None).in_group(original.group)
 
 
-def _near_within(documents: Sequence[Document], rule: ResolvedRule) -> dict[str, list[int]]:
+def _near_within(
+    documents: Sequence[Document], queries: Sequence[StoreQuery], rule: ResolvedRule
+) -> dict[str, list[int]]:
     """Return for each document, by id, the places of those in front of it that may be near, the likeliest first."""
     if len(documents) < 2 or rule.by == "digest":
         return {}
@@ -161,7 +166,7 @@ def _near_within(documents: Sequence[Document], rule: ResolvedRule) -> dict[str,
         index = KeyIndex()
         keys = [one.keys.values if one.keys is not None else () for one in documents]
         index.add(range(len(rows)), keys, [row.length for row in rows])
-        near = index.near([rule.query(one.row, one.keys).keys for one in documents])
+        near = index.near([query.keys for query in queries])
     else:
         near = pairs_within([row.fingerprint for row in rows], rule.distance)
     is_in_front = near.positions < near.askers

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from es_simhash.rows import MOST_HITS
 from es_simhash.values import value
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from es_simhash.decide.outcome import Document
     from es_simhash.decide.rule import ResolvedRule
-    from es_simhash.rows import Row
+    from es_simhash.rows import Row, StoreQuery
     from es_simhash.store.protocol import Filter
 
 
@@ -29,6 +32,11 @@ class Eligible:
     def limits_originals(self) -> bool:
         """An equal copy may be allowed, and its original not."""
         return self.filter is not None or self.rule.window is not None
+
+    def queries(self, documents: Sequence[Document]) -> list[StoreQuery]:
+        """Return what to look for, for each document."""
+        most_equal = MOST_HITS if self.limits_originals else 1
+        return [self.rule.query(one.row, one.keys, most_equal=most_equal) for one in documents]
 
     def is_before(self, row: Row, document: Document) -> bool:
         """Return whether a row is another document in the window, and no later one if the document keeps its order."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from es_simhash.decide.batch import Found
 from es_simhash.decide.judge import Side
 from es_simhash.filters import parse_filter
-from es_simhash.rows import MOST_HITS, Hits, StoreQuery
+from es_simhash.rows import Hits, StoreQuery
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -22,18 +22,20 @@ AHEAD = 2_000
 
 
 def look_up(
-    turn: Turn, documents: Sequence[Document], eligible: Eligible, replaced: Collection[str] = ()
+    turn: Turn,
+    documents: Sequence[Document],
+    queries: Sequence[StoreQuery],
+    eligible: Eligible,
+    replaced: Collection[str] = (),
 ) -> Iterator[Found]:
     """Yield what the store has for each document. Texts are read for several of them together.
 
+    :param queries: of the documents.
     :param replaced: ids of documents of the batch that get another text: those with their former texts may be gone
         when a document behind them is decided.
     """
-    rule = eligible.rule
-    most_equal = MOST_HITS if eligible.limits_originals else 1
-    queries = [rule.query(document.row, document.keys, most_equal=most_equal) for document in documents]
     hits = turn.store.search(queries, eligible.filter, originals=True) if queries else []
-    stale = {*eligible.without, *replaced}
+    rule, stale = eligible.rule, {*eligible.without, *replaced}
     again = [
         number
         for number, (query, one) in enumerate(zip(queries, hits, strict=True))

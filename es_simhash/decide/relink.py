@@ -60,8 +60,9 @@ def decide_stored(
     """
     stored = _writable(turn, stored)
     documents = documents_of_stored(turn, _pinned_anew(turn, stored, eligible), eligible)
-    batch = Batch(documents, eligible)
-    found = look_up(turn, documents, eligible)
+    queries = eligible.queries(documents)
+    batch = Batch(documents, queries, eligible)
+    found = look_up(turn, documents, queries, eligible)
     decisions = [batch.decide(document, one) for document, one in zip(documents, found, strict=True)]
     rows, renamed = _named(turn, decisions, eligible, left or {})
     keys = [one.keys.values if one.keys is not None and turn.rule.by == "keys" else None for one in documents]

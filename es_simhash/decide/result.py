@@ -12,6 +12,7 @@ from es_simhash.values import value
 if TYPE_CHECKING:
     from es_simhash.decide.batch import Decision
     from es_simhash.decide.choose import Original
+    from es_simhash.decide.judge import Contradiction
     from es_simhash.decide.outcome import Document, OutcomeName
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.rows import Entry, Row
@@ -72,15 +73,19 @@ def of_decision(decision: Decision, former: Row | None, rule: ResolvedRule, *, s
         same = document.stored is not None and former.digest == row.digest
         name = "unchanged" if same and former.duplicate_of == row.duplicate_of else "updated"
     own = Side(document.row, document.features)
-    outcome = replace(
-        outcome_of(document, name, row.duplicate_of, original, decision.left_out),
+    is_skipped = skip and former is None and original is not None and document.stored is None
+    outcome = outcome_of(
+        document,
+        name,
+        row.duplicate_of,
+        original,
+        stored=not is_skipped,
+        left_out=decision.left_out,
         contradicts=tuple(contradiction(own, one) for one in decision.contradicting),
         pin_lifted=former is not None and former.pinned and not row.pinned,
     )
     if former is None:
-        if original is not None and document.stored is None and skip:
-            return Result(document, replace(outcome, stored=False), original=original)
-        return Result(document, outcome, document.entry(row), original)
+        return Result(document, outcome, None if is_skipped else document.entry(row), original)
     if former == row._replace(written=former.written, content=former.content):
         return Result(document, outcome, original=original)
     is_left = has_copies and (original is not None or not is_same(document, former, rule))
@@ -88,9 +93,17 @@ def of_decision(decision: Decision, former: Row | None, rule: ResolvedRule, *, s
 
 
 def outcome_of(
-    document: Document, name: OutcomeName, duplicate_of: str | None, original: Original | None = None, left_out: int = 0
+    document: Document,
+    name: OutcomeName,
+    duplicate_of: str | None,
+    original: Original | None = None,
+    *,
+    stored: bool = True,
+    left_out: int = 0,
+    contradicts: tuple[Contradiction, ...] = (),
+    pin_lifted: bool = False,
 ) -> Outcome:
-    """Return the Outcome of a document that is stored.
+    """Return the Outcome of a document that was decided, or is stored already.
 
     :param original: what it is a copy of, if that was looked for.
     """
@@ -100,11 +113,13 @@ def outcome_of(
         duplicate_of=duplicate_of,
         distance=None if original is None else original.distance,
         similarity=None if original is None else original.similarity,
-        stored=True,
+        stored=stored,
         fingerprinted=document.row.fingerprint is not None,
         place=document.place,
         left_out=left_out,
+        contradicts=contradicts,
         blank=not document.text,
+        pin_lifted=pin_lifted,
     )
 
 

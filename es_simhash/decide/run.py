@@ -176,8 +176,10 @@ class Run:
                 results[document.row.id] = result
             else:
                 undecided.append(self._in_order(document, row, held))
-        batch = Batch(undecided, self._eligible)
-        found = look_up(self._turn, undecided, self._eligible, former.keys() & {one.row.id for one in undecided})
+        queries = self._eligible.queries(undecided)
+        batch = Batch(undecided, queries, self._eligible)
+        replaced = former.keys() & {one.row.id for one in undecided}
+        found = look_up(self._turn, undecided, queries, self._eligible, replaced)
         for document, one in zip(undecided, found, strict=True):
             id = document.row.id
             has_copies = id in former and (id in originals or batch.has_copies(id))
