@@ -19,9 +19,9 @@ from es_simhash.cli.options import (
     store_options,
 )
 from es_simhash.cli.output import count_of, decimals, echo, print_json
-from es_simhash.similarity.text_fields import text_of
 from es_simhash.text.features import MIN_FEATURES
 from es_simhash.tools.differences import differences, shortened
+from es_simhash.tools.texts import texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -88,7 +88,7 @@ def compare(
         with open_documents(fingerprinter, **store) as documents:
             info = documents.info()
             stored_rule, fingerprinter = info.rule, fingerprinter or Fingerprinter(info.scheme or Scheme())
-            given += _stored_texts(documents, ids, stored_rule)
+            given += _stored_texts(documents, ids)
     fingerprinter = fingerprinter or Fingerprinter()
     if len(given) == 1:
         made = fingerprinter.fingerprint(given[0])
@@ -111,11 +111,13 @@ def compare(
             echo(line)
 
 
-def _stored_texts(documents: Documents, ids: Sequence[str], rule: DuplicateRule) -> list[str]:
-    sources = documents.fetch(ids, fields=rule.text_fields)
-    if missing := [id for id in ids if id not in sources]:
-        raise InputError(f"{documents.name} has no document {missing[0]!r}: give the id of a stored document")
-    return [text_of(sources[id], rule.text_fields) for id in ids]
+def _stored_texts(documents: Documents, ids: Sequence[str]) -> list[str]:
+    texts = texts_of(documents, ids)
+    if missing := [id for id in ids if id not in texts]:
+        raise InputError(
+            f"{documents.name} has no document {missing[0]!r} with a text: give the id of a stored document"
+        )
+    return [texts[id] for id in ids]
 
 
 def _json_fingerprint(made: Fingerprint) -> dict[str, Any]:

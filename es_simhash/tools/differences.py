@@ -149,7 +149,7 @@ def _operations(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[bool, tupl
 def shortened(parts: Sequence[Part], context: int, most: int) -> tuple[list[Part], int]:
     """Return the parts with less of what is the same, and how many differing parts were left out at the end.
 
-    :param context: characters of the same text that are kept beside each differing part.
+    :param context: characters that are kept at both ends of each same part, beside what differs.
     :param most: about how many characters of each text are returned.
     """
     kept: list[Part] = []
@@ -159,23 +159,16 @@ def shortened(parts: Sequence[Part], context: int, most: int) -> tuple[list[Part
             return kept, sum(not rest.same for rest in parts[index:])
         left = most - size
         if part.same:
-            first, last = index == 0, index == len(parts) - 1
-            part = replace(
-                part, a=_middle_cut(part.a, context, first, last), b=_middle_cut(part.b, context, first, last)
-            )
+            part = replace(part, a=_middle_cut(part.a, context), b=_middle_cut(part.b, context))
         part = replace(part, a=cut(part.a, left), b=cut(part.b, left))
         size += max(len(part.a), len(part.b))
         kept.append(part)
     return kept, 0
 
 
-def _middle_cut(text: str, context: int, first: bool, last: bool) -> str:
-    """Return the end of the text if it is the first part, its beginning if it is the last one, else both."""
-    if first and last:
-        return cut(text, 4 * context)
-    head = "" if first else text[:context]
-    tail = "" if last else text[-context:]
-    return text if len(text) <= len(head) + len(CUT) + len(tail) else f"{head}{CUT}{tail}"
+def _middle_cut(text: str, context: int) -> str:
+    """Return the beginning and the end of a text, with a mark for what stands between them."""
+    return text if len(text) <= 2 * context + len(CUT) else f"{text[:context]}{CUT}{text[-context:]}"
 
 
 def cut(text: str, most: int) -> str:

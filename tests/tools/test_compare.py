@@ -83,7 +83,7 @@ def test_texts_come_from_files_and_from_a_store_with_its_rule_and_its_scheme(tmp
     assert made["a"]["fingerprint"] == fingerprint(STORM_NEAR, Scheme(weights="tf")).hex
     assert made["b"]["fingerprint"] == fingerprint(STORM, Scheme(weights="tf")).hex
     done = es_simhash("compare --id a --id b --store", store, cwd=tmp_path)
-    assert "has no document 'b': give the id of a stored document" in complaint(done)
+    assert "has no document 'b' with a text: give the id of a stored document" in complaint(done)
 
 
 def test_one_text_has_its_fingerprint_and_its_segments(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections import deque
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from es_simhash import Documents, InputError, Line, SimhashError
+from es_simhash import Documents, InputError, Line
 from es_simhash.lines import object_of
 from es_simhash.similarity.text_fields import field_value, text_of
 from es_simhash.tools.texts import texts_of
@@ -133,7 +134,8 @@ class Decisions:
 
     def _lines(self, items: Iterable[Item]) -> Iterator[Line]:
         """Yield a line for each document: the bare problem where nothing is to decide, as for a copy in an archive."""
-        for batch in batches(items, _TEXTS if self._archives else 1):
+        rest, size = iter(items), _TEXTS if self._archives else 1
+        while batch := list(islice(rest, size)):
             known = self._in_archives([item for item in batch if item.text is not None])
             for item in batch:
                 copy = known.get(id(item))
@@ -158,21 +160,6 @@ class Decisions:
             texts = texts_of(archive, {match.id for match in nearest.values()}) if self._texts else {}
             known |= {key: _copy_in(archive.name, match, texts.get(match.id)) for key, match in nearest.items()}
         return known
-
-
-def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """Yield the items in lists. If they end in an error, those before it are yielded first."""
-    batch: list[Item] = []
-    try:
-        for item in items:
-            batch.append(item)
-            if len(batch) == size:
-                yield batch
-                batch = []
-    except SimhashError:
-        yield batch
-        raise
-    yield batch
 
 
 def _copy_in(store: str, nearest: Match, text: str | None) -> Copy:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -22,7 +20,6 @@ _LEAST = {"max_result_window": 10_000, "max_terms_count": 12_000, "max_docvalue_
 """Settings of the index that limit searches, with what those of es_simhash need at most."""
 _COUNTED = 1_000
 """Groups up to which their number is exact."""
-_VECTORS = re.compile(r'"type": "(dense_vector|sparse_vector|rank_vectors|semantic_text)"')
 _BLOCKS = ("write", "read_only", "read_only_allow_delete", "read", "metadata")
 
 
@@ -78,9 +75,6 @@ def _index(store: Any) -> list[Check]:
         if (mode := settings.get("index.mode", "standard")) in ("logsdb", "time_series"):
             text = f"{name} is of the mode {mode}, and refuses a document without @timestamp: make it anew without"
             checks.append(Check("mode", "problem", text))
-        if settings.get("index.mapping.exclude_source_vectors") == "true" and _VECTORS.search(json.dumps(mapping)):
-            text = f"{name} leaves vectors out of the documents that it returns; es_simhash asks for them"
-            checks.append(Check("vectors", "ok", text))
         if mapping.get("dynamic") == "strict":
             text = f"{name} is strict: a document with a field that is not in the mapping is refused; add it"
             checks.append(Check("mapping", "advice", text))
@@ -133,7 +127,6 @@ def _documents(store: Any) -> list[Check]:
     }
     aggregations = {
         "no_digest": {"missing": {"field": "simhash.digest"}},
-        "no_group": {"missing": {"field": "simhash.group"}},
         "copies": {"filter": copies, "aggs": groups},
     }
     search = {"size": 0, "track_total_hits": True, "aggs": aggregations}
@@ -153,15 +146,12 @@ def _held(answer: Any, store: str) -> list[Check]:
     largest = [(each["key"], each["doc_count"] + 1) for each in buckets[:LARGEST]]
     groups = f"about {copied['groups']['value']:,}" if others else f"{len(buckets):,}"
     checks = held(answer["hits"]["total"]["value"], copied["doc_count"], groups, largest)
-    backfill = f"run `es-simhash backfill --store {store}`"
     if without := counted["no_digest"]["doc_count"]:
-        checks.append(Check("fingerprints", "advice", f"{without:,} documents have none: {backfill}"))
-    if without := counted["no_group"]["doc_count"]:
         text = (
-            f"{without:,} documents without a group, and a collapse on simhash.group shows one of them: {backfill}, or "
-            "search with es_simhash.group_search"
+            f"{without:,} documents have none: run `es-simhash backfill --store {store}`; until then a collapse on "
+            "simhash.group shows one of them, es_simhash.group_search all"
         )
-        checks.append(Check("collapse", "advice", text))
+        checks.append(Check("fingerprints", "advice", text))
     return checks
 
 

@@ -32,7 +32,7 @@ NAMED = 12
 SAMPLED = 300
 """Random documents beside which other numbers are looked for."""
 BESIDE = 5
-"""Similar texts beside each of them that are compared with it."""
+"""Contradicting texts beside each of them that are looked at."""
 PAIRS = 20
 """Pairs with other numbers that are shown."""
 _BATCH = 50
@@ -220,24 +220,19 @@ def pairs_with_other_numbers(review: Review, documents: Documents) -> list[Shown
 def _other_numbers(review: Review, documents: Documents, ids: Sequence[str]) -> Iterator[ShownPair]:
     """Yield for each document the first other one that only contradictions keep apart, and no word of a person."""
     sources = review.sources(ids)
-    wide = replace(review.rule, contradictions="allow", within=None, time_field=None)
-    found = documents.similar_many([review.text(source) for source in sources.values()], rule=wide)
+    rule = replace(review.rule, within=None, time_field=None)
+    found = documents.similar_many(map(review.text, sources.values()), rule=rule, contradicting=True)
     others = {
-        id: [match.id for match in matches if match.id != id and not match.exact][:BESIDE]
+        id: [match.id for match in matches if match.relation == "contradicts"][:BESIDE]
         for id, matches in zip(sources, found, strict=True)
     }
-    other_ids = sorted({other for some in others.values() for other in some})
-    other_sources, rows = review.sources(other_ids), documents.fetch([*sources, *other_ids])
-    for id, source in sources.items():
-        text = review.text(source)
-        for other in others[id]:
-            both = [rows[each] for each in (id, other) if each in rows]
-            both.sort(key=lambda row: row.order)
-            if other not in other_sources or [row.duplicate_of for row in both] != [None, None] or both[1].pinned:
-                continue
-            comparison = compare(text, review.text(other_sources[other]), review.fingerprinter, rule=review.rule)
-            if comparison.relation == "contradicts":
-                every = {**other_sources, id: source}
+    sources |= review.sources(other for some in others.values() for other in some)
+    rows = documents.fetch(sources)
+    for id, some in others.items():
+        for other in some:
+            both = sorted((rows[each] for each in (id, other) if each in rows), key=lambda row: row.order)
+            if [row.duplicate_of for row in both] == [None, None] and not both[1].pinned:
                 earlier, later = (row.id for row in both)
-                yield ShownPair(earlier, review.shown_text(review.text(every[earlier]), later, every[later], earlier))
+                text = review.text(sources[earlier])
+                yield ShownPair(earlier, review.shown_text(text, later, sources[later], earlier))
                 break

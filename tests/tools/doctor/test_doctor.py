@@ -141,19 +141,6 @@ def test_a_load_needs_no_more_than_doctor_says(client: Elasticsearch, index_name
 
 
 @pytest.mark.elasticsearch
-def test_doctor_says_that_vectors_are_left_out_and_no_problem(client: Elasticsearch, index_name: str) -> None:
-    properties = {"embedding": {"type": "dense_vector", "dims": 3}}
-    client.indices.create(index=index_name, mappings={"properties": properties})
-    with Documents(client, index=index_name) as documents:
-        documents.setup()
-        diagnosis = doctor(documents)
-    assert diagnosis.ok
-    leaves_out = "vectors" in [check.name for check in diagnosis.checks]
-    shown = client.indices.get_settings(index=index_name, include_defaults=True, flat_settings=True)
-    assert leaves_out == (shown[index_name]["defaults"].get("index.mapping.exclude_source_vectors") == "true")
-
-
-@pytest.mark.elasticsearch
 def test_the_number_of_very_many_groups_is_about(client: Elasticsearch, index_name: str) -> None:
     with Documents(client, index=index_name) as documents:
         documents.setup("fingerprint")
