@@ -29,8 +29,7 @@ def split(value: int, bits: int) -> tuple[int, ...]:
 
 def hex_segments(value: int, bits: int) -> tuple[str, ...]:
     """Return the segments in the form that is indexed: four lower-case hex digits each, highest segment first."""
-    digits = f"{value:0{bits // 4}x}"
-    return tuple([digits[start : start + 4] for start in range(0, bits // 4, 4)])
+    return tuple(f"{segment:04x}" for segment in split(value, bits))
 
 
 def to_signed(value: int) -> int:

@@ -76,8 +76,6 @@ def parse_features(features: Features) -> dict[str, int]:
 
     :raises InputError: if there are no features, or if one is invalid; the message names the feature.
     """
-    if isinstance(features, str | bytes):
-        raise InputError(f"features is a single string: pass pairs of a feature and a weight, such as [{_EXAMPLE}]")
     try:
         pairs = list(features.items() if isinstance(features, Mapping) else features)
     except TypeError as error:

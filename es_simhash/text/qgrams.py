@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.text.characters import HAN, codes_of, kinds
-from es_simhash.text.shingles import mixed
+from es_simhash.text.shingles import FACTORS, mixed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -51,11 +51,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _FIRST, _LAST = "^", "$"
-_FACTORS = np.array(
-    # Odd, of random bits: the fractional digits of the square roots of 2, 3 and 5, the last bit set.
-    [0x6A09E667F3BCC909, 0xBB67AE8584CAA73B, 0x3C6EF372FE94F82B],
-    dtype=np.uint64,
-)
 _STEP = np.uint64(0xA54FF53A5F1D36F1)
 _ROUNDING = 1e-9  # 1 - 0.8 is a little less than 0.2: a bound that is too wide costs time, one too narrow loses pairs
 
@@ -64,7 +59,7 @@ def hashes_of_grams(texts: Sequence[str]) -> NDArray[np.uint64]:
     """Return the hashes of the q-grams of each text: one more than it has word characters, all different.
 
     For many texts together this takes a tenth of the time. The number of a q-gram is the sum of its code points times
-    ``_FACTORS``. The hash is of this number and of how many equal ones stand before it.
+    ``FACTORS``. The hash is of this number and of how many equal ones stand before it.
 
     :param texts: the word characters of each, one at least.
     """
@@ -77,8 +72,8 @@ def hashes_of_grams(texts: Sequence[str]) -> NDArray[np.uint64]:
     at = np.arange(len(of_text)) + (starts - (np.cumsum(sizes) - sizes))[of_text]
     first_word = np.maximum(at, starts[of_text] + 1)
     is_short = kinds().take(codes[first_word].view(np.int64)) & HAN != 0
-    numbers = codes[at] * _FACTORS[0] + codes[at + 1] * _FACTORS[1]
-    numbers += np.where(is_short, np.uint64(0), codes[at + 2] * _FACTORS[2])
+    numbers = codes[at] * FACTORS[0] + codes[at + 1] * FACTORS[1]
+    numbers += np.where(is_short, np.uint64(0), codes[at + 2] * FACTORS[2])
     order = np.lexsort((numbers, of_text))
     ordered, owners = numbers[order], of_text[order]
     again = np.zeros(len(order), dtype=np.bool_)

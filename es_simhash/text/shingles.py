@@ -23,11 +23,12 @@ SHINGLE = 5
 """How many characters a shingle has."""
 
 _NO_TEXT = 0xD800  # fills up a text that is shorter than a shingle: no normalised text has a lone surrogate
-_FACTORS = np.array(
+FACTORS = np.array(
     # Odd, of random bits: the fractional digits of the square roots of 2, 3, 5, 7 and 11, the last bit set.
     [0x6A09E667F3BCC909, 0xBB67AE8584CAA73B, 0x3C6EF372FE94F82B, 0xA54FF53A5F1D36F1, 0x510E527FADE682D1],
     dtype=np.uint64,
 )
+"""The number of a shingle is the sum of its code points times these."""
 
 
 class Widths(NamedTuple):
@@ -64,7 +65,7 @@ def shingles_of_texts(texts: Sequence[str], widths: Widths = ALIKE) -> tuple[NDA
     is_han = kinds().take(signed) & HAN != 0
     numbers = np.zeros(len(is_han), dtype=np.uint64)
     for index in range(max(widths)):
-        terms = padded[index : index + len(is_han)] * _FACTORS[index]
+        terms = padded[index : index + len(is_han)] * FACTORS[index]
         if index >= widths.han:
             terms[is_han] = 0
         if index >= widths.other:

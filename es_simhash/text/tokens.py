@@ -76,15 +76,8 @@ def tokenize(normalised: str, segment: Segmenter) -> list[str]:
 def words_in_order(normalised: str, segment: Segmenter) -> list[str]:
     """Return the words of a normalised text, all in the order of the text."""
     words: list[str] = []
-    rest = iter(tokenize(normalised, segment))  # those of the Han runs come first
     for found in _RUN_OR_WORD.finditer(normalised):
-        if found[1] is None:
-            words.append(found[0])
-            continue
-        left = len(found[0])
-        while left:
-            words.append(next(rest))
-            left -= len(words[-1])
+        words += [found[0]] if found[1] is None else segment(found[1])
     return words
 
 
@@ -182,14 +175,9 @@ def _tag_by_jieba() -> Callable[[str], list[tuple[str, str]]]:
 @cache
 def _private_jieba() -> ModuleType:
     """Load a private copy of jieba, so that the program's changes to jieba's dictionary change no fingerprint."""
-    spec = find_spec("jieba")
-    assert spec is not None
-    assert spec.origin is not None
-    private = spec_from_file_location(
-        _PRIVATE_NAME, spec.origin, submodule_search_locations=list(spec.submodule_search_locations or ())
-    )
-    assert private is not None
-    assert private.loader is not None
+    spec: Any = find_spec("jieba")  # it is a dependency, so it is there
+    folders = list(spec.submodule_search_locations)
+    private: Any = spec_from_file_location(_PRIVATE_NAME, spec.origin, submodule_search_locations=folders)
     module = module_from_spec(private)
     sys.modules[_PRIVATE_NAME] = module
     with warnings.catch_warnings():

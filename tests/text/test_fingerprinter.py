@@ -323,7 +323,7 @@ def test_a_weight_that_is_not_a_positive_finite_number_is_refused_and_the_featur
         ([("美国", 4), (51, 5)], "feature 2 is 51: pass a non-empty string"),
         (["美国"], "feature 1 is '美国': pass a pair of a feature and a weight, such as ('暴雨', 3)"),
         ([("美国", 4, 1)], "feature 1 is ('美国', 4, 1): pass a pair of a feature and a weight, such as ('暴雨', 3)"),
-        ("美国", "features is a single string: pass pairs of a feature and a weight, such as [('暴雨', 3)]"),
+        ("美国", "feature 1 is '美': pass a pair of a feature and a weight, such as ('暴雨', 3)"),
         (7, "features is of type int: pass pairs of a feature and a weight, or a dict"),
         ([("\ud83d", 1)], "feature 1 has a lone surrogate (\\ud83d) at character 1: "),
     ],
