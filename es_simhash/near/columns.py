@@ -6,6 +6,8 @@ asked for.
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -15,16 +17,18 @@ import numpy as np
 from es_simhash.near.fingerprint_index import FingerprintIndex
 from es_simhash.near.key_index import POSITION_BITS, Entries, KeyIndex, Near
 from es_simhash.parts import in_parts
-from es_simhash.rows import Hits, Row
+from es_simhash.rows import MOST_HITS, Hits, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from es_simhash.rows import StoreQuery
 
     Integers = NDArray[np.int64]
+    Matching = Callable[[Sequence[str]], Collection[str]]
+    """Returns which of the documents with these ids match a filter."""
 
 _NUMBERS = {
     "fingerprint": "<u8",
@@ -32,6 +36,7 @@ _NUMBERS = {
     **dict.fromkeys(("order", "written", "time", "content", "version"), "<i8"),
 }
 _DIGEST_BYTES = 32
+_DIGEST = re.compile("[0-9a-f]{32}|[0-9a-f]{64}")
 _COLUMNS = np.dtype(
     [
         *_NUMBERS.items(),
@@ -64,8 +69,6 @@ class Columns:
         self._ids: list[str] = []
         """By position, the id of a row; or a name that a row refers to, and that no row has."""
         self._positions: dict[str, int] = {}
-        self._other_digests: dict[int, str] = {}
-        """By position, digests that are not hexadecimal."""
         self._digests, self._groups = Entries(), Entries()
         self._keys = KeyIndex() if keys else None
         self._fingerprints = FingerprintIndex() if fingerprints else None
@@ -129,54 +132,60 @@ class Columns:
         if self._keys is not None:
             self._keys.add(positions, [own for _, own in new], [row.length for row, _ in new])
         self._put(positions, [row for row, _ in new])
+        every = np.array(positions, dtype=np.int64)
         if self._fingerprints is not None:
-            has_one = [at for (row, _), at in zip(new, positions, strict=True) if row.fingerprint is not None]
-            self._fingerprints.add(self._columns["fingerprint"][has_one], np.array(has_one, dtype=np.int64))
-        with_digest = [at for (row, _), at in zip(new, positions, strict=True) if row.digest]
-        self._digests.add(_digest_keys(self._columns["digest"][with_digest]), np.array(with_digest, dtype=np.int64))
+            has_one = every[self._columns["has"][every] & _HAS_FINGERPRINT != 0]
+            self._fingerprints.add(self._columns["fingerprint"][has_one], has_one)
+        with_digest = every[self._columns["digest_size"][every] > 0]
+        self._digests.add(_digest_keys(self._columns["digest"][with_digest]), with_digest)
 
     def drop(self, id: str) -> None:
         """Take the row with an id away, if there is one."""
         if (position := self._positions.pop(id, None)) is not None:
             self._columns["is_there"][position] = False
-            self._other_digests.pop(position, None)
 
     # --- search -----------------------------------------------------------------------------------------------------
 
     def search(
-        self, queries: Sequence[StoreQuery], *, originals: bool, matches: Callable[[Row], bool] | None = None
+        self,
+        queries: Sequence[StoreQuery],
+        *,
+        originals: bool,
+        matching: Matching | None = None,
+        most_matched: int = MOST_HITS,
     ) -> list[Hits]:
         """Return what each StoreQuery finds, as :meth:`es_simhash.store.protocol.Store.search` does.
 
-        :param matches: only rows that it allows.
+        :param matching: only rows that it allows.
+        :param most_matched: it is asked of the first so many rows of a StoreQuery.
         """
+        asked = queries
+        if matching is not None:
+            asked = [replace(query, most=most_matched, most_equal=most_matched) for query in queries]
         near = self._near(queries)
         times = np.array([query.times or (0, 0) for query in queries])
         is_timed = np.array([query.times is not None for query in queries], dtype=np.bool_)
         kept = self._in_times(near.positions, near.askers, times, is_timed)
         if originals:
             kept &= self._columns["original"][near.positions] == _NONE
-        if matches is None:  # else any of them may be needed
-            kept &= _among_best(near, kept, [query.most + 1 for query in queries])
+        kept &= _among_best(near, kept, [query.most + 1 for query in asked])
         positions, askers = near.positions[kept], near.askers[kept]
         rank = np.lexsort((self._columns["order"][positions], -near.scores[kept], askers))
         ranked, ends = positions[rank].tolist(), np.searchsorted(askers[rank], np.arange(len(queries) + 1)).tolist()
         equal = self._equal(queries, times, is_timed)
-        found = []
-        for number, (query, start, end) in enumerate(zip(queries, ends, ends[1:], strict=False)):
-            both = equal.get(number, []), ranked[start:end]
-            found.append((both[0][: query.most_equal], both[1][: query.most + 1]) if matches is None else both)
+        found = [
+            (equal.get(number, [])[: query.most_equal], ranked[start:end][: query.most + 1])
+            for number, (query, start, end) in enumerate(zip(asked, ends, ends[1:], strict=False))
+        ]
         needed = sorted({position for both in found for positions in both for position in positions})
-        allowed = {
-            position: row
-            for position, row in zip(needed, self._rows(needed), strict=True)
-            if matches is None or matches(row)
-        }
+        rows = self._rows(needed)
+        ids = {row.id for row in rows} if matching is None else matching([row.id for row in rows])
+        allowed = {position: row for position, row in zip(needed, rows, strict=True) if row.id in ids}
         hits = []
         for number, (query, both) in enumerate(zip(queries, found, strict=True)):
             same, candidates = ([row for at in some if (row := allowed.get(at)) is not None] for some in both)
-            left_out = int(len(candidates) > query.most or number in near.cut)
-            hits.append(Hits(same[: query.most_equal], candidates[: query.most], left_out))
+            is_cut = len(both[1]) > asked[number].most or len(candidates) > query.most or number in near.cut
+            hits.append(Hits(same[: query.most_equal], candidates[: query.most], int(is_cut)))
         return hits
 
     def _near(self, queries: Sequence[StoreQuery]) -> Near:
@@ -246,9 +255,6 @@ class Columns:
             larger[: len(self._columns)] = self._columns
             self._columns = larger
         self._columns[list(positions)] = values
-        for number in np.flatnonzero(values["digest_size"] == 0).tolist():
-            if digest := rows[number].digest:
-                self._other_digests[positions[number]] = digest
         apart = [(row.group, at) for row, at in zip(rows, positions, strict=True) if row.group != row.id]
         self._groups.add(_hashed([name for name, _ in apart]), np.array([at for _, at in apart], dtype=np.int64))
 
@@ -271,7 +277,7 @@ class Columns:
         own = [number if has & bit else None for bit, number in zip(_BITS, numbers, strict=True)]
         fingerprint, length, _, _, time, content, version = own
         order, written = numbers[2:4]
-        digest = digest[:size].hex() if size else self._other_digests.get(position, "")
+        digest = digest[:size].hex()
         duplicate_of = None if original == _NONE else self._ids[original]
         name = None if named == _NONE else self._ids[named]
         id, pinned = self._ids[position], bool(has & _PINNED)
@@ -280,19 +286,9 @@ class Columns:
 
 
 def _packed(digests: Sequence[str]) -> tuple[NDArray[np.void], list[int]]:
-    """Return digests as bytes, and how many each has; of one that is not hexadecimal a hash, and 0."""
-    packed = []
-    for digest in digests:
-        try:
-            own = bytes.fromhex(digest)
-        except ValueError:
-            own = b""
-        packed.append(own if own.hex() == digest and len(own) <= _DIGEST_BYTES else b"")
-    whole = [
-        own or blake2b(digest.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES).digest()
-        for own, digest in zip(packed, digests, strict=True)
-    ]
-    return np.array(whole, f"V{_DIGEST_BYTES}"), list(map(len, packed))
+    """Return digests as bytes, and how many each has: none, if no text has such a digest."""
+    packed = [bytes.fromhex(digest) if _DIGEST.fullmatch(digest) else b"" for digest in digests]
+    return np.array(packed, f"V{_DIGEST_BYTES}"), list(map(len, packed))
 
 
 def _among_best(near: Near, kept: NDArray[np.bool_], most: Sequence[int]) -> NDArray[np.bool_]:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.filters import parse_filter
 from es_simhash.near.columns import Columns
-from es_simhash.rows import MOST_HITS, Hits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from es_simhash.rows import Description, Entry, Row, Scan, SeenTime, Stored, StoreQuery, UserState, Written
+    from es_simhash.near.columns import Matching
+    from es_simhash.rows import Description, Entry, Row, Scan, SeenTime, Stored, UserState, Written
     from es_simhash.store.protocol import Filter, Store
 
 
@@ -35,19 +35,12 @@ class StoreAround:
     def _new_columns(self) -> Columns:
         return Columns(keys=self._keys, fingerprints=self._fingerprints)
 
-    def _in_memory(
-        self, columns: Columns, queries: Sequence[StoreQuery], filter: Filter | None, *, originals: bool
-    ) -> list[Hits]:
-        """Return what each StoreQuery finds in memory. A filter needs the documents, which are read."""
+    def _matching(self, filter: Filter | None) -> Matching | None:
+        """Return what says which documents match a filter: it reads them. None without a filter."""
         if filter is None:
-            return columns.search(queries, originals=originals)
-        wide = [replace(query, most=MOST_HITS, most_equal=MOST_HITS) for query in queries]
-        found = columns.search(wide, originals=originals)
-        rows = {row.id for hits in found for row in (*hits.equal, *hits.candidates)}
+            return None
         matches = parse_filter(filter)
-        read = self.inner.read(sorted(rows), None) if rows else {}
-        ids = {id for id, stored in read.items() if matches(stored.source or {}, id)}
-        return [cut(hits, query, lambda row: row.id in ids) for query, hits in zip(queries, found, strict=True)]
+        return lambda ids: {id for id, one in self.inner.read(ids, None).items() if matches(one.source or {}, id)}
 
     # --- what is passed on ------------------------------------------------------------------------------------------
 
@@ -100,14 +93,6 @@ class StoreAround:
     def list_users(self, time: SeenTime, before: int) -> Iterator[list[str]]:
         """Yield the users of whom one of the two times is before another one."""
         return self.inner.list_users(time, before)
-
-
-def cut(hits: Hits, query: StoreQuery, allows: Callable[[Row], bool]) -> Hits:
-    """Return the hits that are allowed, as many as are wanted."""
-    equal = [row for row in hits.equal if allows(row)]
-    candidates = [row for row in hits.candidates if allows(row)]
-    left_out = max(hits.left_out, len(candidates) - query.most)
-    return Hits(equal[: query.most_equal], candidates[: query.most], left_out)
 
 
 def changed(columns: Columns, ids: Sequence[str], read: Mapping[str, Stored]) -> list[str]:

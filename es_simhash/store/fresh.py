@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.parts import in_turn
 from es_simhash.rows import MOST_HITS, Hits, StoreQuery
-from es_simhash.store.around import StoreAround, changed, cut, written_rows
+from es_simhash.store.around import StoreAround, changed, written_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ class FreshStore(StoreAround):
             if not self._recent and not self._removed:
                 return found
             found = self._with_more_equal(queries, found, filter)
-            recent = self._in_memory(self._recent, queries, filter, originals=originals)
+            recent = self._recent.search(queries, originals=originals, matching=self._matching(filter))
             return [self._merged(*each) for each in zip(queries, found, recent, strict=True)]
 
     def members(self, groups: Sequence[str]) -> list[Row]:
@@ -125,7 +125,8 @@ class FreshStore(StoreAround):
             candidates = sorted([*stored, *recent.candidates], key=lambda row: row.order)
         equal = [row for row in found.equal if not self._hides(row)]
         equal = sorted([*equal, *recent.equal], key=lambda row: row.order)
-        return cut(Hits(equal, candidates, max(found.left_out, recent.left_out)), query, lambda row: True)
+        left_out = max(found.left_out, recent.left_out, len(candidates) - query.most)
+        return Hits(equal[: query.most_equal], candidates[: query.most], left_out)
 
 
 def fresh(store: Store, *, keys: bool, fingerprints: bool) -> Store:

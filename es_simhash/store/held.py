@@ -58,7 +58,7 @@ class HeldStore(StoreAround):
                 self._follow_others()
             if self._searched is not None:
                 return self._searched.search(queries, filter, originals=originals)
-            return self._in_memory(self._columns, queries, filter, originals=originals)
+            return self._columns.search(queries, originals=originals, matching=self._matching(filter))
 
     def members(self, groups: Sequence[str]) -> list[Row]:
         """Return the documents of the groups with these names."""

@@ -17,8 +17,9 @@ from es_simhash.similarity.text_fields import field_value
 from es_simhash.store.description import extended
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from es_simhash.near.columns import Matching
     from es_simhash.rows import Entry, SeenTime, StoreQuery
     from es_simhash.store.protocol import Filter
 
@@ -59,12 +60,13 @@ class MemoryStore:
         """Return documents by id."""
         with self._lock:
             rows = ((id, self._columns.row(id)) for id in ids)
-            return {id: Stored(row, (), self._source(id, fields)) for id, row in rows if row is not None}
+            return {id: Stored(row, (), chosen(self._sources[id], fields)) for id, row in rows if row is not None}
 
     def search(self, queries: Sequence[StoreQuery], filter: Filter | None, *, originals: bool) -> list[Hits]:
         """Return what each StoreQuery finds."""
         with self._lock:
-            return self._columns.search(queries, originals=originals, matches=self._matching(filter))
+            matching, every = self._matching(filter), len(self._columns)
+            return self._columns.search(queries, originals=originals, matching=matching, most_matched=every)
 
     def members(self, groups: Sequence[str]) -> list[Row]:
         """Return the documents of the groups with these names."""
@@ -74,23 +76,25 @@ class MemoryStore:
     def scan(self, scan: Scan) -> Iterator[list[Stored]]:
         """Yield documents in lists."""
         with self._lock:
-            matches = self._matching(scan.filter)
+            matching = self._matching(scan.filter)
+            ids = self._sources.keys() if matching is None else matching(list(self._sources))
             rows = [
                 row
                 for row in self._columns.rows()
                 if (scan.missing is None or scan.missing != bool(row.digest))
                 and (scan.since is None or row.written >= scan.since)
                 and (row.pinned or not scan.pinned)
-                and (matches is None or matches(row))
+                and row.id in ids
             ]
             if scan.by_order:
                 rows.sort(key=lambda row: row.order)
             if scan.by_field is not None:
-                values = {row.id: field_value(json.loads(self._sources[row.id]), scan.by_field) for row in rows}
+                values = {row.id: field_value(document_of(self._sources[row.id]), scan.by_field) for row in rows}
                 rows.sort(key=lambda row: (values[row.id] is None, values[row.id]))
             keys = self._columns.keys_of(rows) if scan.keys else [()] * len(rows)
             documents = [
-                Stored(row, own, self._source(row.id, scan.fields)) for row, own in zip(rows, keys, strict=True)
+                Stored(row, own, chosen(self._sources[row.id], scan.fields))
+                for row, own in zip(rows, keys, strict=True)
             ]
         yield from map(list, in_parts(documents, _PAGE))
 
@@ -146,21 +150,32 @@ class MemoryStore:
         """Yield the users of whom one of the two times is before another one."""
         yield [user for user, state in sorted(self._users.items()) if 0 < state.seen[time] < before]
 
-    def _matching(self, filter: Filter | None) -> Callable[[Row], bool] | None:
-        """Return what says whether the document of a row matches a filter; None without one."""
+    def _matching(self, filter: Filter | None) -> Matching | None:
+        """Return what says which documents match a filter; None without one."""
         if filter is None:
             return None
         matches = parse_filter(filter)
-        return lambda row: matches(json.loads(self._sources[row.id]), row.id)
-
-    def _source(self, id: str, fields: Sequence[str] | None) -> dict[str, Any] | None:
-        if fields is not None and not fields:
-            return None
-        document: dict[str, Any] = json.loads(self._sources[id])
-        return document if fields is None else chosen_fields(document, fields)
+        return lambda ids: {id for id in ids if matches(document_of(self._sources[id]), id)}
 
 
-def chosen_fields(document: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
+def chosen(source: str | None, fields: Sequence[str] | None) -> dict[str, Any] | None:
+    """Return the fields of a stored document that were asked for; None if none were."""
+    if source is None or (fields is not None and not fields):
+        return None
+    document = document_of(source)
+    return document if fields is None else _chosen_fields(document, fields)
+
+
+def document_of(source: str) -> dict[str, Any]:
+    """Return a stored document; an empty one if another program wrote something else."""
+    try:
+        document = json.loads(source)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _chosen_fields(document: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
     """Return some fields of a document. A dot leads into an object, and into each object of an array."""
     chosen: dict[str, Any] = {}
     for name, value in document.items():
@@ -175,4 +190,4 @@ def chosen_fields(document: Mapping[str, Any], fields: Sequence[str]) -> dict[st
 def _chosen_inside(value: Any, fields: Sequence[str]) -> Any:
     if isinstance(value, list):
         return [part for each in value if (part := _chosen_inside(each, fields))]
-    return chosen_fields(value, fields) if isinstance(value, dict) else None
+    return _chosen_fields(value, fields) if isinstance(value, dict) else None

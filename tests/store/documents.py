@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from dataclasses import replace
+from hashlib import md5
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -29,6 +30,11 @@ def keys(*names: str) -> tuple[int, ...]:
     return tuple(_KINDS[name[0]] << HASH_BITS | (crc32(name.encode()) & ~127) << HASH_BITS - 32 for name in names)
 
 
+def digest_of(id: str) -> str:
+    """Return the digest of the text of a document that :func:`entry` makes."""
+    return md5(id.encode(), usedforsecurity=False).hexdigest()
+
+
 def entry(id: str, fingerprint: int | None = None, *names: str, source: str | None = None, **values: Any) -> Entry:
     """Return an Entry. Its order is after that of the Entry before.
 
@@ -37,7 +43,7 @@ def entry(id: str, fingerprint: int | None = None, *names: str, source: str | No
     :param values: of the Row.
     """
     order = next(_orders)
-    given = {"digest": f"digest of {id}", "order": order, "written": order, "length": 10, **values}
+    given = {"digest": digest_of(id), "order": order, "written": order, "length": 10, **values}
     return Entry(Row(id, fingerprint, **given), keys(*names), source or json.dumps({"id": id}))
 
 

@@ -35,7 +35,7 @@ WHOLE = replace(DOCUMENTS, seen=SeenConfig())
 CALLS: dict[str, Callable[[Store, Any], Any]] = {
     "read": lambda store, _: store.read(["a"]),
     "read what is not there": lambda store, _: store.read(["missing"]),
-    "search by keys and digest": lambda store, _: store.search([StoreQuery(digest="d")], None, originals=True),
+    "search by keys and digest": lambda store, _: store.search([StoreQuery(digest="d" * 32)], None, originals=True),
     "search by fingerprint": lambda store, _: store.search([StoreQuery(1)], None, originals=True),
     "members": lambda store, _: store.members(["a"]),
     "scan": lambda store, _: list(store.scan(Scan())),
@@ -59,7 +59,7 @@ class Address:
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
         self._first = stores.ready(WHOLE)
-        put(self._first, entry("a", 1, digest="d"), entry("b", 1, duplicate_of="a"))
+        put(self._first, entry("a", 1, digest="d" * 32), entry("b", 1, duplicate_of="a"))
         self.name = self._first.name
         if isinstance(self._first, ElasticStore):
             self.name += "-alias"
@@ -80,7 +80,7 @@ class Address:
     def exchange(self, description: Description) -> Store:
         """Put another store with a document at the address, and return it."""
         other = self._stores.ready(description)
-        put(other, entry("a", 1, digest="d"), entry("b", 1, duplicate_of="a"))
+        put(other, entry("a", 1, digest="d" * 32), entry("b", 1, duplicate_of="a"))
         if isinstance(other, ElasticStore):
             self._send(self._first, "DELETE", f"_alias/{self._alias}")
             self._send(other, "PUT", f"_alias/{self._alias}")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from es_simhash.filters import parse_filter
 from es_simhash.rows import Entry, Hits, Row, StoreQuery
 from es_simhash.text.keys import KeyQuery, key_queries, keys_of_texts
-from tests.store.documents import document, entry, ids, keys, link, put
+from tests.store.documents import digest_of, document, entry, ids, keys, link, put
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +75,7 @@ def test_a_probe_gets_what_it_wants_at_most(store: Store) -> None:
 @pytest.mark.slow
 def test_documents_that_nothing_tells_apart_are_all_found(store: Store) -> None:
     count = 10_500  # more than a server returns at once
-    put(store, *(entry(str(n), 5, digest="d", order=1, written=1, duplicate_of="head") for n in range(count)))
+    put(store, *(entry(str(n), 5, digest="d" * 32, order=1, written=1, duplicate_of="head") for n in range(count)))
     assert len(store.members(["head"])) == count
     assert len(find(store, StoreQuery(5, most=count)).candidates) == count
 
@@ -95,12 +95,12 @@ def test_queries_are_answered_in_their_order(store: Store) -> None:
 
 def test_what_was_replaced_or_removed_is_not_found(store: Store) -> None:
     put(store, entry("a", 0, "p1", "g1"), entry("b", 0, "p1"))
-    put(store, entry("a", (1 << 64) - 1, "p2", digest="other"))
+    put(store, entry("a", (1 << 64) - 1, "p2", digest="e" * 32))
     store.remove({"b": None})
     store.refresh()
     for former in (
-        StoreQuery(0, "digest of a"),
-        StoreQuery(digest="digest of a", keys=(KeyQuery(keys("p1", "g1"), 1),)),
+        StoreQuery(0, digest_of("a")),
+        StoreQuery(digest=digest_of("a"), keys=(KeyQuery(keys("p1", "g1"), 1),)),
     ):
         hits = find(store, former)
         assert (hits.candidates, hits.equal) == ([], [])
@@ -112,10 +112,10 @@ def test_what_was_replaced_or_removed_is_not_found(store: Store) -> None:
 
 
 def test_the_first_documents_with_the_digest_are_found(store: Store) -> None:
-    put(store, *(entry(f"{9 - number}", digest="d", order=9 - number) for number in range(9)), entry("other"))
-    assert ids(find(store, StoreQuery(digest="d", most_equal=1)).equal) == ["1"]
-    assert ids(find(store, StoreQuery(digest="d")).equal) == [f"{number}" for number in range(1, 10)]
-    assert ids(find(store, StoreQuery(digest="d", most_equal=5)).equal) == [f"{number}" for number in range(1, 6)]
+    put(store, *(entry(f"{9 - number}", digest="d" * 32, order=9 - number) for number in range(9)), entry("other"))
+    assert ids(find(store, StoreQuery(digest="d" * 32, most_equal=1)).equal) == ["1"]
+    assert ids(find(store, StoreQuery(digest="d" * 32)).equal) == [f"{number}" for number in range(1, 10)]
+    assert ids(find(store, StoreQuery(digest="d" * 32, most_equal=5)).equal) == [f"{number}" for number in range(1, 6)]
 
 
 def test_documents_without_a_digest_are_not_found_by_it(store: Store) -> None:
@@ -161,7 +161,7 @@ def test_all_documents_that_fulfil_a_query_are_found(
 @given(texts=st.lists(st.text("天地人水火山川日", min_size=1, max_size=70), min_size=2, max_size=20))
 def test_similar_short_texts_are_found(store: Store, texts: list[str]) -> None:
     of_texts = keys_of_texts(texts)
-    rows = [Row(f"{n}", None, f"{n}", one.length, order=n) for n, one in enumerate(of_texts)]
+    rows = [Row(f"{n}", None, f"{n:032x}", one.length, order=n) for n, one in enumerate(of_texts)]
     put(store, *(Entry(row, one.values, "{}") for row, one in zip(rows, of_texts, strict=True)))
     asked = key_queries(of_texts[0], 0.8)
     expected = {
@@ -194,9 +194,9 @@ def test_a_document_is_found_once_by_several_queries(store: Store) -> None:
 
 
 def test_copies_are_left_out_of_a_search_for_heads(store: Store) -> None:
-    put(store, *(entry(id, 0, "p1", digest=id) for id in "abc"))
+    put(store, *(entry(id, 0, "p1", digest=id * 32) for id in "abc"))
     link(store, "b", "a")
-    query = StoreQuery(0, "b")
+    query = StoreQuery(0, "b" * 32)
     assert ids(find(store, query, originals=True).candidates) == ["a", "c"]
     assert ids(find(store, query, originals=True).equal) == ["b"]
     assert ids(find(store, query).candidates) == ["a", "b", "c"]
@@ -206,8 +206,8 @@ def test_copies_are_left_out_of_a_search_for_heads(store: Store) -> None:
 
 
 def test_a_crowd_of_copies_hides_no_head(store: Store) -> None:
-    put(store, *(entry(f"{number}", 0, "p1", "g1", duplicate_of="head", digest="d") for number in range(1_200)))
-    put(store, entry("head", 0, "p1", "g1", digest="d"))
+    put(store, *(entry(f"{number}", 0, "p1", "g1", duplicate_of="head", digest="d" * 32) for number in range(1_200)))
+    put(store, entry("head", 0, "p1", "g1", digest="d" * 32))
     for query in (
         StoreQuery(0, most=10),
         StoreQuery(keys=(KeyQuery(keys("p1"), 1),), most=10),
@@ -217,9 +217,9 @@ def test_a_crowd_of_copies_hides_no_head(store: Store) -> None:
 
 
 def test_only_documents_in_the_times_are_found(store: Store) -> None:
-    put(store, *(entry(f"{time}", 0, "p1", digest="d", time=time) for time in (4, 5, 6, None)))
+    put(store, *(entry(f"{time}", 0, "p1", digest="d" * 32, time=time) for time in (4, 5, 6, None)))
     for times, expected in (((5, 6), ["5", "6"]), ((5, 5), ["5"]), (None, ["4", "5", "6", "None"])):
-        hits = find(store, StoreQuery(0, "d", times=times))
+        hits = find(store, StoreQuery(0, "d" * 32, times=times))
         assert ids(hits.candidates) == ids(hits.equal) == expected
         assert ids(find(store, StoreQuery(keys=(KeyQuery(keys("p1"), 1),), times=times)).candidates) == expected
 
@@ -254,8 +254,8 @@ def test_only_documents_that_match_the_filter_are_found(store: Store, filter: di
         {"lang": "en", "n": 5, "o": {"p": "x"}},
         {},
     ]
-    put(store, *(document(f"{n}", one, fingerprint=0, digest="d") for n, one in enumerate(fields)))
-    hits = find(store, StoreQuery(0, "d"), filter)
+    put(store, *(document(f"{n}", one, fingerprint=0, digest="d" * 32) for n, one in enumerate(fields)))
+    hits = find(store, StoreQuery(0, "d" * 32), filter)
     matches = parse_filter(filter)
     expected = [f"{n}" for n, one in enumerate(fields) if matches(json.loads(json.dumps(one)), f"{n}")]
     assert ids(hits.candidates) == ids(hits.equal) == expected

@@ -14,6 +14,7 @@ from es_simhash.filters import parse_filter
 from es_simhash.rows import Row
 from es_simhash.similarity.text_fields import field_value
 from es_simhash.similarity.times import parse_time
+from es_simhash.store.memory_store import document_of
 from es_simhash.text.encoding import from_signed, to_signed
 
 if TYPE_CHECKING:
@@ -108,7 +109,6 @@ def condition(
     filter: Mapping[str, Any] | None = None,
     *,
     times: tuple[int, int] | None = None,
-    originals: bool = False,
     missing: bool | None = None,
     since: int | None = None,
     pinned: bool = False,
@@ -118,8 +118,6 @@ def condition(
     :raises InputError: if the filter cannot be evaluated.
     """
     parts: list[tuple[str, list[Any]]] = []
-    if originals:
-        parts.append((f"NOT {IS_COPY}", []))
     if missing is not None:
         parts.append((f"digest {'=' if missing else '<>'} ''", []))
     if times is not None:
@@ -141,15 +139,6 @@ def add_functions(connection: Connection) -> None:
     """Add ``matches`` and ``sort_value`` to a connection."""
     connection.create_function("matches", 3, _matches, deterministic=True)
     connection.create_function("sort_value", 2, _sort_value, deterministic=True)
-
-
-def document_of(source: str) -> dict[str, Any]:
-    """Return a stored document; an empty one if another program wrote something else."""
-    try:
-        document = json.loads(source)
-    except (ValueError, RecursionError):
-        return {}
-    return document if isinstance(document, dict) else {}
 
 
 def _matches(id: str, source: str, filter: str) -> bool:

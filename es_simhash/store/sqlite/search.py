@@ -28,9 +28,10 @@ def search(
     results = []
     for query in queries:
         ranks, is_cut = _ranks(connection, query, originals=originals)
-        rows = _rows(connection, ranks, condition(filter, times=query.times, originals=originals), query.most)
-        equal = _equal(connection, query, condition(filter, times=query.times))
-        results.append(Hits(equal, rows[: query.most], max(int(is_cut), len(rows) - query.most)))
+        where = condition(filter, times=query.times)
+        rows = _rows(connection, ranks, where, query.most)
+        left_out = max(int(is_cut), len(rows) - query.most)
+        results.append(Hits(_equal(connection, query, where), rows[: query.most], left_out))
     return results
 
 

@@ -11,7 +11,7 @@ from es_simhash.machine import create_for_owner
 from es_simhash.retries import DEADLINE
 from es_simhash.rows import Stored, UserState, Written
 from es_simhash.store.description import check_alike, extended, from_json, to_json
-from es_simhash.store.memory_store import chosen_fields
+from es_simhash.store.memory_store import chosen
 from es_simhash.store.sqlite import keys
 from es_simhash.store.sqlite.database import Database
 from es_simhash.store.sqlite.schema import (
@@ -22,7 +22,6 @@ from es_simhash.store.sqlite.schema import (
     OF_IDS,
     TABLES,
     condition,
-    document_of,
     json_list,
     new_version,
     row_values,
@@ -116,7 +115,7 @@ class SqliteStore:
         sql = f"SELECT {COLUMNS}, {source} FROM documents WHERE {OF_IDS}"
         with self._database.transaction(write=False) as connection:
             found = connection.execute(sql, [json_list(ids)])
-            return {values[0]: Stored(to_row(values[:-1]), (), _chosen(values[-1], fields)) for values in found}
+            return {values[0]: Stored(to_row(values[:-1]), (), chosen(values[-1], fields)) for values in found}
 
     def search(self, queries: Sequence[StoreQuery], filter: Filter | None, *, originals: bool) -> list[Hits]:
         """Return what each StoreQuery finds."""
@@ -147,7 +146,7 @@ class SqliteStore:
             found = connection.execute(f"SELECT {columns} FROM documents WHERE {where} ORDER BY {order}", parameters)
             while page := found.fetchmany(_PAGE):
                 yield [
-                    Stored(to_row(row), keys.from_bytes(of_text), _chosen(source, scan.fields))
+                    Stored(to_row(row), keys.from_bytes(of_text), chosen(source, scan.fields))
                     for *row, of_text, source in page
                 ]
 
@@ -242,10 +241,3 @@ def _read_written(connection: Connection, ids: Sequence[str]) -> dict[str, tuple
         id: (version, keys.KeysOf(*values), source)
         for id, version, source, *values in connection.execute(sql, [json_list(ids)])
     }
-
-
-def _chosen(source: str | None, fields: Sequence[str] | None) -> dict[str, Any] | None:
-    if source is None:
-        return None
-    document = document_of(source)
-    return document if fields is None else chosen_fields(document, fields)

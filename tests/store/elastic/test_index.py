@@ -122,7 +122,7 @@ def test_a_search_that_lacks_a_shard_is_no_answer(servers: Stores) -> None:
     store.set_up(DOCUMENTS)
     searches: list[Callable[[Store], object]] = [
         lambda store: store.search([StoreQuery(1)], None, originals=True),
-        lambda store: store.search([StoreQuery(digest="d")], None, originals=True),
+        lambda store: store.search([StoreQuery(digest="d" * 32)], None, originals=True),
         lambda store: store.members(["a"]),
         lambda store: list(store.scan(Scan())),
         lambda store: store.count(Scan()),

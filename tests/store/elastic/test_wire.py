@@ -150,7 +150,7 @@ OTHER_BODIES: list[Any] = [
 def test_a_response_of_another_form_is_an_error_with_advice(wire: Wire, body: Any) -> None:
     for kind, call in (
         ("POST _mget", lambda store: store.read(["a"])),
-        ("POST _msearch", lambda store: store.search([StoreQuery(digest="d")], None, originals=True)),
+        ("POST _msearch", lambda store: store.search([StoreQuery(digest="d" * 32)], None, originals=True)),
         ("POST _search", lambda store: store.members(["a"])),
         ("POST _search", lambda store: list(store.scan(Scan()))),
         ("POST _search", lambda store: list(store.list_users("newest", 1))),
@@ -229,7 +229,7 @@ GONE = {"_shards": {**SHARDS, "failed": 1, "failures": [{"reason": {"type": "no_
 BUSY = {**error("es_rejected_execution_exception"), "status": 429}
 SEARCHES: dict[str, Callable[[Store], object]] = {
     "POST _search": lambda store: store.search([StoreQuery(1)], None, originals=True),
-    "POST _msearch": lambda store: store.search([StoreQuery(digest="d")], None, originals=False),
+    "POST _msearch": lambda store: store.search([StoreQuery(digest="d" * 32)], None, originals=False),
     "POST _mget": lambda store: store.read(["a"]),
     "POST _count": lambda store: store.count(Scan()),
     "POST _refresh": lambda store: store.refresh(),
