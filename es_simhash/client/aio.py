@@ -15,7 +15,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from es_simhash.client.documents import Documents
 from es_simhash.client.page import DEPTH, Filling
@@ -24,7 +24,7 @@ from es_simhash.errors import InputError, StoreUnavailable, shown
 from es_simhash.retries import DEADLINE, Call
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from elasticsearch import Elasticsearch
     from opensearchpy import OpenSearch
@@ -32,12 +32,10 @@ if TYPE_CHECKING:
 
     from es_simhash.bloom import Item
     from es_simhash.client.page import Page
-    from es_simhash.rows import Row
     from es_simhash.store.protocol import Store
 
 P = ParamSpec("P")
 T = TypeVar("T")
-I = TypeVar("I", bound="Item")  # noqa: E741  an item of the caller's type
 Client = TypeVar("Client", Documents, SeenItems)
 
 THREADS = 32
@@ -136,22 +134,9 @@ class AsyncDocuments(_InThreads[Documents]):
     near_query = _awaited(Documents.near_query)
     msearch = _awaited(Documents.msearch)
     members = _awaited(Documents.members)
+    fetch = _awaited(Documents.fetch)
     pin = _awaited(Documents.pin)
     unpin = _awaited(Documents.unpin)
-
-    @overload
-    async def fetch(self, ids: Iterable[str | int]) -> dict[str, Row]: ...
-
-    @overload
-    async def fetch(self, ids: Iterable[str | int], *, fields: Sequence[str]) -> dict[str, dict[str, Any]]: ...
-
-    async def fetch(
-        self, ids: Iterable[str | int], *, fields: Sequence[str] | None = None
-    ) -> dict[str, Row] | dict[str, dict[str, Any]]:
-        """:meth:`es_simhash.Documents.fetch`."""
-        if fields is None:
-            return await self._run(self._client.fetch, ids)
-        return await self._run(self._client.fetch, ids, fields=fields)
 
 
 class AsyncSeenItems(_InThreads[SeenItems]):
@@ -171,14 +156,11 @@ class AsyncSeenItems(_InThreads[SeenItems]):
 
     add = _awaited(SeenItems.add)
     add_many = _awaited(SeenItems.add_many)
+    unseen = _awaited(SeenItems.unseen)
     unseen_many = _awaited(SeenItems.unseen_many)
     forget = _awaited(SeenItems.forget)
     to_bytes = _awaited(SeenItems.to_bytes)
     remove = _awaited(SeenItems.remove)
-
-    async def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:
-        """:meth:`es_simhash.SeenItems.unseen`."""
-        return await self._run(self._client.unseen, user, items)
 
     async def page(
         self,

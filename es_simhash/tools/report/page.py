@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Template
 
-    from es_simhash.tools.report.review import Review, ShownPair
+    from es_simhash.tools.report.review import Review, ShownText
 
 Language: TypeAlias = Literal["en", "zh"]
 
@@ -33,7 +33,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u2028-\
 
 
 def page(
-    review: Review, pairs: Iterable[ShownPair], name: str, most: int, language: Language, *, has_buttons: bool = False
+    review: Review, pairs: Iterable[ShownText], name: str, most: int, language: Language, *, has_buttons: bool = False
 ) -> Iterator[str]:
     """Yield the pieces of the page.
 

@@ -107,16 +107,6 @@ class ListedMember:
 
 
 @dataclass(frozen=True)
-class ShownPair:
-    """Two originals with similar texts, which are no duplicates because they contradict each other.
-
-    :param id: of the earlier one.
-    """
-
-    id: str
-    other: ShownText
-
-
 class Review:
     """Fetches and compares what the page shows, some groups at a time.
 
@@ -124,24 +114,16 @@ class Review:
     :param title_field: None for the beginning of the text.
     """
 
-    def __init__(
-        self,
-        rule: DuplicateRule,
-        fingerprinter: Fingerprinter,
-        groups: Groups,
-        fetch: Callable[..., dict[str, dict[str, Any]]],
-        title_field: str | None = None,
-    ) -> None:
-        self.groups = groups
-        self.rule = rule
-        self.fingerprinter = fingerprinter
-        self._fetch = fetch
-        self._title_field = title_field
+    rule: DuplicateRule
+    fingerprinter: Fingerprinter
+    groups: Groups
+    fetch: Callable[..., dict[str, dict[str, Any]]]
+    title_field: str | None = None
 
     def sources(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return documents by id, with their title and text. One that was removed is left out."""
-        fields = self.rule.text_fields if self._title_field is None else (self._title_field, *self.rule.text_fields)
-        return self._fetch(sorted(set(ids)), fields=fields)
+        fields = self.rule.text_fields if self.title_field is None else (self.title_field, *self.rule.text_fields)
+        return self.fetch(sorted(set(ids)), fields=fields)
 
     def text(self, source: Mapping[str, Any]) -> str:
         """Return the text of a document; empty if it has none."""
@@ -149,7 +131,7 @@ class Review:
 
     def title(self, source: Mapping[str, Any]) -> str:
         """Return the title of a document, or the beginning of its text, on one line."""
-        title = None if self._title_field is None else field_value(source, self._title_field)
+        title = None if self.title_field is None else field_value(source, self.title_field)
         if not isinstance(title, str) or not title.strip():
             title = shown(self.text(source), self.fingerprinter.scheme)
         return cut(" ".join(title[: 4 * TITLE].split()), TITLE)
@@ -204,20 +186,20 @@ class Review:
         return ShownText(id, self.title(source), original, similarity, distance, parts, more, pinned)
 
 
-def pairs_with_other_numbers(review: Review, documents: Documents) -> list[ShownPair]:
-    """Return pairs of a random sample that are similar enough, but contradict each other."""
+def pairs_with_other_numbers(review: Review, documents: Documents) -> list[ShownText]:
+    """Return originals of a random sample, each beside an earlier one that is similar enough, but contradicts it."""
     if review.rule.contradictions != "refuse":
         return []
-    pairs: dict[frozenset[str], ShownPair] = {}
+    pairs: dict[tuple[str, str], ShownText] = {}
     for ids in in_parts(review.groups.sample(SAMPLED), _BATCH):
         for pair in _other_numbers(review, documents, ids):
-            pairs.setdefault(frozenset((pair.id, pair.other.id)), pair)
+            pairs.setdefault((pair.original, pair.id), pair)
         if len(pairs) >= PAIRS:
             break
-    return sorted(pairs.values(), key=lambda pair: -(pair.other.similarity or 0))[:PAIRS]
+    return sorted(pairs.values(), key=lambda pair: -(pair.similarity or 0))[:PAIRS]
 
 
-def _other_numbers(review: Review, documents: Documents, ids: Sequence[str]) -> Iterator[ShownPair]:
+def _other_numbers(review: Review, documents: Documents, ids: Sequence[str]) -> Iterator[ShownText]:
     """Yield for each document the first other one that only contradictions keep apart, and no word of a person."""
     sources = review.sources(ids)
     rule = replace(review.rule, within=None, time_field=None)
@@ -233,6 +215,5 @@ def _other_numbers(review: Review, documents: Documents, ids: Sequence[str]) -> 
             both = sorted((rows[each] for each in (id, other) if each in rows), key=lambda row: row.order)
             if [row.duplicate_of for row in both] == [None, None] and not both[1].pinned:
                 earlier, later = (row.id for row in both)
-                text = review.text(sources[earlier])
-                yield ShownPair(earlier, review.shown_text(text, later, sources[later], earlier))
+                yield review.shown_text(review.text(sources[earlier]), later, sources[later], earlier)
                 break

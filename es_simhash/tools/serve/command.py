@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import re
 import signal
@@ -22,8 +21,6 @@ from es_simhash.filters import parse_filter
 from es_simhash.tools.serve.log import show_log
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from typing_extensions import Unpack
 
     from es_simhash.cli.options import StoreOptions
@@ -57,6 +54,7 @@ GRACE = 8
     metavar="SECONDS",
     default=30.0,
     show_default=True,
+    type=click.FloatRange(0, 86_400, min_open=True),
     help="A request that takes longer is answered with the status 503.",
 )
 def serve(
@@ -100,8 +98,6 @@ def serve(
         parse_filter(filter)
     if not re.fullmatch(r"(/[\w.~-]+)*", base_path, re.ASCII):
         raise InputError(f"--base-path is {shown(base_path)}: begin it with /, and end it without, as in /dedupe")
-    if not 0 < (deadline := options["deadline"] or 0) < math.inf:
-        raise InputError(f"--deadline is {deadline:g}: give the seconds in which a request is answered, such as 30")
     with open_documents(**options) as documents:
         if not documents.store.lags:
             documents.setup()
@@ -115,9 +111,9 @@ def serve(
     listener = _listen(host, port)
     show_log(as_json=log_json)
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _end)  # uvicorn calls it when the server has ended
+        signal.signal(number, lambda *_: sys.exit(0))  # uvicorn calls it when the server has ended
     config = uvicorn.Config(
-        service.application(Limits(token, deadline, at_once), base_path),
+        service.application(Limits(token, options["deadline"] or 0, at_once), base_path),
         log_config=None,
         log_level="error",  # warnings are about clients that ask for HTTP/2
         server_header=False,
@@ -152,10 +148,6 @@ def _close(service: Service) -> None:
     closing.join(timeout=1)
     if closing.is_alive():
         os._exit(0)
-
-
-def _end(number: int, frame: FrameType | None) -> None:
-    sys.exit(0)
 
 
 def _token() -> str | None:

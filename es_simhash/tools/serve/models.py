@@ -79,7 +79,12 @@ class AddMany(Add):
     documents: list[dict[str, Any]] = Field(max_length=MOST, description="Each with an id and a text.")
 
 
-class Similar(ByRule):
+class Find(ByRule):
+    filter: Clause | None = _optional('Matches fulfil it: {"term": {"lang": "zh"}}.')
+    contradicting: bool = Field(False, description="Also texts that are similar enough and contradict.")
+
+
+class Similar(Find):
     """A text, or the id of a stored document."""
 
     one_of = ("text", "id")
@@ -88,16 +93,12 @@ class Similar(ByRule):
     time: Annotated[str | int | None, WithJsonSchema({"type": "string"})] = _optional(
         "Of the text, if the rule counts times; also a number, as in a document."
     )
-    filter: Clause | None = _optional('Matches fulfil it: {"term": {"lang": "zh"}}.')
-    contradicting: bool = Field(False, description="Also texts that are similar enough and contradict.")
 
 
-class SimilarMany(ByRule):
+class SimilarMany(Find):
     """Several texts."""
 
     texts: list[StrictStr] = Field(max_length=MOST)
-    filter: Clause | None = _optional('Matches fulfil it: {"term": {"lang": "zh"}}.')
-    contradicting: bool = Field(False, description="Also texts that are similar enough and contradict.")
 
 
 class Near(ByRule):

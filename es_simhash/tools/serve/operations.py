@@ -33,7 +33,7 @@ from es_simhash.tools.serve.problems import HANDLERS
 from es_simhash.tools.serve.query import check_hidden, fields_of, inexact, sort_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence, Set
+    from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
     from fastapi.routing import APIRoute
 
@@ -269,18 +269,22 @@ class Service:
             return {}
         if not self._documents.store.lags:
             return {id: len({*(await self._members(id))[0]} - {id} - but) for id in originals}
-        filters = [
-            {"terms": {"simhash.duplicate_of": sorted(originals)}},
-            *([self._scope.filter] if self._scope.filter else []),
-        ]
+        query: dict[str, Any] = {
+            "bool": {"filter": self._scope.filter or [], "must_not": {"ids": {"values": sorted(but)}}}
+        }
+        buckets = await self._buckets("simhash.duplicate_of", originals, query)
+        return dict.fromkeys(originals, 0) | {bucket["key"]: bucket["doc_count"] for bucket in buckets}
+
+    async def _buckets(self, field: str, values: Collection[str], query: Any, **aggs: Any) -> list[Any]:
+        """Return a bucket of the documents that a query finds for each of these values of a field."""
         search = {
             "size": 0,
-            "query": {"bool": {"filter": filters, "must_not": [{"ids": {"values": sorted(but)}}]}},
-            "aggs": {"copies": {"terms": {"field": "simhash.duplicate_of", "size": len(originals)}}},
+            "query": {"bool": {"filter": [query, {"terms": {field: sorted(values)}}]}},
+            "aggs": {"found": {"terms": {"field": field, "size": len(values)}, "aggs": aggs}},
         }
         [answer] = (await self._documents.msearch([{}, search]))["responses"]
-        counted = {one["key"]: one["doc_count"] for one in answer["aggregations"]["copies"]["buckets"]}
-        return {id: counted.get(id, 0) for id in originals}
+        buckets: list[Any] = answer["aggregations"]["found"]["buckets"]
+        return buckets
 
     async def read_group(self, id: str) -> models.Group:
         """Return the group of a stored document."""
@@ -349,8 +353,6 @@ class Service:
     async def search_groups(self, body: models.GroupSearch) -> models.GroupHits:
         """Search, and show one document of each group, with the number and the ids of the others."""
         query = self._scope.of_search(body)
-        if body.after and body.start:
-            raise InputError("from and after are given: send one of them")
         if max([body.start, *body.after]) + body.size > DEEPEST:
             raise InputError(f"the page ends behind hit {DEEPEST:,}, the last that a search shows: narrow the query")
         if fields := await self._inexact():
@@ -358,16 +360,15 @@ class Service:
                 f"the filter of this server (--filter) names {', '.join(fields)}, of which the server compares words, "
                 "so it would count documents of others: name a keyword field there, such as tenant.keyword"
             )
-        parts: dict[str, Any] = {"query": query, "size": body.size, "_source": False}
-        parts |= {"sort": body.sort} if body.sort else {}
-        parts |= {} if body.after else {"from": body.start}
-        search = group_search({**parts, "docvalue_fields": ["simhash.group"]}, after=body.after or None)
+        seldom = {name: value for name, value in (("sort", body.sort), ("from", body.start)) if value}
+        parts = {"query": query, "size": body.size, "_source": False, "docvalue_fields": ["simhash.group"], **seldom}
+        search = group_search(parts, after=body.after or None)
         answer = await self._documents.msearch(search.searches)
         hits = search.hits(answer)
         groups = {hit["_id"]: hit["fields"]["simhash.group"][0] for hit in hits if "fields" in hit}
         ids = [hit["_id"] for hit in hits]
         held = await self._scope.holds(self._documents, {*ids, *groups.values()})
-        sizes = await self._groups_in(query, list(groups.values()))
+        sizes = await self._groups_in(query, groups.values())
         stored = await self._documents.fetch(ids, fields=body.fields or "*")
         shown = []
         for id in ids:
@@ -378,20 +379,14 @@ class Service:
                 shown.append(models.GroupHit(id=id, document=stored[id], group_size=size, others=others, **group))
         return models.GroupHits(hits=shown, total=search.total(answer), after=list(search.after(answer)))
 
-    async def _groups_in(self, query: Any, groups: Sequence[str]) -> dict[str, tuple[int, list[str]]]:
+    async def _groups_in(self, query: Any, groups: Collection[str]) -> dict[str, tuple[int, list[str]]]:
         """Return how many documents of groups a query finds, and the ids of the earliest."""
         if not groups:
             return {}
         first = {"top_hits": {"size": SHOWN, "_source": False, "sort": [{"simhash.order": "asc"}]}}
-        search = {
-            "size": 0,
-            "query": {"bool": {"filter": [query, {"terms": {"simhash.group": list(groups)}}]}},
-            "aggs": {"groups": {"terms": {"field": "simhash.group", "size": len(groups)}, "aggs": {"first": first}}},
-        }
-        [answer] = (await self._documents.msearch([{}, search]))["responses"]
         return {
             bucket["key"]: (bucket["doc_count"], [hit["_id"] for hit in bucket["first"]["hits"]["hits"]])
-            for bucket in answer["aggregations"]["groups"]["buckets"]
+            for bucket in await self._buckets("simhash.group", groups, query, first=first)
         }
 
     async def _inexact(self) -> list[str]:

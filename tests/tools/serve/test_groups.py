@@ -146,7 +146,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"query": ALL, "from": -1}, "from"),
     ({"query": ALL, "size": 101}, "size"),
     ({"query": ALL, "after": [1]}, "after"),
-    ({"query": ALL, "after": [1, 0], "from": 5}, "send one of them"),
+    ({"query": ALL, "after": [1, 0], "from": 5}, "use one of them"),
 ]
 
 
@@ -248,7 +248,7 @@ def test_if_the_store_cannot_count_a_document_is_stored_and_only_the_size_is_lef
     elasticsearch_url: str, index_name: str
 ) -> None:
     def refuse(request: Request) -> Answer | None:
-        return Answer(403) if b'"copies"' in request.body else None
+        return Answer(403) if b'"aggs"' in request.body else None
 
     with Proxy(elasticsearch_url, refuse) as proxy, Documents(f"{proxy.url}/{index_name}") as documents:
         documents.setup()

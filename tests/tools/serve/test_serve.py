@@ -215,7 +215,7 @@ def test_other_machines_need_a_token_and_a_token_is_long(tmp_path: Path) -> None
 
     assert "can be reached from other machines: put a token" in refusal("--host", "0.0.0.0")
     assert "use 16 or more letters and digits" in refusal(ES_SIMHASH_TOKEN="short")
-    assert "--deadline is 0: give the seconds in which a request is answered" in refusal("--deadline", "0")
+    assert "0.0 is not in the range 0<x<=86400" in es_simhash("serve --deadline 0", cwd=tmp_path).err
     assert "filter type 'regexp'" in refusal("--filter", '{"regexp": {"name": ".*"}}')
 
 
