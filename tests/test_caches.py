@@ -18,6 +18,7 @@ from es_simhash.decide.rule import ResolvedRule
 from es_simhash.decide.texts import Texts
 from es_simhash.rows import Row, Stored
 from es_simhash.similarity.confirm import TextFeatures, similarities
+from es_simhash.similarity.differences import _opposed
 from es_simhash.similarity.names import sound_alike
 from es_simhash.similarity.tokens import tokens
 from es_simhash.store.memory_store import MemoryStore
@@ -92,6 +93,11 @@ def fill_tokens(count: int, length: int) -> None:
         tokens(f"{word:x<{length}}, {number:0{length}}, {number:0{length}}万", length)
 
 
+def fill_terms(count: int, length: int) -> None:
+    for number in range(count):
+        _opposed(f"{number:x<{length}}", f"y{number:x<{length - 1}}")
+
+
 def fill_sounds(count: int, length: int) -> None:
     for seed in range(count):
         sound_alike(*(han(min(length, 2_000), 2 * seed + each) for each in (0, 1)))
@@ -129,7 +135,9 @@ CACHES: dict[str, tuple[Callable[[int, int], None], int, int]] = {
     "es_simhash.text.votes.hasher": (fill_hashes, 70_000, 20),
     "es_simhash.similarity.tokens._token": (fill_tokens, 12_000, 30),
     "es_simhash.similarity.tokens._character": (fill_tokens, 12_000, 1),
-    "es_simhash.similarity.names._sounds": (fill_sounds, 1_100, 10),
+    "es_simhash.similarity.tokens._tokens": (fill_tokens, 2_200, 15),
+    "es_simhash.similarity.differences._stems": (fill_terms, 12_000, 30),
+    "es_simhash.similarity.names._sounds": (fill_sounds, 4_400, 10),
     "es_simhash.text.numbers.values_of": (fill_tokens, 12_000, 15),
     "es_simhash.text.numbers._shortest": (fill_numbers, 11_000, 15),
     "es_simhash.text.normalisation._character_of": (fill_references, 1_100, 32),

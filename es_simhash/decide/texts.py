@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("es_simhash")
 
-KEPT = 50_000_000
-"""Bytes of the texts that are kept: 4 million characters of long texts, 40,000 titles."""
-OF_TEXT, OF_CHARACTER = 1_000, 12
+KEPT = 100_000_000
+"""Bytes of the texts that are kept: 5 million characters of long texts, 38,000 titles."""
+OF_TEXT, OF_CHARACTER = 2_000, 20
 """Bytes of the features of a text, and for each of its characters."""
 READ_AT_ONCE = 100
 """Documents whose texts are read in one request."""

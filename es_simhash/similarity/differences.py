@@ -25,6 +25,7 @@ from functools import cache
 from itertools import permutations, product
 from typing import TYPE_CHECKING, NamedTuple
 
+from es_simhash.caches import cache_of_short
 from es_simhash.similarity.measures import differing, pieces
 from es_simhash.similarity.names import VERY_SHORT, other_names, sound_alike
 from es_simhash.similarity.tokens import (
@@ -271,10 +272,17 @@ def _opposed(a: str, b: str) -> bool:
         return {a, b} != {"a", "i"}
     if a.rstrip("+#-") == b.rstrip("+#-"):
         return True
-    a, b = (_ENDING.sub("", term) for term in (a, b))
+    (a, without_a), (b, without_b) = _stems(a), _stems(b)
     if a == b:
         return False
-    return (a, b) in _exclusive_terms() or _WITHOUT.sub("", a) == b or _WITHOUT.sub("", b) == a
+    return (a, b) in _exclusive_terms() or without_a == b or without_b == a
+
+
+@cache_of_short(10_000, 30)
+def _stems(term: str) -> tuple[str, str]:
+    """Return a term without its ending, and also without a prefix that negates it."""
+    stem = _ENDING.sub("", term)
+    return stem, _WITHOUT.sub("", stem)
 
 
 def _joined(tokens: Sequence[Token]) -> str:

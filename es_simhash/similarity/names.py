@@ -238,7 +238,7 @@ def sound_alike(a: str, b: str) -> bool:
     return not any(one.isdisjoint(other) for one, other in zip(_sounds(a), _sounds(b), strict=False))
 
 
-@cache_of_short(1_000, 10)
+@cache_of_short(4_000, 10)
 def _sounds(text: str) -> list[set[str]]:
     """Return the readings of each character: 沈 is shen, and as another form of 沉 it is chen."""
     from pypinyin import Style, pinyin  # imported late: it takes half a second

@@ -146,15 +146,20 @@ def is_script(text: str) -> bool:
     return is_code(text) and 20 * len(_SIGN_OF_CODE.findall(text)) >= len(text)
 
 
-def tokens(text: str, length: int, *, of_code: bool = False) -> list[Token]:
+def tokens(text: str, length: int, *, of_code: bool = False) -> tuple[Token, ...]:
     """Return the tokens of a part of a text.
 
     :param length: word characters of the whole text. In a longer one counters and clocks are left out.
     :param of_code: the text is code, so each sign is a token.
     """
-    if length >= LONG_ENOUGH and _ASCII_DIGIT.search(text):
+    return _tokens(text, length >= LONG_ENOUGH, length > SHORT, of_code)
+
+
+@cache_of_short(2_000, 60)  # texts of one form have the same parts, and each is compared with many others
+def _tokens(text: str, without_changes: bool, without_numbers_of_articles: bool, of_code: bool) -> tuple[Token, ...]:
+    if without_changes and _ASCII_DIGIT.search(text):
         text = _CHANGES.sub(" ", text)
-    if length > SHORT:
+    if without_numbers_of_articles:
         text = _RENUMBERED.sub(" ", text)
     found: list[Token] = []
     for match in _pattern(of_code=of_code).finditer(text):
@@ -165,7 +170,7 @@ def tokens(text: str, length: int, *, of_code: bool = False) -> list[Token]:
         else:
             is_date = match["day"] is not None or match["after"] is not None
             found += _number_tokens(match[0], is_date, match.group(*GROUPS))
-    return found
+    return tuple(found)
 
 
 @cache
