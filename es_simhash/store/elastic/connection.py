@@ -78,6 +78,12 @@ class Connection(ABC):
     """
 
     point_in_time: ClassVar[PointInTime]
+    untrusted: ClassVar[type[Exception]]
+    """The client's exception for a TLS connection that failed."""
+    late: ClassVar[type[Exception]]
+    """For a response that did not come in time."""
+    unreachable: ClassVar[type[Exception]]
+    """For a connection that failed."""
 
     def __init__(
         self,
@@ -220,37 +226,37 @@ class Connection(ABC):
             self.describe_again()
             check_indices(answer, {name: index.uuid for name, index in self.indices.items()}, self.name)
 
-    def _unread(self, error: Exception) -> SimhashError | None:
-        """Return the error for an answer that was not read to its end; None for any other error of a client."""
-        if (why := unread(error)) is None:
-            return None
-        return StoreError(f"{self.name} {why}: check the address, and the proxies between this program and the server")
-
-    def _untrusted(self, why: str) -> SimhashError:
-        """Return the error for a TLS connection that failed.
+    def _error(self, error: Exception, why: str) -> SimhashError:
+        """Return the error for an exception of the client.
 
         :param why: what the client says, in one line.
         """
-        return AccessDenied(
-            f"{self.name}: the TLS connection failed ({why}): use http:// if the server has no TLS, or name the file "
-            "of the authority's certificate (ca_certs)"
-        )
+        if (fault := unread(error)) is not None:
+            return StoreError(
+                f"{self.name} {fault}: check the address, and the proxies between this program and the server"
+            )
+        if isinstance(error, self.untrusted):
+            return AccessDenied(
+                f"{self.name}: the TLS connection failed ({why}): use http:// if the server has no TLS, or name the "
+                "file of the authority's certificate (ca_certs)"
+            )
+        if isinstance(error, self.late):
+            plain = "use http:// if the server has no TLS; else " if "https://" in self.name else ""
+            return StoreUnreachable(
+                f"{self.name} did not answer in time: {plain}try again, or wait longer (deadline; in Python also "
+                "request_timeout)"
+            )
+        if isinstance(error, self.unreachable):
+            reason = why.partition("): ")[2] or why  # urllib3 begins with its connection as Python shows it
+            return StoreUnreachable(
+                f"{self.name} can't be reached ({reason}): check that it is running, and check the address "
+                "(https:// if the server has TLS)"
+            )
+        return self._refusal(error) or StoreError(f"{self.name}: {why}")
 
-    def _late(self) -> SimhashError:
-        """Return the error for a response that did not come in time."""
-        plain = "use http:// if the server has no TLS; else " if "https://" in self.name else ""
-        return StoreUnreachable(
-            f"{self.name} did not answer in time: {plain}try again, or wait longer (deadline; in Python also "
-            "request_timeout)"
-        )
-
-    def _unreachable(self, why: str) -> SimhashError:
-        """Return the error for a connection that failed. The parameter is that of :meth:`_untrusted`."""
-        reason = why.partition("): ")[2] or why  # urllib3 begins with its connection as Python shows it
-        return StoreUnreachable(
-            f"{self.name} can't be reached ({reason}): check that it is running, and check the address "
-            "(https:// if the server has TLS)"
-        )
+    @abstractmethod
+    def _refusal(self, error: Any) -> SimhashError | None:
+        """Return the error for an answer of the server, which says what is wrong; None for another exception."""
 
     def gives_vectors(self) -> bool:
         """Return whether the server has an option to return vectors, which it may leave out of a ``_source``.

@@ -44,6 +44,7 @@ class ElasticsearchConnection(Connection):
     """An index of Elasticsearch."""
 
     point_in_time = PointInTime("_pit", {}, "id", "_shard_doc", -1)
+    untrusted, late, unreachable = TlsError, ConnectionTimeout, TransportConnectionError
 
     @staticmethod
     def new_client(hosts: Sequence[str], options: Mapping[str, Any]) -> Elasticsearch:
@@ -78,18 +79,9 @@ class ElasticsearchConnection(Connection):
         try:
             return client.perform_request(method, path, params=parameters, headers=headers, body=body).body
         except (ApiError, TransportError, UnsupportedProductError) as error:
-            raise self._error(error) from error
+            raise self._error(error, str(getattr(error, "message", error)).splitlines()[0]) from error
 
-    def _error(self, error: Exception) -> SimhashError:
-        if (refused := self._unread(error)) is not None:
-            return refused
-        text = str(getattr(error, "message", error)).splitlines()[0]
-        if isinstance(error, TlsError):
-            return self._untrusted(text)
-        if isinstance(error, ConnectionTimeout):
-            return self._late()
-        if isinstance(error, TransportConnectionError):
-            return self._unreachable(text)
+    def _refusal(self, error: Any) -> SimhashError | None:
         if isinstance(error, ApiError) and not isinstance(error, UnsupportedProductError):
             status = error.meta.status
             if "media_type_header_exception" in str(error.body):
@@ -100,7 +92,7 @@ class ElasticsearchConnection(Connection):
             if status not in (400, 404, 405, 406) or "x-elastic-product" in error.meta.headers:
                 return error_of(error.body, status, self.name, "user and password, or ELASTIC_API_KEY")
         elif not isinstance(error, UnsupportedProductError | SerializationError):
-            return StoreError(f"{self.name}: {text}")
+            return None
         return StoreError(
             f"the server at {self.name} is not an Elasticsearch: check the address; OpenSearch has opensearch+http://"
         )

@@ -44,6 +44,7 @@ class OpenSearchConnection(Connection):
     """An index of OpenSearch."""
 
     point_in_time = PointInTime("_search/point_in_time", {"allow_partial_pit_creation": "false"}, "pit_id", "_id", None)
+    untrusted, late, unreachable = SSLError, ConnectionTimeout, ClientConnectionError
 
     @staticmethod
     def new_client(hosts: Sequence[str], options: Mapping[str, Any]) -> OpenSearch:
@@ -95,23 +96,12 @@ class OpenSearchConnection(Connection):
         try:
             return transport.perform_request(method, path, timed, body, headers=headers)
         except (OpenSearchException, ImproperlyConfigured) as error:
-            raise self._error(error) from error
+            cause = error.error if isinstance(error, ClientConnectionError) else error
+            raise self._error(error, str(cause).splitlines()[0]) from error
 
-    def _error(self, error: Exception) -> SimhashError:
-        if (refused := self._unread(error)) is not None:
-            return refused
-        if isinstance(error, SSLError):
-            return self._untrusted(_cause(error))
-        if isinstance(error, ConnectionTimeout):
-            return self._late()
-        if isinstance(error, ClientConnectionError):
-            return self._unreachable(_cause(error))
+    def _refusal(self, error: Any) -> SimhashError | None:
         if isinstance(error, SerializationError):
             return StoreError(f"the server at {self.name} is not an OpenSearch: check the address")
         if isinstance(error, TransportError) and isinstance(error.status_code, int):
             return error_of(error.info, error.status_code, self.name, "user and password, or the signer")
-        return StoreError(f"{self.name}: {str(error).splitlines()[0]}")
-
-
-def _cause(error: TransportError) -> str:
-    return str(error.error).splitlines()[0]
+        return None

@@ -37,8 +37,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_simhash.errors import InputError, shown
-from es_simhash.text.encoding import ball, hex_segments, sphere, split
+from es_simhash.text.encoding import ball, sphere, split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,30 +108,6 @@ def query_plan(max_distance: int) -> QueryPlan:
     if extra:
         clauses.append(ExactDistanceClause(2, exact, ((0, 0), (1, 0))))
     return QueryPlan(radius, 2, tuple(clauses))
-
-
-def plain_clause(fingerprint: int, field: str = "simhash", bits: int = 64) -> dict[str, Any]:
-    """Return a clause for documents that have at least one segment equal to the fingerprint's.
-
-    It is an OR of one ``term`` clause a segment. It finds everything within 3 bits (within 7 at 128 bits), by the
-    pigeonhole principle, and many other documents.
-
-    :param fingerprint: unsigned.
-    :param field: the object field that holds the segments.
-    :param bits: the fingerprint width, 64 or 128.
-    :raises InputError: for another value.
-    """
-    if (
-        type(bits) is not int
-        or bits not in (64, 128)
-        or type(fingerprint) is not int
-        or not 0 <= fingerprint < 1 << bits
-    ):
-        raise InputError(f"{shown(fingerprint)} is no fingerprint of {shown(bits)} bits: use an unsigned integer")
-    if not isinstance(field, str):
-        raise InputError(f"field is {shown(field)}: name the field that holds the segments")
-    terms = [{"term": {f"{field}.s{i}": segment}} for i, segment in enumerate(hex_segments(fingerprint, bits))]
-    return {"bool": {"should": terms, "minimum_should_match": 1}}
 
 
 def candidates_clause(fingerprints: Sequence[int], max_distance: int) -> dict[str, Any]:
