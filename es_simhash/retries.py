@@ -94,16 +94,17 @@ def end_after(seconds: float) -> float:
 
 
 @contextmanager
-def held(lock: threading.RLock, others: str) -> Iterator[None]:
+def held(lock: threading.RLock, others: str, seconds: float = DEADLINE) -> Iterator[None]:
     """Hold a lock in this block.
 
     :param others: what the calls do that hold it meanwhile, for the message.
-    :raises StoreUnavailable: if they hold it until the running call ends.
+    :param seconds: for which to wait for it at most.
+    :raises StoreUnavailable: if they hold it until then, or until the running call ends.
     :raises Cancelled: soon after the running call is cancelled.
     """
-    end = end_after(DEADLINE)
+    end = end_after(seconds)
     while not lock.acquire(timeout=max(0.0, min(_LOOK_UP, end - time.monotonic()))):
-        end_after(DEADLINE)  # raises Cancelled
+        end_after(seconds)  # raises Cancelled
         if time.monotonic() >= end:
             raise StoreUnavailable(f"other calls of this program {others} at the deadline: try again")
     try:

@@ -65,10 +65,6 @@ class Fingerprint:
         """The digest that exact duplicates share; None if the normalised text is empty."""
         return None if self.blank else self.digest
 
-    def is_copy(self, other: Fingerprint) -> bool:
-        """Return True if the two texts are exact duplicates: both normalised texts are equal and not empty."""
-        return self.copy_digest is not None and self.copy_digest == other.copy_digest
-
     def __repr__(self) -> str:
         value = "None, too few features" if self.hex is None else f"0x{self.hex}"
         return f"Fingerprint({value}, digest={self.digest!r}, features={self.features})"
@@ -78,14 +74,12 @@ class Fingerprint:
 
         :raises InputError: if the fingerprint widths differ.
         """
-        if self.value is None or other.value is None:
-            return None
         if self.bits != other.bits:
             raise InputError(
                 f"cannot compare a fingerprint of {self.bits} bits with one of {other.bits} bits: "
                 "make both under one Scheme"
             )
-        return (self.value ^ other.value).bit_count()
+        return encoding.hamming_distance(self.value, other.value)
 
 
 class Fingerprinter:

@@ -258,13 +258,6 @@ class Connection(ABC):
     def _refusal(self, error: Any) -> SimhashError | None:
         """Return the error for an answer of the server, which says what is wrong; None for another exception."""
 
-    def gives_vectors(self) -> bool:
-        """Return whether the server has an option to return vectors, which it may leave out of a ``_source``.
-
-        Elasticsearch does so since 9.2, by ``index.mapping.exclude_source_vectors``.
-        """
-        return any("index.mapping.exclude_source_vectors" in index.settings for index in self.indices.values())
-
     def close(self) -> None:
         """Close the client, if it is the store's own."""
         self.closed = True

@@ -220,13 +220,14 @@ class ElasticStore:
     def _sources(self, fields: Sequence[str] | None) -> bool | list[str] | dict[str, bool]:
         """Return which fields of documents a search returns.
 
-        A vector that is named is returned. Without names, a server that may leave vectors out is asked for them.
+        A vector that is named is returned. Without names, a server that may leave vectors out is asked for them:
+        Elasticsearch since 9.2.
         """
         if fields is not None:
             return list(fields) or False
-        if not self.connection.indices:
-            self.connection.indices = mapping.read_indices(self.connection)
-        return {"exclude_vectors": False} if self.connection.gives_vectors() else True
+        indices = self.connection.indices or mapping.read_indices(self.connection)
+        may_leave_out = any("index.mapping.exclude_source_vectors" in index.settings for index in indices.values())
+        return {"exclude_vectors": False} if may_leave_out else True
 
     def _bulk(
         self, operations: Mapping[str, Sequence[Any]], is_done: Callable[[Any], bool] = lambda document: False

@@ -7,12 +7,13 @@ import sqlite3
 import threading
 import time
 from contextlib import closing, contextmanager, suppress
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from es_simhash.errors import SimhashError, StoreError, StoreUnavailable, one_line
-from es_simhash.retries import end_after
+from es_simhash.retries import end_after, held
 from es_simhash.store.description import moved, not_set_up
 from es_simhash.store.sqlite.schema import APPLICATION, add_functions
 
@@ -65,19 +66,14 @@ class Database:
         :raises StoreError: for every error of SQLite.
         """
         end = end_after(self._busy)
-        if not self._lock.acquire(timeout=_left(end) if self._busy else -1):
-            raise self._unavailable("other threads of this program have")
-        try:
-            with self._errors():
-                connection = self._current()
-                connection.execute(f"PRAGMA busy_timeout = {round(1000 * _left(end))}")
-                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                with connection:
-                    if not anew:
-                        self._check_same(connection)
-                    yield connection
-        finally:
-            self._lock.release()
+        with held(self._lock, f"were writing to {self.name}", self._busy or inf), self._errors():
+            connection = self._current()
+            connection.execute(f"PRAGMA busy_timeout = {round(1000 * _left(end))}")
+            connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            with connection:
+                if not anew:
+                    self._check_same(connection)
+                yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -145,7 +141,10 @@ class Database:
         except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # a message of SQLite may quote damaged bytes
             reason = one_line(error)
             if "locked" in reason or "busy" in reason:
-                raise self._unavailable("another process has") from error
+                raise StoreUnavailable(
+                    f"{self.name}: another process has been writing to it (deadline {self._busy:g} s): try again "
+                    "later, or wait longer (deadline)"
+                ) from error
             if "no such table" in reason:
                 raise not_set_up(self.name, "the file is empty") from error
             raise StoreError(
@@ -158,12 +157,6 @@ class Database:
             raise StoreError(
                 f"{self.name} holds what es_simhash did not write ({one_line(error)}): restore the file from a copy"
             ) from error
-
-    def _unavailable(self, who: str) -> StoreUnavailable:
-        return StoreUnavailable(
-            f"{self.name}: {who} been writing to it (deadline {self._busy:g} s): try again later, or wait longer "
-            "(deadline)"
-        )
 
 
 def _left(end: float) -> float:
