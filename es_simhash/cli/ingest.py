@@ -128,9 +128,8 @@ def ingest(
         check_different_files(named, source.paths)
         documents = stack.enter_context(open_documents(**store))  # before any file is created
         put = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter))).put
-        info = documents.info()
-        if info.scheme is None and documents.store.lags:
-            documents.store.describe()  # it says what is missing: init and backfill alone set up an index
+        if documents.store.lags:
+            documents.fetch([])  # raises if the index is not set up: init and backfill alone do that
         field = "_id" if source.documents is not None else id_field
         lines = stack.enter_context(closing(source.lines()))
         is_start = resume is None or not os.path.exists(resume)

@@ -27,7 +27,7 @@ from es_simhash.text.scheme import DEFAULT
 from es_simhash.text.tables import LISTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from typing_extensions import Unpack
 
@@ -152,16 +152,15 @@ def read_fingerprinter(scheme: str | None, html: bool) -> Fingerprinter | None:
         raise InputError(f"no Scheme: {advice}")
     if html:
         choices["markup"] = "html"
-    folder = Path(scheme).parent
-    idf = words = None
-    if choices.get("idf", DEFAULT.idf) != DEFAULT.idf:
-        file = folder / str(choices.pop("idf"))
+
+    def table(name: str, built_in: Collection[str], read: Callable[..., Any]) -> Any:
+        if name not in choices or str(choices[name]) in built_in:
+            return None
+        file = Path(scheme).parent / str(choices.pop(name))
         with open_input(os.fspath(file)) as stream:
-            idf = IdfTable.read(stream, file.name)
-    if choices.get("stop_words", DEFAULT.stop_words) not in LISTS:
-        file = folder / str(choices.pop("stop_words"))
-        with open_input(os.fspath(file)) as stream:
-            words = StopWords.read(stream, file.name)
+            return read(stream, file.name)
+
+    idf, words = table("idf", [DEFAULT.idf], IdfTable.read), table("stop_words", LISTS, StopWords.read)
     return Fingerprinter(Scheme(**choices), idf=idf, stop_words=words)
 
 

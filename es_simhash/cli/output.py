@@ -257,19 +257,21 @@ def echo_counts(
 # --- log lines ---------------------------------------------------------------------------------------------
 
 
-class _LineFormatter(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        return printable(super().format(record))
+class LineFormatter(logging.Formatter):
+    """Escapes control characters. The traceback of an error has lines of its own."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # its name in logging
+        return printable(super().formatMessage(record))
 
 
 def show_log_lines() -> None:
     """Escape control characters in the warnings that Python prints on standard error."""
     if logging.lastResort is not None:
-        logging.lastResort.setFormatter(_LineFormatter())
+        logging.lastResort.setFormatter(LineFormatter())
 
 
 def show_details() -> None:
     """Also print what the library and the clients of the servers log for information."""
     handler = logging.StreamHandler()
-    handler.setFormatter(_LineFormatter())
+    handler.setFormatter(LineFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler])

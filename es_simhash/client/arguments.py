@@ -42,9 +42,7 @@ def checked_fields(fields: Sequence[str] | None) -> tuple[str, ...] | None:
     """
     if fields is None or fields == "*":
         return None
-    names = checked_list(fields, "fields")
-    if not all(isinstance(name, str) for name in names):
-        raise InputError(f"the fields are {shown(fields)}: use a list of strings")
+    names = checked_list(fields, "fields", str)
     for name in names:
         check_field_name(name)
     return tuple(names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
 
     from elasticsearch import Elasticsearch
     from opensearchpy import OpenSearch
-    from typing_extensions import Self
 
     from es_simhash.client.arguments import Time
     from es_simhash.client.near_query import NearQuery
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from es_simhash.text.scheme import Scheme
 
 
-class Documents:
+class Documents(AbstractContextManager["Documents"]):
     """Documents and their fingerprints in a store.
 
     >>> with Documents("sqlite:///news.db") as documents:
@@ -121,9 +121,6 @@ class Documents:
     def close(self) -> None:
         """Close the file, or the client unless it is yours."""
         self.store.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()

@@ -179,8 +179,7 @@ def _orders(sort: Any) -> tuple[_Order, ...]:
 
 def _orders_of(clause: Any) -> Iterator[_Order]:
     if isinstance(clause, str):
-        name, _, order = clause.partition(":")
-        clause = {name: order}
+        clause = {clause: None}
     if not isinstance(clause, Mapping):
         raise InputError(f"the search sorts by {shown(clause)}: use a field, or an object such as {{'date': 'desc'}}")
     for name, options in clause.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from elasticsearch import Elasticsearch
     from opensearchpy import OpenSearch
-    from typing_extensions import Self
 
     from es_simhash.bloom import Item
     from es_simhash.client.page import Page
@@ -43,7 +43,7 @@ _ALWAYS = 1 << 62
 """Seconds since 1970, later than any generation started."""
 
 
-class SeenItems:
+class SeenItems(AbstractContextManager["SeenItems"]):
     """What each user has seen. "Not seen" is certain; "seen" is wrong at a rate that you choose.
 
     >>> seen = SeenItems("sqlite:///users.db", capacity=1_000, error_rate=0.01)
@@ -96,9 +96,6 @@ class SeenItems:
     def close(self) -> None:
         """Close the file, or the client unless it is yours."""
         self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()

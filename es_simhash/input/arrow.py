@@ -62,12 +62,7 @@ def _row(batch: Any, at: int, place: str, size: int) -> Line:
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
             row[name] = plain(_value(column[at]))
-        except (
-            ValueError,
-            OverflowError,
-            LookupError,
-            NotImplementedError,
-        ) as error:  # those of pyarrow are ValueErrors
+        except (ValueError, OverflowError, LookupError, NotImplementedError) as error:
             problem = f"the column {name!r} holds a {column.type} that cannot be read ({one_line(error)})"
             return Line(place, problem=f"{problem}: leave it out, or give it as text", size=size)
     return Line(place, row, size=size)

@@ -121,7 +121,7 @@ WRONG: list[Call] = [
     ("remove", (["a"],), {"matching": {"term": {"a": 1}}}, "give either ids or matching"),
     ("remove", (), {"matching": "lang:zh"}, "matching is 'lang:zh': use a filter"),
     ("fetch", (["a"],), {"fields": "title"}, "the fields are one string, 'title': put it in a list"),
-    ("fetch", (["a"],), {"fields": [5]}, "use a list of strings"),
+    ("fetch", (["a"],), {"fields": [5]}, "one of the fields is 5: use a str for each"),
     ("members", ("",), {}, "the id '' has 0 bytes: use from 1 to 512"),
     ("msearch", ({"query": {}},), {}, "one of the searches is 'query': use a dict for each"),
     ("msearch", ([{}, {"size": float("nan")}],), {}, "cannot be written as JSON"),

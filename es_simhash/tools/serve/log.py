@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import logging
 
-from es_simhash.cli.output import json_line, printable
+from es_simhash.cli.output import LineFormatter, json_line
 
 
-class _Text(logging.Formatter):
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S%z")
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # its name in logging
-        return printable(super().formatMessage(record))
-
-
-class _Json(_Text):
+class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         about = {"time": self.formatTime(record, self.datefmt), "level": record.levelname, "logger": record.name}
         trace = {"traceback": self.formatException(record.exc_info)} if record.exc_info else {}
@@ -28,6 +20,7 @@ def show_log(*, as_json: bool) -> None:
     :param as_json: each record is a line of JSON; else it is text, and the traceback of an error has lines of its own.
     """
     handler = logging.StreamHandler()
-    handler.setFormatter(_Json() if as_json else _Text())
+    kind = _Json if as_json else LineFormatter
+    handler.setFormatter(kind("%(asctime)s %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S%z"))
     level = logging.root.level  # what -v has set
     logging.basicConfig(level=level, handlers=[handler], force=True)

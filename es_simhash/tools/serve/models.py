@@ -5,7 +5,7 @@ Generators of clients read this, too. So no field of a request may be null, and 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, WithJsonSchema, model_validator
 from typing_extensions import Self
@@ -42,15 +42,6 @@ def _closed(schema: dict[str, Any]) -> None:
 
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra=_closed)
-    one_of: ClassVar[tuple[str, ...]] = ()
-    """Of these fields a request has exactly one."""
-
-    @model_validator(mode="after")
-    def _check_one_of(self) -> Self:
-        given = [name for name in self.one_of if getattr(self, name) is not None]
-        if self.one_of and len(given) != 1:
-            raise ValueError(f"{' and '.join(given) or 'none'} given: send exactly one of {', '.join(self.one_of)}")
-        return self
 
 
 class ByRule(_Request):
@@ -87,12 +78,17 @@ class Find(ByRule):
 class Similar(Find):
     """A text, or the id of a stored document."""
 
-    one_of = ("text", "id")
     text: StrictStr | None = _optional("A text.")
     id: Id | None = _optional("Of a stored document, in place of a text.")
     time: Annotated[str | int | None, WithJsonSchema({"type": "string"})] = _optional(
         "Of the text, if the rule counts times; also a number, as in a document."
     )
+
+    @model_validator(mode="after")
+    def _check_one(self) -> Self:
+        if (self.text is None) is (self.id is None):
+            raise ValueError("send exactly one of text, id")
+        return self
 
 
 class SimilarMany(Find):

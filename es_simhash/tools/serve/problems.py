@@ -24,15 +24,13 @@ def problem(status: int, detail: str) -> Response:
     return Response(json.dumps(body), status, headers, "application/problem+json")
 
 
-async def _failed(request: Request, error: Exception) -> Response:
-    assert isinstance(error, SimhashError)
+async def _failed(request: Request, error: SimhashError) -> Response:
     if error.retryable or isinstance(error, NotSetUp | SchemeMismatch):
         return problem(503, str(error))
     return problem(422 if isinstance(error, ValueError) else 502, str(error))
 
 
-async def _invalid(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
+async def _invalid(request: Request, error: RequestValidationError) -> Response:
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return problem(400, f"the body is no JSON ({first['ctx']['error']}): correct it")
@@ -42,8 +40,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
     return problem(422, f"{place}: {first['msg'].removeprefix('Value error, ')}: see /openapi.json")
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
+async def _refused(request: Request, error: HTTPException) -> Response:
     allowed = (error.headers or {}).get("Allow")
     how = {404: f"there is no {request.url.path}: see /openapi.json", 405: f"use {allowed}"}
     return problem(error.status_code, how.get(error.status_code, error.detail))
