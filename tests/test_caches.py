@@ -46,7 +46,6 @@ FEW = {
     "es_simhash.similarity.tokens._pattern": "text and code",
     "es_simhash.store.elastic.connection.Connection": "10,000 warnings, as those of Texts",
     "es_simhash.store.elastic.query_plan._hex": "no argument",
-    "es_simhash.store.elastic.query_plan.query_plan": "8 distances",
     "es_simhash.text.characters._folded_codes": "2 scripts",
     "es_simhash.text.characters.kinds": "no argument",
     "es_simhash.text.encoding.ball": "4 radii",

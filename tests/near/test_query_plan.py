@@ -12,28 +12,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.store.elastic.query_plan import SEGMENTS, candidates_clause, query_plan
+from es_simhash.store.elastic.query_plan import SEGMENTS, candidates_clause
 from es_simhash.text.encoding import hex_segments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from es_simhash.store.elastic.query_plan import QueryPlan
 
-
-def satisfied(plan: QueryPlan, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which rows satisfy the plan, by its definition.
+def satisfied(clause: dict[str, Any], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which rows satisfy the clause for the fingerprint 0.
 
     :param counts: differing bits, one row a fingerprint, one column a segment.
     """
-    found: NDArray[np.bool_] = (counts <= plan.radius).sum(axis=1) >= plan.minimum
-    for clause in plan.clauses:
-        partner = np.zeros(len(counts), dtype=np.bool_)
-        for segment, radius in clause.partners:
-            assert segment != clause.segment
-            partner |= counts[:, segment] <= radius
-        found |= partner & (counts[:, clause.segment] == clause.distance)
-    return found
+    ((kind, body),) = clause.items()
+    if kind == "terms":
+        ((field, values),) = body.items()
+        return np.isin(counts[:, int(field[-1])], [int(value, 16).bit_count() for value in values])
+    found = sum(satisfied(each, counts).astype(np.int64) for each in body.get("should", ()))
+    enough: NDArray[np.bool_] = np.full(len(counts), True) & (found >= body.get("minimum_should_match", 0))
+    for each in body.get("filter", ()):
+        enough &= satisfied(each, counts)
+    return enough
 
 
 def every_spread(bits: int) -> NDArray[np.int64]:
@@ -49,14 +48,14 @@ def every_spread(bits: int) -> NDArray[np.int64]:
 
 @pytest.mark.parametrize("max_distance", range(8))
 def test_however_the_bits_are_spread_the_plan_is_satisfied(max_distance: int) -> None:
-    assert satisfied(query_plan(max_distance), every_spread(max_distance)).all()
+    assert satisfied(candidates_clause([0], max_distance), every_spread(max_distance)).all()
 
 
 def test_a_query_has_few_terms_and_almost_no_random_fingerprint_satisfies_it() -> None:
     # The exact share: the sum over every spread. d bits of a segment differ with a chance of comb(16, d) / 65,536.
     counts = np.array(np.meshgrid(*[np.arange(17)] * 4)).reshape(4, -1).T
     chances = np.array([comb(16, d) / 65_536 for d in range(17)])[counts].prod(axis=1)
-    shares = [float(chances[satisfied(query_plan(k), counts)].sum()) for k in range(8)]
+    shares = [float(chances[satisfied(candidates_clause([0], k), counts)].sum()) for k in range(8)]
     assert shares[3] == pytest.approx(1 / 61_000_000, rel=0.01)
     assert max(shares) == shares[7] < 1 / 400_000
     terms = [len(re.findall('"[0-9a-f]{4}"', json.dumps(candidates_clause([5], k)))) for k in range(8)]

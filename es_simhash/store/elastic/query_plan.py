@@ -20,8 +20,7 @@ radius, and treats the fingerprints with only one such segment apart. Let i be t
 at least r + 1 bits each, which takes (n - 1)(r + 1) bits. Here k < 2n, so k is (n - 1)(r + 1) or one more: at most one
 bit is left over. So every other segment differs in *exactly* r + 1 bits, except that the bit left over may be in one of
 the others; then segment i is equal. A second segment at exactly r + 1 bits, together with segment i, is rare among
-random fingerprints. Each :class:`ExactDistanceClause` asks for such a pair; :func:`query_plan` says which pairs are
-enough.
+random fingerprints. ``_PAIRS`` says which pairs are enough.
 
 **Cost.** At 64 bits and k = 3 the plan asks for 40 values, and one random fingerprint in 61 million passes. At k = 7 it
 asks for 500 values, and one in 400,000 passes. The test on two neighbouring segments of a ring (Qin and Xiao,
@@ -31,7 +30,6 @@ values, and about as few would pass.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -46,68 +44,19 @@ if TYPE_CHECKING:
 
 SEGMENTS = 4
 """Segments of a fingerprint in a store."""
+_PAIRS: tuple[dict[int, dict[int, int]], ...] = (
+    {0: {1: 0, 2: 0, 3: 0}, 1: {0: 0}},
+    {0: {1: 1, 2: 1, 3: 1}, 1: {0: 1, 2: 0, 3: 0}, 2: {0: 0, 1: 0}},
+)
+"""By the bits that are left over, 0 or 1: a segment that differs in exactly r + 1 bits; and its partners, of which one
+differs in at most so many bits. Why they are enough if only segment i is within the radius:
 
-
-@dataclass(frozen=True)
-class ExactDistanceClause:
-    """A clause of a query plan: one segment at an exact distance, and one of several partners nearby.
-
-    A fingerprint satisfies the clause if its segment ``segment`` differs in exactly ``distance`` bits, and at least one
-    partner segment differs in at most as many bits as the clause allows for that partner.
-
-    :param segment: the number of the segment, 0 for the highest bits.
-    :param distance: in bits.
-    :param partners: pairs (number of the partner segment, bits in which it may differ at most).
-    """
-
-    segment: int
-    distance: int
-    partners: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True)
-class QueryPlan:
-    """A condition that every fingerprint within max_distance satisfies, and almost no other.
-
-    A fingerprint satisfies the plan if at least ``minimum`` of its segments are within ``radius``, or if it satisfies
-    one of the ``clauses``.
-
-    :param radius: bits in which a segment may differ to be within the radius.
-    :param minimum: segments that must be within the radius.
-    """
-
-    radius: int
-    minimum: int
-    clauses: tuple[ExactDistanceClause, ...]
-
-
-@cache
-def query_plan(max_distance: int) -> QueryPlan:
-    """Return the query plan for a max_distance in bits, below twice the number of segments.
-
-    Why the clauses are enough if only one segment i is within the radius (the docstring of this module has the rest).
-    Let ``exact`` be r + 1, and ``extra`` the bits left over, 0 or 1.
-
-    - Clause 0: segment 0 at ``exact``, and any other segment within ``extra``. It finds every i > 0, unless segment 0
-      itself has the extra bit.
-    - Clause 1: segment 1 at ``exact``, and segment 0 within ``extra``. It finds i = 0, unless segment 1 has the extra
-      bit. With the partners 2, 3, … equal it also finds every i > 1 where segment 0 has the extra bit.
-    - Clause 2, if there is an extra bit: segment 2 at ``exact``, and segment 0 or 1 equal. It finds the two cases left:
-      i = 0 where segment 1 has the extra bit, and i = 1 where segment 0 has it.
-    """
-    radius = max_distance // SEGMENTS
-    minimum = SEGMENTS - max_distance // (radius + 1)
-    if minimum > 1:
-        return QueryPlan(radius, minimum, ())
-    exact = radius + 1
-    extra = max_distance - (SEGMENTS - 1) * exact
-    clauses = [
-        ExactDistanceClause(0, exact, tuple((i, extra) for i in range(1, SEGMENTS))),
-        ExactDistanceClause(1, exact, ((0, extra), *((i, 0) for i in range(2, SEGMENTS) if extra))),
-    ]
-    if extra:
-        clauses.append(ExactDistanceClause(2, exact, ((0, 0), (1, 0))))
-    return QueryPlan(radius, 2, tuple(clauses))
+- Segment 0, and any other one within the bits left over, finds every i > 0, unless segment 0 itself has the extra bit.
+- Segment 1, and segment 0 within the bits left over, finds i = 0, unless segment 1 has the extra bit. With the partners
+  2 and 3 equal it also finds every i > 1 where segment 0 has the extra bit.
+- Segment 2, if there is an extra bit, and segment 0 or 1 equal, finds the two cases left: i = 0 where segment 1 has the
+  extra bit, and i = 1 where segment 0 has it.
+"""
 
 
 def candidates_clause(fingerprints: Sequence[int], max_distance: int) -> dict[str, Any]:
@@ -123,13 +72,16 @@ def candidates_clause(fingerprints: Sequence[int], max_distance: int) -> dict[st
     def terms(segment: int, masks: NDArray[np.uint16]) -> dict[str, Any]:
         return _terms(f"simhash.s{segment}", columns[segment], masks)
 
-    plan = query_plan(max_distance)
-    near = [terms(segment, ball(plan.radius)) for segment in range(SEGMENTS)]
-    should = [{"bool": {"should": near, "minimum_should_match": plan.minimum}}]
-    for clause in plan.clauses:
-        partners = [terms(segment, ball(radius)) for segment, radius in clause.partners]
-        one_partner = {"bool": {"should": partners, "minimum_should_match": 1}}
-        should.append({"bool": {"filter": [terms(clause.segment, sphere(clause.distance)), one_partner]}})
+    radius = max_distance // SEGMENTS
+    minimum = SEGMENTS - max_distance // (radius + 1)
+    near = [terms(segment, ball(radius)) for segment in range(SEGMENTS)]
+    should = [{"bool": {"should": near, "minimum_should_match": max(2, minimum)}}]
+    if minimum == 1:
+        exact = radius + 1
+        for segment, partners in _PAIRS[max_distance - (SEGMENTS - 1) * exact].items():
+            nearby = [terms(partner, ball(bits)) for partner, bits in partners.items()]
+            one_partner = {"bool": {"should": nearby, "minimum_should_match": 1}}
+            should.append({"bool": {"filter": [terms(segment, sphere(exact)), one_partner]}})
     return {"bool": {"should": should, "minimum_should_match": 1}}
 
 
