@@ -86,7 +86,7 @@ def _parse(type: str, body: Any) -> Predicate:
             return lambda document, id: id in ids
         case "exists":
             field = _name(body["field"])
-            return lambda document, id: any(map(_holds_something, field_values(document, field)))
+            return lambda document, id: any(_flat(value, objects=True) for value in field_values(document, field))
         case "term":
             ((field, value),) = body.items()
             if isinstance(value, dict) and value.keys() != {"value"}:
@@ -204,7 +204,3 @@ def _flat(value: Any, *, objects: bool = False) -> list[Any]:
         elif value is not None:
             found.append(value)
     raise InputError(f"an array holds itself, or a field has more than {_MOST_VALUES:,} values: correct the document")
-
-
-def _holds_something(value: Any) -> bool:
-    return bool(_flat(value, objects=True))

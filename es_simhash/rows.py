@@ -65,8 +65,6 @@ class Row(NamedTuple):
 
     def as_original(self) -> Row:
         """Return the row as that of an original, in a group of its own name."""
-        if self.duplicate_of is None and self.named is None:
-            return self
         return self._replace(duplicate_of=None, named=None)
 
     def in_group(self, name: str) -> Row:

@@ -56,7 +56,7 @@ class Turn:
     @property
     def room(self) -> int:
         """How many documents fit into a quarter of the free memory. None of a store that is in memory already."""
-        return 0 if self._plain.in_memory else (free_memory() or 0) // (4 * self.rule.bytes_of_row)
+        return 0 if self._plain.in_memory else free_memory() // (4 * self.rule.bytes_of_row)
 
     @contextmanager
     def holding(self, room: int) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""A store around another one: it passes every call on. What is written through it, it can find in memory."""
+"""What stores around another one share. What is written through them, they can find in memory."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from es_simhash.near.columns import Matching
-    from es_simhash.rows import Description, Entry, Row, Scan, SeenTime, Stored, UserState, Written
+    from es_simhash.rows import Entry, Row, Scan, Stored, Written
     from es_simhash.store.protocol import Filter, Store
 
 
 class StoreAround:
-    """A store around another one: :class:`~es_simhash.store.protocol.Store`.
+    """The base of a store around another one. A subclass has the methods that read, search and write documents.
 
     :param keys: documents in memory are found by their keys.
     :param fingerprints: and by their fingerprints.
@@ -31,6 +31,9 @@ class StoreAround:
         self.inner, self.name = store, store.name
         self._keys, self._fingerprints = keys, fingerprints
         self._lock = threading.RLock()
+        # What is no matter of documents that search may find is passed on as it is.
+        self.describe, self.set_up, self.close = store.describe, store.set_up, store.close
+        self.read_users, self.write_users, self.list_users = store.read_users, store.write_users, store.list_users
 
     def _new_columns(self) -> Columns:
         return Columns(keys=self._keys, fingerprints=self._fingerprints)
@@ -41,24 +44,6 @@ class StoreAround:
             return None
         matches = parse_filter(filter)
         return lambda ids: {id for id, one in self.inner.read(ids, None).items() if matches(one.source or {}, id)}
-
-    # --- what is passed on ------------------------------------------------------------------------------------------
-
-    def describe(self) -> Description:
-        """Return how the store was set up."""
-        return self.inner.describe()
-
-    def set_up(self, wanted: Description, *, change: bool = False) -> str:
-        """Make what is missing."""
-        return self.inner.set_up(wanted, change=change)
-
-    def close(self) -> None:
-        """Close the store."""
-        self.inner.close()
-
-    def read(self, ids: Sequence[str], fields: Sequence[str] | None = ()) -> dict[str, Stored]:
-        """Return documents by id."""
-        return self.inner.read(ids, fields)
 
     def scan(self, scan: Scan) -> Iterator[list[Stored]]:
         """Yield documents in lists."""
@@ -73,26 +58,6 @@ class StoreAround:
     def refresh(self) -> None:
         """Make everything that was written visible."""
         self.inner.refresh()
-
-    def write(self, entries: Sequence[Entry]) -> Written:
-        """Write documents, each on the version that it replaces."""
-        return self.inner.write(entries)
-
-    def remove(self, versions: Mapping[str, Any]) -> Written:
-        """Remove documents, each only on its version."""
-        return self.inner.remove(versions)
-
-    def read_users(self, users: Sequence[str]) -> dict[str, UserState]:
-        """Return the states of users."""
-        return self.inner.read_users(users)
-
-    def write_users(self, states: Mapping[str, UserState]) -> Written:
-        """Write the state of each user, on its version."""
-        return self.inner.write_users(states)
-
-    def list_users(self, time: SeenTime, before: int) -> Iterator[list[str]]:
-        """Yield the users of whom one of the two times is before another one."""
-        return self.inner.list_users(time, before)
 
 
 def changed(columns: Columns, ids: Sequence[str], read: Mapping[str, Stored]) -> list[str]:

@@ -40,14 +40,14 @@ class Rolled(StoreAround):
 
     def __init__(self, store: ElasticStore, names: list[str]) -> None:
         super().__init__(store, **BOTH)
-        self.search, self.members = store.search, store.members
+        self.read, self.search, self.members, self.remove = store.read, store.search, store.members, store.remove
         self._connection, self._names = store.connection, names
         self._roll()
 
     def write(self, entries: Sequence[Entry]) -> Written:
         """Write documents."""
         self._roll()
-        return super().write(entries)
+        return self.inner.write(entries)
 
     def _roll(self) -> None:
         self._names = [*self._names[1:], self._names[0]]
