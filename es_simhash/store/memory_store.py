@@ -138,8 +138,7 @@ class MemoryStore:
         with self._lock:
             versions = {}
             for user, state in states.items():
-                stored = self._users.get(user)
-                if (stored.version if stored else None) == state.version:
+                if self._users.get(user, UserState()).version == state.version:
                     versions[user] = next(self._versions)
                     self._users[user] = replace(state, version=versions[user])
                     if state.seen is None:

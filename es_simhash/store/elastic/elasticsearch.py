@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from elastic_transport import NodeConfig
     from urllib3 import Timeout
 
-_CLIENT = version("elasticsearch")
 _CONNECTIONS = 100
 """Connections to a host, at most. A thread that waits for one would wait beyond its deadline."""
 
@@ -86,7 +85,7 @@ class ElasticsearchConnection(Connection):
             status = error.meta.status
             if "media_type_header_exception" in str(error.body):
                 return StoreError(
-                    f"{self.name} is older than the installed client, elasticsearch {_CLIENT}: "
+                    f"{self.name} is older than the installed client, elasticsearch {version('elasticsearch')}: "
                     "pip install 'elasticsearch>=8.19,<9'"
                 )
             if status not in (400, 404, 405, 406) or "x-elastic-product" in error.meta.headers:

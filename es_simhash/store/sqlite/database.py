@@ -68,7 +68,8 @@ class Database:
         end = end_after(self._busy)
         with held(self._lock, f"were writing to {self.name}", self._busy or inf), self._errors():
             connection = self._current()
-            connection.execute(f"PRAGMA busy_timeout = {round(1000 * _left(end))}")
+            left = min(max(0.0, end - time.monotonic()), _LONGEST)
+            connection.execute(f"PRAGMA busy_timeout = {round(1000 * left)}")
             connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             with connection:
                 if not anew:
@@ -157,11 +158,6 @@ class Database:
             raise StoreError(
                 f"{self.name} holds what es_simhash did not write ({one_line(error)}): restore the file from a copy"
             ) from error
-
-
-def _left(end: float) -> float:
-    """Return the seconds until a time, as far as SQLite can wait."""
-    return min(max(0.0, end - time.monotonic()), _LONGEST)
 
 
 def identity(path: str) -> Identity | None:

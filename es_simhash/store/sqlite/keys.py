@@ -61,11 +61,6 @@ class KeysOf(NamedTuple):
 # --- write ---------------------------------------------------------------------------------------------------------
 
 
-def add(documents: Sequence[KeysOf], connection: Connection) -> None:
-    """Add the keys of documents."""
-    connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", _entries(documents))
-
-
 def count_waiting(connection: Connection) -> int:
     """Return how many documents wait for their keys to be entered, at most."""
     sql = f"SELECT ifnull(max(position), 0) - ({_ENTERED}) FROM documents"
@@ -75,7 +70,8 @@ def count_waiting(connection: Connection) -> int:
 def enter_waiting(connection: Connection) -> None:
     """Enter the keys of the documents that wait for it."""
     sql = f"SELECT position, keys, length, {IS_COPY} FROM documents WHERE position > ({_ENTERED}) AND keys != x''"
-    add([KeysOf(*values) for values in connection.execute(sql)], connection)
+    waiting = [KeysOf(*values) for values in connection.execute(sql)]
+    connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", _entries(waiting))
     connection.execute("UPDATE meta SET value = (SELECT ifnull(max(position), 0) FROM documents) WHERE key = 'entered'")
 
 

@@ -86,8 +86,8 @@ class SqliteStore:
         create_for_owner(self._database.path)
         with self._database.transaction(write=True, anew=True) as connection:
             self._described = self._database.described = None
-            is_empty = not connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-            former = None if is_empty else self._description(connection)
+            has_tables = connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+            former = self._description(connection) if has_tables else None
             description = extended(former, wanted, self.name, change=change)
             if former is None:
                 for statement in TABLES:
