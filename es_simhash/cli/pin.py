@@ -14,7 +14,7 @@ from es_simhash.cli.input import Input
 from es_simhash.cli.options import open_documents, store_options
 from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.lines import object_of
-from es_simhash.text.ids import checked_id, kind_of
+from es_simhash.text.ids import kind_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -78,8 +78,7 @@ def _pin_of(line: Line) -> Pin:
     values: dict[str, Any] = object_of(line)
     if unknown := values.keys() - _FIELDS:
         raise InputError(f"it has {', '.join(map(repr, sorted(unknown)))}: use {', '.join(sorted(_FIELDS))}")
-    original, pinned = values.get("duplicate_of"), values.get("pinned", True)
+    pinned = values.get("pinned", True)
     if not isinstance(pinned, bool):
         raise InputError(f'"pinned" is {kind_of(pinned)}: use false to take the pin away')
-    id = checked_id(values.get("id"), '"id"')
-    return Pin(id, None if original is None else checked_id(original, '"duplicate_of"'), pinned)
+    return Pin(values.get("id"), values.get("duplicate_of"), pinned)  # type: ignore[arg-type]  # it checks them

@@ -90,12 +90,11 @@ def pairs(
     [(2, 0)]
     """
     decided = _decided(items, text, scheme, rule)
-    return (_pair(position, outcome) for position, _, outcome in decided if outcome.duplicate_of is not None)
-
-
-def _pair(position: int, outcome: Outcome) -> Pair:
-    exact = outcome.outcome == "exact_duplicate"
-    return Pair(position, int(outcome.duplicate_of or 0), exact, outcome.similarity, outcome.distance)
+    return (
+        Pair(at, int(made.duplicate_of), made.outcome == "exact_duplicate", made.similarity, made.distance)
+        for at, _, made in decided
+        if made.duplicate_of is not None
+    )
 
 
 def _decided(

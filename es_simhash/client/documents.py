@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
@@ -413,7 +412,7 @@ class Documents(AbstractContextManager["Documents"]):
         :param duplicate_of: id of the original that it is a copy of; None: it is no copy.
         :raises InputError: if one of the two does not exist or has no fingerprint; if the original is a copy itself.
         """
-        self._pin(Pin(id, duplicate_of))  # type: ignore[arg-type]  # pin_many checks it
+        self._pin(Pin(id, duplicate_of))  # type: ignore[arg-type]  # it makes strings of them
 
     def unpin(self, id: str | int) -> None:
         """Take the pin of a document away, and decide it again.
@@ -431,10 +430,7 @@ class Documents(AbstractContextManager["Documents"]):
 
         :returns: by id, why a document could not be pinned. The others are.
         """
-        checked = [
-            replace(one, id=checked_ids([one.id])[0], duplicate_of=_checked_or_none(one.duplicate_of))
-            for one in checked_list(pins, "pins", Pin)
-        ]
+        checked = checked_list(pins, "pins", Pin)
         turn, problems = self._turn_for_writing(), dict[str, str]()
         for part in in_parts(checked, AT_ONCE):
             problems = {id: why for id, why in problems.items() if id not in {one.id for one in part}}
@@ -652,7 +648,3 @@ class Documents(AbstractContextManager["Documents"]):
                 for stored in page:
                     count += 1
                     yield stored.row
-
-
-def _checked_or_none(id: str | int | None) -> str | None:
-    return None if id is None else checked_ids([id])[0]

@@ -75,13 +75,7 @@ class StoreReader:
             return
         if self._is_given:
             raise other_scheme(self._store.name, stored, self._fingerprinter.scheme)
-        try:
-            self._fingerprinter = Fingerprinter(stored)
-        except InputError as error:
-            raise InputError(
-                f"{self._store.name} was set up with tables of your own, which no command has: open it in Python with "
-                f"Documents(…, fingerprinter=Fingerprinter(…)) ({error})"
-            ) from error
+        self._fingerprinter = Fingerprinter(stored)
 
     # --- the rule of a call -------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from es_simhash.decide.eligible import Eligible
 from es_simhash.decide.relink import decide_stored, own_name, relink
 from es_simhash.rows import Entry, Row
+from es_simhash.text.ids import checked_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,11 +24,17 @@ class Pin:
 
     :param duplicate_of: id of the original that it is a copy of; None: it is no copy.
     :param pinned: False: the pin is taken away, and the document is decided again.
+    :raises InputError: for a value that cannot be an id.
     """
 
     id: str
     duplicate_of: str | None = None
     pinned: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", checked_id(self.id, '"id"'))
+        if self.duplicate_of is not None:
+            object.__setattr__(self, "duplicate_of", checked_id(self.duplicate_of, '"duplicate_of"'))
 
 
 def pin(turn: Turn, pins: Sequence[Pin]) -> dict[str, str]:

@@ -182,7 +182,7 @@ def _named(field: str, description: str, named: str, table: IdfTable | StopWords
     if table is None:
         raise InputError(
             f"Scheme.{field} names the custom {description} {named}, which is not loaded: "
-            f"pass it to the Fingerprinter ({field}=…)"
+            f"pass it to the Fingerprinter ({field}=…), and this to Documents (fingerprinter=…), in Python"
         )
     if table.identity != named:
         raise InputError(

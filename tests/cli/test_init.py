@@ -113,7 +113,7 @@ def test_a_store_with_tables_of_ones_own_says_in_every_command_how_to_open_it(tm
     assert es_simhash("init --scheme conf/scheme.json", cwd=tmp_path).code == 0
     for words in ("ingest --workers 0", f"similar {STORM}", "group", "report"):
         said = complaint(es_simhash(words, cwd=tmp_path, stdin=line("a")))
-        assert "tables of your own, which no command has: open it in Python with Documents(…, fingerprinter=" in said
+        assert "pass it to the Fingerprinter (stop_words=…), and this to Documents (fingerprinter=…), in Python" in said
     done = es_simhash("compare --scheme conf/scheme.json --store sqlite:///es-simhash.db", STORM, cwd=tmp_path)
     assert done.code == 0
 

@@ -224,13 +224,13 @@ def test_its_scheme_names_the_custom_tables() -> None:
             {"idf": TABLE.identity},
             {},
             f"Scheme.idf names the custom IDF table {TABLE.identity}, which is not loaded: "
-            "pass it to the Fingerprinter (idf=…)",
+            "pass it to the Fingerprinter (idf=…), and this to Documents (fingerprinter=…), in Python",
         ),
         (
             {"stop_words": LIST.identity},
             {},
             f"Scheme.stop_words names the custom list of stop words {LIST.identity}, which is not loaded: "
-            "pass it to the Fingerprinter (stop_words=…)",
+            "pass it to the Fingerprinter (stop_words=…), and this to Documents (fingerprinter=…), in Python",
         ),
         (
             {"idf": "sha256:0123456789abcdef"},
