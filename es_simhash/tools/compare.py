@@ -45,8 +45,6 @@ _CONTEXT = 30
 """Characters of the same text beside a difference."""
 _LONGEST = 2_000
 """About how many characters of the differing texts are printed."""
-_MOST = 20
-"""Contradictions that are printed."""
 
 
 @click.command()
@@ -163,9 +161,7 @@ def _verdict_lines(comparison: Comparison) -> Iterator[str]:
         allowed = "too many for a duplicate" if comparison.contradict else "as many as a duplicate may have"
         counted = f"; {allowed}" if rule.contradictions == "refuse" else ""
         yield f"contradictions: {len(comparison.contradictions)}{counted}"
-        yield from (f"  {difference}" for difference in comparison.contradictions[:_MOST])
-        if (left := len(comparison.contradictions) - _MOST) > 0:
-            yield f"  and {count_of(left, 'more contradiction')}"
+        yield from (f"  {difference}" for difference in comparison.contradictions)
 
 
 def _differing_lines(a: str, b: str, scheme: Scheme, contradictions: Sequence[Difference]) -> Iterator[str]:
