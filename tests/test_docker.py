@@ -76,13 +76,3 @@ def test_a_password_has_no_default(file: str, variable: str) -> None:
     given = [each["environment"] for each in services(file).values() if "environment" in each]
     assert given
     assert all(each[f"{variable}_PASSWORD"].startswith(f"${{{variable}_PASSWORD:?") for each in given)
-
-
-def test_the_image_of_the_command_runs_it_as_a_user_without_rights_and_copies_what_is_there() -> None:
-    lines = (FOLDER / "Dockerfile").read_text(encoding="utf-8").splitlines()
-    assert {line.split()[1] for line in lines if line.startswith("FROM ")} == {"python:3.13-slim"}
-    assert {"USER es-simhash", 'ENTRYPOINT ["es-simhash"]'} <= set(lines)
-    copied = [name for line in lines if line.startswith("COPY ") for name in line.split()[1:-1]]
-    ignored = (FOLDER / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
-    assert set(copied) == {line[1:] for line in ignored if line.startswith("!")}
-    assert all((FOLDER.parent / name).exists() for name in copied)

@@ -27,37 +27,50 @@ if TYPE_CHECKING:
 strings = st.sampled_from(["zh", "en", "", "中", "2024-01-01"])
 numbers = st.integers(-2, 3)
 fields = st.sampled_from(["lang", "year", "who.name", "who"])
-value = st.one_of(strings, numbers, st.none())
-person = st.fixed_dictionaries({}, optional={"name": st.one_of(value, st.lists(value, max_size=2))})
-documents = st.fixed_dictionaries(
-    {},
-    optional={
-        "lang": st.one_of(strings, st.none(), st.lists(strings | st.none(), max_size=3)),
-        "year": st.one_of(numbers, st.none(), st.lists(numbers, max_size=3)),
-        "who": st.one_of(person, st.lists(person, max_size=2)),
-    },
-)
-limits = st.one_of(
-    st.dictionaries(st.sampled_from(["gt", "gte", "lt", "lte"]), numbers, max_size=2),
-    st.dictionaries(st.sampled_from(["gt", "gte", "lt", "lte"]), strings, max_size=2),
-)
-match_all_or_ids = st.one_of(
-    st.just({"match_all": {}}),
-    st.builds(lambda values: {"ids": {"values": values}}, st.lists(st.sampled_from(["0", "1", "7"]), max_size=2)),
-)
-leaves = st.one_of(
-    match_all_or_ids,
-    st.builds(lambda field: {"exists": {"field": field}}, fields),
-    st.builds(lambda field, value: {"term": {field: value}}, fields, strings | numbers),
-    st.builds(lambda field, values: {"terms": {field: values}}, fields, st.lists(strings | numbers, max_size=3)),
-    st.builds(lambda field, limits: {"range": {field: limits}}, fields, limits),
-)
-filters = st.recursive(
-    leaves,
-    lambda inner: st.dictionaries(
-        st.sampled_from(["must", "filter", "must_not", "should"]), inner | st.lists(inner, max_size=2), max_size=3
-    ).map(lambda body: {"bool": body}),
-    max_leaves=4,
+limits = st.sampled_from(["gt", "gte", "lt", "lte"])
+
+
+def documents_of(lang: Any, year: Any, name: Any) -> st.SearchStrategy[dict[str, Any]]:
+    """Documents with some of the fields: a value of each, or a list of values."""
+    person = st.fixed_dictionaries({}, optional={"name": name | st.lists(name, max_size=2)})
+    values = {"lang": lang | st.lists(lang | st.none(), max_size=3), "year": year | st.lists(year, max_size=3)}
+    return st.fixed_dictionaries({}, optional={**values, "who": person | st.lists(person, max_size=2)})
+
+
+def leaves_of(field: Any, value: Any, bounds: Any) -> st.SearchStrategy[dict[str, Any]]:
+    """Filters of one field."""
+    return st.one_of(
+        st.builds(lambda field: {"exists": {"field": field}}, field),
+        st.builds(lambda field, value: {"term": {field: value}}, field, value),
+        st.builds(lambda field, values: {"terms": {field: values}}, field, st.lists(value, max_size=3)),
+        st.builds(lambda field, bounds: {"range": {field: bounds}}, field, bounds),
+    )
+
+
+def filters_of(*leaves: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
+    """Filters inside each other."""
+    ids = st.builds(lambda values: {"ids": {"values": values}}, st.lists(st.sampled_from(["0", "1", "7"]), max_size=2))
+    occurrences = st.sampled_from(["must", "filter", "must_not", "should"])
+    return st.recursive(
+        st.one_of(st.just({"match_all": {}}), ids, *leaves),
+        lambda inner: st.dictionaries(occurrences, inner | st.lists(inner, max_size=2), max_size=3).map(
+            lambda body: {"bool": body}
+        ),
+        max_leaves=4,
+    )
+
+
+anything = st.one_of(strings, numbers, st.none())
+documents = documents_of(strings | st.none(), numbers | st.none(), anything)
+any_bounds = st.dictionaries(limits, numbers, max_size=2) | st.dictionaries(limits, strings, max_size=2)
+filters = filters_of(leaves_of(fields, strings | numbers, any_bounds))
+# Elasticsearch converts a number to a keyword and a keyword to a number. Here each field is compared with its type.
+typed_documents = documents_of(strings, numbers, strings | st.none())
+typed_filters = filters_of(
+    *(
+        leaves_of(st.just(field), value, st.dictionaries(limits, value, max_size=2))
+        for field, value in (("lang", strings), ("year", numbers), ("who.name", strings))
+    )
 )
 
 
@@ -173,34 +186,10 @@ def test_elasticsearch_finds_what_matches_the_filter_in_memory(
     store = open_store(f"{elasticsearch_url}/{index}")
     store.set_up(Description(scheme=DEFAULT))
 
-    # Elasticsearch converts a number to a keyword and a keyword to a number. Here each field is compared with its type.
-    def typed(inner: st.SearchStrategy[Any], field: str) -> st.SearchStrategy[Any]:
-        return st.one_of(
-            st.builds(lambda value: {"term": {field: value}}, inner),
-            st.builds(lambda values: {"terms": {field: values}}, st.lists(inner, max_size=3)),
-            st.builds(
-                lambda limits: {"range": {field: limits}},
-                st.dictionaries(st.sampled_from(["gte", "lt"]), inner, max_size=2),
-            ),
-            st.just({"exists": {"field": field}}),
-        )
-
-    leaf = st.one_of(typed(strings, "lang"), typed(numbers, "year"), typed(strings, "who.name"), match_all_or_ids)
-    person = st.fixed_dictionaries({}, optional={"name": strings | st.none() | st.lists(strings, max_size=2)})
-    people = st.fixed_dictionaries(
-        {},
-        optional={
-            "lang": strings | st.lists(strings | st.none(), max_size=3),
-            "year": numbers | st.lists(numbers, max_size=3),
-            "who": person | st.lists(person, max_size=2),
-        },
+    @given(
+        documents=st.lists(typed_documents, min_size=8, max_size=8),
+        drawn=st.lists(typed_filters, min_size=8, max_size=8),
     )
-    occurrences = st.sampled_from(["must", "filter", "must_not", "should"])
-    nested = leaf | st.dictionaries(occurrences, st.lists(leaf, max_size=2), max_size=3).map(
-        lambda body: {"bool": body}
-    )
-
-    @given(documents=st.lists(people, min_size=8, max_size=8), drawn=st.lists(nested, min_size=8, max_size=8))
     @settings(max_examples=15, deadline=None, derandomize=True)
     def law(documents: list[dict[str, Any]], drawn: list[dict[str, Any]]) -> None:
         write(store, documents)

@@ -89,9 +89,11 @@ WORDS = [
     "\ufdfa",
 ]
 LINKS = ["http://", ":/", "www.", "a.", "a.cn/", "a@", "@a.", "a@b.cn"]
-MARKUP = ["<p>", "<p ", "</", "<!--", "<![CDATA[", "<a b='", "a=b ", "<script>", "<svg>", "&#", "&#1", "&am", "&lt;"]
+MARKUP = ["<p>", "<p ", "<div>", "<template>", "</", "</p>", "<!", "<!--", "<![CDATA[", "<a b='", "a=b ", "<script>"]
+MARKUP += ["<svg>", "&#", "&#1", "&am", "&lt;"]
+MARKS = ["\u0301\u0316", "\uff9e\u0301", "\u0344\u0316\u0f73", "\u0301\u034f\u0316"]
 QUOTES = ['""', '","', '{"a":', "[[", "\\u", "\\N\t", "a,", "1\n"]
-REPEATED = [*SEPARATORS, *COUNTERS, *NUMBERS, *NEGATIONS, *WORDS, *LINKS, *MARKUP, *QUOTES]
+REPEATED = [*SEPARATORS, *COUNTERS, *NUMBERS, *NEGATIONS, *WORDS, *LINKS, *MARKUP, *MARKS, *QUOTES]
 BEHIND = ["http://a.cn/", "a@", "【", "<p ", "<!--", "&#", '"']
 FAMILIES = [
     *map(Family, REPEATED),
@@ -196,6 +198,7 @@ def test_a_text_that_is_twice_as_long_takes_about_twice_the_time(name: str) -> N
 
 PAIRS = [
     ",",
+    "1",
     ",1",
     "1 ",
     "1:",

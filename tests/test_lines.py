@@ -47,10 +47,6 @@ def test_the_last_line_needs_no_line_break() -> None:
     assert [line.document for line in lines(b"1\n2")] == [1, 2]
 
 
-def test_a_byte_order_mark_is_skipped() -> None:
-    assert [line.document for line in lines(b"\xef\xbb\xbf1\n2\n")] == [1, 2]
-
-
 @pytest.mark.parametrize(
     ("data", "says"),
     [

@@ -78,14 +78,6 @@ def test_copy_finds_a_longer_text_of_which_half_or_more_stands_in_another(docume
         assert found(documents, copy) == ["0"]
 
 
-def test_other_numbers_make_another_document_and_a_link_does_not(documents: Documents) -> None:
-    text = "本市将于5月17日8时至20时停水检修，影响3个小区，请居民提前储水，恢复供水时间以通知为准。"
-    stored(documents, [text])
-    assert found(documents, text + "https://m.example.cn/2024/a17.html?from=feed") == ["0"]
-    assert found(documents, text.replace("5月17日", "6月23日")) == []
-    assert found(documents, text.replace("5月17日", "6月23日"), DuplicateRule(contradictions="allow")) == ["0"]
-
-
 def test_fingerprint_reads_no_text_and_exact_finds_exact_duplicates_alone(documents: Documents) -> None:
     text = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
     stored(documents, [text], rule="fingerprint")

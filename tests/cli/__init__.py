@@ -72,26 +72,27 @@ def es_simhash(
     env: Mapping[str, str] | None = None,
     out: str | None = None,
     err: str | None = None,
+    alone: bool = False,
 ) -> Done:
     """Run the command to its end; it never shows a traceback, whatever it is given.
 
-    It runs in this process. With an environment of its own, or output to a device, it is a process of its own.
+    It runs in this process, or in one of its own: if it is to be ``alone``, or its output goes to a device.
 
     :param command: its first words, with spaces between them, such as ``ingest --json``; empty for none.
     :param out: standard output goes to this device, and not into the result.
     :param err: the same for standard error.
     """
     words = [*command.split(), *(os.fspath(argument) for argument in arguments)]
-    alone = env is not None or out is not None or err is not None
+    alone = alone or out is not None or err is not None
     if alone or threading.current_thread() is not threading.main_thread():
         result = _started(words, cwd, stdin, env or {}, out, err)
     else:
-        result = _called(words, cwd, stdin)
+        result = _called(words, cwd, stdin, env or {})
     assert "Traceback" not in result.err, result.err
     return result
 
 
-def _called(words: list[str], cwd: Path, stdin: bytes) -> Done:
+def _called(words: list[str], cwd: Path, stdin: bytes, env: Mapping[str, str]) -> Done:
     outputs = io.BytesIO(), io.BytesIO()
     buffers: list[Any] = [io.BufferedReader(io.BytesIO(stdin)), *outputs]
     streams = [io.TextIOWrapper(buffer, encoding="utf-8") for buffer in buffers]
@@ -100,6 +101,8 @@ def _called(words: list[str], cwd: Path, stdin: bytes) -> Done:
         patch.chdir(cwd)
         for name in [name for name in os.environ if name.startswith("ELASTIC")]:
             patch.delenv(name)
+        for name, value in env.items():
+            patch.setenv(name, value)
         patch.setattr(sys, "argv", ["es-simhash", *words])
         patch.setattr(logging.root, "handlers", [])  # pytest's: so warnings are printed
         for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch.helpers import bulk
 
-from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash, line
+from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,14 +69,3 @@ def test_a_wrong_text_field_stops_it_with_one_line_before_anything_is_written(
     client.index(index=index_name, id="z", document={"title": STORM}, refresh=True)
     again = es_simhash(f"backfill --store {elasticsearch_url}/{index_name} --json", cwd=tmp_path)
     assert (again.code, again.json[-1]["rejected"], again.json[-1]["total"]) == (3, 150, 151)
-
-
-def test_the_fields_of_an_index_that_was_set_up_are_those_of_a_later_ingest(
-    client: Elasticsearch, elasticsearch_url: str, index_name: str, tmp_path: Path
-) -> None:
-    client.index(index=index_name, id="u1", document={"url": "u1", "body": STORM}, refresh=True)
-    store = f"--store {elasticsearch_url}/{index_name}"
-    assert es_simhash(f"init --id-field url {store}", cwd=tmp_path).code == 0
-    assert es_simhash(f"backfill --workers 0 --text-field body {store}", cwd=tmp_path).code == 0
-    [outcome, _] = es_simhash(f"ingest --json {store}", cwd=tmp_path, stdin=line("x", url="u2", body=STORM)).json
-    assert (outcome["id"], outcome["duplicate_of"]) == ("u2", "u1")

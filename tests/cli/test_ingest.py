@@ -29,7 +29,6 @@ from tests.cli import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 NEAR, FARTHEST = (fingerprint(STORM).distance(fingerprint(text)) or 0 for text in (STORM_NEAR, STORM_FARTHEST))
@@ -112,7 +111,7 @@ def test_quiet_prints_the_counts_and_what_was_rejected(tmp_path: Path) -> None:
 
 
 def test_verbose_logs_the_store_and_each_batch(tmp_path: Path) -> None:
-    done = es_simhash("-v ingest", cwd=tmp_path, stdin=line("a"), env={})
+    done = es_simhash("-v ingest", cwd=tmp_path, stdin=line("a"), alone=True)
     assert done.code == 0
     assert "sqlite:///es-simhash.db: Scheme 1:64:" in done.err
 
@@ -255,21 +254,6 @@ def test_a_store_is_read_alone_and_not_into_itself(tmp_path: Path) -> None:
     assert "no text in field 'title'" in said
 
 
-@pytest.mark.elasticsearch
-def test_an_index_is_read_into_another_one(
-    tmp_path: Path, elasticsearch_url: str, make_index: Callable[[], str]
-) -> None:
-    old, new = (f"{elasticsearch_url}/{make_index()}" for _ in range(2))
-    for address in (old, new):
-        assert es_simhash("init --store", address, cwd=tmp_path).code == 0
-    assert es_simhash("ingest --store", old, cwd=tmp_path, stdin=NEWS).code == 0
-    done = es_simhash("ingest", old, "--store", new, "--api-key", "unused", "--json", cwd=tmp_path)
-    assert (done.code, done.json[-1]["total"]) == (0, 6)
-    assert links(new).keys() == links(old).keys()
-    again = es_simhash("ingest", old, "--store", new, "--json", cwd=tmp_path)
-    assert again.json[-1]["unchanged"] == 6
-
-
 # --- terminals ---------------------------------------------------------------------------------------------
 
 
@@ -323,7 +307,7 @@ def test_a_terminal_without_files_is_a_usage_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("json_option", "id"), [("", "\\U0001f600"), ("--json", '"id": "😀"')])
 def test_text_is_escaped_for_the_terminal_and_json_is_utf8(tmp_path: Path, json_option: str, id: str) -> None:
     data = line("n1") + line("😀")
-    done = es_simhash(f"ingest {json_option}", cwd=tmp_path, stdin=data, env={"PYTHONIOENCODING": "gbk"})
+    done = es_simhash(f"ingest {json_option}", cwd=tmp_path, stdin=data, env={"PYTHONIOENCODING": "gbk"}, alone=True)
     assert done.code == 0
     assert id in done.out
 

@@ -223,11 +223,6 @@ def test_the_environment_names_the_store_and_the_credentials_and_options_overrid
     assert f"/{index}" in {unquote(request.path).partition("?")[0] for request in requests}
 
 
-def test_a_key_beside_a_user_in_the_address_is_refused(tmp_path: Path) -> None:
-    done = es_simhash("similar", STORM, "--api-key", "a2V5", "--store", "http://desk:s@127.0.0.1:1/news", cwd=tmp_path)
-    assert "has a user, and api_key is given too" in complaint(done)
-
-
 @pytest.mark.slow
 def test_for_seen_items_an_address_without_an_index_means_the_index_of_users(tmp_path: Path) -> None:
     with Proxy("", lambda request: NO_SUCH_INDEX) as server:

@@ -179,6 +179,7 @@ GROUPS = {
 """What each action group of OpenSearch permits, as far as it matters here."""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("product", [ELASTICSEARCH, OPENSEARCH])
 def test_tls_and_credentials_are_checked(product: str, world: Callable[[str], World]) -> None:
     here = world(product)

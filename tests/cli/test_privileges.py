@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from es_simhash import Documents, SeenItems
+from es_simhash import Documents
 from tests import ROOT
 from tests.cli import STORM, STORM_NEAR, complaint, es_simhash, line
 from tests.es_node.proxy import Answer, Proxy, operations
@@ -126,25 +126,3 @@ def test_doctor_says_what_it_may_not_see(store: str, user: User, tmp_path: Path)
     assert user.refused
     assert "not tried" in done.out
     assert "Traceback" not in done.err
-
-
-@pytest.mark.parametrize("without", sorted(INGEST_KEY))
-def test_an_ingest_without_one_of_the_privileges_ends_with_one_line(
-    store: str, user: User, tmp_path: Path, without: str
-) -> None:
-    user.granted = {*INGEST_KEY, "monitor of the cluster"} - {without}
-    done = command(store, tmp_path, "ingest", "news.jsonl", "--workers", "0")
-    assert user.refused
-    assert done.code == 1
-    assert "add the privilege" in done.err.splitlines()[-1]
-
-
-def test_a_rotation_that_may_not_write_says_only_that(
-    elasticsearch_url: str, store: str, user: User, index_name: str, tmp_path: Path
-) -> None:
-    """It has begun a search for users, which ends with it."""
-    with SeenItems(f"{elasticsearch_url}/{index_name}", generations=2) as seen:
-        seen.setup()
-        seen.add("ann", ["news-1"])
-    user.granted = {"read", "view_index_metadata", "maintenance"}
-    assert "add the privilege" in complaint(command(store, tmp_path, "seen", "rotate"))

@@ -213,14 +213,13 @@ def remove_duplicates(documents: Documents, exchange: Callable[[], None]) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize("run", [ingest, backfill, group, remove, remove_matching, remove_duplicates])
-@pytest.mark.parametrize("scheme", [None, Scheme(weights="tf")])
-def test_a_run_ends(place: Place, run: Callable[[Documents, Callable[[], None]], None], scheme: Scheme | None) -> None:
+def test_a_run_ends(place: Place, run: Callable[[Documents, Callable[[], None]], None]) -> None:
     exact = DuplicateRule("exact")
     place.make(documents_by(rule=exact))
     with Documents(place.address) as documents:
         documents.add_many(many(600))
         with pytest.raises(StoreChanged, match="is another store now"):
-            run(documents, lambda: place.exchange(documents_by(scheme, exact)))
+            run(documents, lambda: place.exchange(documents_by(rule=exact)))
     with Documents(place.address) as documents:
         assert list(documents.export()) == []
 
@@ -275,16 +274,6 @@ def test_a_file_takes_seen_items_after_documents_and_documents_after_seen_items(
             results = [one() for one in (add if first is Documents else add[::-1])]
             assert set(results) == {"new", 1}
             assert (documents.similar(STORM)[0].id, seen.unseen("ann", ["x"])) == ("1", [])
-
-
-def test_a_call_succeeds_at_once_after_a_set_up_by_another_program(tmp_path: Path) -> None:
-    address = f"sqlite:///{tmp_path}/a.db"
-    with Documents(address) as documents, SeenItems(address) as seen:
-        seen.setup()
-        with pytest.raises(NotSetUp, match="holds only seen items"):
-            documents.similar(STORM)
-        documents_by()(address)
-        assert documents.similar(STORM) == []
 
 
 @pytest.mark.parametrize("what", ["documents", "seen items"])

@@ -226,18 +226,3 @@ def test_after_an_interruption_it_goes_on_and_does_nothing_twice(new_index: Call
     again = {id for id, version in index.versions().items() if id in done and version != versions[id]}
     assert again <= {id for id, (group, _) in index.links().items() if group != id}
     assert index.links() == uninterrupted.links()
-
-
-def test_a_backfill_with_confirm_of_an_index_without_our_fields_gives_it_keys(index: Index) -> None:
-    documents = corpus(30)
-    index.fill(documents)
-    with Documents(index.address) as stored:
-        stored.setup(DuplicateRule(text_field=FIELDS))
-        assert not [outcome for outcome in stored.backfill() if outcome.outcome == "failed"]
-        body = documents["doc-00000"]["content"]["body"]
-        [match, *_] = stored.similar(
-            body[: int(len(body) * 0.9)], rule=DuplicateRule(min_similarity=0.8, text_field="content.body")
-        )
-        assert match.id == "doc-00000"
-    with Documents(index.address) as stored:
-        assert stored.setup() == "unchanged"

@@ -23,14 +23,6 @@ PAGES = (
 )
 
 
-def test_counters_clocks_and_a_line_with_the_source_hide_no_copy(address: str) -> None:
-    pages = [{"id": number, "text": text} for number, text in enumerate((*PAGES, ARTICLE.replace("2000", "3000")))]
-    with Documents(address) as documents:
-        documents.setup()
-        outcomes = [(outcome.outcome, outcome.duplicate_of) for outcome in documents.ingest(pages)]
-        assert outcomes == [("new", None), *[("near_duplicate", "0")] * (len(PAGES) - 1), ("new", None)]
-
-
 def test_a_text_that_another_program_changed_is_not_taken_for_that_of_others_with_its_digest() -> None:
     store = MemoryStore()
     Documents(store).add({"id": "a", "text": ARTICLE})

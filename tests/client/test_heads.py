@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from es_simhash import Outcome
 
-EDITED = STORM.replace("部分", "多处")
-EDITED_TWICE = EDITED.replace("提醒", "告诫")
-
 
 def dated(id: str, date: str, text: str = STORM) -> dict[str, Any]:
     return {"id": id, "date": date, "text": text}
@@ -66,31 +63,6 @@ def test_the_head_of_a_copy_matches_the_filter_too(new_address: Callable[[], str
         documents.add({"id": "linked", "tenant": "a", "text": STORM}, refresh=True)
         [first, second] = documents.add_many([{"id": id, "tenant": "a", "text": STORM} for id in "12"], filter=ours)
         assert told([first, second]) == [("1", "new", None), ("2", "exact_duplicate", "1")]
-
-
-@pytest.mark.parametrize("text", [EDITED_TWICE, EDITED])
-def test_a_batch_that_replaces_a_head_decides_as_single_calls_do(new_address: Callable[[], str], text: str) -> None:
-    batch = [{"id": "m", "text": EDITED}, {"id": "h", "text": OTHER}, {"id": "x", "text": text}]
-    results = []
-    for add in (Documents.add_many, lambda documents, batch: [documents.add(document) for document in batch]):
-        with Documents(new_address()) as documents:
-            documents.setup()
-            documents.add({"id": "h", "text": STORM}, refresh=True)
-            outcomes = told(add(documents, batch))
-            assert documents.group().changed == 0
-            results.append((outcomes[1:], {record.id: record.duplicate_of for record in documents.export()}))
-    assert results[0] == results[1]
-    assert results[0][1]["x"] == "m"
-
-
-def test_a_copy_of_a_replaced_text_keeps_its_head(new_address: Callable[[], str]) -> None:
-    copy = OTHER.replace("十二万", "十三万")
-    with Documents(new_address()) as documents:
-        documents.setup()
-        documents.add_many([{"id": "3", "text": OTHER}, {"id": "1", "text": STORM}], refresh=True)
-        outcomes = documents.add_many([{"id": id, "text": copy} for id in "163"], refresh=True)
-        assert outcomes[1].duplicate_of == "1"
-        assert {record.id: record.duplicate_of for record in documents.export()}["6"] == "1"
 
 
 @pytest.mark.parametrize("rule", ["exact", "copy"])

@@ -56,16 +56,6 @@ def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
             assert verb(documents) == right
 
 
-def test_a_new_store_gets_the_default() -> None:
-    for verb in (
-        lambda documents: documents.setup("fingerprint"),
-        lambda documents: list(documents.ingest(DOCUMENTS)),
-    ):
-        store = in_memory()
-        verb(Documents(store))
-        assert store.describe().scheme == Scheme()
-
-
 def test_a_store_that_is_set_up_later_is_followed_then() -> None:
     store = in_memory()
     documents = Documents(store)

@@ -51,8 +51,21 @@ def test_one_users_bad_items_don_t_keep_the_others_from_being_stored(seen: Any, 
     assert (list(report.failed), type(report.failed[ann])) == ([ann], InputError)
 
 
-@pytest.mark.parametrize("bad", ["", "a\0b", "x" * 513, "a\ud83d", True, None, 1.5], ids=range(7))
-def test_what_can_be_no_user_is_refused_by_every_method(seen: Any, ann: str, bad: Any) -> None:
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ("", "has 0 bytes: use from 1 to 512"),
+        ("号" * 171, "has 513 bytes: use from 1 to 512"),
+        ("a\0b", "zero"),
+        ("a\ud83d", "has a lone surrogate"),
+        (True, "True is true or false: use a string or a whole number"),
+        (1.5, "1.5 is a number: use"),
+        (None, "None is null"),
+        (b"ann", "is a bytes"),
+    ],
+    ids=range(8),
+)
+def test_what_can_be_no_user_is_refused_by_every_method(seen: Any, ann: str, bad: Any, words: str) -> None:
     methods = [
         *(lambda m=m: getattr(seen, m)(bad, ["a"]) for m in ("add", "unseen", "forget")),
         *(lambda m=m: getattr(seen, m)(bad) for m in ("stats", "remove")),
@@ -63,7 +76,7 @@ def test_what_can_be_no_user_is_refused_by_every_method(seen: Any, ann: str, bad
         ),  # None is one who has seen nothing
     ]
     for method in methods:
-        with pytest.raises(InputError, match="the user"):
+        with pytest.raises(InputError, match=f"the user .*{words}"):
             method()
     assert not seen.stats(ann).generations
 

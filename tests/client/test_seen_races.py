@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -123,34 +121,6 @@ def test_an_add_that_was_beaten_past_the_deadline_raises(users_address: str, ann
 
 
 # --- many writers ------------------------------------------------------------------------------------------
-
-THREADS, ADDS = 8, 12
-
-
-def at_once(add: Callable[[int, str], object]) -> list[str]:
-    """Each thread adds items of its own, one after the other; returns those that were acknowledged."""
-    barrier = threading.Barrier(THREADS)
-
-    def work(thread: int) -> list[str]:
-        acknowledged = []
-        barrier.wait()
-        for n in range(ADDS):
-            add(thread, f"{thread}-{n}")
-            acknowledged.append(f"{thread}-{n}")
-        return acknowledged
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        return [item for items in pool.map(work, range(THREADS)) for item in items]
-
-
-def test_no_add_of_eight_threads_to_one_user_is_lost(users_address: str, ann: str) -> None:
-    clients = [SeenItems(users_address) for _ in range(THREADS)]
-    acknowledged = at_once(lambda thread, item: clients[thread].add(ann, [item]))
-    assert (len(acknowledged), clients[0].unseen(ann, acknowledged)) == (THREADS * ADDS, [])
-    assert sum(each.count for each in clients[0].stats(ann).generations) == THREADS * ADDS
-    for each in clients:
-        each.close()
-
 
 ADDER = """
 import sys

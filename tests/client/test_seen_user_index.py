@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import SeenItems
-from es_simhash.errors import StoreError
 from tests.client import CONFIG, PROFILE, Clock, before, source
 
 if TYPE_CHECKING:
@@ -42,44 +41,6 @@ def test_setting_up_adds_our_field_to_a_mapping_and_keeps_the_rest(client: Elast
         "strict",
         {"filters", "newest", "added", "forgotten", "mark"},
     )
-
-
-def test_other_fields_stay_as_they_are_whatever_is_done_with_seen_items(
-    client: Elasticsearch, users: str, seen: SeenItems, clock: Clock
-) -> None:
-    for clock.now, change in enumerate(
-        (
-            lambda: seen.add("ann", ["a", "b"]),
-            lambda: seen.forget("ann", ["a"]),
-            lambda: seen.rotate(["ann"]),
-            lambda: seen.add("ann", ["a"]),
-            lambda: seen.add_many({"ann": ["c"]}, anew=True),
-            lambda: seen.remove("ann"),
-        ),
-        1,
-    ):
-        before = client.get(index=users, id="ann")["_version"]
-        change()
-        assert client.get(index=users, id="ann")["_version"] == before + 1
-        assert {**source(client, users), "seen": None} == {**PROFILE, "seen": None}
-
-
-def test_what_is_taken_off_the_list_of_forgotten_items_is_off_the_document(
-    client: Elasticsearch, users: str, seen: SeenItems
-) -> None:
-    seen.add("ann", ["a", "b"])
-    seen.forget("ann", ["a", "b"])
-    seen.add("ann", ["a"])
-    assert len(source(client, users)["seen"]["forgotten"]) == 1
-
-
-def test_a_user_without_a_profile_gets_a_document_that_goes_when_the_seen_items_go(
-    client: Elasticsearch, users: str, seen: SeenItems
-) -> None:
-    seen.add("bob", ["a"])
-    assert source(client, users, "bob").keys() == {"seen"}
-    seen.remove("bob")
-    assert not client.exists(index=users, id="bob")
 
 
 def test_nobodys_write_is_lost_when_others_write_other_fields_at_the_same_time(
@@ -120,22 +81,6 @@ def test_a_profile_that_is_replaced_whole_takes_the_seen_items_along_and_adds_go
     assert {**source(client, users), "seen": None} == {**PROFILE, "seen": None}
 
 
-def test_reads_see_every_write_at_once_although_the_index_is_never_refreshed(
-    client: Elasticsearch, users: str, seen: SeenItems
-) -> None:
-    client.indices.put_settings(index=users, settings={"refresh_interval": "-1"})
-    others = SeenItems(client, index=users)
-    for n in range(5):
-        seen.add("ann", [n])
-        assert others.unseen("ann", range(6)) == [*range(n + 1, 6)]
-    seen.forget("ann", [0])
-    assert others.unseen("ann", [0, 1]) == [0]
-    found = client.count(index=users, query={"exists": {"field": "seen.newest"}})
-    assert found["count"] == 0, "the index was refreshed after all"
-    seen.remove("ann")
-    assert not others.stats("ann").generations
-
-
 def test_a_rotation_of_all_finds_what_was_never_refreshed(
     client: Elasticsearch, users: str, seen: SeenItems, clock: Clock
 ) -> None:
@@ -161,10 +106,3 @@ def test_a_document_that_vanishes_while_its_seen_items_are_removed_is_gone(
     monkeypatch.setattr(client.transport, "perform_request", racing)
     seen.remove("ann")
     assert not client.exists(index=users, id="ann")
-
-
-def test_a_block_of_the_index_is_an_error_with_the_reason(client: Elasticsearch, users: str, seen: SeenItems) -> None:
-    client.indices.put_settings(index=users, settings={"index.blocks.write": True})
-    with pytest.raises(StoreError, match=r"is blocked \(cluster_block_exception: .*write.*: remove the block"):
-        seen.add("ann", ["a"])
-    assert source(client, users) == PROFILE

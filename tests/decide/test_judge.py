@@ -76,20 +76,6 @@ def test_contradictions_are_told_up_to_some_and_no_more() -> None:
     assert {one.relation for one in judge(document, candidates, allowing)} == {"copy"}
 
 
-def test_an_exact_copy_of_a_copy_belongs_to_the_same_original() -> None:
-    document, other = sides(NOTICE, NOTICE)
-    copy = Side(other.row._replace(duplicate_of="first").in_group("a name"), None)
-    original = choose(judge(document, [copy], RULE)).original
-    assert original is not None
-    assert (original.id, original.group, original.exact, original.digest, original.similarity) == (
-        "first",
-        "a name",
-        True,
-        None,
-        None,
-    )
-
-
 def test_documents_without_a_text_or_outside_of_the_window_are_different() -> None:
     for rule in (RULE, resolved("fingerprint"), resolved("exact")):
         document, other = sides("", "！！", rule=rule)

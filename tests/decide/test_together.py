@@ -162,31 +162,6 @@ def test_a_call_whose_document_another_one_has_stored_says_so_even_at_its_deadli
     ]
 
 
-def test_one_id_at_once_is_stored_once_and_the_links_hold() -> None:
-    chance = random.Random(1)
-    store, texts = SlowStore(), list[str]()
-    turn = Turn(store, RULE)
-    sources = []
-    for _ in range(150):
-        texts.append(text(chance, texts))
-        sources.append({"id": str(chance.randrange(40)), "text": texts[-1]})
-    outcomes = added(turn, sources)
-    outcomes_of_adds = {"new", "unchanged", "updated", "exact_duplicate", "near_duplicate"}
-    assert {outcome.outcome for outcome in outcomes} <= outcomes_of_adds
-    assert all(head is None or links(store)[head] is None for head in links(store).values())
-
-
-def test_what_was_removed_is_nobodys_head() -> None:
-    store = SlowStore()
-    turn = Turn(store, RULE)
-    added(turn, [{"id": "a", "text": TEXT}])
-    store.refresh()
-    remove(turn, ["a"])
-    [outcome] = added(turn, [{"id": "b", "text": TEXT}])
-    assert outcome.outcome == "new"
-    assert links(store) == {"b": None}
-
-
 def test_a_copy_joins_a_group_of_another_name_in_the_batch_of_its_original() -> None:
     store = SlowStore()
     turn = Turn(store, RULE)
@@ -228,17 +203,6 @@ def test_a_large_load_finds_what_is_stored_and_what_others_store(room: int, monk
             assert outcomes == [plain.ingest(document) for document in batch]
             theirs.store.refresh()
     assert links(store) == plain.links()
-
-
-def test_a_large_load_writes_no_document_again_that_is_stored_as_it_is() -> None:
-    store = SlowStore()
-    sources = [{"id": str(id), "text": f"{TEXT}第{id}号文件"} for id in range(40)]
-    added(Turn(store, RULE), sources)
-    turn = Turn(store, RULE)
-    with turn.holding(10_000):
-        for start in range(0, 40, 10):
-            batch = documents(sources[start : start + 10], RULE)
-            assert {outcome.outcome for outcome in Run(turn, Options()).take(batch)} == {"unchanged"}
 
 
 def test_the_head_of_a_crowd_in_one_batch_is_found() -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import StoreUnavailable
-from tests.es_node.proxy import Answer, BusyItems, Delay, operations, times
-from tests.faults import VERBS, contents, ingest, news, unharmed
+from tests.es_node.proxy import BusyItems, operations
+from tests.faults import contents, ingest, news, unharmed
 
 if TYPE_CHECKING:
     from tests.es_node.proxy import Proxy, Request
@@ -25,19 +25,6 @@ def test_the_news_of_these_tests_have_copies_of_each_kind() -> None:
     assert min(Counter(outcome.outcome for outcome in outcomes).values()) >= 5
     assert {o.outcome for o in outcomes} == {"new", "exact_duplicate", "near_duplicate"}
     assert any(outcome.duplicate_of in STUCK for outcome in outcomes)
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_request_is_repeated_until_the_server_takes_it(proxy: Proxy, address: str, direct: str, verb: str) -> None:
-    proxy.rule = times(5, Answer(429), verb)
-    outcomes = ingest(address, NEWS)
-    assert len(proxy.faults) == 5
-    assert (outcomes, contents(direct)) == unharmed(NEWS)
-
-
-def test_a_slow_server_changes_nothing(proxy: Proxy, address: str, direct: str) -> None:
-    proxy.rule = times(12, Delay(0.05), *VERBS)
-    assert (ingest(address, NEWS), contents(direct)) == unharmed(NEWS)
 
 
 @pytest.mark.parametrize("on_duplicate", ["index", "skip"])

@@ -55,17 +55,6 @@ def test_a_call_ends_at_its_deadline_although_each_of_several_hosts_hangs(
             assert time.monotonic() - began < 8
 
 
-def test_a_scan_of_a_node_that_hangs_ends_at_the_deadline(proxy: Proxy, address: str, direct: str) -> None:
-    ingest(direct, NEWS)
-    with Documents(address, deadline=1) as documents:
-        documents.fetch(["0"])
-        proxy.rule = lambda request: Delay(10) if request.verb == "_search" or request.method == "DELETE" else None
-        began = time.monotonic()
-        with pytest.raises(StoreUnavailable):
-            list(documents.export())
-        assert time.monotonic() - began < 8
-
-
 def test_a_scan_that_is_left_does_not_wait_for_a_node_that_hangs(proxy: Proxy, address: str, direct: str) -> None:
     ingest(direct, NEWS)
     with Documents(address, deadline=60) as documents:

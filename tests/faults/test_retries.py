@@ -8,7 +8,7 @@ import pytest
 
 from es_simhash import Documents, SeenItems
 from es_simhash.errors import StoreUnavailable
-from tests.es_node.proxy import Answer, Drop, times
+from tests.es_node.proxy import Answer, Drop
 from tests.faults import RULE, contents, contents_of, ingest, news
 
 if TYPE_CHECKING:
@@ -66,19 +66,6 @@ def test_seen_items_repeat_a_request_until_the_deadline(proxy: Proxy, elasticsea
         assert seen.unseen("ann", ["a", "c"]) == ["c"]
         assert seen.rotate().failed == {}
     assert len(proxy.faults) >= TURNS
-
-
-def test_an_item_is_new_although_the_answer_to_its_write_was_lost(
-    proxy: Proxy, elasticsearch_url: str, index_name: str
-) -> None:
-    with SeenItems(f"{elasticsearch_url}/{index_name}") as seen:
-        seen.setup()
-    with SeenItems(f"{proxy.url}/{index_name}", deadline=60) as seen:
-        for items in (["a", "b"], ["b", "c"]):  # the first write makes the user's document, the second one changes it
-            proxy.rule = times(1, Drop(done=True), "_bulk")
-            assert seen.add("ann", items) == len(items) - ("a" not in items)
-        assert len(proxy.faults) == 2
-        assert seen.unseen("ann", ["a", "b", "c", "d"]) == ["d"]
 
 
 def calls_until_done(proxy: Proxy, fault: Fault, work: Callable[[], Any]) -> int:

@@ -250,9 +250,3 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
             rows_of(documents)
     with pytest.raises(InputError, match=r"x.parquet: the column 'text' is there twice"):
         list(read_file(tmp_path / "x.parquet"))
-
-
-def test_a_data_frame_can_be_ingested(tmp_path: Path) -> None:
-    with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
-        outcomes = list(documents.ingest(pd.DataFrame(COLUMNS)))
-    assert [(outcome.id, outcome.outcome) for outcome in outcomes] == [("1", "new"), ("2", "new")]

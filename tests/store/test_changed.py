@@ -15,10 +15,8 @@ import pytest
 from es_simhash.bloom.seen import SeenConfig
 from es_simhash.errors import StoreChanged
 from es_simhash.rows import Scan, StoreQuery, UserState
-from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.store.address import open_store
 from es_simhash.store.elastic.store import ElasticStore
-from es_simhash.text.scheme import Scheme
 from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH
 from tests.store.documents import DOCUMENTS, entry, put
 
@@ -44,12 +42,6 @@ CALLS: dict[str, Callable[[Store, Any], Any]] = {
     "remove": lambda store, version: store.remove({"a": version}),
     "read users": lambda store, _: store.read_users(["ann"]),
     "write users": lambda store, _: store.write_users({"ann": UserState({"newest": 1, "added": 1})}),
-}
-OTHER = {
-    "Scheme": replace(WHOLE, scheme=Scheme(weights="tf")),
-    "keys": replace(WHOLE, keys=False, rule=DuplicateRule("fingerprint", text_field="text")),
-    "text field": replace(WHOLE, rule=DuplicateRule(text_field="body")),
-    "seen items": replace(WHOLE, seen=SeenConfig(capacity=77)),
 }
 
 
@@ -110,44 +102,3 @@ def test_a_call_that_meets_another_store_raises_until_it_is_described(address: A
             CALLS[call](address.store, address.version)
     address.store.describe()
     CALLS[call](address.store, address.version)
-
-
-@WITH_ADDRESS
-@pytest.mark.parametrize("what", OTHER)
-def test_a_program_never_goes_on_under_another_set_up(address: Address, what: str) -> None:
-    address.exchange(OTHER[what])
-    for _ in range(2):
-        with pytest.raises(StoreChanged, match="open it again"):
-            address.store.describe()
-        with pytest.raises(StoreChanged):
-            address.store.read(["a"])
-    with closing(open_store(address.name)) as again:
-        assert again.describe().instance
-        assert again.read(["a"])
-
-
-@WITH_ADDRESS
-def test_another_store_has_another_instance(address: Address) -> None:
-    instance = address.store.describe().instance
-    address.exchange(WHOLE)
-    assert address.store.describe().instance != instance
-
-
-@pytest.mark.parametrize("stores", [ELASTICSEARCH, OPENSEARCH], indirect=True)
-def test_known_documents_of_an_index_that_was_made_again_under_its_name_raise(stores: Stores) -> None:
-    store = stores.ready(WHOLE)
-    put(store, entry("a"), entry("b"))
-    store.describe()
-    version = store.read(["b"])["b"].row.version
-    with closing(open_store(store.name)) as other:
-        other.connection.send("DELETE", "")  # type: ignore[attr-defined]
-        other.set_up(WHOLE)
-    calls: list[Callable[[], Any]] = [
-        lambda: store.write([entry("b", version=version)]),
-        lambda: store.remove({"b": version}),
-    ]
-    for call in calls:
-        with pytest.raises(StoreChanged):
-            call()
-    store.describe()
-    assert store.read(["b"]) == {}

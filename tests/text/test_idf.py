@@ -51,35 +51,26 @@ def test_words_are_normalised_and_empty_lines_and_a_byte_order_mark_do_not_count
 
 
 GOOD = "暴雨 7.5\n".encode()
+NO_WORDS = "the IDF table has no words: write one line 'word idf' for each word, or use DocumentFrequencies"
+COLUMNS = "idf.txt:2: the line has {} instead of 2 columns: write a word, a space and its IDF, such as '暴雨 7.25'"
+NO_NUMBER = "the IDF {} is not a positive finite number: correct or remove it"
+IDFS = {"b": "'b'", "nan": "nan", "inf": "inf", "1e999": "inf", "-1": "-1.0", "0": "0.0"}
+"""What is no number, and how it is shown."""
 
 
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"", "the IDF table has no words: write one line 'word idf' for each word, or use DocumentFrequencies"),
-        (b"\n \n", "the IDF table has no words: write one line 'word idf' for each word, or use DocumentFrequencies"),
-        (
-            GOOD + b"word\n",
-            "idf.txt:2: the line has 1 instead of 2 columns: write a word, a space and its IDF, such as '暴雨 7.25'",
-        ),
-        (
-            GOOD + b"a 1 2\n",
-            "idf.txt:2: the line has 3 instead of 2 columns: write a word, a space and its IDF, such as '暴雨 7.25'",
-        ),
-        (GOOD + b"a b\n", "idf.txt:2: the IDF 'b' is not a positive finite number: correct or remove it"),
-        (GOOD + b"a nan\n", "idf.txt:2: the IDF nan is not a positive finite number: correct or remove it"),
-        (GOOD + b"a inf\n", "idf.txt:2: the IDF inf is not a positive finite number: correct or remove it"),
-        (GOOD + b"a 1e999\n", "idf.txt:2: the IDF inf is not a positive finite number: correct or remove it"),
-        (GOOD + b"a -1\n", "idf.txt:2: the IDF -1.0 is not a positive finite number: correct or remove it"),
-        (GOOD + b"a 0\n", "idf.txt:2: the IDF 0.0 is not a positive finite number: correct or remove it"),
+        (b"", NO_WORDS),
+        (b"\n \n", NO_WORDS),
+        (GOOD + b"word\n", COLUMNS.format(1)),
+        (GOOD + b"a 1 2\n", COLUMNS.format(3)),
+        *((GOOD + f"a {idf}\n".encode(), f"idf.txt:2: {NO_NUMBER.format(shown)}") for idf, shown in IDFS.items()),
         (GOOD + b"\n" + GOOD, "idf.txt:3: the word '暴雨' occurs twice: remove one of the two"),
         (b"ab 1\n\xef\xbc\xa1b 2\n", "idf.txt:2: the word 'ab' occurs twice: remove one of the two"),
         ("\u200b 1".encode(), "idf.txt:1: the word '\\u200b' is empty after normalisation: remove it"),
         (GOOD + "预警 5\n".encode("gbk"), "idf.txt:2: not UTF-8 at byte 3: convert the file to UTF-8"),
-        (
-            "预警 5\n".encode("utf-16-le"),
-            "idf.txt:1: not UTF-8 at byte 1: convert the file to UTF-8",
-        ),
+        ("预警 5\n".encode("utf-16-le"), "idf.txt:1: not UTF-8 at byte 1: convert the file to UTF-8"),
         (b"\x1f\x8b\x08\x00", "idf.txt:1: not UTF-8 at byte 2: convert the file to UTF-8"),
     ],
 )
@@ -92,8 +83,8 @@ def test_an_invalid_table_is_refused_with_file_line_and_fix(data: bytes, problem
 @pytest.mark.parametrize(
     ("numbers", "problem"),
     [
-        ({}, "the IDF table has no words: write one line 'word idf' for each word, or use DocumentFrequencies"),
-        ({"暴雨": -1}, "the IDF of '暴雨': the IDF -1 is not a positive finite number: correct or remove it"),
+        ({}, NO_WORDS),
+        ({"暴雨": -1}, f"the IDF of '暴雨': {NO_NUMBER.format(-1)}"),
         ({7: 1}, "the IDF of 7: the word is of type int: give a string"),
         ({"A": 1, "a": 1}, "the IDF of 'a': the word 'a' occurs twice: remove one of the two"),
     ],

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from es_simhash import Documents, Scheme
 from es_simhash.errors import InputError
-from es_simhash.text import markup
 from es_simhash.text.markup import _stream, text_of_html
 
 if TYPE_CHECKING:
@@ -111,11 +110,6 @@ def test_the_text_is_what_the_page_was_made_of(page: list[Piece]) -> None:
     assert text_of_html(written) == "".join(piece.shown for piece in page).strip() == plain_text_of_html(written)
 
 
-@given(st.text().filter(lambda text: "\r" not in text))
-def test_an_escaped_text_is_itself(text: str) -> None:
-    assert text_of_html(html.escape(text)) == text.strip()
-
-
 SOUP = [
     *"<>/!-&;=\"' ?[]abps暴",
     "<p>",
@@ -162,39 +156,19 @@ def test_markup_is_read_as_a_browser_reads_it(written: str, shown: str) -> None:
 
 
 HOSTILE = {
-    "nested elements": "<div>" * 100_000 + "文",
     "nested formatting elements": "".join(f"<b id={n}>" for n in range(20_000)) + "<p>文" * 20_000,
     "misnested elements": "<a><b><i>" * 20_000 + "</a></b></i>" * 20_000 + "文",
     "attributes": "<a " + " ".join(f"a{n}=1" for n in range(50_000)) + ">文",
-    "open comments": "<!-- x " * 60_000,
-    "open tags": "<a " * 100_000,
-    "open quotes": "<a href='" * 50_000,
-    "less-than signs": "<" * 200_000,
-    "ampersands": "&" * 200_000,
-    "end tags": "</p>" * 100_000 + "文",
-    "open scripts": "<script>" * 50_000 + "</scr" * 20_000,
-    "templates": "<template>" * 50_000 + "文",
-    "declarations": "<!" * 100_000,
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_no_markup_takes_long(kind: str) -> None:
-    """Each takes a second at most on a quiet machine; a quadratic parser takes minutes."""
+    """Each takes a second at most on a quiet machine; a quadratic parser takes minutes. test_linear has simple ones."""
     before = time.process_time()
-    text = text_of_html(HOSTILE[kind])
+    assert text_of_html(HOSTILE[kind]).endswith("文")
     assert time.process_time() - before < 15
-    if HOSTILE[kind].endswith("文") and kind != "templates":
-        assert text.endswith("文")
-
-
-def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "justhtml", None)
-    markup._stream.cache_clear()
-    with pytest.raises(InputError, match=r"pip install 'es-simhash\[html\]'"):
-        text_of_html("<p>x")
-    markup._stream.cache_clear()
 
 
 def test_a_store_for_html_is_not_set_up_without_the_parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,10 +42,7 @@ def test_the_lists_that_need_no_file_are_list_1_and_none() -> None:
         (b"", "the list of stop words is empty: write one on each line, or choose the list 'none'"),
         (b" \n\n", "the list of stop words is empty: write one on each line, or choose the list 'none'"),
         (b"of\n" + "我们\n".encode("gb18030"), "stop.txt:2: not UTF-8 at byte 1: convert the file to UTF-8"),
-        (
-            "我们\n".encode("utf-16"),
-            "stop.txt:1: not UTF-8 at byte 1: convert the file to UTF-8",
-        ),
+        ("我们\n".encode("utf-16"), "stop.txt:1: not UTF-8 at byte 1: convert the file to UTF-8"),
     ],
 )
 def test_an_invalid_file_is_refused_with_line_and_fix(data: bytes, problem: str) -> None:

@@ -270,27 +270,16 @@ def test_tokenize_equals_its_reference(text: str) -> None:
         ("", []),
         ("，。！？ …… —— ~ @#%&*() \n\t", []),
         ("f-35 stealth", ["f-35", "stealth"]),
-        ("3.0t v6", ["3.0t", "v6"]),
         ("1,000 1,234,567.89 3.14", ["1,000", "1,234,567.89", "3.14"]),
         ("don't rock-'n'-roll", ["don't", "rock", "n", "roll"]),
         ("हिन्दी बोद། é", ["हिन्दी", "बोद།", "é"]),
         ("state-of-the-art -5 a--b x- -y", ["state-of-the-art", "5", "a", "b", "x", "y"]),
-        ("2024-05-01 12:30 1.5-2.5", ["2024-05-01", "12", "30", "1.5", "2.5"]),
-        ("1. 2, .5 3..4", ["1", "2", "5", "3", "4"]),
-        ("v1.2 1.2.3beta", ["v1", "2", "1.2.3beta"]),
-        ("snake_case a_b", ["snake", "case", "a", "b"]),
         ("c++ c# 50% a@b.cn", ["c", "c", "50", "a", "b", "cn"]),
         ("カタカナ ひらがな コーヒー", ["カタカナ", "ひらがな", "コーヒー"]),
-        ("한국어 단어", ["한국어", "단어"]),
-        ("привет мир", ["привет", "мир"]),
-        ("crème brûlée", ["crème", "brûlée"]),
         ("㐂𠮷〇", ["㐂", "𠮷", "〇"]),
-        ("\u9fd6\u9fff\ufa0e", ["\u9fd6", "\u9fff", "\ufa0e"]),
-        ("x𠮷y", ["x", "𠮷", "y"]),
         ("😀👍🏽🇨🇳 ok", ["ok"]),
         ("٣٤٥ ७", ["٣٤٥", "७"]),
         ("买了3.0t的suv", ["买", "了", "的", "3.0t", "suv"]),
-        ("b超", ["超", "b"]),
         # The first and the last character that the segmenters know; other Han characters; letters that are not Han.
         *((f"x{han}y", [han, "x", "y"]) for han in "一\u9fd5"),
         *(
@@ -308,12 +297,6 @@ def test_words_follow_the_rule(text: str, words: list[str]) -> None:
 @pytest.mark.parametrize("mark", sorted(_PUNCTUATION), ids=ascii)
 def test_punctuation_between_runs_has_no_word(mark: str) -> None:
     assert list(plain_words(mark)) == tokenize(f"北{mark}京", segmenter())[2:] == []
-
-
-def test_punctuation_and_other_words_separate_han_runs() -> None:
-    assert tokenize("北京大学", segmenter()) == ["北京大学"]
-    assert tokenize("北京，大学", segmenter()) == tokenize("北京 大学", segmenter()) == ["北京", "大学"]
-    assert tokenize("北京a大学", segmenter()) == ["北京", "大学", "a"]
 
 
 # --- nothing outside the text matters ------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from es_simhash.store.elastic.store import ElasticStore
 from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
 from tests.store.conftest import Stores
 from tests.store.documents import DOCUMENTS
+from tests.store.elastic.test_alias import COPY, OTHER, TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
     from es_simhash.store.protocol import Store
 
-TEXT = "北京市今天发布暴雨橙色预警，城区部分路段已经出现积水，请市民注意安全，减少外出。"
-COPY = TEXT.replace("减少外出", "尽量减少外出")
-OTHER = "省教育厅公布了明年高考的时间安排，考生可以在网上查询考场和座位。"
 STRICT = {
     "text": {"type": "text"},
     "source": {"properties": {"name": {"type": "keyword"}, "id": {"type": "keyword"}}},

@@ -147,19 +147,6 @@ def test_a_deleted_file_is_noticed(store: SqliteStore, path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_file_that_was_made_again_is_another_store(store: SqliteStore, path: Path) -> None:
-    put(store, entry("a"))
-    version, instance = row_of(store, "a").version, store.describe().instance
-    for file in path.parent.glob("store.db*"):
-        file.unlink()
-    again = SqliteStore(str(path))
-    again.set_up(DOCUMENTS)
-    put(again, entry("a"))
-    assert store.describe().instance == again.describe().instance != instance
-    assert store.write([entry("a", version=version)]).conflicts == {"a"}
-    again.close()
-
-
 def test_a_copy_of_the_file_is_another_store(store: SqliteStore, path: Path) -> None:
     instance = store.describe().instance
     store.close()

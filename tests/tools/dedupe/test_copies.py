@@ -75,11 +75,6 @@ def test_the_time_may_stand_in_any_field() -> None:
     assert [(pair.original, pair.position) for pair in pairs(items, rule=rule)] == [(0, 2)]
 
 
-def test_times_count_with_within() -> None:
-    rows = [{"text": STORM, "at": f"2024-05-{day:02}"} for day in (1, 3, 20)]
-    assert list(distinct(rows, rule=DuplicateRule(within=timedelta(days=7), time_field="at"))) == [rows[0], rows[2]]
-
-
 @pytest.mark.parametrize(
     ("items", "more", "problem"),
     [

@@ -56,11 +56,6 @@ def test_a_refined_rule_takes_the_place_of_the_plain_one() -> None:
     assert evaluate(pairs, rule=DuplicateRule("copy", contradictions="allow"))["copy, contradictions allow"].recall == 1
 
 
-def test_without_a_copy_nothing_is_evaluated() -> None:
-    with pytest.raises(InputError, match="none of 1 pairs is labelled as a copy"):
-        evaluate([LabelledPair("a", "b", False)])
-
-
 @pytest.fixture
 def store(address: str) -> str:
     """The address of a store with documents."""

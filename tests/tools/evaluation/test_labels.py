@@ -5,18 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from es_simhash import Documents, Scheme
+from es_simhash import Scheme
 from es_simhash.tools.evaluation import SampledPair
 from es_simhash.tools.evaluation.labels import label_page
-from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR, es_simhash
+from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR
 from tests.tools.report.test_page import HOSTILE
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAIRS = [
     SampledPair("a", "b", STORM, STORM_NEAR),
@@ -44,14 +40,3 @@ def test_the_page_is_in_both_languages_and_readable_without_a_script() -> None:
     assert "没有 JavaScript" in made.partition("<noscript>")[2].partition("</noscript>")[0]
     assert "暴雨橙色预警" in made.partition("<main>")[2].partition("</main>")[0]
     assert all("hidden" in each for each in re.findall("<(?:p|div)[^>]*>(?=<button|\n<span role)", made))
-
-
-def test_the_command_writes_the_pairs_that_are_printed_without_it(tmp_path: Path) -> None:
-    with Documents(f"sqlite:///{tmp_path}/es-simhash.db") as documents:
-        texts = [STORM, STORM_NEAR, STORM_FARTHER, HARVEST]
-        list(documents.ingest({"id": number, "text": text} for number, text in enumerate(texts)))
-    printed = es_simhash("evaluate --sample 5", cwd=tmp_path).json
-    assert "label them on labels.html" in es_simhash("evaluate --sample 5 --page labels.html", cwd=tmp_path).out
-    made = (tmp_path / "labels.html").read_text(encoding="utf-8")
-    held = [json.loads(html.unescape(line)) for line in re.findall('data-line="([^"]*)"', made)]
-    assert held == printed

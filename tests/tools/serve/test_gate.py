@@ -65,7 +65,7 @@ def test_a_path_before_each_request_opens_nothing(local: Make) -> None:
 
 @pytest.mark.parametrize("wrong", ["dedupe", "/dedupe/", "/", "https://a.example/dedupe", "/a?b"])
 def test_a_wrong_base_path_is_an_error(tmp_path: Path, wrong: str) -> None:
-    done = es_simhash("serve --store sqlite:///n.db --base-path", wrong, cwd=tmp_path, env={})
+    done = es_simhash("serve --store sqlite:///n.db --base-path", wrong, cwd=tmp_path)
     assert "begin it with /, and end it without" in complaint(done)
 
 
@@ -286,7 +286,7 @@ def test_the_server_is_ready_if_both_stores_answer_within_two_seconds(
 def test_a_port_that_is_used_is_named_and_no_address_is_printed(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as used:
         port = used.getsockname()[1]
-        done = es_simhash("serve --store sqlite:///n.db --port", str(port), cwd=tmp_path, env={})
+        done = es_simhash("serve --store sqlite:///n.db --port", str(port), cwd=tmp_path, alone=True)
     assert f"cannot listen on 127.0.0.1, port {port} (Address already in use): choose another" in complaint(done)
 
 

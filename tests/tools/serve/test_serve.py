@@ -267,24 +267,6 @@ def test_the_end_of_the_server_waits_for_no_work_longer_than_its_grace(serve: St
     assert (replies[0].status, "the server ends" in replies[0].detail) == (503, True)
 
 
-@pytest.mark.slow
-@pytest.mark.elasticsearch
-def test_on_elasticsearch_no_client_reads_another_tenant(serve: Start, elasticsearch_url: str, index_name: str) -> None:
-    address = f"{elasticsearch_url}/{index_name}"
-    server = serve("--store", address, "--filter", json.dumps(TENANT))
-    assert server.call("/readyz").status == 503
-    assert "es-simhash init" in server.call("/similar", {"text": STORM}).detail
-    with Documents(address) as documents:
-        documents.setup()
-        documents.add({"id": "theirs", "text": STORM, "tenant": "other", "salary": 7777}, refresh=True)
-    guess = {"document": {"id": "guess", "text": STORM, "tenant": "acme", "salary": 7777}, "refresh": True}
-    assert server.call("/add", guess).json["duplicate_of"] is None
-    assert server.found(text=STORM) == ["guess"]
-    look_up = {"terms": {"salary": {"index": index_name, "id": "theirs", "path": "salary"}}}
-    assert "use a list" in server.call("/similar", {"text": STORM, "filter": look_up}).detail
-    assert "there is no document" in server.call("/similar", {"id": "theirs"}).detail
-
-
 @pytest.mark.posix
 @pytest.mark.slow
 def test_the_page_shows_what_curl_prints(serve: Start, tmp_path: Path) -> None:
