@@ -22,7 +22,7 @@ from es_simhash.similarity.names import sound_alike
 from es_simhash.similarity.tokens import tokens
 from es_simhash.store.memory_store import MemoryStore
 from es_simhash.store.sqlite.schema import _parsed
-from es_simhash.text.normalisation import normalise
+from es_simhash.text.normalisation import normalise, without_outlet
 from es_simhash.text.numbers import by_value
 from es_simhash.text.qgrams import shared_at_least
 from es_simhash.text.tokens import segmenter, tagged_words, tokenize
@@ -84,6 +84,11 @@ def fill_references(count: int, length: int) -> None:
         normalise(f"&x{number:0>{length - 1}};")
 
 
+def fill_titles(count: int, length: int) -> None:
+    for number in range(count):
+        without_outlet(f"{number:x<{length - 10}}_chinanews")
+
+
 def fill_lengths(count: int, length: int) -> None:
     for number in range(count):
         shared_at_least("中" * min(length, 75), 0.5 + number / count / 2)
@@ -111,6 +116,7 @@ CACHES: dict[str, tuple[Callable[[int, int], None], int, int]] = {
     "es_simhash.similarity.names._sounds": (fill_sounds, 4_400, 10),
     "es_simhash.text.numbers.values_of": (fill_tokens, 12_000, 15),
     "es_simhash.text.numbers._shortest": (fill_numbers, 11_000, 15),
+    "es_simhash.text.normalisation._parts_of_title": (fill_titles, 2_200, 60),
     "es_simhash.text.normalisation._character_of": (fill_references, 1_100, 32),
     "es_simhash.text.qgrams._shared_at_least": (fill_lengths, 1_100, 75),
     "es_simhash.store.sqlite.schema._parsed": (fill_filters, 6, 300_000),

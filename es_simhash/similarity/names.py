@@ -16,14 +16,15 @@ It is no other name if it may be the same one, written otherwise: a part of it o
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
+from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from es_simhash.caches import cache_of_short
 from es_simhash.similarity.measures import differing
 from es_simhash.text.numbers import any_of
-from es_simhash.text.tokens import tagged_words
+from es_simhash.text.tokens import clauses, tagged_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,13 +81,23 @@ def other_names(a: str, b: str, length: int) -> list[Pair]:
     :param a: a normalised text of a few hundred characters, without links and outlets.
     :param length: word characters of the shorter text.
     """
-    finders = [_in_quotes, _other_places]
+    apart = _without_equal_ends(a, b)
+    finders = [_in_quotes, partial(_other_places, apart)]
     if _HAN.search(a):
-        finders += [_latin_words, _subjects, _of_dictionary]
+        finders += [_latin_words, _subjects, partial(_of_dictionary, apart)]
         finders += [_persons, _unknown] if length <= VERY_SHORT else []
     else:
         finders += [_identifiers] if _HAN.search(b) else [_identifiers, _subjects]
     return next(filter(None, (find(a, b) for find in finders)), [])
+
+
+def _without_equal_ends(a: str, b: str) -> Pair:
+    """Return two texts without the clauses that both begin and end with."""
+    ours, theirs = clauses(a), clauses(b)
+    start = len(commonprefix([ours, theirs]))
+    ours, theirs = ours[start:], theirs[start:]
+    end = len(commonprefix([ours[::-1], theirs[::-1]]))
+    return "".join(ours[: len(ours) - end]), "".join(theirs[: len(theirs) - end])
 
 
 def _latin_words(a: str, b: str) -> list[Pair]:
@@ -98,12 +109,14 @@ def _identifiers(a: str, b: str) -> list[Pair]:
 
 
 def _in_quotes(a: str, b: str) -> list[Pair]:
-    return _unmatched(*_not_in(a, b, _QUOTED))
+    mine, theirs = _QUOTED.findall(a), _QUOTED.findall(b)
+    return _unmatched([name for name in mine if name not in b], [name for name in theirs if name not in a])
 
 
-def _other_places(a: str, b: str) -> list[Pair]:
+def _other_places(apart: Pair, a: str, b: str) -> list[Pair]:
     names, expression = _places()
-    pairs = _alone(*_not_in(a, b, expression))
+    mine, theirs = map(expression.findall, apart)
+    pairs = _alone([name for name in mine if name not in b], [name for name in theirs if name not in a])
     return [(one, other) for one, other in pairs if names[one] != names[other] and one[:2] != other[:2]]
 
 
@@ -112,8 +125,8 @@ def _subjects(a: str, b: str) -> list[Pair]:
     return _unmatched([one[1]], [other[1]]) if one and other else []
 
 
-def _of_dictionary(a: str, b: str) -> list[Pair]:
-    words, others = tagged_words(a), tagged_words(b)
+def _of_dictionary(apart: Pair, *_: str) -> list[Pair]:
+    words, others = map(tagged_words, apart)
     found: list[Pair] = []
     for here, there in differing([word for word, _ in words], [word for word, _ in others]):
         if max(here.stop - here.start, there.stop - there.start) <= _WORDS:
@@ -135,12 +148,6 @@ def _alone(names: Sequence[str], others: Sequence[str]) -> list[Pair]:
 
 def _unmatched(names: Sequence[str], others: Sequence[str], least: float | None = _ALIKE) -> list[Pair]:
     return [pair for pair in _alone(names, others) if not _may_be_one(*pair, least)]
-
-
-def _not_in(a: str, b: str, expression: re.Pattern[str]) -> tuple[list[str], list[str]]:
-    """Return what an expression finds in each of two texts, and that does not stand in the other one at all."""
-    mine, theirs = expression.findall(a), expression.findall(b)
-    return [name for name in mine if name not in b], [name for name in theirs if name not in a]
 
 
 def _may_be_one(one: str, other: str, least: float | None = None) -> bool:

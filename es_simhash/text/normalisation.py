@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from es_simhash.caches import cache_of_short
 from es_simhash.errors import InputError
 from es_simhash.text.characters import (
     MARK,
@@ -329,6 +330,7 @@ def without_named_outlet(text: str) -> str:
     return "".join(_parts_of_title(text))
 
 
+@cache_of_short(2_000, _LONGEST_TITLE)  # a text is asked for when it is compared with another one, too
 def _parts_of_title(text: str) -> tuple[str, str]:
     """Return a title, and what follows it that by its form is an outlet."""
     if len(text) > _LONGEST_TITLE or _AT_ENDS.isdisjoint(text):

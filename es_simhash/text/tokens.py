@@ -100,8 +100,12 @@ def tagged_words(text: str, name: str | None = None) -> list[tuple[str, str]]:
     """
     with _loading:
         tag = _tagger(name or _installed())
-    # No word reaches over such a sign. Two similar texts have most clauses in common.
-    return [word for clause in _CLAUSE.findall(text) for word in tag(clause)]
+    return [word for clause in clauses(text) for word in tag(clause)]
+
+
+def clauses(text: str) -> list[str]:
+    """Return the clauses of a text, each with the sign behind it. No word reaches over such a sign."""
+    return _CLAUSE.findall(text)
 
 
 def _installed() -> str:
