@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import re
 from functools import cache, partial
-from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -94,10 +93,16 @@ def other_names(a: str, b: str, length: int) -> list[Pair]:
 def _without_equal_ends(a: str, b: str) -> Pair:
     """Return two texts without the clauses that both begin and end with."""
     ours, theirs = clauses(a), clauses(b)
-    start = len(commonprefix([ours, theirs]))
+    start = _count_equal(ours, theirs)
     ours, theirs = ours[start:], theirs[start:]
-    end = len(commonprefix([ours[::-1], theirs[::-1]]))
+    end = _count_equal(ours[::-1], theirs[::-1])
     return "".join(ours[: len(ours) - end]), "".join(theirs[: len(theirs) - end])
+
+
+def _count_equal(a: Sequence[str], b: Sequence[str]) -> int:
+    """Return how many items two series begin with that are equal."""
+    pairs = enumerate(zip(a, b, strict=False))
+    return next((number for number, (one, other) in pairs if one != other), min(len(a), len(b)))
 
 
 def _latin_words(a: str, b: str) -> list[Pair]:

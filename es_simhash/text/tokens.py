@@ -105,7 +105,8 @@ def tagged_words(text: str, name: str | None = None) -> list[tuple[str, str]]:
 
 def clauses(text: str) -> list[str]:
     """Return the clauses of a text, each with the sign behind it. No word reaches over such a sign."""
-    return _CLAUSE.findall(text)
+    found: list[str] = _CLAUSE.findall(text)
+    return found
 
 
 def _installed() -> str:
