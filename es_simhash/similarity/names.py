@@ -26,7 +26,7 @@ from es_simhash.text.numbers import any_of
 from es_simhash.text.tokens import clauses, tagged_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     Pair = tuple[str, str]
 
@@ -81,7 +81,7 @@ def other_names(a: str, b: str, length: int) -> list[Pair]:
     :param length: word characters of the shorter text.
     """
     apart = _without_equal_ends(a, b)
-    finders = [_in_quotes, partial(_other_places, apart)]
+    finders: list[Callable[[str, str], list[Pair]]] = [_in_quotes, partial(_other_places, apart)]
     if _HAN.search(a):
         finders += [_latin_words, _subjects, partial(_of_dictionary, apart)]
         finders += [_persons, _unknown] if length <= VERY_SHORT else []
