@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-# Control characters (C0, DEL, C1), line and paragraph separators, and the characters that change the direction of the
-# text around them (Unicode, UAX #9; "Trojan Source", CVE-2021-42574).
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# Control characters (C0, DEL, C1), line and paragraph separators, the characters that change the direction of the text
+# around them (Unicode, UAX #9; "Trojan Source", CVE-2021-42574), and lone surrogates, which UTF-8 does not have.
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
@@ -61,7 +61,7 @@ def print_json(value: Any) -> None:
 
 def json_line(value: Any) -> str:
     """Return a value as JSON in one line. Control characters have their JSON escapes."""
-    line = json.dumps(value, ensure_ascii=False)  # it escapes C0; the others occur in strings only
+    line = json.dumps(value, ensure_ascii=False, allow_nan=False)  # it escapes C0; the others occur in strings only
     return _CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", line)
 
 

@@ -33,7 +33,7 @@ from es_simhash.cli.options import (
 from es_simhash.cli.output import checked_start, echo, echo_counts, not_compared, without_text
 from es_simhash.errors import saying_what_is_done
 from es_simhash.machine import open_for_owner, writing
-from es_simhash.tools.dedupe.copies import Decisions, item_of, json_line
+from es_simhash.tools.dedupe.copies import Decisions, as_line, item_of
 from es_simhash.tools.dedupe.report import CopiesReport
 
 if TYPE_CHECKING:
@@ -187,10 +187,10 @@ class _Output:
             return
         self.counts["exact duplicates" if copy.exact else "near-duplicates"] += 1
         if self._pairs:
-            sys.stdout.buffer.write(json_line(_pair(item, copy)))
+            sys.stdout.buffer.write(as_line(_pair(item, copy)))
         if self._copies is not None:
             document = {"document": json.loads(item.output), "original_text": copy.text}
-            self._copies.write(json_line({**_pair(item, copy), **document}))
+            self._copies.write(as_line({**_pair(item, copy), **document}))
 
     def show_counts(self, left_out: int, blank: int) -> None:
         """Print the counts on standard error, if there are any.

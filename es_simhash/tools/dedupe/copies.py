@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from es_simhash import Documents, InputError, Line
+from es_simhash.cli.output import json_line
 from es_simhash.lines import object_of
 from es_simhash.similarity.text_fields import field_value, text_of
 from es_simhash.tools.texts import texts_of
@@ -70,18 +70,16 @@ def item_of(line: Line, text_fields: tuple[str, ...], id_field: str, *, against:
 def _output(line: Line, document: dict[str, Any]) -> bytes:
     """Return the document as a line: as it stands in the input, if it is one line of JSON there."""
     raw = b"\n" if line.raw is None else line.raw.removeprefix(b"\xef\xbb\xbf").strip()
-    return json_line(document) if b"\n" in raw else raw + b"\n"
+    return as_line(document) if b"\n" in raw else raw + b"\n"
 
 
-def json_line(value: Any) -> bytes:
+def as_line(value: Any) -> bytes:
     """Return a value as a line of JSON.
 
     :raises InputError: if it has no form in JSON.
     """
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-    except UnicodeEncodeError:  # a lone surrogate, which JSON can only escape
-        return json.dumps(value, allow_nan=False).encode() + b"\n"
+        return f"{json_line(value)}\n".encode()
     except (TypeError, ValueError) as error:
         raise InputError(f"the document cannot be written as JSON: {error}") from error
 

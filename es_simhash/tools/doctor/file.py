@@ -52,11 +52,10 @@ def _bytes(path: str) -> Check:
 
 
 def _rights(path: Path) -> Check:
-    effective = os.access in os.supports_effective_ids
-    if path.exists() and not os.access(path, os.R_OK, effective_ids=effective):
+    if path.exists() and not os.access(path, os.R_OK):
         return Check("rights", "problem", "your user may not read the file: change its owner or its permissions")
     needed = [path, path.parent] if path.exists() else [path.parent]
-    if locked := [str(place) for place in needed if not os.access(place, os.W_OK, effective_ids=effective)]:
+    if locked := [str(place) for place in needed if not os.access(place, os.W_OK)]:
         text = f"your user may not write {' and '.join(locked)}: change the permissions, or only search"
         return Check("rights", "advice" if path.exists() else "problem", text)
     return Check("rights", "ok", "the file can be read and written" if path.exists() else "the file can be made")

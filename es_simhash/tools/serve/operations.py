@@ -43,8 +43,6 @@ STEP = 50
 """Documents or texts that are worked on together. Between two steps, work that nobody waits for stops."""
 READ_AT_ONCE = 200
 """Documents that are read together, to see whether they match the filter of the server."""
-DEEPEST = 10_000
-"""Hits up to which a search goes: more are refused by the server itself."""
 SHOWN = 100
 """Documents of a group whose ids a search shows: more are refused by the server itself."""
 READY = 2.0
@@ -353,8 +351,6 @@ class Service:
     async def search_groups(self, body: models.GroupSearch) -> models.GroupHits:
         """Search, and show one document of each group, with the number and the ids of the others."""
         query = self._scope.of_search(body)
-        if max([body.start, *body.after]) + body.size > DEEPEST:
-            raise InputError(f"the page ends behind hit {DEEPEST:,}, the last that a search shows: narrow the query")
         if fields := await self._inexact():
             raise InputError(
                 f"the filter of this server (--filter) names {', '.join(fields)}, of which the server compares words, "

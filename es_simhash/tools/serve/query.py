@@ -60,10 +60,6 @@ def _fields_of(query: Any, depth: int) -> set[str]:
             raise InputError(
                 "multi_match has no list of fields, or a part of a name: give the whole name of each field"
             )
-        if body.get("type") not in (None, "best_fields", "most_fields", "cross_fields", "phrase"):
-            raise InputError(
-                f"multi_match has the type {shown(body['type'])}: use best_fields, most_fields, cross_fields or phrase"
-            )
     else:
         fields = list(body)
         options = body[fields[0]] if len(fields) == 1 else {}
