@@ -23,7 +23,7 @@ OF_TEMPLATE = "notices of one template"
 SHARES: dict[int | str, int] = {20: 1, 90: 1, 500: 4, 1_500: 8, OF_TEMPLATE: 5}
 """The texts by their characters, and by how much their number is divided."""
 LENGTHS = [length for length in SHARES if isinstance(length, int)]
-COPIES, EDITS = 0.1, 3
+COPIES, EDITS = 0.3, 3
 """The share of copies, and the most characters that are others there."""
 NOTICE = (
     "停电通知：因城东变电站至滨河路的线路检修，{}月{}日八时至十八时，第{}号台区及其周边的居民小区和商铺将停电，请提前做好"
