@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.similarity.measures import containment, jaccard, levenshtein
+from es_simhash.similarity.measures import levenshtein, overlaps
 from es_simhash.similarity.tokens import NUMBERS, is_code, tokens
 from es_simhash.text.keys import MEDIUM, keys_of_words
 from es_simhash.text.normalisation import (
@@ -129,16 +129,14 @@ def similarities(
         return levenshtein(text.words, [other.words for other in some], 0.0 if exactly else least)
 
     def in_common(some: Sequence[TextFeatures]) -> list[float]:
-        shingles = _shingles(text, some)
-        if is_part:
-            return containment(*shingles)
-        ours = len(text.words)
-        lengths = [sorted((ours, len(other.words))) for other in some]
-        parts = zip(jaccard(*shingles), containment(*shingles), lengths, strict=True)
-        return [
-            max(value, part) if part >= CONTAINED and long > MEDIUM and 2 * short >= long else value
-            for value, part, (short, long) in parts
-        ]
+        jaccards, parts = overlaps(*_shingles(text, some))
+        if not is_part:
+            ours, theirs = len(text.words), np.array([len(other.words) for other in some])
+            short, long = np.minimum(ours, theirs), np.maximum(ours, theirs)
+            counts = (parts >= CONTAINED) & (long > MEDIUM) & (2 * short >= long)
+            parts = np.where(counts, np.maximum(jaccards, parts), jaccards)
+        values: list[float] = parts.tolist()
+        return values
 
     first, second = (in_common, edits) if is_part else (edits, in_common)
     values = first(others)

@@ -54,29 +54,20 @@ _PIECE = 2_000
 """Characters of a piece at least, where anchors allow it. Every cut may add an edit."""
 
 
-def jaccard(a: NDArray[np.uint64], others: Sequence[NDArray[np.uint64]]) -> list[float]:
-    """Return the Jaccard similarities of the shingles of a text and of each of n others.
+def overlaps(
+    a: NDArray[np.uint64], others: Sequence[NDArray[np.uint64]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the Jaccard similarities of the shingles of a text and of each of n others, and the containments: the
+    share of the shingles of the text that has fewer that the other has, too. Each has shape (n,).
 
     :param a: distinct numbers of the shingles, ascending.
     :param others: the same of each other text.
-    """
-    both, sizes = in_common(a, others), np.array([other.size for other in others])
-    similarities: list[float] = (both / np.maximum(1, a.size + sizes - both)).tolist()
-    return similarities
-
-
-def containment(a: NDArray[np.uint64], others: Sequence[NDArray[np.uint64]]) -> list[float]:
-    """Return the share of the shingles of the text that has fewer that the other has, too; of a text and n others.
-
-    :param a: distinct numbers of the shingles, ascending.
-    :param others: the same of each other text.
-    :returns: 0 if the text with fewer has fewer than ``SHORTEST``, unless both are equal.
+    :returns: the containment is 0 if the text with fewer has fewer than ``SHORTEST``, unless both are equal.
     """
     both, sizes = in_common(a, others), np.array([other.size for other in others])
     fewer = np.minimum(a.size, sizes)
     is_enough = (fewer >= SHORTEST) | ((both == a.size) & (both == sizes))
-    shares: list[float] = (is_enough * both / np.maximum(1, fewer)).tolist()
-    return shares
+    return both / np.maximum(1, a.size + sizes - both), is_enough * both / np.maximum(1, fewer)
 
 
 def cosine(a: Iterable[str], b: Iterable[str]) -> float:

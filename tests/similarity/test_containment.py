@@ -16,7 +16,7 @@ long = "".join(chr(0x4E00 + 7 * number) for number in range(400))
 
 def containment(a: str, b: str) -> float:
     one, other = (distinct(shingles_of_texts([compared_characters(text)])[0]) for text in (a, b))
-    return measures.containment(one, [other])[0]
+    return float(measures.overlaps(one, [other])[1][0])
 
 
 @given(st.integers(0, 200), st.integers(60, 200), st.integers(0, 200), st.integers(60, 200))
