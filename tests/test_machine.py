@@ -139,11 +139,3 @@ def test_one_file_for_two_options_is_refused_before_anything_is_made(
     assert done.err.startswith(f"es-simhash: {message} are one file, ")
     assert {path.name for path in tmp_path.iterdir()} == {"news.jsonl", "link"}
     assert (tmp_path / "news.jsonl").read_bytes() == line("a")
-
-
-def test_a_program_cannot_use_its_store_as_its_checkpoint(tmp_path: Path) -> None:
-    path = f"{tmp_path}/x.db"
-    with Documents(f"sqlite:///{path}") as documents:
-        for _ in range(2):
-            with pytest.raises(ValueError, match=r"the checkpoint .* cannot be read .*: name another file"):
-                list(documents.ingest([{"id": 1, "text": STORM}], checkpoint=path))

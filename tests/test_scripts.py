@@ -30,13 +30,9 @@ def test_a_script_says_what_it_is_for(name: str) -> None:
 
 
 def test_the_benchmark_runs_without_a_server_and_names_the_libraries_that_are_missing() -> None:
-    page = benchmark("--store", "", "--part", "steps", "--part", "dedupe", "--part", "ingest", "--part", "bloom")
-    assert re.findall("^## (.*)", page, re.MULTILINE)[:4] == [
-        "Steps of one text",
-        "Remove the copies of a file",
-        "Ingest",
-        "Bloom filters",
-    ]
+    page = benchmark("--store", "", "--part", "steps", "--part", "dedupe", "--part", "bloom")
+    headings = re.findall("^## (.*)", page, re.MULTILINE)
+    assert headings[:3] == ["Steps of one text", "Remove the copies of a file", "Bloom filters"]
     assert "- the server: none is named" in page
     assert ("- pybloom-live: it is not installed" in page) == (find_spec("pybloom_live") is None)
     template = page.partition("notices of one template\n")[2]

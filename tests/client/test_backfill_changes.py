@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import Documents, DuplicateRule, NotSetUp
+from es_simhash import Documents, DuplicateRule
 from es_simhash.rows import Entry, Row
 from tests.client import METRO, STORM, before, links
 from tests.es_node.fixtures import new_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from es_simhash.store.protocol import Store
 
@@ -80,12 +79,6 @@ def test_links_to_an_original_that_another_program_removed_stay_until_their_docu
         list(documents.backfill(again=True))
     left = links(documents)
     assert {original for original in left.values() if original is not None} <= {i for i in left if left[i] is None}
-
-
-def test_a_file_that_does_not_exist_is_not_made(tmp_path: Path) -> None:
-    with Documents(f"sqlite:///{tmp_path}/none.db") as documents, pytest.raises(NotSetUp, match="no such file"):
-        list(documents.backfill())
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.elasticsearch

@@ -12,10 +12,10 @@ from elasticsearch import Elasticsearch
 
 from es_simhash import Documents, SeenItems
 from tests.es_node.proxy import Proxy
-from tests.faults import RULE, contents, contents_of, ingest, news, unharmed
+from tests.faults import RULE, contents, contents_of, news
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.es_node.node import Node
     from tests.es_node.proxy import Request
@@ -53,10 +53,32 @@ def killed(node: Node, address: str, nth: int = 1) -> Iterator[str]:
         restarting.join()  # raises if the node was not killed
 
 
-def test_ingest(mortal_node: Node, direct: str) -> None:
-    with killed(mortal_node, direct, nth=2) as address:
-        outcomes = ingest(address, NEWS, deadline=120)
-    assert (outcomes, contents(direct)) == unharmed(NEWS)
+def grouped_by_another_rule(client: Documents) -> None:
+    client.setup(rule="exact")
+    client.add_many(NEWS)
+    client.setup(rule=RULE)
+
+
+WORK: dict[str, tuple[Callable[[Documents], Any], Callable[[Documents], Any], int]] = {
+    "ingest": (lambda client: None, lambda client: list(client.ingest(NEWS)), 2),
+    "add": (lambda client: None, lambda client: [client.add(each) for each in NEWS[:10]], 3),
+    "group": (grouped_by_another_rule, lambda client: client.group(), 1),
+    "remove": (lambda client: client.add_many(NEWS), lambda client: client.remove(GONE), 1),
+}
+"""What is done before, the verb, and the bulk request before which the node is killed."""
+
+
+@pytest.mark.parametrize("verb", WORK)
+def test_a_verb_does_what_it_does_without_a_kill(mortal_node: Node, direct: str, verb: str) -> None:
+    prepare, work, nth = WORK[verb]
+    with Documents("memory://") as reference, Documents(direct) as documents:
+        reference.setup(RULE)
+        for client in (reference, documents):
+            prepare(client)
+        expected = work(reference), contents_of(reference)
+    with killed(mortal_node, direct, nth) as address, Documents(address, deadline=120) as documents:
+        result = work(documents)
+    assert (result, contents(direct)) == expected
 
 
 def test_backfill(mortal_node: Node) -> None:
@@ -71,38 +93,6 @@ def test_backfill(mortal_node: Node) -> None:
         outcomes = list(documents.backfill())
     assert sorted(outcome.id or "" for outcome in outcomes) == sorted(document["id"] for document in NEWS)
     assert {o.id: o.duplicate_of for o in outcomes} == {id: row[3] for id, row in contents(direct).items()}
-
-
-def test_group(mortal_node: Node, direct: str) -> None:
-    with Documents("memory://") as reference, Documents(direct) as documents:
-        for client in (reference, documents):
-            client.setup(rule="exact")
-            client.add_many(NEWS)
-            client.setup(rule=RULE)
-        reference.group()
-        expected = contents_of(reference)
-    with killed(mortal_node, direct) as address, Documents(address, deadline=120) as documents:
-        documents.group()
-    assert contents(direct) == expected
-
-
-def test_remove(mortal_node: Node, direct: str) -> None:
-    with Documents("memory://") as reference:
-        reference.setup(RULE)
-        list(reference.ingest(NEWS))
-        reference.remove(GONE)
-        expected = contents_of(reference)
-    ingest(direct, NEWS)
-    with killed(mortal_node, direct) as address, Documents(address, deadline=120) as documents:
-        documents.remove(GONE)
-    assert contents(direct) == expected
-
-
-def test_add(mortal_node: Node, direct: str) -> None:
-    with killed(mortal_node, direct, nth=3) as address, Documents(address, deadline=120) as documents:
-        outcomes = [documents.add(document) for document in NEWS[:10]]
-    assert [outcome.id for outcome in outcomes if outcome.stored] == [document["id"] for document in NEWS[:10]]
-    assert contents(direct) == unharmed(NEWS[:10])[1]
 
 
 def test_seen_items(mortal_node: Node) -> None:

@@ -102,3 +102,23 @@ def test_a_call_that_meets_another_store_raises_until_it_is_described(address: A
             CALLS[call](address.store, address.version)
     address.store.describe()
     CALLS[call](address.store, address.version)
+
+
+@pytest.mark.parametrize("stores", [ELASTICSEARCH, OPENSEARCH], indirect=True)
+def test_known_documents_of_an_index_that_was_made_again_under_its_name_raise(stores: Stores) -> None:
+    store = stores.ready(WHOLE)
+    put(store, entry("a"), entry("b"))
+    store.describe()
+    version = store.read(["b"])["b"].row.version
+    with closing(open_store(store.name)) as other:
+        other.connection.send("DELETE", "")  # type: ignore[attr-defined]
+        other.set_up(WHOLE)
+    calls: list[Callable[[], Any]] = [
+        lambda: store.write([entry("b", version=version)]),
+        lambda: store.remove({"b": version}),
+    ]
+    for call in calls:
+        with pytest.raises(StoreChanged):
+            call()
+    store.describe()
+    assert store.read(["b"]) == {}

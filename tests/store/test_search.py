@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from es_simhash.filters import parse_filter
-from es_simhash.rows import Entry, Hits, Row, StoreQuery
-from es_simhash.text.keys import KeyQuery, key_queries, keys_of_texts
+from es_simhash.rows import Entry, Hits, StoreQuery
+from es_simhash.text.keys import KeyQuery
 from tests.store.documents import digest_of, document, entry, ids, keys, link, put
 
 if TYPE_CHECKING:
@@ -155,21 +155,6 @@ def test_all_documents_that_fulfil_a_query_are_found(
         if any(query.is_fulfilled_by(keys(*of_text), length) for query in each)
     }
     assert set(ids(find(store, StoreQuery(keys=each)).candidates)) == expected
-
-
-@one_store
-@given(texts=st.lists(st.text("天地人水火山川日", min_size=1, max_size=70), min_size=2, max_size=20))
-def test_similar_short_texts_are_found(store: Store, texts: list[str]) -> None:
-    of_texts = keys_of_texts(texts)
-    rows = [Row(f"{n}", None, f"{n:032x}", one.length, order=n) for n, one in enumerate(of_texts)]
-    put(store, *(Entry(row, one.values, "{}") for row, one in zip(rows, of_texts, strict=True)))
-    asked = key_queries(of_texts[0], 0.8)
-    expected = {
-        f"{n}"
-        for n, one in enumerate(of_texts)
-        if any(query.is_fulfilled_by(one.values, one.length) for query in asked)
-    }
-    assert expected <= set(ids(find(store, StoreQuery(keys=asked)).candidates))
 
 
 def test_the_rarest_shared_keys_come_first(store: Store) -> None:
