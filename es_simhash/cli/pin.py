@@ -47,7 +47,6 @@ def pin(file: str | None, as_list: bool, **store: Unpack[StoreOptions]) -> None:
             for one in documents.pins():
                 print_json(asdict(one))
             return
-        problems: dict[str, str] = {}
         pins: dict[str, Pin] = {}
         total = bad = 0
         with closing(Input((file,), "jsonl").lines()) as lines:

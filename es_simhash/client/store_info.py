@@ -184,8 +184,6 @@ class StoreReader:
         self._fingerprinter.scheme.normalise("")  # raises if the parser of HTML is not installed
         made = self._store.set_up(wanted)
         self.stored.forget()
-        if made == "created":
-            return made
         former = self.read()
         kept = former.rule if rule is None else _whole(chosen, former.rule)
         changed = replace(

@@ -81,10 +81,6 @@ def _value(scalar: Any) -> Any:
         return unique_names((_value(pair[0]), _value(pair[1])) for pair in scalar.values)
     if isinstance(scalar, pyarrow.ListScalar):  # of every kind of list
         return [_value(each) for each in scalar.values]
-    if isinstance(inner := getattr(scalar, "value", None), pyarrow.Scalar) and not isinstance(
-        kind, pyarrow.BaseExtensionType
-    ):
-        return _value(inner)  # of a dictionary, of a run, of a union
     if getattr(kind, "unit", "") != "ns":
         return scalar.as_py()
     if types.is_duration(kind):

@@ -102,14 +102,14 @@ class Groups:
 
     def totals(self) -> Totals:
         """Return the numbers of all documents."""
-        [documents] = self._database.execute("SELECT count(*) FROM member").fetchone()
-        groups, members, exact = self._database.execute(
-            "SELECT count(*), coalesce(sum(members), 0), coalesce(sum(exact), 0) FROM found"
-        ).fetchone()
-        return Totals(documents, groups, members, exact)
+        documents, groups = (
+            "(SELECT count(*) FROM member)",
+            "count(*), coalesce(sum(members), 0), coalesce(sum(exact), 0)",
+        )
+        return Totals(*self._database.execute(f"SELECT {documents}, {groups} FROM found").fetchone())
 
     def largest(self, most: int | None = None) -> Iterator[Group]:
-        """Yield the groups, the largest first; of equal size, the one with fewer exact duplicates.
+        """Return the groups, the largest first; of equal size, the one with fewer exact duplicates.
 
         :param most: at most so many groups; None for all.
         """
@@ -117,8 +117,7 @@ class Groups:
             "SELECT name, original, members, exact FROM found ORDER BY members DESC, exact, name LIMIT ?",
             (-1 if most is None else most,),
         )
-        for row in found:
-            yield Group(*row)
+        return (Group(*row) for row in found)
 
     def members(self, group: Group, most: int | None = None) -> list[Member]:
         """Return the members of a group besides the original, in the order of writing; exact duplicates come last.
