@@ -1,1 +1,1 @@
-"""What does a person check? The groups of a store, as a page, or as JSON lines."""
+"""What does a person check? The groups of a store, as a page, as JSON lines, or as CSV."""

@@ -1,15 +1,18 @@
-"""``es-simhash report``: the groups of a store as a page on which a person can check them, or as JSON lines."""
+"""``es-simhash report``: the groups of a store as a page on which a person can check them, as JSON lines, or as CSV."""
 
 from __future__ import annotations
 
+import csv
+import io
 from contextlib import closing
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from es_simhash import Fingerprinter, Scheme
 from es_simhash.cli.options import filter_option, lang_option, open_documents, store_options
-from es_simhash.cli.output import count_of, echo, json_line, progress_bar
+from es_simhash.cli.output import count_of, echo, json_line, printable, progress_bar
 from es_simhash.tools.report.groups import Groups
 from es_simhash.tools.report.page import page, write_page
 from es_simhash.tools.report.review import Review, pairs_with_other_numbers
@@ -22,20 +25,25 @@ if TYPE_CHECKING:
     from es_simhash.cli.options import StoreOptions
     from es_simhash.tools.report.page import Language
 
+_COLUMNS = ("group", "members", "id", "exact", "similarity", "title")
+_FORMULA = tuple("=+-@＝＋－＠")
+"""A spreadsheet takes a cell that begins with one of these for a formula."""
+
 
 @click.command()
-@click.option("--out", metavar="FILE", help="File to write.  [default: report.html; --json: standard output]")
+@click.option("--out", metavar="FILE", help="File to write.  [default: report.html; --json, --csv: standard output]")
 @click.option(
     "--groups",
     "most",
     metavar="N",
     type=click.IntRange(0),
-    help="The N largest groups.  [default: 100; --json: all]",
+    help="The N largest groups.  [default: 100; --json, --csv: all]",
 )
 @lang_option
 @click.option("--title-field", metavar="FIELD", help="Field with the title.  [default: the beginning of the text]")
 @filter_option("Only documents that match this query clause.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines: one for each group.")
+@click.option("--csv", "as_csv", is_flag=True, help="CSV for a spreadsheet: a row for each member.")
 @store_options
 def report(
     out: str | None,
@@ -44,6 +52,7 @@ def report(
     title_field: str | None,
     filter: dict[str, Any] | None,
     as_json: bool,
+    as_csv: bool,
     **store: Unpack[StoreOptions],
 ) -> None:
     """Write an HTML page for checking the groups of duplicates.
@@ -53,20 +62,24 @@ def report(
     It needs no network. It holds texts of your documents: only you can read the file, until chmod gives it to others.
 
     --json writes a line for each group in place of the page, {"group", "members", "exact", "title", "copies"}; a copy
-    is {"id", "exact", "similarity", "title"}.
+    is {"id", "exact", "similarity", "title"}. In CSV, a cell that a spreadsheet would take for a formula gets an
+    apostrophe in front.
 
     \b
     es-simhash report --store http://localhost:9200/news --title-field title
     es-simhash report --groups 1000 --lang zh --out news.html
+    es-simhash report --csv --out groups.csv
     es-simhash report --json | jq -r 'select(.members > 100) | .group'
     """
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv are two forms: use one of them")
     with open_documents(**store) as documents:
         groups = Groups(progress_bar(documents.export(filter=filter)))
         with closing(groups):
             info = documents.info()
             review = Review(info.rule, Fingerprinter(info.scheme or Scheme()), groups, documents.fetch, title_field)
-            if as_json:
-                pieces = _json_lines(review, most)
+            if as_json or as_csv:
+                pieces = _json_lines(review, most) if as_json else _csv_lines(review, most)
             else:
                 out, most = out or "report.html", 100 if most is None else most
                 pairs = pairs_with_other_numbers(review, documents)
@@ -85,6 +98,23 @@ def report(
 
 def _json_lines(review: Review, most: int | None) -> Iterator[str]:
     for group in review.groups.largest(most):
-        original, *copies = review.members(group)
+        original, *copies = map(asdict, review.members(group))
         about = {"group": group.name, "members": group.members, "exact": group.exact, "title": original["title"]}
         yield json_line({**about, "copies": copies}) + "\n"
+
+
+def _csv_lines(review: Review, most: int | None) -> Iterator[str]:
+    def line(*cells: Any) -> str:
+        csv.writer(text := io.StringIO(), lineterminator="\n").writerow(cells)
+        return text.getvalue()
+
+    yield "\ufeff"  # by this mark spreadsheets know that it is UTF-8
+    yield line(*_COLUMNS)
+    for group in review.groups.largest(most):
+        for each in review.members(group):
+            yield line(_cell(group.name), group.members, _cell(each.id), each.exact, each.similarity, _cell(each.title))
+
+
+def _cell(value: str) -> str:
+    text = printable(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -49,7 +49,7 @@ def page(
         rule=review.rule,
         within=None if review.rule.within is None else length_of(review.rule.within),
         totals=review.groups.totals(),
-        groups=map(review.shown_group, review.groups.largest(most)),
+        groups=review.shown_groups(most),
         pairs=pairs,
         count=lambda number: f"{number:,}",
         percent=percent,

@@ -93,6 +93,20 @@ class ShownGroup:
 
 
 @dataclass(frozen=True)
+class ListedMember:
+    """A document of a group, as programs and spreadsheets read it.
+
+    :param exact: it is an exact duplicate of the original.
+    :param similarity: to the original; None for the original itself, or if texts do not decide.
+    """
+
+    id: str
+    exact: bool
+    similarity: float | None
+    title: str
+
+
+@dataclass(frozen=True)
 class Review:
     """Fetches and compares what the page shows, some groups at a time.
 
@@ -122,28 +136,27 @@ class Review:
             title = shown(self.text(source), self.fingerprinter.scheme)
         return cut(" ".join(title[: 4 * TITLE].split()), TITLE)
 
-    def members(self, group: Group) -> Iterator[dict[str, Any]]:
-        """Yield the original of a group, then all its other members, for JSON.
-
-        ``similarity`` is to the original: None for the original itself, or if texts do not decide.
-        """
+    def members(self, group: Group) -> Iterator[ListedMember]:
+        """Yield the original of a group, then all its other members."""
         original = self.sources([group.original]).get(group.original, {})
         text = self.text(original)
-        yield {"id": group.original, "exact": False, "similarity": None, "title": self.title(original)}
+        yield ListedMember(group.original, False, None, self.title(original))
         for batch in in_parts(self.groups.members(group), _BATCH):
             sources = self.sources(member.id for member in batch)
             for member in batch:
                 source = sources.get(member.id, {})
                 similarity = 1.0 if member.exact else self._similarity(text, self.text(source))
-                title = self.title(source)
-                yield {"id": member.id, "exact": member.exact, "similarity": similarity, "title": title}
+                yield ListedMember(member.id, member.exact, similarity, self.title(source))
 
     def _similarity(self, a: str, b: str) -> float | None:
         """Return the similarity of two texts; None if one was removed, or if texts do not decide."""
         return compare(a, b, self.fingerprinter, rule=self.rule).similarity if a and b else None
 
-    def shown_group(self, group: Group) -> ShownGroup:
-        """Return a group with the texts of some members."""
+    def shown_groups(self, most: int) -> Iterator[ShownGroup]:
+        """Yield the largest groups with the texts of some members."""
+        return map(self._shown_group, self.groups.largest(most))
+
+    def _shown_group(self, group: Group) -> ShownGroup:
         members = self.groups.members(group, COMPARED)
         near = [member for member in members if not member.exact]
         exact = [member for member in members if member.exact]

@@ -1,7 +1,9 @@
-"""``es-simhash report`` writes the page, or prints the groups for programs."""
+"""``es-simhash report`` writes the page, or prints the groups for programs and spreadsheets."""
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import stat
 from typing import TYPE_CHECKING
@@ -53,9 +55,24 @@ def test_json_lines_have_the_groups_the_largest_first(folder: Path) -> None:
     assert not (folder / "report.html").exists()
 
 
-def test_a_file_gets_what_else_is_printed(folder: Path) -> None:
-    printed = es_simhash("report --json", cwd=folder).out
-    done = es_simhash("report --json --out groups", cwd=folder)
+def test_csv_has_a_row_for_each_member_and_no_formulas(folder: Path) -> None:
+    done = es_simhash("report --csv --title-field title", cwd=folder)
+    assert done.out.startswith("\ufeff")
+    rows = list(csv.DictReader(io.StringIO(done.out[1:])))
+    assert [(row["group"], row["members"], row["id"], row["exact"], row["similarity"][:4]) for row in rows] == [
+        ("'=1", "3", "'=1", "False", ""),
+        ("'=1", "3", "b", "False", "0.98"),
+        ("'=1", "3", "c", "True", "1.0"),
+        ("d", "2", "d", "False", ""),
+        ("d", "2", "e", "True", "1.0"),
+    ]
+    assert rows[0]["title"] == "'=cmd()"
+
+
+@pytest.mark.parametrize("form", ["--json", "--csv"])
+def test_a_file_gets_what_else_is_printed(folder: Path, form: str) -> None:
+    printed = es_simhash(f"report {form}", cwd=folder).out
+    done = es_simhash(f"report {form} --out groups", cwd=folder)
     assert done.out == "5 documents, 2 groups with 5 members: see groups\n"
     assert (folder / "groups").read_text(encoding="utf-8") == printed
     assert not (folder / "report.html").exists()
@@ -66,3 +83,4 @@ def test_a_page_that_cannot_be_written_is_named(folder: Path) -> None:
     assert complaint(done).startswith(
         "es-simhash: cannot write no/page.html (No such file or directory): name another file"
     )
+    assert es_simhash("report --json --csv", cwd=folder).code == 2
