@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,12 +25,14 @@ from es_simhash.cli.options import (
 from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.lines import object_of
 from es_simhash.text.normalisation import check_surrogates
+from es_simhash.tools.evaluation.chart import chart_of
 from es_simhash.tools.evaluation.figures import LabelledPair
 from es_simhash.tools.evaluation.figures import evaluate as evaluate_pairs
 from es_simhash.tools.evaluation.intervals import CONFIDENCE
 from es_simhash.tools.evaluation.labels import label_page
 from es_simhash.tools.evaluation.sample import sample_pairs
 from es_simhash.tools.report.page import write_page
+from es_simhash.tools.texts import texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -57,6 +59,7 @@ _LABELS = {"true": True, "1": True, "false": False, "0": False}
 @click.option("--sample", metavar="N", type=click.IntRange(1), help="Draw N pairs from the store for labelling.")
 @click.option("--page", metavar="FILE", help="For --sample: write a page to label them on.")
 @click.option("--limits", is_flag=True, help="The figures of one rule, with different limits.")
+@click.option("--chart", metavar="FILE", help="Draw precision and recall over the limit, as SVG.")
 @lang_option
 @click.option("--seed", metavar="NUMBER", type=int, default=0, help="For --sample: another seed draws other pairs.")
 @rule_options
@@ -68,6 +71,7 @@ def evaluate(
     sample: int | None,
     page: str | None,
     limits: bool,
+    chart: str | None,
     lang: Language,
     seed: int,
     rule: Rule | None,
@@ -87,37 +91,45 @@ def evaluate(
 
     \b
     es-simhash evaluate --sample 200 --page labels.html
-    es-simhash evaluate pairs.jsonl --limits
+    es-simhash evaluate pairs.jsonl --limits --chart limits.svg
     """
-    if sample is not None and (files or limits):
-        raise click.UsageError("--sample draws pairs: leave out PAIRS and --limits")
+    if sample is not None and files:
+        raise click.UsageError("--sample draws pairs: leave out PAIRS")
+    if sample is not None and (limits or chart is not None):
+        raise click.UsageError("--limits and --chart are for labelled pairs: leave out --sample")
     if page is not None and sample is None:
         raise click.UsageError("--page shows pairs to label: add --sample N")
     if sample is not None:
         with open_documents(**store) as documents:
-            drawn, scheme = sample_pairs(documents, sample, filter=filter, seed=seed), documents.info().scheme
+            pairs, scheme = sample_pairs(documents, sample, filter=filter, seed=seed), documents.info().scheme
             if page is not None:
-                write_page(label_page(drawn, documents.name, scheme or Scheme(), lang), page)
-                echo(f"{count_of(len(drawn), 'pair')}: label them on {page}")
+                write_page(label_page(pairs, documents.name, scheme or Scheme(), lang), page)
+                echo(f"{count_of(len(pairs), 'pair')}: label them on {page}")
                 return
-        for pair in drawn:
+        for pair in pairs:
             print_json(asdict(pair) | {"copy": None})
-        echo(f'{count_of(len(drawn), "pair")}: write "copy": true or false in each line', err=True)
+        echo(f'{count_of(len(pairs), "pair")}: write "copy": true or false in each line', err=True)
         return
     source = Input(input_paths(files, "name a file of labelled pairs, or pipe them in"))
     with closing(source.lines()) as lines:
-        pairs, unsure, rejected = _read_labels(lines)
-    for reason in rejected:
+        labels = _read_labels(lines)
+    for reason in labels.rejected:
         echo(f"rejected: {reason}", err=True)
-    if unsure:
-        echo(f"{count_of(unsure, 'pair')} marked unsure: not counted", err=True)
+    if labels.unsure:
+        echo(f"{count_of(labels.unsure, 'pair')} marked unsure: not counted", err=True)
     fingerprinter, stored_rule = Fingerprinter(), DuplicateRule()
     if store["store"] is not None:
         with open_documents(**store) as documents:
             info = documents.info()
             fingerprinter, stored_rule = Fingerprinter(info.scheme or Scheme()), info.rule
+            now = texts_of(documents, labels.texts)
+            if others := sum(now.get(id) != text for id, text in labels.texts.items()):
+                gone = f"documents that {documents.name} has no longer, or with another text: {others:,}"
+                echo(f"{gone}; their labels count for the texts in the lines", err=True)
     chosen = chosen_rule(stored_rule, rule, min_similarity=min_similarity) or stored_rule
-    figures = evaluate_pairs(pairs, fingerprinter, rule=chosen, limits=limits)
+    figures = evaluate_pairs(labels.pairs, fingerprinter, rule=chosen, limits=limits or chart is not None)
+    if chart is not None:
+        write_page([chart_of(figures, lang)], chart)
     if as_json:
         best = figures[_best(figures)]
         for name, made in figures.items():
@@ -126,13 +138,28 @@ def evaluate(
     else:
         for line in _table_lines(figures):
             echo(line)
-    if rejected:
+    if labels.rejected:
         sys.exit(SOME_NOT_DONE)
 
 
-def _read_labels(lines: Iterator[Line]) -> tuple[list[LabelledPair], int, list[str]]:
-    """Return the labelled pairs, how many are marked unsure, and what cannot be used, with its place."""
+@dataclass(frozen=True)
+class _Labels:
+    """What lines say.
+
+    :param texts: of the stored documents that the lines name, by id.
+    :param unsure: the number of pairs that do not count.
+    :param rejected: what cannot be used, with its place.
+    """
+
+    pairs: list[LabelledPair]
+    texts: dict[str, str]
+    unsure: int
+    rejected: list[str]
+
+
+def _read_labels(lines: Iterator[Line]) -> _Labels:
     pairs: list[LabelledPair] = []
+    texts: dict[str, str] = {}
     rejected: list[str] = []
     unsure = 0
     for line in lines:
@@ -150,9 +177,11 @@ def _read_labels(lines: Iterator[Line]) -> tuple[list[LabelledPair], int, list[s
                 unsure += 1
             else:
                 pairs.append(LabelledPair(a, b, _LABELS[str(label).lower()], line.place))
+                ids = pair.get("a_id"), pair.get("b_id")
+                texts |= {id: text for id, text in zip(ids, (a, b), strict=True) if isinstance(id, str) and id}
         except InputError as error:
             rejected.append(f"{line.place}: {error}")
-    return pairs, unsure, rejected
+    return _Labels(pairs, texts, unsure, rejected)
 
 
 def _table_lines(figures: Mapping[str, Figures]) -> Iterator[str]:

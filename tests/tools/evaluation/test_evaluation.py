@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import assume, given, settings
@@ -48,6 +49,15 @@ def test_the_figures_count_what_each_rule_decides(pairs: Sequence[LabelledPair])
         if counted.right and counted.precision:
             assert counted.f1 == pytest.approx(2 / (1 / counted.precision + 1 / counted.recall))
         assert counted.recall_interval == wilson(counted.right, sum(pair.copy for pair in pairs))
+
+
+def test_the_rule_fingerprint_has_figures_for_each_distance() -> None:
+    pairs = [LabelledPair(STORM, other, other != HARVEST) for other in (STORM_NEAR, STORM_FARTHER, HARVEST)]
+    made = evaluate(pairs, rule="fingerprint")
+    assert list(made) == ["copy", "contained", "exact", *(f"fingerprint, k={k}" for k in range(8))]
+    for k in range(8):
+        distances = [compare(pair.a, pair.b).distance or 0 for pair in pairs[:2]]
+        assert made[f"fingerprint, k={k}"].right == sum(distance <= k for distance in distances)
 
 
 def test_a_refined_rule_takes_the_place_of_the_plain_one() -> None:
@@ -207,7 +217,7 @@ def test_a_pair_marked_unsure_does_not_count(tmp_path: Path) -> None:
     assert [row["right"] + len(row["missed"]) + len(row["wrong"]) for row in done.json] == [1, 1, 1, 1]
 
 
-def test_labels_of_texts_that_are_gone_or_changed_count(tmp_path: Path) -> None:
+def test_labels_of_texts_that_are_gone_or_changed_are_told_and_count(tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path}/es-simhash.db") as documents:
         list(documents.ingest({"id": str(number), "text": text} for number, text in enumerate(TEXTS) if text))
         pairs = [json.dumps(asdict(pair) | {"copy": True}) for pair in sample_pairs(documents, 10)]
@@ -217,14 +227,17 @@ def test_labels_of_texts_that_are_gone_or_changed_count(tmp_path: Path) -> None:
         documents.remove(["5"])
         documents.add({"id": "6", "text": HARVEST})
     after = es_simhash(command, cwd=tmp_path)
-    assert (before.code, before.err) == (0, "")
-    assert (after.code, after.err, after.out) == (0, "", before.out)
+    assert (before.code, before.err, after.code, after.out) == (0, "", 0, before.out)
+    assert after.err == (
+        "documents that sqlite:///es-simhash.db has no longer, or with another text: 2; "
+        "their labels count for the texts in the lines\n"
+    )
 
 
-def test_the_table_of_limits_shows_one_rule(tmp_path: Path) -> None:
+def test_the_table_of_limits_and_the_chart_show_one_rule(tmp_path: Path) -> None:
     text = labelled(STORM, STORM_NEAR, True) + labelled(STORM, HARVEST, False)
     (tmp_path / "pairs.jsonl").write_text(text, encoding="utf-8")
-    rows = es_simhash("evaluate pairs.jsonl --limits", cwd=tmp_path).out.splitlines()
+    rows = es_simhash("evaluate pairs.jsonl --limits --chart limits.svg", cwd=tmp_path).out.splitlines()
     assert [row.split("  ")[0] for row in rows[1:12:5]] == [
         "copy, min_similarity=0.50",
         "copy, min_similarity=0.75",
@@ -232,6 +245,20 @@ def test_the_table_of_limits_shows_one_rule(tmp_path: Path) -> None:
     ]
     assert rows[1].endswith("  <")
     assert rows[2].endswith("  ~")
+    chart = ElementTree.parse(tmp_path / "limits.svg")
+    paths = [
+        (path.get("class"), str(path.get("d")).count("L") + 1)
+        for path in chart.iter("{http://www.w3.org/2000/svg}path")
+        if path.get("class") != "grid"
+    ]
+    # Precision is unknown where nothing is found: there is a gap. A path of one point is that of the legend.
+    found = sum(row.split()[2] != "-" for row in rows[1:12])
+    assert 1 < found < 11
+    curves = [("precision band", 2 * found), ("precision line", found), ("recall band", 22), ("recall line", 11)]
+    assert sorted(path for path in paths if path[1] > 1) == curves
+    done = es_simhash("evaluate pairs.jsonl --rule fingerprint --chart curve.svg --lang zh", cwd=tmp_path)
+    assert len(done.out.splitlines()) >= 10
+    assert ">精确率<" in (tmp_path / "curve.svg").read_text(encoding="utf-8")
     assert "the rule 'exact' has no limit" in complaint(
         es_simhash("evaluate pairs.jsonl --rule exact --limits", cwd=tmp_path)
     )
