@@ -35,6 +35,7 @@ from es_simhash.lines import Line
 from es_simhash.rows import Row
 from es_simhash.seen import SeenCounts, SeenReport, SeenStats
 from es_simhash.similarity.rule import DuplicateRule
+from es_simhash.store.elastic.query_plan import plain_clause
 from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter, fingerprint
 from es_simhash.text.scheme import Scheme
 from es_simhash.text.tables import DocumentFrequencies, IdfTable, StopWords
@@ -84,5 +85,6 @@ __all__ = [
     "group_search",
     "near_query",
     "pairs",
+    "plain_clause",
     "read_file",
 ]

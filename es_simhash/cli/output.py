@@ -196,10 +196,10 @@ class OutcomePrinter:
 
     def _show_counts(self) -> None:
         """Print how many documents had each outcome."""
-        total = self.counts.total()
+        total, without_fingerprint = self.counts.total(), self._without_fingerprint
         if self._as_json:
             others = {"contradicting": self._contradicting, "blank": self._blank}
-            print_json({"total": total, **self.counts, "without_fingerprint": self._without_fingerprint, **others})
+            print_json({"total": total, **self.counts, "without_fingerprint": without_fingerprint, **others})
             return
         labelled = [(_COUNT_LABELS.get(name, name), count) for name, count in self.counts.items()]
         echo_counts(labelled, total, time.monotonic() - self._started, store=self._store)
@@ -207,6 +207,11 @@ class OutcomePrinter:
             echo(f"{self._contradicting:,} similar to others that they contradict, as by another number")
         if self._blank:
             echo(without_text(self._blank))
+        if without_fingerprint:
+            echo(
+                f"{without_fingerprint:,} stored without a fingerprint (text too short): the rule "
+                "fingerprint finds only exact duplicates of them"
+            )
 
 
 def _unusable(outcome: Outcome) -> str | None:

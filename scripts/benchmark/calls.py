@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bench import ratio
-from es_simhash import Documents, DuplicateRule, SeenItems, near_query
+from es_simhash import Documents, DuplicateRule, SeenItems, fingerprint, near_query, plain_clause
 from texts import texts
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ LENGTH = 90
 CANDIDATES = 1_000
 """Items that ``unseen`` looks at."""
 ADD, SIMILAR, INDEXED, EMPTY = "`add`", "`similar`", "bare index request", "search that finds nothing"
-PLAN, PLAN_OF_7 = "`near_query`", "`near_query`, 7 bits"
+PLAN, PLAN_OF_7, PLAIN = "`near_query`", "`near_query`, 7 bits", "`plain_clause`"
 UNSEEN, GET = f"`unseen` of {CANDIDATES:,}", "bare get"
-FLOORS = {ADD: INDEXED, SIMILAR: EMPTY, PLAN: EMPTY, PLAN_OF_7: EMPTY, UNSEEN: GET}
+FLOORS = {ADD: INDEXED, SIMILAR: EMPTY, PLAN: EMPTY, PLAN_OF_7: EMPTY, PLAIN: EMPTY, UNSEEN: GET}
 RULES = ("fingerprint", "copy")
 
 Call = dict[str, Any]
@@ -105,6 +105,7 @@ def beside_of(client: Any, rule: str, index: str, bare: str) -> Call:
     if rule == "fingerprint":
         seven = DuplicateRule("fingerprint", max_distance=7)
         clauses[PLAN_OF_7] = lambda text: near_query(text, rule=seven).clause
+        clauses[PLAIN] = lambda text: plain_clause(fingerprint(text).value or 0)
 
     def search(query: Callable[[str], dict[str, Any]], document: dict[str, str]) -> object:
         return client.search(index=index, body={"query": {"bool": {"filter": [query(document["text"])]}}})

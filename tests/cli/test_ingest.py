@@ -80,6 +80,7 @@ def test_the_text_form_names_the_duplicates_and_prints_the_counts(tmp_path: Path
         "  new                         3",
         "  exact duplicates            1",
         "  near-duplicates             2",
+        "1 stored without a fingerprint (text too short): the rule fingerprint finds only exact duplicates of them",
     ]
 
 

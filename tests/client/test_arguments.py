@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import es_simhash
 from es_simhash import (
     BloomFilter,
     Documents,
@@ -243,6 +244,7 @@ FUNCTIONS: dict[Any, tuple[Any, ...]] = {
     near_query: (STORM,),
     pairs: ([STORM],),
     read_file: (__file__,),
+    es_simhash.plain_clause: (5,),
 }
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.store.elastic.query_plan import SEGMENTS, candidates_clause
+from es_simhash.store.elastic.query_plan import SEGMENTS, candidates_clause, plain_clause
 from es_simhash.text.encoding import hex_segments
 
 if TYPE_CHECKING:
@@ -74,22 +74,25 @@ def matches(clause: dict[str, Any], fields: dict[str, str | int]) -> bool:
     return fields[field] in values if kind == "terms" else fields[field] == values
 
 
-def found(clause: dict[str, Any], value: int) -> bool:
+def found(clause: dict[str, Any], value: int, bits: int = 64) -> bool:
     """Return whether a clause finds the document with a fingerprint."""
-    return matches(clause, {f"simhash.s{number}": each for number, each in enumerate(hex_segments(value, 64))})
+    return matches(clause, {f"simhash.s{number}": each for number, each in enumerate(hex_segments(value, bits))})
 
 
+@pytest.mark.parametrize("bits", [64, 128])
 @given(data=st.data())
-def test_what_is_within_the_distance_is_found(data: st.DataObject) -> None:
-    value = data.draw(st.integers(0, (1 << 64) - 1))
-    distance = data.draw(st.integers(0, 7))
-    flipped = data.draw(st.lists(st.integers(0, 63), max_size=distance, unique=True))
+def test_what_is_within_the_distance_is_found(bits: int, data: st.DataObject) -> None:
+    value = data.draw(st.integers(0, (1 << bits) - 1))
+    distance = data.draw(st.integers(0, bits // 8 - 1))
+    flipped = data.draw(st.lists(st.integers(0, bits - 1), max_size=distance, unique=True))
     near = value
     for bit in flipped:
         near ^= 1 << bit
-    assert found(candidates_clause([value, 7], distance), near)
+    assert bits == 128 or found(candidates_clause([value, 7], distance), near)
+    assert found(plain_clause(value, bits=bits), near, bits) or len(flipped) >= bits // 16
 
 
 def test_what_differs_in_half_of_the_bits_is_not_found() -> None:
     far = int("0f" * 8, 16)
     assert not found(candidates_clause([0], 7), far)
+    assert not found(plain_clause(0), far)

@@ -35,7 +35,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_simhash.text.encoding import ball, sphere, split
+from es_simhash.errors import InputError, shown
+from es_simhash.text.encoding import ball, hex_segments, sphere, split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +58,30 @@ differs in at most so many bits. Why they are enough if only segment i is within
 - Segment 2, if there is an extra bit, and segment 0 or 1 equal, finds the two cases left: i = 0 where segment 1 has the
   extra bit, and i = 1 where segment 0 has it.
 """
+
+
+def plain_clause(fingerprint: int, field: str = "simhash", bits: int = 64) -> dict[str, Any]:
+    """Return a clause for documents that have at least one segment equal to the fingerprint's.
+
+    It is an OR of one ``term`` clause a segment. It finds everything within 3 bits (within 7 at 128 bits), by the
+    pigeonhole principle, and many other documents.
+
+    :param fingerprint: unsigned.
+    :param field: the object field that holds the segments.
+    :param bits: the fingerprint width, 64 or 128.
+    :raises InputError: for another value.
+    """
+    if (
+        type(bits) is not int
+        or bits not in (64, 128)
+        or type(fingerprint) is not int
+        or not 0 <= fingerprint < 1 << bits
+    ):
+        raise InputError(f"{shown(fingerprint)} is no fingerprint of {shown(bits)} bits: use an unsigned integer")
+    if not isinstance(field, str):
+        raise InputError(f"field is {shown(field)}: name the field that holds the segments")
+    terms = [{"term": {f"{field}.s{i}": segment}} for i, segment in enumerate(hex_segments(fingerprint, bits))]
+    return {"bool": {"should": terms, "minimum_should_match": 1}}
 
 
 def candidates_clause(fingerprints: Sequence[int], max_distance: int) -> dict[str, Any]:
