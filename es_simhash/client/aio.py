@@ -26,13 +26,11 @@ from es_simhash.retries import DEADLINE, Call
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
-    from elasticsearch import Elasticsearch
-    from opensearchpy import OpenSearch
     from typing_extensions import Self
 
     from es_simhash.bloom import Item
     from es_simhash.client.page import Page
-    from es_simhash.store.protocol import Store
+    from es_simhash.store.address import Address
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -117,9 +115,7 @@ class AsyncDocuments(_InThreads[Documents]):
     :param options: of Documents.
     """
 
-    def __init__(
-        self, store: str | Elasticsearch | OpenSearch | Store | None = None, *, threads: int = THREADS, **options: Any
-    ) -> None:
+    def __init__(self, store: Address = None, *, threads: int = THREADS, **options: Any) -> None:
         super().__init__(Documents(store, **options), threads)
         self.store = self._client.store
         """The store itself, for what this class has no method for."""
@@ -149,9 +145,7 @@ class AsyncSeenItems(_InThreads[SeenItems]):
     :param options: of SeenItems.
     """
 
-    def __init__(
-        self, store: str | Elasticsearch | OpenSearch | Store | None = None, *, threads: int = THREADS, **options: Any
-    ) -> None:
+    def __init__(self, store: Address = None, *, threads: int = THREADS, **options: Any) -> None:
         super().__init__(SeenItems(store, **options), threads)
 
     add = _awaited(SeenItems.add)

@@ -48,9 +48,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
     from datetime import datetime, timedelta
 
-    from elasticsearch import Elasticsearch
-    from opensearchpy import OpenSearch
-
     from es_simhash.client.arguments import Time
     from es_simhash.client.near_query import NearQuery
     from es_simhash.decide.group import GroupReport, Progress
@@ -61,7 +58,7 @@ if TYPE_CHECKING:
     from es_simhash.lines import Line
     from es_simhash.rows import Description, Stored
     from es_simhash.similarity.rule import DuplicateRule
-    from es_simhash.store.protocol import Store
+    from es_simhash.store.address import Address
     from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.text.scheme import Scheme
 
@@ -93,7 +90,7 @@ class Documents(AbstractContextManager["Documents"]):
 
     def __init__(
         self,
-        store: str | Elasticsearch | OpenSearch | Store | None = None,
+        store: Address = None,
         *,
         index: str | None = None,
         scheme: Scheme | None = None,

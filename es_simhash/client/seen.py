@@ -26,14 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime, timedelta
 
-    from elasticsearch import Elasticsearch
-    from opensearchpy import OpenSearch
-
     from es_simhash.bloom import Item
     from es_simhash.client.page import Page
     from es_simhash.rows import SeenTime
     from es_simhash.seen import Change, Progress, SeenCounts, SeenReport
-    from es_simhash.store.protocol import Store
+    from es_simhash.store.address import Address
 
     ByUser = Mapping[str, Iterable[Item]] | Mapping[int, Iterable[Item]] | Mapping[str | int, Iterable[Item]]
 
@@ -70,7 +67,7 @@ class SeenItems(AbstractContextManager["SeenItems"]):
 
     def __init__(
         self,
-        store: str | Elasticsearch | OpenSearch | Store | None = None,
+        store: Address = None,
         *,
         index: str | None = None,
         capacity: int | None = None,

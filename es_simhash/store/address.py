@@ -28,11 +28,16 @@ from es_simhash.store.sqlite import SqliteStore
 from es_simhash.text.normalisation import check_surrogates
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from elasticsearch import Elasticsearch
     from opensearchpy import OpenSearch
 
     from es_simhash.store.elastic.connection import Connection
     from es_simhash.store.protocol import Store
+
+    Address: TypeAlias = str | Elasticsearch | OpenSearch | Store | None
+    """What a caller names a store by."""
 
 DEFAULT_ADDRESS = "sqlite:///es-simhash.db"
 DEFAULT_INDEX = "es-simhash"
@@ -57,7 +62,7 @@ _FORMS = (
 
 
 def open_store(
-    address: str | Elasticsearch | OpenSearch | Store | None,
+    address: Address,
     index: str | None = None,
     *,
     deadline: float = DEADLINE,

@@ -102,11 +102,8 @@ class Groups:
 
     def totals(self) -> Totals:
         """Return the numbers of all documents."""
-        documents, groups = (
-            "(SELECT count(*) FROM member)",
-            "count(*), coalesce(sum(members), 0), coalesce(sum(exact), 0)",
-        )
-        return Totals(*self._database.execute(f"SELECT {documents}, {groups} FROM found").fetchone())
+        counts = "(SELECT count(*) FROM member), count(*), ifnull(sum(members), 0), ifnull(sum(exact), 0)"
+        return Totals(*self._database.execute(f"SELECT {counts} FROM found").fetchone())
 
     def largest(self, most: int | None = None) -> Iterator[Group]:
         """Return the groups, the largest first; of equal size, the one with fewer exact duplicates.

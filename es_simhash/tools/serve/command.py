@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from es_simhash.tools.serve.operations import Service
 
 TOKEN = "ES_SIMHASH_TOKEN"
-_SHORTEST_TOKEN = 16
 GRACE = 8
 """Seconds in which the server answers what it has, after SIGTERM. Ten seconds after it, many systems kill a program."""
 
@@ -158,10 +157,8 @@ def _token() -> str | None:
     token = os.environ.pop(TOKEN, None)
     if token is None:
         return None
-    token = token.strip()
-    if len(token) < _SHORTEST_TOKEN or not token.isascii() or any(each.isspace() for each in token):
+    if not re.fullmatch("[!-~]{16,}", token := token.strip()):
         raise InputError(
-            f"the token in ${TOKEN} is too short or has other characters: use {_SHORTEST_TOKEN} or more letters and "
-            "digits"
+            f"the token in ${TOKEN} is too short or has other characters: use 16 or more letters and digits"
         )
     return token
