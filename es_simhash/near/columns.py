@@ -147,21 +147,16 @@ class Columns:
     # --- search -----------------------------------------------------------------------------------------------------
 
     def search(
-        self,
-        queries: Sequence[StoreQuery],
-        *,
-        originals: bool,
-        matching: Matching | None = None,
-        most_matched: int = MOST_HITS,
+        self, queries: Sequence[StoreQuery], *, originals: bool, matching: Matching | None = None, most: int = MOST_HITS
     ) -> list[Hits]:
         """Return what each StoreQuery finds, as :meth:`es_simhash.store.protocol.Store.search` does.
 
         :param matching: only rows that it allows.
-        :param most_matched: it is asked of the first so many rows of a StoreQuery.
+        :param most: it is asked of the first so many rows of a StoreQuery.
         """
         asked = queries
         if matching is not None:
-            asked = [replace(query, most=most_matched, most_equal=most_matched) for query in queries]
+            asked = [replace(query, most=most, most_equal=most) for query in queries]
         near = self._near(queries)
         times = np.array([query.times or (0, 0) for query in queries])
         is_timed = np.array([query.times is not None for query in queries], dtype=np.bool_)

@@ -66,7 +66,7 @@ class MemoryStore:
         """Return what each StoreQuery finds."""
         with self._lock:
             matching, every = self._matching(filter), len(self._columns)
-            return self._columns.search(queries, originals=originals, matching=matching, most_matched=every)
+            return self._columns.search(queries, originals=originals, matching=matching, most=every)
 
     def members(self, groups: Sequence[str]) -> list[Row]:
         """Return the documents of the groups with these names."""

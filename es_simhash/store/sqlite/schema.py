@@ -18,10 +18,11 @@ from es_simhash.store.memory_store import document_of
 from es_simhash.text.encoding import from_signed, to_signed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from sqlite3 import Connection
 
     from es_simhash.filters import Predicate
+    from es_simhash.rows import Scan
 
 APPLICATION = 0x53696D68
 """The application id in the file, "Simh". By this id, SQLite files of different programs are told apart."""
@@ -105,30 +106,24 @@ def json_list(values: Iterable[Any]) -> str:
     return json.dumps(list(values))
 
 
-def condition(
-    filter: Mapping[str, Any] | None = None,
-    *,
-    times: tuple[int, int] | None = None,
-    missing: bool | None = None,
-    since: int | None = None,
-    pinned: bool = False,
-) -> tuple[str, list[Any]]:
-    """Return a condition on documents and its parameters.
+def condition(scan: Scan, times: tuple[int, int] | None = None) -> tuple[str, list[Any]]:
+    """Return a condition on the documents of a Scan, and its parameters.
 
+    :param times: only documents with a time from the first to the last.
     :raises InputError: if the filter cannot be evaluated.
     """
     parts: list[tuple[str, list[Any]]] = []
-    if missing is not None:
-        parts.append((f"digest {'=' if missing else '<>'} ''", []))
+    if scan.missing is not None:
+        parts.append((f"digest {'=' if scan.missing else '<>'} ''", []))
     if times is not None:
         parts.append(("time BETWEEN ? AND ?", [*times]))
-    if pinned:
+    if scan.pinned:
         parts.append(("pinned", []))
-    if since is not None:
-        parts.append(("written >= ?", [since]))
-    if filter is not None:  # the last one, because it reads the document
-        parse_filter(filter)
-        parts.append(("matches(id, source, ?)", [json.dumps(filter)]))
+    if scan.since is not None:
+        parts.append(("written >= ?", [scan.since]))
+    if scan.filter is not None:  # the last one, because it reads the document
+        parse_filter(scan.filter)
+        parts.append(("matches(id, source, ?)", [json.dumps(scan.filter)]))
     return " AND ".join(sql for sql, _ in parts) or "1", [value for _, values in parts for value in values]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from es_simhash.parts import in_parts
-from es_simhash.rows import Hits
+from es_simhash.rows import Hits, Scan
 from es_simhash.store.sqlite import keys
 from es_simhash.store.sqlite.schema import COLUMNS, IS_COPY, SEGMENTS, condition, json_list, to_row
 from es_simhash.text.encoding import ball, from_signed, split, to_signed
@@ -28,7 +28,7 @@ def search(
     results = []
     for query in queries:
         ranks, is_cut = _ranks(connection, query, originals=originals)
-        where = condition(filter, times=query.times)
+        where = condition(Scan(filter=filter, missing=None), query.times)
         rows = _rows(connection, ranks, where, query.most)
         left_out = max(int(is_cut), len(rows) - query.most)
         results.append(Hits(_equal(connection, query, where), rows[: query.most], left_out))

@@ -135,7 +135,7 @@ class SqliteStore:
 
     def scan(self, scan: Scan) -> Iterator[list[Stored]]:
         """Yield documents in lists, as they were when the scan began."""
-        where, parameters = condition(scan.filter, missing=scan.missing, since=scan.since, pinned=scan.pinned)
+        where, parameters = condition(scan)
         order = "[order], position" if scan.by_order else "position"
         if scan.by_field is not None:
             order = f"sort_value(source, ?) IS NULL, sort_value(source, ?), {order}"
@@ -152,7 +152,7 @@ class SqliteStore:
 
     def count(self, scan: Scan) -> int:
         """Return how many documents a Scan reads."""
-        where, parameters = condition(scan.filter, missing=scan.missing, since=scan.since, pinned=scan.pinned)
+        where, parameters = condition(scan)
         with self._database.transaction(write=False) as connection:
             sql = f"SELECT count(*) FROM documents WHERE {where}"
             return int(connection.execute(sql, parameters).fetchone()[0])
