@@ -78,85 +78,77 @@ class SeenCounts:
     failed: dict[str, SimhashError]
 
 
-def change(
-    store: Store,
-    config: SeenConfig,
-    users: Sequence[str],
-    change: Change,
-    now: int,
-    deadline: float,
-    *,
-    anew: bool = False,
-) -> SeenReport:
-    """Change what users have seen.
+@dataclass(frozen=True)
+class Changes:
+    """Changes what users have seen, each user in the same way.
 
+    :param change: is called for each user. Returns 1, or how many items it concerned.
     :param now: seconds since 1970.
     :param deadline: seconds for which conflicts are retried, for some hundred users.
     :param anew: drop what they had seen before.
-    :returns: for each user what ``change`` returned.
     """
-    report = SeenReport({}, {})
-    for left in in_parts(users, USERS):
-        # The waits are short, because the other writer has already finished.
-        waits = Waits(end_after(deadline), maximum=0.01, longest=0.5)
-        while (left := _attempt(store, config, left, change, now, report, anew=anew)) and waits.wait():
-            pass
-        for user in left:
-            report.failed[user] = ConflictError(
-                f"the seen items of user {user!r} were not stored: gave up after {deadline:g} s of version conflicts; "
-                "try again later"
-            )
-    return report
 
+    store: Store
+    config: SeenConfig
+    change: Change
+    now: int
+    deadline: float
+    anew: bool = False
 
-def _attempt(
-    store: Store, config: SeenConfig, users: Sequence[str], change: Change, now: int, report: SeenReport, *, anew: bool
-) -> Sequence[str]:
-    """Read, change and write once. Results go into the report. Returns the users with a conflict."""
-    current = store.read_users(users)
-    states: dict[str, UserState] = {}
-    for user in users:
-        state = current.get(user, NOTHING)
-        try:
-            seen = Seen(config, changed=bool(state.seen)) if anew else Seen.from_json(config, state.seen, user, now)
-            report.results[user] = change(seen, user)
-        except FilterFormatError as error:
-            report.failed[user] = error
-        except InputError as error:
-            report.failed[user] = InputError(f"the seen items of user {user!r} were not changed: {error}")
-        else:
-            if seen.changed:
-                states[user] = UserState(seen.to_json(), state.version)
-    if not states:
-        return ()
-    written = store.write_users(states)
-    for user, reason in written.refused.items():
-        report.failed[user] = StoreError(f"the seen items of user {user!r} were not stored: {reason}")
-    for user in written.conflicts | written.refused.keys():
-        del report.results[user]
-    return tuple(written.conflicts)
+    def of_users(self, users: Sequence[str]) -> SeenReport:
+        """Change what some users have seen. The result has for each user what ``change`` returned."""
+        report = SeenReport({}, {})
+        for left in in_parts(users, USERS):
+            # The waits are short, because the other writer has already finished.
+            waits = Waits(end_after(self.deadline), maximum=0.01, longest=0.5)
+            while (left := self._attempt(left, report)) and waits.wait():
+                pass
+            for user in left:
+                report.failed[user] = ConflictError(
+                    f"the seen items of user {user!r} were not stored: gave up after {self.deadline:g} s of version "
+                    "conflicts; try again later"
+                )
+        return report
 
+    def of_lists(self, lists: Iterable[Sequence[str]], progress: Progress | None) -> SeenCounts:
+        """Change what users have seen, list by list.
 
-def change_listed(
-    store: Store,
-    config: SeenConfig,
-    users: Iterable[Sequence[str]],
-    change_one: Change,
-    now: int,
-    deadline: float,
-    progress: Progress | None,
-) -> SeenCounts:
-    """Change what users have seen, list by list.
+        :param progress: is called with the number of users so far.
+        """
+        total, changed, failed = 0, 0, dict[str, SimhashError]()
+        for users in lists:
+            report = self.of_users(users)
+            total += len(users)
+            changed += sum(report.results.values())
+            failed.update(report.failed)
+            if progress is not None:
+                progress(total)
+        return SeenCounts(changed, failed)
 
-    :param change_one: returns 1 for a user who is changed.
-    :param progress: is called with the number of users so far.
-    """
-    total, changed, failed = 0, 0, dict[str, SimhashError]()
-    for listed in users:
-        report = change(store, config, listed, change_one, now, deadline)
-        total += len(listed)
-        changed += sum(report.results.values())
-        failed.update(report.failed)
-        if progress is not None:
-            progress(total)
-    return SeenCounts(changed, failed)
+    def _attempt(self, users: Sequence[str], report: SeenReport) -> Sequence[str]:
+        """Read, change and write once. Results go into the report. Returns the users with a conflict."""
+        current = self.store.read_users(users)
+        states: dict[str, UserState] = {}
+        for user in users:
+            state = current.get(user, NOTHING)
+            try:
+                if self.anew:
+                    seen = Seen(self.config, changed=bool(state.seen))
+                else:
+                    seen = Seen.from_json(self.config, state.seen, user, self.now)
+                report.results[user] = self.change(seen, user)
+            except FilterFormatError as error:
+                report.failed[user] = error
+            except InputError as error:
+                report.failed[user] = InputError(f"the seen items of user {user!r} were not changed: {error}")
+            else:
+                if seen.changed:
+                    states[user] = UserState(seen.to_json(), state.version)
+        if not states:
+            return ()
+        written = self.store.write_users(states)
+        for user, reason in written.refused.items():
+            report.failed[user] = StoreError(f"the seen items of user {user!r} were not stored: {reason}")
+        for user in written.conflicts | written.refused.keys():
+            del report.results[user]
+        return tuple(written.conflicts)

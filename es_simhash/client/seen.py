@@ -18,7 +18,7 @@ from es_simhash.errors import InputError, NotSetUp, shown
 from es_simhash.parts import in_parts
 from es_simhash.retries import limited
 from es_simhash.rows import Description
-from es_simhash.seen import NOTHING, SEEN_DEADLINE, USERS, SeenStats, change, change_listed
+from es_simhash.seen import NOTHING, SEEN_DEADLINE, USERS, Changes, SeenStats
 from es_simhash.store.address import USERS_INDEX, open_store
 from es_simhash.store.description import not_set_up
 
@@ -196,7 +196,7 @@ class SeenItems(AbstractContextManager["SeenItems"]):
             return int(seen.changed)
 
         listed = [checked] if checked is not None else self._listed("newest", limit)
-        return change_listed(self._store, config, listed, rotate, now, self.deadline, progress)
+        return Changes(self._store, config, rotate, now, self.deadline).of_lists(listed, progress)
 
     def remove_inactive(self, before: datetime | timedelta, *, progress: Progress | None = None) -> SeenCounts:
         """Forget all items of the users who have seen nothing new since a time, as :meth:`remove` does.
@@ -215,7 +215,8 @@ class SeenItems(AbstractContextManager["SeenItems"]):
                 seen.clear()
             return int(seen.changed)
 
-        return change_listed(self._store, config, self._listed("added", limit), clear, _now(), self.deadline, progress)
+        changes = Changes(self._store, config, clear, _now(), self.deadline)
+        return changes.of_lists(self._listed("added", limit), progress)
 
     def _listed(self, time: SeenTime, before: int) -> Iterator[list[str]]:
         """Yield the users of whom a time is before another one, with what was written until now."""
@@ -253,11 +254,12 @@ class SeenItems(AbstractContextManager["SeenItems"]):
         self, users: Sequence[str], change_one: Change, *, sets_up: bool = False, anew: bool = False
     ) -> SeenReport:
         """Change what users have seen."""
-        return self._stored.going_on(
-            lambda: change(
-                self._store, self._config(sets_up=sets_up), users, change_one, _now(), self.deadline, anew=anew
-            )
-        )
+
+        def attempt() -> SeenReport:
+            config = self._config(sets_up=sets_up)
+            return Changes(self._store, config, change_one, _now(), self.deadline, anew).of_users(users)
+
+        return self._stored.going_on(attempt)
 
     def remove(self, user: str | int) -> bool:
         """Forget all items of a user. A user's document that holds nothing else is deleted.
