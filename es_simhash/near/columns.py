@@ -173,9 +173,10 @@ class Columns:
             for number, (query, start, end) in enumerate(zip(asked, ends, ends[1:], strict=False))
         ]
         needed = sorted({position for both in found for positions in both for position in positions})
-        rows = self._rows(needed)
-        ids = {row.id for row in rows} if matching is None else matching([row.id for row in rows])
-        allowed = {position: row for position, row in zip(needed, rows, strict=True) if row.id in ids}
+        allowed = dict(zip(needed, self._rows(needed), strict=True))
+        if matching is not None:
+            ids = matching([row.id for row in allowed.values()])
+            allowed = {position: row for position, row in allowed.items() if row.id in ids}
         hits = []
         for number, (query, both) in enumerate(zip(queries, found, strict=True)):
             same, candidates = ([row for at in some if (row := allowed.get(at)) is not None] for some in both)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from contextlib import suppress
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.errors import StoreError
 from es_simhash.retries import Waits, end_after, limited
@@ -26,14 +26,6 @@ KEEP_ALIVE = "10m"
 CLOSING_SECONDS = 0.5
 """How long a scan waits for a point in time to be closed. One that stays open expires."""
 PAGE = 2_000
-
-
-class _Hit(NamedTuple, Generic[T]):
-    """A hit of a page: its id, its sort values, and what is read of it."""
-
-    id: str
-    sort: list[Any]
-    value: T
 
 
 def pages(connection: Connection, search: Mapping[str, Any], read: Callable[[Any], T]) -> Iterator[list[T]]:
@@ -54,14 +46,14 @@ def pages(connection: Connection, search: Mapping[str, Any], read: Callable[[Any
         returned = set(tied)
         try:
             for page in _pages_of_point(connection, body, after, read):
-                new = [hit for hit in page if hash(hit.id) not in returned]
-                for hit in new:
-                    if after is None or hit.sort[:-1] != after[:-1]:
+                new = [hit for hit in page if hash(hit[0]) not in returned]
+                for id, sort, _ in new:
+                    if after is None or sort[:-1] != after[:-1]:
                         tied = array("q")
                     if kind.first is not None:
-                        tied.append(hash(hit.id))
-                    after = hit.sort
-                yield [hit.value for hit in new]
+                        tied.append(hash(id))
+                    after = sort
+                yield [value for *_, value in new]
                 waits = Waits(end_after(connection.deadline))
             return
         except PointLost:
@@ -73,16 +65,16 @@ def pages(connection: Connection, search: Mapping[str, Any], read: Callable[[Any
 
 def _pages_of_point(
     connection: Connection, search: Mapping[str, Any], after: list[Any] | None, read: Callable[[Any], T]
-) -> Iterator[list[_Hit[T]]]:
-    """Yield the hits of a search in pages, from a new point in time.
+) -> Iterator[list[tuple[str, list[Any], T]]]:
+    """Yield the hits of a search in pages, from a new point in time: the id, the sort values, and what is read of each.
 
     :param after: sort values behind which to begin; None for the first hit.
     """
     kind = connection.point_in_time
 
-    def read_page(answer: Any) -> tuple[str, list[_Hit[T]]]:
+    def read_page(answer: Any) -> tuple[str, list[tuple[str, list[Any], T]]]:
         hits = answer["hits"]["hits"]
-        return answer.get("pit_id", point), [_Hit(hit["_id"], list(hit["sort"]), read(hit)) for hit in hits]
+        return answer.get("pit_id", point), [(hit["_id"], list(hit["sort"]), read(hit)) for hit in hits]
 
     parameters = {"keep_alive": KEEP_ALIVE, **kind.parameters}
     point = connection.send("POST", kind.path, None, parameters, read=itemgetter(kind.key))
@@ -94,7 +86,7 @@ def _pages_of_point(
             yield page
             if len(page) < search["size"]:
                 return
-            after = page[-1].sort
+            _, after, _ = page[-1]
     finally:
         if not connection.closed:  # else the server ends it after KEEP_ALIVE
             with suppress(StoreError), limited(CLOSING_SECONDS):
