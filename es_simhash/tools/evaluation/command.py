@@ -93,10 +93,8 @@ def evaluate(
     es-simhash evaluate --sample 200 --page labels.html
     es-simhash evaluate pairs.jsonl --limits --chart limits.svg
     """
-    if sample is not None and files:
-        raise click.UsageError("--sample draws pairs: leave out PAIRS")
-    if sample is not None and (limits or chart is not None):
-        raise click.UsageError("--limits and --chart are for labelled pairs: leave out --sample")
+    if sample is not None and (files or limits or chart is not None):
+        raise click.UsageError("--sample draws pairs: leave out PAIRS, --limits and --chart")
     if page is not None and sample is None:
         raise click.UsageError("--page shows pairs to label: add --sample N")
     if sample is not None:

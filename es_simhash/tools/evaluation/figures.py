@@ -114,48 +114,32 @@ def evaluate(
     {'copy': 1.0, 'contained': 1.0, 'fingerprint': 0.5, 'exact': 0.0}
 
     :param fingerprinter: by default that of the default Scheme.
-    :param rule: takes the place of the plain rule of its name. For ``fingerprint`` each max_distance k
-        has figures of its own, with the names ``fingerprint, k=0``, ``fingerprint, k=1``…
+    :param rule: another rule beside these, such as a refined one.
     :param limits: the figures of this rule alone, with limits from 0.5 to 1, or each k.
     :returns: by the name of each rule.
     :raises InputError: if no pair is a copy; for ``limits`` of the rule ``exact``, which has none.
     """
     fingerprinter = Fingerprinter() if fingerprinter is None else fingerprinter
-    rules = rules_by_limit(rule_of(rule)) if limits else _named_rules(rule_of(rule))
-    decided: list[tuple[LabelledPair, list[bool]]] = []
-    for pair in pairs:
-        comparisons = [compare(pair.a, pair.b, fingerprinter, rule=each) for each in rules.values()]
-        decided.append((pair, [comparison.is_duplicate for comparison in comparisons]))
-    if not decided:
+    chosen = replace(rule_of(rule), within=None, time_field=None)
+    plain: dict[str, DuplicateRule] = {name: DuplicateRule(name) for name in RULES}
+    rules = rules_by_limit(chosen) if limits else {str(chosen): chosen} | plain
+    labelled = list(pairs)
+    if not any(pair.copy for pair in labelled):
         raise InputError(
-            'there are no labelled pairs: draw some from a store (--sample), and write true or false after "copy"'
+            f"none of {len(labelled):,} pairs is labelled as a copy: draw some from a store (--sample), and label some "
+            "copies, and some pairs that are none"
         )
-    if not any(pair.copy for pair, _ in decided):
-        raise InputError(
-            f"none of {len(decided):,} pairs is labelled as a copy: label some copies, and some pairs that are none"
-        )
-    return {name: _figures([(pair, found[at]) for pair, found in decided]) for at, name in enumerate(rules)}
+    return {name: _figures(labelled, fingerprinter, each) for name, each in rules.items()}
 
 
-def _figures(decided: Sequence[tuple[LabelledPair, bool]]) -> Figures:
-    """Return the figures of a rule.
-
-    :param decided: each pair, and whether the rule finds it.
-    """
+def _figures(pairs: Sequence[LabelledPair], fingerprinter: Fingerprinter, rule: DuplicateRule) -> Figures:
+    """Return the figures of a rule."""
+    decided = [(pair, compare(pair.a, pair.b, fingerprinter, rule=rule).is_duplicate) for pair in pairs]
     return Figures(
         right=sum(pair.copy and found for pair, found in decided),
         wrong=tuple(pair.place for pair, found in decided if found and not pair.copy),
         missed=tuple(pair.place for pair, found in decided if pair.copy and not found),
     )
-
-
-def _named_rules(rule: DuplicateRule) -> dict[str, DuplicateRule]:
-    rules: dict[str, DuplicateRule] = {name: DuplicateRule(name) for name in RULES}
-    if rule.rule != "fingerprint":
-        chosen = replace(rule, within=None, time_field=None)
-        return {str(chosen): chosen} | rules
-    del rules["fingerprint"]
-    return rules | rules_by_limit(rule)
 
 
 def rules_by_limit(rule: DuplicateRule) -> dict[str, DuplicateRule]:
@@ -164,7 +148,6 @@ def rules_by_limit(rule: DuplicateRule) -> dict[str, DuplicateRule]:
     :returns: by name, such as ``copy, min_similarity=0.80`` or ``fingerprint, k=3``; the limits ascend.
     :raises InputError: for the rule ``exact``, which has no limit.
     """
-    rule = replace(rule, within=None, time_field=None)
     if rule.max_distance is not None:
         return {f"{rule.rule}, k={k}": replace(rule, max_distance=k) for k in range(MOST_BITS + 1)}
     if rule.min_similarity is None:

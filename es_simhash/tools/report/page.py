@@ -49,7 +49,7 @@ def page(
         rule=review.rule,
         within=None if review.rule.within is None else length_of(review.rule.within),
         totals=review.groups.totals(),
-        groups=review.shown_groups(most),
+        groups=map(review.shown_group, review.groups.largest(most)),
         pairs=pairs,
         count=lambda number: f"{number:,}",
         percent=percent,

@@ -152,11 +152,8 @@ class Review:
         """Return the similarity of two texts; None if one was removed, or if texts do not decide."""
         return compare(a, b, self.fingerprinter, rule=self.rule).similarity if a and b else None
 
-    def shown_groups(self, most: int) -> Iterator[ShownGroup]:
-        """Yield the largest groups with the texts of some members."""
-        return map(self._shown_group, self.groups.largest(most))
-
-    def _shown_group(self, group: Group) -> ShownGroup:
+    def shown_group(self, group: Group) -> ShownGroup:
+        """Return a group with the texts of some members."""
         members = self.groups.members(group, COMPARED)
         near = [member for member in members if not member.exact]
         exact = [member for member in members if member.exact]

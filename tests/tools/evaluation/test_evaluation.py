@@ -51,15 +51,6 @@ def test_the_figures_count_what_each_rule_decides(pairs: Sequence[LabelledPair])
         assert counted.recall_interval == wilson(counted.right, sum(pair.copy for pair in pairs))
 
 
-def test_the_rule_fingerprint_has_figures_for_each_distance() -> None:
-    pairs = [LabelledPair(STORM, other, other != HARVEST) for other in (STORM_NEAR, STORM_FARTHER, HARVEST)]
-    made = evaluate(pairs, rule="fingerprint")
-    assert list(made) == ["copy", "contained", "exact", *(f"fingerprint, k={k}" for k in range(8))]
-    for k in range(8):
-        distances = [compare(pair.a, pair.b).distance or 0 for pair in pairs[:2]]
-        assert made[f"fingerprint, k={k}"].right == sum(distance <= k for distance in distances)
-
-
 def test_a_refined_rule_takes_the_place_of_the_plain_one() -> None:
     pairs = [LabelledPair(NOTICE, OTHER_NUMBERS, True)]
     assert evaluate(pairs)["copy"].recall == 0
