@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from es_simhash import SeenItems, StoreUnavailable
 from es_simhash.errors import ConflictError
 from tests.cli import environment
-from tests.client import Clock, before
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
+from tests.client import before
 
 pytestmark = pytest.mark.slow
 
@@ -31,60 +28,54 @@ def raced(address: str, happens: Callable[[], Any]) -> SeenItems:
     return seen
 
 
+Change = Callable[[SeenItems, str], Any]
+
+
+def rebuilt(seen: SeenItems, user: str) -> int:
+    return seen.add_many({user: ["ours"]}, anew=True).results[user]
+
+
 def removed_and_made_anew(others: SeenItems, user: str) -> None:
     others.remove(user)
     others.add(user, ["theirs"])
 
 
-@pytest.mark.parametrize(
-    ("already", "theirs", "unseen"),
-    [
-        (["before"], lambda others, user: others.add(user, ["theirs"]), []),
-        ([], lambda others, user: others.add(user, ["theirs"]), ["before"]),
-        (["before"], lambda others, user: others.remove(user), ["before", "theirs"]),
-        (["before"], removed_and_made_anew, ["before"]),
-        (["before", "theirs"], lambda others, user: others.forget(user, ["before"]), ["before"]),
-    ],
-    ids=["added", "appeared", "vanished", "removed and made anew", "forgotten"],
-)
-def test_an_add_keeps_what_others_did_between_read_and_write(
-    users_address: str, ann: str, already: list[str], theirs: Any, unseen: list[str]
-) -> None:
+def adding(*items: str) -> Change:
+    return lambda seen, user: seen.add(user, items)
+
+
+def forgetting(*items: str) -> Change:
+    return lambda seen, user: seen.forget(user, items)
+
+
+RACES: dict[str, tuple[list[str], Change, Change, int, list[str]]] = {
+    "added": (["before"], adding("theirs"), adding("ours"), 1, []),
+    "appeared": ([], adding("theirs"), adding("ours"), 1, ["before"]),
+    "vanished": (["before"], lambda seen, user: seen.remove(user), adding("ours"), 1, ["before", "theirs"]),
+    "removed and made anew": (["before"], removed_and_made_anew, adding("ours"), 1, ["before"]),
+    "forgotten": (
+        ["before", "theirs"],
+        lambda seen, user: seen.forget(user, ["before"]),
+        adding("ours"),
+        1,
+        ["before"],
+    ),
+    "both add an item": (["before"], adding("theirs"), adding("ours", "theirs"), 1, []),
+    "forget": (["before"], adding("theirs"), forgetting("before", "theirs"), 2, ["before", "theirs", "ours"]),
+    "rotate": (["before"], adding("theirs"), lambda seen, user: seen.rotate([user]).users, 1, ["ours"]),
+    "rebuild": (["before"], adding("theirs"), rebuilt, 1, ["before", "theirs"]),
+}
+"""What is there, what others do, what we do and its result, and what is unseen then."""
+
+
+@pytest.mark.parametrize("race", RACES)
+def test_a_change_keeps_what_others_did_between_read_and_write(users_address: str, ann: str, race: str) -> None:
+    already, theirs, ours, result, unseen = RACES[race]
     others = SeenItems(users_address)
     others.add(ann, already)
     seen = raced(users_address, lambda: theirs(others, ann))
-    assert seen.add(ann, ["ours"]) == 1
+    assert ours(seen, ann) == result
     assert others.unseen(ann, ["before", "theirs", "ours"]) == unseen
-
-
-def test_an_item_that_another_program_added_meanwhile_is_not_counted(users_address: str, ann: str) -> None:
-    others = SeenItems(users_address)
-    seen = raced(users_address, lambda: others.add(ann, ["both"]))
-    assert seen.add(ann, ["ours", "both"]) == 1
-
-
-def test_a_rebuild_after_somebody_elses_add_drops_that_as_well(users_address: str, ann: str) -> None:
-    others = SeenItems(users_address)
-    others.add(ann, ["before"])
-    seen = raced(users_address, lambda: others.add(ann, ["theirs"]))
-    assert seen.add_many({ann: ["ours"]}, anew=True).results == {ann: 1}
-    assert others.unseen(ann, ["before", "theirs", "ours"]) == ["before", "theirs"]
-
-
-@pytest.mark.parametrize("verb", ["forget", "rotate"])
-def test_every_change_is_tried_again_on_what_others_wrote(
-    users_address: str, ann: str, clock: Clock, verb: str
-) -> None:
-    others = SeenItems(users_address)
-    others.add(ann, ["a"])
-    clock.now += 1
-    seen = raced(users_address, lambda: others.add(ann, ["theirs"]))
-    if verb == "rotate":
-        assert seen.rotate([ann]).users == 1
-        assert (others.unseen(ann, ["a", "theirs"]), len(others.stats(ann).generations)) == ([], 2)
-    else:
-        assert seen.forget(ann, ["a", "theirs"]) == 2
-        assert others.unseen(ann, ["a", "theirs"]) == ["a", "theirs"]
 
 
 def stormed(address: str, user: str, times: int, deadline: float) -> SeenItems:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from es_simhash import Documents, DuplicateRule, InputError
+from es_simhash import InputError
 from es_simhash.similarity.text_fields import field_names
 
 
@@ -19,14 +19,6 @@ def test_names_are_a_list_or_have_commas_between_them(given: Any) -> None:
 def test_no_name_may_be_missing(given: Any) -> None:
     with pytest.raises(InputError, match=r"^text_field is .*: name the field that holds the text$"):
         field_names(given)
-
-
-def test_the_text_of_two_fields_is_stored() -> None:
-    with Documents("memory://") as documents:
-        documents.setup(DuplicateRule(text_field="title,body"))
-        [outcome] = documents.ingest([{"id": 1, "title": "暴雨", "body": "橙色预警"}])
-        assert (outcome.outcome, outcome.reason) == ("new", None)
-        assert documents.similar("暴雨\n橙色预警")[0].exact
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,18 +15,15 @@ from es_simhash.bloom.seen import SeenConfig
 from es_simhash.errors import StoreChanged
 from es_simhash.rows import Scan, StoreQuery, UserState
 from es_simhash.store.address import open_store
-from es_simhash.store.elastic.store import ElasticStore
-from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH
+from tests.client.test_another_store import Place
+from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
 from tests.store.documents import DOCUMENTS, entry, put
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from es_simhash.rows import Description
     from es_simhash.store.protocol import Store
     from tests.store.conftest import Stores
-
-WITH_ADDRESS = pytest.mark.parametrize("stores", ["sqlite", ELASTICSEARCH, OPENSEARCH], indirect=True)
 
 WHOLE = replace(DOCUMENTS, seen=SeenConfig())
 CALLS: dict[str, Callable[[Store, Any], Any]] = {
@@ -45,63 +41,32 @@ CALLS: dict[str, Callable[[Store, Any], Any]] = {
 }
 
 
-class Address:
-    """An address behind which a store is exchanged for another one: a file, or an alias."""
-
-    def __init__(self, stores: Stores) -> None:
-        self._stores = stores
-        self._first = stores.ready(WHOLE)
-        put(self._first, entry("a", 1, digest="d" * 32), entry("b", 1, duplicate_of="a"))
-        self.name = self._first.name
-        if isinstance(self._first, ElasticStore):
-            self.name += "-alias"
-            self._send(self._first, "PUT", f"_alias/{self._alias}")
-        self.store = open_store(self.name, deadline=30)
-        self.store.describe()
-        self.version = self.store.read(["a"])["a"].row.version
-
-    @property
-    def _alias(self) -> str:
-        return self.name.rpartition("/")[2]
-
-    @staticmethod
-    def _send(store: Store, method: str, path: str) -> None:
-        assert isinstance(store, ElasticStore)
-        store.connection.send(method, path)
-
-    def exchange(self, description: Description) -> Store:
-        """Put another store with a document at the address, and return it."""
-        other = self._stores.ready(description)
-        put(other, entry("a", 1, digest="d" * 32), entry("b", 1, duplicate_of="a"))
-        if isinstance(other, ElasticStore):
-            self._send(self._first, "DELETE", f"_alias/{self._alias}")
-            self._send(other, "PUT", f"_alias/{self._alias}")
-        else:
-            self._first.close()
-            other.close()
-            path = Path(self.name.removeprefix("sqlite:///"))
-            for file in path.parent.glob(f"{path.name}*"):
-                file.unlink()
-            Path(other.name.removeprefix("sqlite:///")).replace(path)
-        return other
+def make(address: str) -> None:
+    """Set up a store with a document and its copy."""
+    with closing(open_store(address, deadline=30)) as store:
+        assert store.set_up(WHOLE) == "created"
+        put(store, entry("a", 1, digest="d" * 32), entry("b", 1, duplicate_of="a"))
 
 
-@pytest.fixture
-def address(stores: Stores) -> Iterator[Address]:
-    made = Address(stores)
-    with closing(made.store):
-        yield made
+@pytest.fixture(params=["sqlite", ELASTICSEARCH, OPENSEARCH])
+def place(request: pytest.FixtureRequest) -> Place:
+    """An address with such a store. An alias tells of another index."""
+    made = Place(new_addresses(request, request.param), "made again" if request.param == "sqlite" else "alias")
+    made.make(make)
+    return made
 
 
-@WITH_ADDRESS
 @pytest.mark.parametrize("call", CALLS)
-def test_a_call_that_meets_another_store_raises_until_it_is_described(address: Address, call: str) -> None:
-    address.exchange(WHOLE)
-    for _ in range(2):
-        with pytest.raises(StoreChanged, match=r"is another store now: .* start again"):
-            CALLS[call](address.store, address.version)
-    address.store.describe()
-    CALLS[call](address.store, address.version)
+def test_a_call_that_meets_another_store_raises_until_it_is_described(place: Place, call: str) -> None:
+    with closing(open_store(place.address, deadline=30)) as store:
+        store.describe()
+        version = store.read(["a"])["a"].row.version
+        place.exchange(make)
+        for _ in range(2):
+            with pytest.raises(StoreChanged, match=r"is another store now: .* start again"):
+                CALLS[call](store, version)
+        store.describe()
+        CALLS[call](store, version)
 
 
 @pytest.mark.parametrize("stores", [ELASTICSEARCH, OPENSEARCH], indirect=True)
