@@ -153,21 +153,6 @@ def test_context_variables_of_the_caller_reach_the_thread() -> None:
     assert set(found) == {"ann"}
 
 
-def test_a_hundred_calls_at_once_are_answered_and_one_of_ten_equal_adds_is_new(new_address: Callable[[], str]) -> None:
-    async def main() -> tuple[list[int], list[str]]:
-        async with AsyncDocuments(set_up(new_address())) as documents:
-            added = await asyncio.gather(
-                *(documents.add({"id": str(n), "text": f"{TEXT}{n // 10}号楼"}) for n in range(100))
-            )
-            await documents.add({"id": "last", "text": "短"}, refresh=True)
-            found = await asyncio.gather(*(documents.similar(f"{TEXT}{n // 10}号楼") for n in range(100)))
-            return [sum(match.exact for match in each) for each in found], [each.outcome for each in added]
-
-    found, outcomes = asyncio.run(main())
-    assert found == [10] * 100
-    assert [outcomes[start : start + 10].count("exact_duplicate") for start in range(0, 100, 10)] == [9] * 10
-
-
 def test_under_overload_the_calls_that_no_thread_begins_in_time_are_refused_and_the_others_are_answered() -> None:
     store = Slow()
     with Documents(store) as documents:

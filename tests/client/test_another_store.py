@@ -6,8 +6,9 @@ on under another set-up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -101,56 +102,80 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 OTHER = {"id": "2", "text": STORM}
-CALLS: dict[str, Callable[[Documents], Any]] = {
-    "add": lambda documents: documents.add(OTHER).outcome,
-    "add_many": lambda documents: [one.outcome for one in documents.add_many([OTHER])],
-    "similar": lambda documents: documents.similar(STORM),
-    "similar by fingerprint": lambda documents: documents.similar(1 << 63 | 1),
-    "similar_many": lambda documents: documents.similar_many([STORM]),
-    "fetch": lambda documents: documents.fetch(["1"]),
-    "fetch fields": lambda documents: documents.fetch(["1"], fields=["text"]),
+SEEN = seen_by(capacity=100)
+CALLS: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "add": (lambda documents: documents.add(OTHER).outcome, "new"),
+    "add_many": (lambda documents: [one.outcome for one in documents.add_many([OTHER])], ["new"]),
+    "similar": (lambda documents: documents.similar(STORM), []),
+    "similar by fingerprint": (lambda documents: documents.similar(1 << 63 | 1), []),
+    "similar_many": (lambda documents: documents.similar_many([STORM]), [[]]),
+    "fetch": (lambda documents: documents.fetch(["1"]), {}),
+    "fetch fields": (lambda documents: documents.fetch(["1"], fields=["text"]), {}),
+    "seen add": (lambda seen: seen.add("ann", ["x"]), 1),
+    "seen add_many": (lambda seen: seen.add_many({"ann": ["x"], "bob": ["y"]}).results, {"ann": 1, "bob": 1}),
+    "seen unseen": (lambda seen: seen.unseen("ann", ["x"]), ["x"]),
+    "seen forget": (lambda seen: seen.forget("ann", ["x"]), 0),
+    "seen stats": (lambda seen: seen.stats("ann").generations, ()),
+    "seen to_bytes": (lambda seen: seen.to_bytes("ann"), []),
+    "seen remove": (lambda seen: seen.remove("ann"), False),
 }
-RESULTS = {"add": "new", "add_many": ["new"], "similar_many": [[]], "fetch": {}, "fetch fields": {}}
+"""Calls of documents and of seen items, and their results in a store that is empty."""
 OTHER_SET_UPS = {
     "Scheme": documents_by(Scheme(weights="tf")),
     "rule": documents_by(rule=DuplicateRule("exact")),
     "text field": documents_by(rule=DuplicateRule(text_field="body")),
     "id field": documents_by(id_field="sku"),
+    "capacity": seen_by(capacity=77),
 }
+
+
+@contextmanager
+def opened(place: Place, call: str) -> Iterator[tuple[Any, Make]]:
+    """What is called, in whose store something is, and how that store was set up."""
+    kind, make = (SeenItems, SEEN) if "seen" in call else (Documents, documents_by())
+    place.make(make)
+    with kind(place.address) as made:
+        made.add(*(("ann", ["x"]) if "seen" in call else ({"id": "1", "text": STORM},)))
+        yield made, make
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_a_call_goes_on_in_a_store_that_was_set_up_in_the_same_way(
     place: Place, call: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    place.make(documents_by())
-    with Documents(place.address) as documents:
-        documents.add({"id": "1", "text": STORM})
-        place.exchange(documents_by())
-        assert CALLS[call](documents) == RESULTS.get(call, [])
-        assert documents.add({"id": "3", "text": STORM}).duplicate_of == ("2" if "add" in call else None)
+    perform, result = CALLS[call]
+    with opened(place, call) as (made, make):
+        place.exchange(make)
+        assert perform(made) == result
+        if "seen" in call:
+            assert (made.add("ann", ["z"]), made.unseen("ann", ["z"])) == (1, [])
+        else:
+            assert made.add({"id": "3", "text": STORM}).duplicate_of == ("2" if "add" in call else None)
         assert len(warnings(caplog)) == 1
 
 
 @pytest.mark.parametrize(
     ("call", "other"),
     [
-        *((call, "Scheme") for call in CALLS if "fingerprint" not in call),
+        *((call, "capacity" if "seen" in call else "Scheme") for call in CALLS if "fingerprint" not in call),
         *(("add", other) for other in ("rule", "text field", "id field")),
     ],
 )
 def test_no_call_goes_on_under_another_set_up(place: Place, call: str, other: str) -> None:
-    place.make(documents_by())
-    with Documents(place.address) as documents:
-        documents.add({"id": "1", "text": STORM})
+    with opened(place, call) as (made, _):
         place.exchange(OTHER_SET_UPS[other])
-        with Documents(place.address) as others:  # an answer without documents names no index
-            others.add({"id": "9", "sku": "9", "text": STORM, "body": STORM}, refresh=True)
+        if "seen" not in call:  # an answer without documents names no index
+            with Documents(place.address) as others:
+                others.add({"id": "9", "sku": "9", "text": STORM, "body": STORM}, refresh=True)
         for _ in range(2):
             with pytest.raises(StoreChanged, match=r"is another store now, .* open it again"):
-                CALLS[call](documents)
-    with Documents(place.address) as documents:
-        assert [row.id for row in documents.export()] == ["9"]
+                CALLS[call][0](made)
+    if "seen" in call:
+        with SeenItems(place.address) as seen:
+            assert seen.stats("ann").generations == ()
+    else:
+        with Documents(place.address) as documents:
+            assert [row.id for row in documents.export()] == ["9"]
 
 
 def test_of_equal_texts_one_is_new_in_the_other_store(place: Place, caplog: pytest.LogCaptureFixture) -> None:
@@ -222,48 +247,6 @@ def test_a_run_ends(place: Place, run: Callable[[Documents, Callable[[], None]],
             run(documents, lambda: place.exchange(documents_by(rule=exact)))
     with Documents(place.address) as documents:
         assert list(documents.export()) == []
-
-
-# --- seen items --------------------------------------------------------------------------------------------------
-
-
-SEEN: dict[str, tuple[Callable[[SeenItems], Any], Any]] = {
-    "add": (lambda seen: seen.add("ann", ["x"]), 1),
-    "add_many": (lambda seen: seen.add_many({"ann": ["x"], "bob": ["y"]}).results, {"ann": 1, "bob": 1}),
-    "unseen": (lambda seen: seen.unseen("ann", ["x"]), ["x"]),
-    "forget": (lambda seen: seen.forget("ann", ["x"]), 0),
-    "stats": (lambda seen: seen.stats("ann").generations, ()),
-    "to_bytes": (lambda seen: seen.to_bytes("ann"), []),
-    "remove": (lambda seen: seen.remove("ann"), False),
-}
-
-
-@pytest.mark.parametrize("call", SEEN)
-def test_seen_items_go_on_in_a_store_that_was_set_up_in_the_same_way(
-    place: Place, call: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    place.make(seen_by(capacity=100))
-    with SeenItems(place.address) as seen:
-        seen.add("ann", ["x"])
-        place.exchange(seen_by(capacity=100))
-        perform, result = SEEN[call]
-        assert perform(seen) == result
-        assert seen.add("ann", ["z"]) == 1
-        assert seen.unseen("ann", ["z"]) == []
-    assert len(warnings(caplog)) == 1
-
-
-@pytest.mark.parametrize("call", SEEN)
-def test_seen_items_never_go_on_under_another_configuration(place: Place, call: str) -> None:
-    place.make(seen_by(capacity=100))
-    with SeenItems(place.address) as seen:
-        seen.add("ann", ["x"])
-        place.exchange(seen_by(capacity=77))
-        for _ in range(2):
-            with pytest.raises(StoreChanged, match=r"is another store now, .* open it again"):
-                SEEN[call][0](seen)
-    with SeenItems(place.address) as seen:
-        assert seen.stats("ann").generations == ()
 
 
 def test_a_file_takes_seen_items_after_documents_and_documents_after_seen_items(tmp_path: Path) -> None:

@@ -207,22 +207,3 @@ def test_what_others_change_meanwhile_is_kept_and_gets_its_fingerprint_in_the_ne
     assert source == theirs
     assert "doc-00031" not in index.sources()
     documents_of_index.close()
-
-
-def test_after_an_interruption_it_goes_on_and_does_nothing_twice(new_index: Callable[[], Index]) -> None:
-    documents = corpus(1_200)
-    uninterrupted = new_index().fill(documents)
-    uninterrupted.backfill()
-    index = new_index().fill(documents)
-    with Documents(index.address) as library:
-        library.setup(DuplicateRule("fingerprint", text_field=FIELDS))
-        outcomes = library.backfill()
-        stored = [next(outcomes) for _ in range(600)]  # into the second batch
-        outcomes.close()
-    done = index.links().keys()
-    assert {outcome.id for outcome in stored if outcome.outcome != "rejected"} <= done < documents.keys() - NO_TEXT
-    versions = index.versions()
-    index.backfill()
-    again = {id for id, version in index.versions().items() if id in done and version != versions[id]}
-    assert again <= {id for id, (group, _) in index.links().items() if group != id}
-    assert index.links() == uninterrupted.links()
