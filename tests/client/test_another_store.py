@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from es_simhash import Documents, DuplicateRule, Scheme, SeenItems
-from es_simhash.errors import NotSetUp, StoreChanged
+from es_simhash.errors import NotSetUp, StoreChanged, StoreError
 from es_simhash.store.address import open_store
 from tests.client import METRO, STORM, before
 from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
@@ -61,13 +61,13 @@ class Place:
         if self._how == "alias":
             self._send("DELETE", f"_alias/{self._alias}")
             self._index = self._new_address()
-        elif self.address.startswith("sqlite:///"):
-            self.delete()
         else:
-            self._send("DELETE", "")
+            self.delete()
         self.make(make)
 
     def delete(self) -> None:
+        if not self.address.startswith("sqlite:///"):
+            self._send("DELETE", "")
         path = Path(self.address.removeprefix("sqlite:///"))
         for file in path.parent.glob(f"{path.name}*"):
             file.unlink()
@@ -89,7 +89,10 @@ SERVERS = [
 ]
 
 
-@pytest.fixture(params=[pytest.param(("sqlite", "made again"), id="sqlite"), *SERVERS])
+PLACES = [pytest.param(("sqlite", "made again"), id="sqlite"), *SERVERS]
+
+
+@pytest.fixture(params=PLACES)
 def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Place:
     """Answers tell of an alias; else the store is asked again and again."""
     kind, how = request.param
@@ -247,6 +250,19 @@ def test_a_run_ends(place: Place, run: Callable[[Documents, Callable[[], None]],
             run(documents, lambda: place.exchange(documents_by(rule=exact)))
     with Documents(place.address) as documents:
         assert list(documents.export()) == []
+
+
+@pytest.mark.parametrize("place", [place for place in PLACES if "alias" not in str(place.id)], indirect=True)
+def test_a_run_ends_if_its_store_is_deleted_and_makes_no_other(place: Place) -> None:
+    place.make(documents_by(rule=DuplicateRule("fingerprint")))
+    with Documents(place.address, deadline=1) as documents:
+        run = documents.ingest(many(1_500))
+        next(run)
+        place.delete()
+        with pytest.raises(StoreError):
+            list(run)
+        with pytest.raises(StoreError, match="is not set up"):
+            documents.similar(STORM)
 
 
 def test_a_file_takes_seen_items_after_documents_and_documents_after_seen_items(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A call ends about at its deadline, if a server hangs; and a run ends if its store is another one meanwhile."""
+"""A call ends about at its deadline, if a server hangs."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import AsyncDocuments, Documents, SeenItems, StoreError, StoreUnavailable
-from es_simhash.store.address import open_store
+from es_simhash import AsyncDocuments, Documents, SeenItems, StoreUnavailable
 from tests.client import STORM
 from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
 from tests.es_node.proxy import Delay, Proxy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 DEADLINE = 2
 HANGS = 30
@@ -124,44 +123,12 @@ def test_twenty_tasks_end_at_the_deadline_if_another_process_keeps_the_file_lock
     assert any("been writing to it (deadline 2 s): try again later" in str(answer) for answer in answers)
 
 
-# --- another store -------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def known_for_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ask the store at each batch how it was set up, and not after a second."""
-    monkeypatch.setattr("es_simhash.client.set_up.KNOWN", 0.0)
-
-
-@pytest.mark.usefixtures("known_for_no_time")
-def test_a_run_ends_if_its_store_is_deleted_and_makes_no_other(address: str) -> None:
-    many = [{"id": str(number), "text": f"{STORM}{number}"} for number in range(1_500)]
-    with Documents(address) as documents:
-        documents.setup("fingerprint", id_field="id")
-    with Documents(address, deadline=1) as documents:
-        run = documents.ingest(many)
-        next(run)
-        delete(address)
-        with pytest.raises(StoreError):
-            list(run)
-    with Documents(address) as documents, pytest.raises(StoreError, match="is not set up"):
-        documents.similar(STORM)
-
-
-def delete(address: str) -> None:
-    """Delete the file or the index at an address."""
-    if address.startswith("sqlite:///"):
-        for path in Path(address.removeprefix("sqlite:///")).parent.glob("*.db*"):
-            path.unlink()
-    else:
-        store: Any = open_store(address)
-        store.connection.send("DELETE", "")
-        store.close()
-
-
-@pytest.mark.usefixtures("known_for_no_time")
 @pytest.mark.parametrize("hanging", [ELASTICSEARCH], indirect=True)
-def test_many_calls_that_ask_a_server_that_hangs_end_at_their_deadline(hanging: tuple[Proxy, str]) -> None:
+def test_many_calls_that_ask_a_server_that_hangs_end_at_their_deadline(
+    hanging: tuple[Proxy, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each asks the store how it was set up, and not only after a second."""
+    monkeypatch.setattr("es_simhash.client.set_up.KNOWN", 0.0)
     proxy, address = hanging
     with Documents(address, deadline=1) as documents, ThreadPoolExecutor(30) as threads:
         documents.info()  # the server answers once
