@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.client.documents import Documents
@@ -102,7 +103,7 @@ def _decided(
 ) -> Iterator[tuple[int, T, Outcome]]:
     """Return the position, the item and the outcome of each item. Invalid arguments raise at once."""
     chosen = replace(rule_of(rule), text_field=_TEXT)
-    read = text if callable(text) else _field_reader(field_names(text))
+    read = text if callable(text) else partial(_text, fields=field_names(text))
     documents = Documents("memory://", fingerprinter=chosen.needs_of(fingerprinter_of(scheme or DEFAULT)))
     documents.setup(chosen, id_field=_POSITION)
     rows, waiting = rows_of(items), deque[T]()
@@ -123,15 +124,12 @@ def _checked(outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _field_reader(fields: tuple[str, ...]) -> Callable[[Any], str]:
-    def read(item: Any) -> str:
-        if isinstance(item, str):
-            return item
-        if not isinstance(item, Mapping):
-            raise InputError(f"it is of type {type(item).__name__}: pass text=…, a function that returns its text")
-        return text_of(item, fields)
-
-    return read
+def _text(item: Any, fields: tuple[str, ...]) -> str:
+    if isinstance(item, str):
+        return item
+    if not isinstance(item, Mapping):
+        raise InputError(f"it is of type {type(item).__name__}: pass text=…, a function that returns its text")
+    return text_of(item, fields)
 
 
 def _document(position: int, item: Any, read: Callable[[Any], str], rule: DuplicateRule) -> dict[str, Any]:

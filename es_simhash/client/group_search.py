@@ -50,9 +50,6 @@ class _Order:
         return -1 if (first > second) is self.descending else 1
 
 
-_BY_SCORE = _Order(descending=True, missing_first=False)
-
-
 @dataclass(frozen=True)
 class GroupSearch:
     """A page of a search of your own, without copies. :func:`group_search` makes it.
@@ -171,10 +168,9 @@ def _checked_after(after: Any) -> tuple[int, int]:
 
 
 def _orders(sort: Any) -> tuple[_Order, ...]:
-    """Return the order of a search."""
-    if sort is None:
-        return (_BY_SCORE,)
-    return tuple(order for clause in (sort if isinstance(sort, list) else [sort]) for order in _orders_of(clause))
+    """Return the order of a search, which is by score if it says nothing."""
+    clauses = sort if isinstance(sort, list) else ["_score" if sort is None else sort]
+    return tuple(order for clause in clauses for order in _orders_of(clause))
 
 
 def _orders_of(clause: Any) -> Iterator[_Order]:
