@@ -131,7 +131,7 @@ class KeyIndex:
     def of_positions(self, positions: Sequence[int]) -> list[tuple[int, ...]]:
         """Return the keys of the texts at some positions. All entries are read."""
         keys, owners = self._entries.every()
-        keys = without_length(keys)
+        keys = np.where(_are_grams(keys), keys & ~_LENGTH, keys)
         first = np.searchsorted(owners, positions)
         last = np.searchsorted(owners, positions, "right")
         return [tuple(keys[start:end].tolist()) for start, end in zip(first.tolist(), last.tolist(), strict=True)]
@@ -211,11 +211,6 @@ def _plan(
 def with_length(keys: NDArray[np.uint64], lengths: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return keys as they stand in an entry: that of a q-gram has the length of its text in its lowest bits."""
     return np.where(_are_grams(keys), keys & ~_LENGTH | lengths.clip(0, 127).astype(np.uint64), keys)
-
-
-def without_length(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the keys that stand in entries."""
-    return np.where(_are_grams(keys), keys & ~_LENGTH, keys)
 
 
 def _are_grams(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:

@@ -37,6 +37,7 @@ import numpy as np
 
 from es_simhash.errors import InputError, shown
 from es_simhash.text.encoding import ball, hex_segments, sphere, split
+from es_simhash.text.scheme import Scheme
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,13 +72,9 @@ def plain_clause(fingerprint: int, field: str = "simhash", bits: int = 64) -> di
     :param bits: the fingerprint width, 64 or 128.
     :raises InputError: for another value.
     """
-    if (
-        type(bits) is not int
-        or bits not in (64, 128)
-        or type(fingerprint) is not int
-        or not 0 <= fingerprint < 1 << bits
-    ):
-        raise InputError(f"{shown(fingerprint)} is no fingerprint of {shown(bits)} bits: use an unsigned integer")
+    Scheme(bits=bits)  # raises for another width
+    if type(fingerprint) is not int or not 0 <= fingerprint < 1 << bits:
+        raise InputError(f"{shown(fingerprint)} is no fingerprint of {bits} bits: use an unsigned integer")
     if not isinstance(field, str):
         raise InputError(f"field is {shown(field)}: name the field that holds the segments")
     terms = [{"term": {f"{field}.s{i}": segment}} for i, segment in enumerate(hex_segments(fingerprint, bits))]
