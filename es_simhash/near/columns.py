@@ -20,7 +20,7 @@ from es_simhash.parts import in_parts
 from es_simhash.rows import MOST_HITS, Hits, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -95,13 +95,12 @@ class Columns:
         there = np.flatnonzero(self._columns["is_there"][: len(self._ids)]).tolist()
         return chain.from_iterable(map(self._rows, in_parts(there, _AT_ONCE)))
 
-    def members(self, groups: Iterable[str]) -> list[Row]:
+    def members(self, groups: Sequence[str]) -> list[Row]:
         """Return the rows of the groups with these names, the smallest order first."""
-        names = list(groups)
-        own = [position for name in names if (position := self._positions.get(name)) is not None]
-        _, others = self._groups.whole(_hashed(names))
+        own = [position for name in groups if (position := self._positions.get(name)) is not None]
+        _, others = self._groups.whole(_hashed(groups))
         there = {position for position in (*own, *others.tolist()) if self._columns["is_there"][position]}
-        chosen = set(names)
+        chosen = set(groups)
         rows = [row for row in self._rows(sorted(there)) if row.group in chosen]
         return sorted(rows, key=lambda row: row.order)
 

@@ -198,7 +198,7 @@ def _plan(
     rank = np.empty(len(sizes), dtype=np.int64)
     rank[order] = np.arange(len(sizes)) - first[of_query[order]]
     total = np.cumsum(sizes[order])
-    before = np.concatenate([[0], total])[first] if len(sizes) else np.zeros(0, dtype=np.int64)
+    before = np.concatenate([[0], total])[first]
     entries = np.empty(len(sizes), dtype=np.int64)
     entries[order] = total - before[of_query[order]]
     wanted = rank < plans[:, 0][of_query]

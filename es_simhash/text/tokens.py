@@ -125,18 +125,15 @@ def _segmenter(name: str) -> Segmenter:
     def segment(lines: str) -> list[str]:
         words: list[str] = []
         singles = ""
-        # Most words have several characters, so they are tested first. A line break at the end ends the last line.
-        for word in chain(cut(lines), "\n"):
-            if len(word) > 1:
-                if singles:
-                    words += find_new_words(singles) if len(singles) > 1 else (singles,)
-                    singles = ""
-                words.append(word)
-            elif word != "\n":
+        for word in chain(cut(lines), "\n"):  # a line break at the end ends the last line
+            if len(word) == 1 and word != "\n":
                 singles += word
-            elif singles:
+                continue
+            if singles:
                 words += find_new_words(singles) if len(singles) > 1 else (singles,)
                 singles = ""
+            if word != "\n":
+                words.append(word)
         return words
 
     return segment
