@@ -52,8 +52,6 @@ def shingles_of_texts(texts: Sequence[str], widths: Widths = ALIKE) -> tuple[NDA
     :param widths: up to ``SHINGLE`` each.
     :returns: the numbers, and an array of shape (n,).
     """
-    if not any(texts):
-        return np.zeros(0, dtype=np.uint64), np.zeros(len(texts), dtype=np.int64)
     lengths = np.array([len(text) for text in texts], dtype=np.int64)
     of_text = np.repeat(np.arange(len(texts)), lengths)
     codes = codes_of("".join(texts))

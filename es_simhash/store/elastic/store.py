@@ -165,8 +165,6 @@ class ElasticStore:
 
         :param fields: to return; None for all.
         """
-        if not ids:
-            return {}
         source = self._sources(fields)
         body: dict[str, Any] = {"ids": list(ids)}
         if len(self.connection.indices) > 1 or self.connection.write_index is not None:
@@ -174,8 +172,8 @@ class ElasticStore:
             places = self._places(ids)
             ids = [id for id in ids if id in places]
             body = {"docs": [{"_id": id, "_index": places[id]} for id in ids]}
-            if not ids:
-                return {}
+        if not ids:
+            return {}
         parameters = {} if fields is None else {"_source_includes": ",".join(fields)}
         if isinstance(source, dict):
             parameters = {"_source_exclude_vectors": "false"}
