@@ -12,7 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.parts import in_turn
-from es_simhash.rows import MOST_HITS, Hits, StoreQuery
+from es_simhash.rows import Hits, StoreQuery
 from es_simhash.store.around import StoreAround, changed, written_rows
 
 if TYPE_CHECKING:
@@ -107,10 +107,7 @@ class FreshStore(StoreAround):
         stale = [number for number, hits in enumerate(found) if any(map(self._hides, hits.equal))]
         if not stale:
             return found
-        again = [
-            StoreQuery(digest=queries[number].digest, times=queries[number].times, most_equal=MOST_HITS)
-            for number in stale
-        ]
+        again = [StoreQuery(digest=queries[number].digest, times=queries[number].times) for number in stale]
         more = dict(zip(stale, self.inner.search(again, filter, originals=False), strict=True))
         return [
             replace(hits, equal=more[number].equal) if number in more else hits for number, hits in enumerate(found)
