@@ -6,13 +6,13 @@ import json
 import os
 import time
 from dataclasses import asdict
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from es_simhash import SeenItems
 from tests.cli import Done, complaint, es_simhash
+from tests.client import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,6 +49,14 @@ def jsonl(*documents: Any) -> bytes:
 def log(**items: Iterable[Item]) -> bytes:
     """A JSON line for each user."""
     return jsonl(*({"user": user, "items": theirs} for user, theirs in items.items()))
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    clock.now = int(time.time())
+    monkeypatch.setattr("es_simhash.client.seen.time", clock)
+    return clock
 
 
 # --- one user, from arguments ------------------------------------------------------------------------------
@@ -94,15 +102,15 @@ def test_a_mistyped_file_is_named_and_not_made(tmp_path: Path, verb: str) -> Non
 # --- generations -------------------------------------------------------------------------------------------
 
 
-def test_a_rotation_starts_a_generation_for_all_users_or_for_old_ones(tmp_path: Path) -> None:
+def test_a_rotation_starts_a_generation_for_all_users_or_for_old_ones(tmp_path: Path, clock: Clock) -> None:
     fill(tmp_path, "n1", generations=2)
     fill(tmp_path, "n1", user="bob")
-    time.sleep(1.1)  # a generation is known by the second in which it started
+    clock.now += 1  # a generation is known by the second in which it started
     done = seen(tmp_path, "rotate")
     assert (done.code, done.out, done.err) == (0, "rotated 2 users\n", "")
     assert seen(tmp_path, "rotate", "--before", "1h").out == "rotated 0 users\n"
     assert unseen(tmp_path, "ann", "n1") == []
-    time.sleep(1.1)
+    clock.now += 1
     assert seen(tmp_path, "rotate").code == 0
     assert unseen(tmp_path, "ann", "n1") == ["n1"], "two rotations"
 
@@ -215,10 +223,10 @@ def test_a_user_who_cannot_be_read_is_reported_and_the_others_are_done(
     assert seen(tmp_path, "add", *store, stdin=data).code == 0
 
 
-def test_inactive_users_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr("es_simhash.client.seen.time", SimpleNamespace(time=lambda: time.time() - 100 * 86_400))
-        seen(tmp_path, "add", stdin=log(ann=["n1"], bob=["n1"], eve=["n1"]))
+def test_inactive_users_are_removed(tmp_path: Path, clock: Clock) -> None:
+    clock.now -= 100 * 86_400
+    seen(tmp_path, "add", stdin=log(ann=["n1"], bob=["n1"], eve=["n1"]))
+    clock.now += 100 * 86_400
     seen(tmp_path, "add", "--user", "eve", "n2")
     assert seen(tmp_path, "remove", "--inactive", "101d").out == "removed 0 users\n"
     assert seen(tmp_path, "remove", "--inactive", "90d").out == "removed 2 users\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import SeenItems
+from es_simhash import Documents, SeenItems
 from es_simhash.store.address import open_store
 from tests.client import CONFIG, PROFILE, Clock
 from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
@@ -25,6 +25,14 @@ SQLITE = "sqlite"
 def new_address(request: pytest.FixtureRequest) -> Callable[[], str]:
     """Returns addresses at which nothing is yet."""
     return new_addresses(request, request.param)
+
+
+@pytest.fixture(params=["memory", SQLITE, ELASTICSEARCH, OPENSEARCH])
+def documents(request: pytest.FixtureRequest) -> Iterator[Documents]:
+    """A new store of each kind for documents."""
+    with Documents(new_addresses(request, request.param)()) as documents:
+        documents.setup()
+        yield documents
 
 
 @pytest.fixture(scope="module", params=[SQLITE, ELASTICSEARCH])

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, Documents, InputError, Outcome
-from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -44,18 +43,6 @@ def ingested(documents: Documents, *items: Any, verb: str = "ingest") -> list[tu
 
 def stored(documents: Documents) -> dict[str, Any]:
     return {id: (found.row, found.source) for id, found in documents.store.read(["a", "b"], ["text", "tag"]).items()}
-
-
-@pytest.fixture(params=["memory", "sqlite", ELASTICSEARCH, OPENSEARCH])
-def new_address(request: pytest.FixtureRequest) -> Callable[[], str]:
-    return new_addresses(request, request.param)
-
-
-@pytest.fixture
-def documents(address: str) -> Any:
-    with Documents(address) as opened:
-        opened.setup()
-        yield opened
 
 
 def test_a_copy_of_the_stored_text_leaves_it_and_writes_nothing(documents: Documents) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,9 +14,6 @@ from es_simhash.store.memory_store import MemoryStore
 from es_simhash.text.tables import StopWords
 from tests.cli import HARVEST, STORM, STORM_FARTHER
 from tests.client import before
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LONG = Scheme(weights="tf")
 DOCUMENTS = [{"id": "storm", "text": STORM}, {"id": "farther", "text": STORM_FARTHER}, {"id": "other", "text": HARVEST}]
@@ -144,10 +141,3 @@ def test_a_table_that_the_scheme_of_the_store_names_must_be_given(address: str) 
         next(documents.ingest(DOCUMENTS))
     with Documents(address, fingerprinter=ours) as documents:
         assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS))
-
-
-def test_what_can_not_be_used_is_said_before_anything_is_made(tmp_path: Path) -> None:
-    address = f"sqlite:///{tmp_path / 'news.db'}"
-    with Documents(address) as documents, pytest.raises(InputError, match="use 0 to 7"):
-        documents.setup(DuplicateRule("fingerprint", max_distance=8))
-    assert list(tmp_path.iterdir()) == []

@@ -11,23 +11,15 @@ from es_simhash import Documents, InputError, Pin
 from es_simhash.similarity.differences import Difference
 from tests.cli import es_simhash
 from tests.client import links
-from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 FLASH = "央行今日公告，自6月12日起下调金融机构存款准备金率0.25个百分点，释放长期资金约5000亿元，保持流动性合理充裕。"
 OTHER_FIGURE = FLASH.replace("0.25", "0.5")
 COPY = FLASH.replace("今日公告", "今日发布公告")
 FAR = "城北新开三条公交线路，连接高铁站与大学城，市民出行更加方便，票价保持不变。"
-
-
-@pytest.fixture(params=["memory", "sqlite", ELASTICSEARCH, OPENSEARCH])
-def documents(request: pytest.FixtureRequest) -> Iterator[Documents]:
-    with Documents(new_addresses(request, request.param)()) as made:
-        made.setup()
-        yield made
 
 
 def add(documents: Documents, **texts: str) -> dict[str, Any]:
