@@ -22,6 +22,7 @@ from es_simhash import DuplicateRule, Fingerprinter, InputError, Row
 from es_simhash.caches import cache_of_short
 from es_simhash.decide.judge import Side, judge
 from es_simhash.decide.rule import ResolvedRule
+from es_simhash.near.key_index import ENTRIES_OF_QUERY
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.text.keys import key_queries, keys_of_texts, share_enough
 from es_simhash.text.normalisation import compared_characters_of_texts
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
     from es_simhash.decide.judge import Judged
 
-MOST_SHARED = 1_000
-"""A key that more documents have is left out: it would make a pair of each two of them."""
 _HELD, _LONGEST_HELD = 200, 100_000
 """Texts whose features are held in a task. Pairs come in the order of one of their documents."""
 _BITS = 64
@@ -45,7 +44,10 @@ _COMMON = 4
 """How many of the rarest keys of a query must be common: more exclude few pairs, and take more keys."""
 MADE = "position long, id string, text string, digest string, fingerprint string, length long"
 """Documents with their normalised texts. The fingerprint has hexadecimal digits. A blank text has no digest."""
-_KEYS = "position long, query int, minimum int, key long"
+_ENOUGH = 12
+"""What the common keys of two documents must weigh: so much a band, as one is enough, and a part of it a q-gram. Each
+number up to ``_COMMON`` divides it."""
+_KEYS = "position long, most int, query int, minimum int, key long"
 _PAIRS = "later long, earlier long, unlike double"
 _log = logging.getLogger("es_simhash")
 
@@ -65,6 +67,11 @@ class Grouping:
         if self.rule.within is not None:
             raise InputError("Spark does not count times: use a rule without within, or es-simhash group")
 
+    @property
+    def resolved(self) -> ResolvedRule:
+        """The rule under the Scheme."""
+        return ResolvedRule(self.rule, self.fingerprinter, keys=True)
+
     def fingerprints(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Yield ``MADE`` of the documents of frames with position, id and text."""
         for frame in frames:
@@ -80,32 +87,36 @@ class Grouping:
         import pandas as pd
 
         for frame in frames:
-            heads: list[tuple[int, int, int, int]] = []
+            heads: list[tuple[int, int, int, int, int]] = []
             keys: list[int] = []
-            for position, queries in self._queries(frame):
+            for position, most, queries in self._queries(frame):
                 for number, (minimum, of_query) in enumerate(queries):
-                    heads.append((position, number, minimum, len(of_query)))
+                    heads.append((position, most, number, minimum, len(of_query)))
                     keys += of_query
-            *columns, sizes = np.array(heads, dtype=np.int64).reshape(-1, 4).T
+            *columns, sizes = np.array(heads, dtype=np.int64).reshape(-1, 5).T
             repeated = (np.repeat(column, sizes) for column in columns)
-            names = ["position", "query", "minimum", "key"]
+            names = ["position", "most", "query", "minimum", "key"]
             yield pd.DataFrame(dict(zip(names, [*repeated, np.array(keys, dtype=np.int64)], strict=True)))
 
-    def _queries(self, frame: pd.DataFrame) -> Iterator[tuple[int, list[tuple[int, Sequence[int]]]]]:
-        """Yield the position and the queries (minimum, keys) of each document: the last has the keys of no query."""
-        positions, least = frame["position"].tolist(), self.rule.min_similarity
+    def _queries(self, frame: pd.DataFrame) -> Iterator[tuple[int, int, list[tuple[int, Sequence[int]]]]]:
+        """Yield the position of each document, with how many it is compared at most, and its queries (minimum, keys).
+
+        The last query has the keys of no query.
+        """
+        positions, least, rule = frame["position"].tolist(), self.rule.min_similarity, self.resolved
         if least is None:
             for position, digits in zip(positions, frame["fingerprint"], strict=True):
-                yield position, [] if digits is None else [(1, _blocks(int(digits, 16), self.rule.max_distance or 0))]
+                blocks = [] if digits is None else _blocks(int(digits, 16), self.rule.max_distance or 0)
+                yield position, rule.most(None), [(1, blocks)]
             return
         for position, keys in zip(positions, keys_of_texts(frame["text"].tolist()), strict=True):
             queries = [(each.minimum, each.keys) for each in key_queries(keys, least)]
             others = tuple(set(keys.values).difference(*(asked for _, asked in queries)))
-            yield position, [*queries, (len(others) + _COMMON, others)]
+            yield position, rule.most(keys), [*queries, (len(others) + _COMMON, others)]
 
     def copies(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Yield ``_PAIRS`` that are copies, of pairs with their texts and fingerprints."""
-        rule = ResolvedRule(self.rule, self.fingerprinter, keys=True)
+        rule = self.resolved
         features = cache_of_short(_HELD, _LONGEST_HELD)(
             partial(TextFeatures, fingerprinter=self.fingerprinter, is_normalised=True)
         )
@@ -204,36 +215,42 @@ def on_disk(frame: DataFrame) -> DataFrame:
 
 def _copies(firsts: DataFrame, grouping: Grouping) -> DataFrame:
     """Return the pairs of different texts that are copies: later, earlier, and the smaller the more alike they are."""
+    from pyspark.sql import Observation, window
     from pyspark.sql import functions as f
-    from pyspark.sql import window
 
     if grouping.rule.rule == "exact":
         return firsts.sparkSession.createDataFrame([], _PAIRS)
     keys = on_disk(firsts.mapInPandas(grouping.keys, _KEYS))
-    counts = on_disk(keys.groupBy("key").agg(f.count("*").alias("documents")).where("documents > 1"))
-    if hot := counts.where(f.col("documents") > MOST_SHARED).count():
-        _log.warning("%s keys that more than %s documents have are left out", f"{hot:,}", f"{MOST_SHARED:,}")
+    counts = keys.groupBy("key").agg(f.count("*").alias("documents")).where("documents > 1")
     shared = on_disk(keys.join(counts, "key"))
     # A document with m of n keys has c of any n - m + c: the rarest are enough. The rarest of all are not shared.
-    of_query = window.Window.partitionBy("position", "query")
-    common, is_hot = f.least("minimum", f.lit(_COMMON)), f.col("documents") > MOST_SHARED
+    of_query, common = window.Window.partitionBy("position", "query"), f.least("minimum", f.lit(_COMMON))
+    by_rarity = of_query.orderBy("documents", "key")
     counted = shared.withColumns(
         {
-            "rank": f.row_number().over(of_query.orderBy("documents", "key")),
-            "size": f.count("*").over(of_query),
-            "hot": f.count(f.when(is_hot, 1)).over(of_query),
+            "rank": f.row_number().over(by_rarity),
+            "entries": f.sum("documents").over(by_rarity),
+            "wanted": f.count("*").over(of_query) - f.col("minimum") + common,
         }
     )
-    asked = counted.where((f.col("rank") <= f.col("size") - f.col("minimum") + common) & ~is_hot)
-    least = f.greatest(f.lit(1), f.least(common, f.col("minimum") - f.col("hot"))).alias("least")
-    asked = asked.select(f.col("position").alias("later"), "query", "key", least)
-    stored = shared.where(~is_hot).select("key", f.col("position").alias("earlier"))
-    found = asked.join(stored, "key").where("earlier < later").groupBy("later", "earlier", "query", "least").count()
-    pairs = found.where("count >= least").select("later", "earlier")
+    is_read = f.col("entries") <= ENTRIES_OF_QUERY
+    lost, cut = Observation(), (f.col("rank") == f.col("wanted") - common + 1) & ~is_read
+    read = counted.observe(lost, f.count_if(cut).alias("queries")).where((f.col("rank") <= f.col("wanted")) & is_read)
+    least = f.greatest(f.lit(1), common - f.col("wanted") + f.count("*").over(of_query))
+    asked = read.select(f.col("position").alias("later"), "most", "key", (f.lit(_ENOUGH) / least).alias("weight"))
+    stored = shared.where(f.col("documents") <= ENTRIES_OF_QUERY).select("key", f.col("position").alias("earlier"))
+    found = asked.join(stored, "key").where("earlier < later").repartition("later")
+    near = found.groupBy("later", "earlier", "most").agg(f.sum("weight").alias("weight"))
+    likeliest = window.Window.partitionBy("later").orderBy(f.desc("weight"), "earlier")
+    likely = near.where(f.col("weight") >= _ENOUGH).withColumn("rank", f.row_number().over(likeliest))
+    ranked = on_disk(likely.where("rank <= most + 1"))
+    if crowded := ranked.where("rank > most").count() + lost.get["queries"]:
+        _log.warning("up to %s documents share keys with very many: only the likeliest were compared", f"{crowded:,}")
+    pairs = ranked.where("rank <= most").select("later", "earlier")
     later = firsts.toDF("later", "later_text", "later_fingerprint", "later_length")
     earlier = firsts.toDF("earlier", "earlier_text", "earlier_fingerprint", "earlier_length")
     compared = pairs.join(earlier, "earlier").join(later, "later")
-    return compared.repartition("later").sortWithinPartitions("later").mapInPandas(grouping.copies, _PAIRS)
+    return compared.sortWithinPartitions("later").mapInPandas(grouping.copies, _PAIRS)
 
 
 def _links(pairs: pa.Table) -> pa.Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -87,15 +88,15 @@ def test_the_order_of_a_column_says_who_is_the_original(spark: Any) -> None:
 def test_keys_that_very_many_documents_share_are_left_out_with_a_warning(
     spark: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(module, "MOST_SHARED", 2)
+    monkeypatch.setattr(module, "ENTRIES_OF_QUERY", 2)
     by_spark(spark, [STORM, STORM_NEAR, STORM_FARTHER], DuplicateRule())
-    assert "keys that more than 2 documents have are left out" in caplog.text
+    assert "up to 3 documents share keys with very many" in caplog.text
 
 
 def test_a_copy_that_shares_a_rarer_key_is_found_beside_those_that_are_left_out(
     spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MOST_SHARED", 5)
+    monkeypatch.setattr(module, "ENTRIES_OF_QUERY", 5)
     names = ["甲仓圆凳", "乙井方桌", "丙塘长椅", "丁坡短柜", "戊湾矮床", "己岭高架"]
     texts = [
         f"本馆定于下周闭馆整理，请各位读者提前归还所借物品，逾期未还者将暂停借阅：{name}"
@@ -103,6 +104,21 @@ def test_a_copy_that_shares_a_rarer_key_is_found_beside_those_that_are_left_out(
     ]
     found = by_spark(spark, texts, DuplicateRule())
     assert {id: original for id, original in found.items() if original is not None} == {"00006": "00002"}
+
+
+def test_a_revision_of_one_of_many_notices_of_one_form_is_found_with_few_comparisons(
+    spark: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    notices = [
+        f"关于{month}月{day}日召开第{number}次会议的通知：各科室、各直属单位，经研究决定召开{first}{second}工作会议，"
+        "地点为办公楼三楼会议室，请各单位主要负责同志准时参加，不得代会，特此通知"
+        for number, (month, day, first, second) in enumerate(product((3, 11), (5, 28), WORDS[:5], WORDS[5:10]))
+    ]
+    revised = notices[80].replace("准时参加", "按时参加")
+    expected = by_group([*notices, revised], DuplicateRule())
+    assert by_spark(spark, [*notices, revised], DuplicateRule()) == expected
+    assert expected["00100"] == "00080"
+    assert "documents share keys with very many: only the likeliest were compared" in caplog.text
 
 
 def test_what_cannot_be_grouped_is_named(spark: Any) -> None:
