@@ -142,7 +142,7 @@ def _on_server(
     name = f"{url['scheme']}://{url['hosts']}{path}/{index}"
     scheme = url["scheme"].removeprefix(_OPENSEARCH)
     hosts = [f"{scheme}://{host}{path}" for host in url["hosts"].split(",")]
-    seconds = options.pop("request_timeout", None)
+    seconds, answered = options.pop("request_timeout", None), options.pop("answered", False)
     if (certificates := options.get("ca_certs")) is not None and not Path(certificates).exists():
         raise InputError(f"there is no file {str(certificates)!r}: correct its name (ca_certs)")
     kind = _connection_class(scheme != url["scheme"])
@@ -152,8 +152,8 @@ def _on_server(
         raise
     except Exception as error:  # an invalid file of certificates, or an option that the client does not know
         raise InputError(f"the client for {name} can't be made: {error}: check its options") from error
-    connection = kind(client, index, name, owned=True, deadline=deadline, request_seconds=seconds, hosts=len(hosts))
-    return ElasticStore(connection)
+    connected = {"deadline": deadline, "hosts": len(hosts), "answered": answered}
+    return ElasticStore(kind(client, index, name, owned=True, request_seconds=seconds, **connected))
 
 
 def _with_credentials(url: re.Match[str], options: dict[str, Any]) -> dict[str, Any]:

@@ -75,6 +75,7 @@ class Connection(ABC):
     :param deadline: seconds after which a request is not repeated any more; 0 to raise at once.
     :param request_seconds: seconds for one answer, if the deadline leaves so much.
     :param hosts: of the client, which takes another one for each request.
+    :param answered: the store has answered, if not this process.
     """
 
     point_in_time: ClassVar[PointInTime]
@@ -95,6 +96,7 @@ class Connection(ABC):
         deadline: float,
         request_seconds: float | None = None,
         hosts: int = 1,
+        answered: bool = False,
     ) -> None:
         self.client, self.index, self.name, self.deadline = client, index, name, deadline
         self.indices: Mapping[str, Index] = {}
@@ -107,7 +109,7 @@ class Connection(ABC):
         self._root = f"/{quote(index, safe='')}"
         self._owned, self._hosts = owned, hosts
         self._request_seconds = REQUEST_SECONDS if request_seconds is None else request_seconds
-        self._answered = False
+        self._answered = answered
         self.warn_once = lru_cache(10_000)(partial(_log.warning, "%s: %s", name))
 
     @staticmethod

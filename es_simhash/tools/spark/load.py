@@ -146,6 +146,8 @@ def load_documents(
 
     if not documents.store.lags:  # a file is set up by its first documents
         documents.setup()
+    else:  # a task that begins while the server is away waits for it, too
+        options = {**options, "answered": True}
     info = documents.store.describe()
     if info.scheme is None or info.read_only is not None:
         raise InputError(info.read_only or f"{documents.name} holds only seen items: use another store for documents")

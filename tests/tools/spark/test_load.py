@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import uuid
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,14 @@ from es_simhash.tools.spark.__main__ import session_of
 from es_simhash.tools.spark.__main__ import spark as command
 from es_simhash.tools.spark.load import OTHER, load_documents
 from tests.cli import HARVEST, STORM, STORM_NEAR
+from tests.faults.test_kills import killed
 from tests.tools.spark.test_spark import texts_with_copies
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from es_simhash import Outcome
+    from tests.es_node.node import Node
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -208,3 +211,18 @@ def test_parquet_goes_into_an_index_as_by_ingest(
         refused, counts = load(spark, f"{tmp_path}/news.parquet", address)
         assert (refused, counts.total()) == ([], 300)
     assert content_of(address) == expected
+
+
+@pytest.mark.elasticsearch
+def test_tasks_wait_for_a_server_that_is_killed_before_it_has_answered_them(
+    spark: Any, tmp_path: Path, mortal_node: Node
+) -> None:
+    documents = articles(300)
+    expected = by_ingest(documents, f"sqlite:///{tmp_path}/ingest.db", "copy")
+    direct = f"{mortal_node.url}/test-{uuid.uuid4().hex[:16]}"
+    with Documents(direct) as store:
+        store.setup(rule="copy")
+    with killed(mortal_node, direct) as address:
+        refused, counts = load(spark, write_lines(tmp_path / "news.jsonl", documents), address)
+    assert (refused, counts.total()) == ([], 300)
+    assert content_of(direct) == expected
