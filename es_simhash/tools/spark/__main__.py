@@ -36,9 +36,7 @@ if TYPE_CHECKING:
     from es_simhash.cli.options import StoreOptions
     from es_simhash.similarity.rule import Rule
 
-_RAISED = re.compile(
-    r"^(?:: )?((?:\w+\.)*\w+(?:Error|Exception|Changed|Mismatch|NotSetUp|Unavailable): .*)", re.MULTILINE
-)
+_RAISED = re.compile(r"^(?:: )?((?:es_simhash\.errors\.\w+|(?:\w+\.)*\w+(?:Error|Exception)): .*)", re.MULTILINE)
 """Finds the line with the error in a message of Spark, which is full of traces."""
 
 

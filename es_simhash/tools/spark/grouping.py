@@ -67,11 +67,6 @@ class Grouping:
         if self.rule.within is not None:
             raise InputError("Spark does not count times: use a rule without within, or es-simhash group")
 
-    @property
-    def resolved(self) -> ResolvedRule:
-        """The rule under the Scheme."""
-        return ResolvedRule(self.rule, self.fingerprinter, keys=True)
-
     def fingerprints(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Yield ``MADE`` of the documents of frames with position, id and text."""
         for frame in frames:
@@ -103,7 +98,8 @@ class Grouping:
 
         The last query has the keys of no query.
         """
-        positions, least, rule = frame["position"].tolist(), self.rule.min_similarity, self.resolved
+        positions, least = frame["position"].tolist(), self.rule.min_similarity
+        rule = ResolvedRule(self.rule, self.fingerprinter, keys=True)
         if least is None:
             for position, digits in zip(positions, frame["fingerprint"], strict=True):
                 blocks = [] if digits is None else _blocks(int(digits, 16), self.rule.max_distance or 0)
@@ -116,7 +112,7 @@ class Grouping:
 
     def copies(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Yield ``_PAIRS`` that are copies, of pairs with their texts and fingerprints."""
-        rule = self.resolved
+        rule = ResolvedRule(self.rule, self.fingerprinter, keys=True)
         features = cache_of_short(_HELD, _LONGEST_HELD)(
             partial(TextFeatures, fingerprinter=self.fingerprinter, is_normalised=True)
         )
@@ -143,13 +139,9 @@ def _judged(later: Side, earlier: Side, rule: ResolvedRule) -> Judged:
 
 
 def _blocks(fingerprint: int, max_distance: int) -> list[int]:
-    """Return blocks of the bits: fingerprints within max_distance have one in common. Each has its number above it."""
-    count = max_distance + 1
-    edges = [_BITS * number // count for number in range(count + 1)]
-    if count == 1:
-        return [fingerprint - (1 << 63)]  # as a signed long
-    widths = enumerate(pairwise(edges))
-    return [number << 56 | fingerprint >> low & (1 << high - low) - 1 for number, (low, high) in widths]
+    """Return hashes of blocks of the bits, and of their places: fingerprints within max_distance have one in common."""
+    edges = [_BITS * number // (max_distance + 1) for number in range(max_distance + 2)]
+    return [hash((low, fingerprint >> low & (1 << high - low) - 1)) for low, high in pairwise(edges)]
 
 
 def group_frame(documents: DataFrame, grouping: Grouping, order: str | None = None) -> DataFrame:
@@ -215,13 +207,16 @@ def on_disk(frame: DataFrame) -> DataFrame:
 
 def _copies(firsts: DataFrame, grouping: Grouping) -> DataFrame:
     """Return the pairs of different texts that are copies: later, earlier, and the smaller the more alike they are."""
-    from pyspark.sql import Observation, window
     from pyspark.sql import functions as f
+    from pyspark.sql import window
 
     if grouping.rule.rule == "exact":
         return firsts.sparkSession.createDataFrame([], _PAIRS)
     keys = on_disk(firsts.mapInPandas(grouping.keys, _KEYS))
-    counts = keys.groupBy("key").agg(f.count("*").alias("documents")).where("documents > 1")
+    counts = on_disk(keys.groupBy("key").agg(f.count("*").alias("documents")).where("documents > 1"))
+    is_read = f.col("documents") <= ENTRIES_OF_QUERY
+    if hot := counts.where(~is_read).count():
+        _log.warning("%s keys that more than %s documents have are left out", f"{hot:,}", f"{ENTRIES_OF_QUERY:,}")
     shared = on_disk(keys.join(counts, "key"))
     # A document with m of n keys has c of any n - m + c: the rarest are enough. The rarest of all are not shared.
     of_query, common = window.Window.partitionBy("position", "query"), f.least("minimum", f.lit(_COMMON))
@@ -233,19 +228,17 @@ def _copies(firsts: DataFrame, grouping: Grouping) -> DataFrame:
             "wanted": f.count("*").over(of_query) - f.col("minimum") + common,
         }
     )
-    is_read = f.col("entries") <= ENTRIES_OF_QUERY
-    lost, cut = Observation(), (f.col("rank") == f.col("wanted") - common + 1) & ~is_read
-    read = counted.observe(lost, f.count_if(cut).alias("queries")).where((f.col("rank") <= f.col("wanted")) & is_read)
+    read = counted.where((f.col("rank") <= f.col("wanted")) & (f.col("entries") <= ENTRIES_OF_QUERY))
     least = f.greatest(f.lit(1), common - f.col("wanted") + f.count("*").over(of_query))
     asked = read.select(f.col("position").alias("later"), "most", "key", (f.lit(_ENOUGH) / least).alias("weight"))
-    stored = shared.where(f.col("documents") <= ENTRIES_OF_QUERY).select("key", f.col("position").alias("earlier"))
+    stored = shared.where(is_read).select("key", f.col("position").alias("earlier"))
     found = asked.join(stored, "key").where("earlier < later").repartition("later")
     near = found.groupBy("later", "earlier", "most").agg(f.sum("weight").alias("weight"))
     likeliest = window.Window.partitionBy("later").orderBy(f.desc("weight"), "earlier")
     likely = near.where(f.col("weight") >= _ENOUGH).withColumn("rank", f.row_number().over(likeliest))
     ranked = on_disk(likely.where("rank <= most + 1"))
-    if crowded := ranked.where("rank > most").count() + lost.get["queries"]:
-        _log.warning("up to %s documents share keys with very many: only the likeliest were compared", f"{crowded:,}")
+    if crowded := ranked.where("rank > most").count():
+        _log.warning("%s documents share keys with very many: only the likeliest were compared", f"{crowded:,}")
     pairs = ranked.where("rank <= most").select("later", "earlier")
     later = firsts.toDF("later", "later_text", "later_fingerprint", "later_length")
     earlier = firsts.toDF("earlier", "earlier_text", "earlier_fingerprint", "earlier_length")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, DuplicateRule, InputError, StoreError
+from es_simhash import Documents, DuplicateRule, InputError
 from es_simhash.cli.exits import run
+from es_simhash.errors import StoreUnreachable
 from es_simhash.tools.spark.__main__ import session_of
 from es_simhash.tools.spark.__main__ import spark as command
 from es_simhash.tools.spark.load import OTHER, load_documents
@@ -186,12 +187,12 @@ def test_an_input_that_cannot_be_read_ends_with_one_line_and_writes_nothing(
 
 
 def fail(frames: Any) -> Any:
-    raise StoreError("the disk is full")
+    raise StoreUnreachable("no host answers")
 
 
 def test_an_error_of_a_task_is_one_line(spark: Any) -> None:
     with (
-        pytest.raises(InputError, match=r"^Spark stopped: es_simhash.errors.StoreError: the disk is full; "),
+        pytest.raises(InputError, match=r"^Spark stopped: es_simhash.errors.StoreUnreachable: no host answers; "),
         session_of() as session,
     ):
         session.range(1).mapInPandas(fail, "id long").count()
