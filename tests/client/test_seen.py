@@ -134,7 +134,7 @@ def test_a_full_list_of_forgotten_items_is_an_error_and_nothing_is_forgotten(sto
 
 
 def test_all_users_are_rotated_when_none_is_named(seen: Any, ann: str, clock: Clock) -> None:
-    users = [f"{ann}-{n}" for n in range(1_001)]  # a store lists a thousand at once
+    users = [f"{ann}-{n}" for n in range(2_001)]  # a store lists two thousand at once, at most
     seen.add_many({user: ["a"] for user in users})
     so_far: list[int] = []
     counts = seen.rotate(progress=so_far.append)  # in the same second
