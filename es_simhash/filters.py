@@ -89,9 +89,7 @@ def _parse(type: str, body: Any) -> Predicate:
             return lambda document, id: any(_flat(value, objects=True) for value in field_values(document, field))
         case "term":
             ((field, value),) = body.items()
-            if isinstance(value, dict) and value.keys() != {"value"}:
-                raise InputError(f"a term filter has the value {shown(value)}: use the value itself")
-            wanted = _value(value["value"] if isinstance(value, dict) else value)
+            wanted = _value(value["value"] if isinstance(value, dict) and len(value) == 1 else value)
             return _has_one(field, lambda held: held == wanted)
         case "terms":
             ((field, values),) = body.items()

@@ -36,8 +36,6 @@ MIN_FEATURES = 4
 WEIGHTS = ("sqrt_tf", "tf", "tf_idf", "equal")
 """How the count of a word becomes its weight. The root is damped, so that texts from one template stay apart."""
 
-_EXAMPLE = "('暴雨', 3)"
-
 
 def weigh(
     words: Iterable[str],
@@ -93,7 +91,7 @@ def parse_features(features: Features) -> dict[str, int]:
 def _parse_pair(pair: object, name: str) -> tuple[str, int]:
     """Return the feature and its weight in units of 1/1024; ``name`` names the pair in error messages."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise InputError(f"{name} is {shown(pair)}: pass a pair of a feature and a weight, such as {_EXAMPLE}")
+        raise InputError(f"{name} is {shown(pair)}: pass a pair of a feature and a weight, such as ('暴雨', 3)")
     feature, weight = pair
     if not isinstance(feature, str) or not feature:
         raise InputError(f"{name} is {shown(feature)}: pass a non-empty string")

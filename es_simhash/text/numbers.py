@@ -148,10 +148,9 @@ def _in_one_form(match: re.Match[str]) -> str:
     if is_short or (match["spelled"] and match["spelled"] in WORDS):
         return match[0]
     values, unit = values_of(match[0], match.group(*GROUPS))
-    value = values[0]
     if len(values) > 1:
         return ".".join(values) if match["era"] else match[0]
-    return _shortest(value, unit)
+    return _shortest(values[0], unit)
 
 
 @cache_of_short(10_000, _LONGEST)
