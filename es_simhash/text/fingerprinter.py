@@ -108,8 +108,8 @@ class Fingerprinter:
             idf=_named("idf", "IDF table", scheme.idf, idf),
             stop_words=_named("stop_words", "list of stop words", scheme.stop_words, stop_words),
         )
-        # Tables hold words as they are written; the tokens of a text are in the script of the Scheme.
         self._makes_values = True
+        # Tables hold words as they are written; the tokens of a text are in the script of the Scheme.
         self._idf = idf.folded() if idf and scheme.script == "simplified" else idf
         self._stop_words = stop_words.words if stop_words else LISTS[scheme.stop_words]
         if scheme.script == "simplified":
