@@ -69,8 +69,7 @@ class _Limited(io.RawIOBase):
 
     def __init__(self, raw: Any, sock: socket.socket) -> None:
         self._raw, self._socket, self._left = raw, sock, MOST_BYTES
-        timeout = sock.gettimeout()  # what is left for the request
-        self._end = None if timeout is None else time.monotonic() + timeout
+        self._end = time.monotonic() + (sock.gettimeout() or 0)  # what is left for the request
 
     def readable(self) -> bool:
         """Return that it can be read."""
@@ -78,10 +77,9 @@ class _Limited(io.RawIOBase):
 
     def readinto(self, buffer: Any, /) -> int:
         """Read some bytes."""
-        if self._end is not None:
-            if (seconds := self._end - time.monotonic()) <= 0:
-                raise TimeoutError("timed out")
-            self._socket.settimeout(seconds)
+        if (seconds := self._end - time.monotonic()) <= 0:
+            raise TimeoutError("timed out")
+        self._socket.settimeout(seconds)
         count: int = self._raw.readinto(buffer)
         self._left -= count
         if self._left < 0:
