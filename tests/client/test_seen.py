@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncSeenItems, BloomFilter, SeenItems
-from es_simhash.bloom.seen import MAX_FORGOTTEN, Seen, SeenConfig
+from es_simhash.bloom.seen import MAX_FORGOTTEN
 from es_simhash.errors import FilterFormatError, InputError, NotSetUp, SchemeMismatch, StoreError
 from es_simhash.rows import UserState
 from es_simhash.store.address import open_store
@@ -250,13 +250,6 @@ def test_rebuilt_users_have_seen_what_was_given_and_nothing_else(seen: Any, ann:
     assert ([each.started for each in stats.generations], stats.forgotten) == ([clock.now], 0)
 
 
-def test_a_rebuilt_user_takes_the_stores_configuration(store: Store, ann: str) -> None:
-    put_filter(store, ann, BloomFilter(50, 0.5, generation=5))
-    seen = SeenItems(store)
-    seen.add_many({ann: ["b"]}, anew=True)
-    assert (seen.add(ann, ["c"]), seen.unseen(ann, ["a", "b", "c"])) == (1, ["a"])
-
-
 # --- configuration -----------------------------------------------------------------------------------------
 
 
@@ -284,11 +277,6 @@ def test_another_configuration_is_refused_by_every_method(store: Store, ann: str
         with pytest.raises(SchemeMismatch, match=rf"set up with capacity 100, .*, not with .*{name} {value}.*: leave"):
             method()
     assert state_of(store, ann) is None
-
-
-def put_filter(store: Store, user: str, filter: BloomFilter) -> None:
-    filter.add("a")
-    store.write_users({user: UserState(Seen(SeenConfig(), [filter]).to_json())})
 
 
 # --- setting up --------------------------------------------------------------------------------------------

@@ -79,13 +79,6 @@ def test_a_slow_node_is_left_for_another_one(mortal_cluster: list[Node]) -> None
 
 
 @pytest.mark.elasticsearch
-def test_a_host_that_is_away_from_the_start_is_left_for_another_one(mortal_cluster: list[Node]) -> None:
-    with new_index(mortal_cluster) as address, Documents(address.replace("http://", "http://127.0.0.1:1,")) as client:
-        client.setup("fingerprint")
-        assert client.similar("暴雨", rule="fingerprint") == []
-
-
-@pytest.mark.elasticsearch
 def test_an_ingest_outlasts_a_full_disk(mortal_cluster: list[Node]) -> None:
     documents = news(40)
     block = "index.blocks.read_only_allow_delete"  # what the server sets when a disk is full, and removes again
