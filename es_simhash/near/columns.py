@@ -192,9 +192,10 @@ class Columns:
             stored = self._columns["fingerprint"], self._columns["has"] & _HAS_FINGERPRINT != 0
             asked = [query.fingerprint for query in queries], [query.distance for query in queries]
             near.append(self._fingerprints.near(*asked, *stored))
-        askers, positions, scores, cuts = zip(*near, strict=True)
-        cut: frozenset[int] = frozenset().union(*cuts)
-        return Near(np.concatenate(askers), np.concatenate(positions), np.concatenate(scores), cut)
+        *whole, cuts = zip(*near, strict=True)
+        askers, positions, scores = map(np.concatenate, whole)
+        order = np.argsort(askers, kind="stable")
+        return Near(askers[order], positions[order], scores[order], frozenset().union(*cuts))
 
     def _equal(
         self, queries: Sequence[StoreQuery], times: Integers, is_timed: NDArray[np.bool_]

@@ -190,6 +190,14 @@ def test_copies_are_left_out_of_a_search_for_heads(store: Store) -> None:
     assert ids(find(store, query, originals=True).candidates) == ["b", "c"]
 
 
+def test_searches_of_both_kinds_are_answered_in_their_order(store: Store) -> None:
+    put(store, *(entry(f"{number}", 0, "p1") for number in range(9)))
+    near, sharing = StoreQuery(0, most=4), StoreQuery(keys=(KeyQuery(keys("p1"), 1),), most=4)
+    found = store.search([near, sharing, near], None, originals=True)
+    assert [len(hits.candidates) for hits in found] == [4, 4, 4]
+    assert all(hits.left_out for hits in found)
+
+
 def test_a_crowd_of_copies_hides_no_head(store: Store) -> None:
     put(store, *(entry(f"{number}", 0, "p1", "g1", duplicate_of="head", digest="d" * 32) for number in range(1_200)))
     put(store, entry("head", 0, "p1", "g1", digest="d" * 32))
