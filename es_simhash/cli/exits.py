@@ -26,6 +26,7 @@ STOPPED_BY_ERROR = 1
 """An error stopped the command, or everything in the input was rejected or failed."""
 SOME_NOT_DONE = 3
 """The command reached the end of its input, but some of the input was rejected or failed, or was not found."""
+INTERRUPTED = 130
 
 
 def exit_unless_all_done(not_done: int, total: int) -> None:
@@ -61,11 +62,11 @@ def _run(command: click.Command, name: str) -> int:
         signal.signal(number, _stop)
     try:
         code = command.main(prog_name=name, standalone_mode=False)
-    except (click.Abort, Stopped) as error:
-        stopped = error.__cause__ or error  # click raises Abort from it
-        assert isinstance(stopped, Stopped)
-        echo(f"{name}: interrupted; {''.join(stopped.args) or 'run the same command again'}", err=True)
-        return stopped.exit_code
+    except (click.Abort, KeyboardInterrupt) as error:
+        cause = error.__cause__ or error  # click raises Abort from KeyboardInterrupt
+        reports = cause.args if isinstance(cause, Stopped) else ()
+        echo(f"{name}: interrupted; {''.join(reports) or 'run the same command again'}", err=True)
+        return cause.exit_code if isinstance(cause, Stopped) else INTERRUPTED
     except click.ClickException as error:
         if not isinstance(error, click.exceptions.NoArgsIsHelpError):  # whose message is the help
             vars(error)["message"] = printable(error.message)  # it may quote an argument

@@ -114,14 +114,13 @@ def _identifiers(a: str, b: str) -> list[Pair]:
 
 
 def _in_quotes(a: str, b: str) -> list[Pair]:
-    mine, theirs = _QUOTED.findall(a), _QUOTED.findall(b)
-    return _unmatched([name for name in mine if name not in b], [name for name in theirs if name not in a])
+    return _unmatched(_not_in(b, _QUOTED.findall(a)), _not_in(a, _QUOTED.findall(b)))
 
 
 def _other_places(apart: Pair, a: str, b: str) -> list[Pair]:
     names, expression = _places()
     mine, theirs = map(expression.findall, apart)
-    pairs = _alone([name for name in mine if name not in b], [name for name in theirs if name not in a])
+    pairs = _alone(_not_in(b, mine), _not_in(a, theirs))
     return [(one, other) for one, other in pairs if names[one] != names[other] and one[:2] != other[:2]]
 
 
@@ -153,6 +152,11 @@ def _alone(names: Sequence[str], others: Sequence[str]) -> list[Pair]:
 
 def _unmatched(names: Sequence[str], others: Sequence[str], least: float | None = _ALIKE) -> list[Pair]:
     return [pair for pair in _alone(names, others) if not _may_be_one(*pair, least)]
+
+
+def _not_in(text: str, names: Sequence[str]) -> list[str]:
+    """Return the names that do not stand in a text at all."""
+    return [name for name in names if name not in text]
 
 
 def _may_be_one(one: str, other: str, least: float | None = None) -> bool:

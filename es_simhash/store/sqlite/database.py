@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _FOREIGN = f"SELECT 1 FROM sqlite_master, pragma_application_id WHERE application_id <> {APPLICATION}"
 CACHE_KIB = 8_192
-"""KiB of the file that a connection keeps in memory: with 64 MB a search takes as long, the system keeps the rest."""
+"""KiB of the file that a connection keeps in memory. With 64 MB a search takes as long: the system keeps the rest."""
 LOG_PAGES = 16_000
 """SQLite copies the write-ahead log into the file once it has so many pages (64 MB). A batch changes thousands,
 and the next batch changes many of the same pages."""

@@ -436,6 +436,8 @@ class Service:
             await asyncio.shield(self._asking)
         except asyncio.TimeoutError:
             raise StoreUnavailable(f"a store did not answer within {READY:g} s") from None
+        except SimhashError as error:
+            raise StoreUnavailable(str(error)) from error
         return models.State(status="ready")
 
     async def _ask(self) -> None:
