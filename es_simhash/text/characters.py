@@ -42,7 +42,7 @@ HAN = 8
 SCRIPTS = ("simplified", "as_written")
 """What a text can be compared in: folded to simplified characters, or as it is written."""
 
-_CODE_POINTS = 0x110000
+CODE_POINTS = 0x110000
 _LAST_WITH_A_KIND = 0x20000  # beyond are Han characters, and then none with a kind but variation selectors
 # Whole blocks: Han and its extensions.
 _HAN = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFD))
@@ -67,7 +67,7 @@ def text_of(codes: NDArray[np.uint32]) -> str:
 @cache
 def kinds() -> NDArray[np.uint8]:
     """Return the kinds of every code point, as a sum of the constants of this module; 0 for one that has none."""
-    table = np.zeros(_CODE_POINTS, dtype=np.uint8)
+    table = np.zeros(CODE_POINTS, dtype=np.uint8)
     for code in range(_LAST_WITH_A_KIND):
         category = unicodedata.category(chr(code))
         table[code] = WORD if category[0] in "LN" else MARK if category in ("Mn", "Mc") else 0
@@ -108,7 +108,7 @@ RADICALS = (
 @cache
 def _folded_codes(script: str) -> NDArray[np.uint32]:
     """Return what each code point becomes, most of them themselves: of shape (0x110000,)."""
-    table = np.arange(_CODE_POINTS, dtype=np.uint32)
+    table = np.arange(CODE_POINTS, dtype=np.uint32)
     if script == "simplified":
         for line in Path(__file__).with_name("script_1.txt").read_text(encoding="utf-8").split():
             one, *others = codes_of(line)

@@ -3,17 +3,19 @@
 The method is Simhash (Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002; Manku, Jain
 and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007).
 
-Many texts are fingerprinted step by step: all are tokenized, then all are weighed, and so on. One text after the other
-takes a quarter more time: each step pushes the tables of the other steps out of the processor's cache.
+The votes of some texts are added together: first their words are weighed. To add them text by text takes half more
+time where texts are short: each step pushes the tables of the others out of the processor's cache.
 """
 
 from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError, shown
+from es_simhash.parts import in_parts
 from es_simhash.text import encoding
 from es_simhash.text.characters import fold_scripts
 from es_simhash.text.features import canonical_form, parse_features, weigh
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 
     from es_simhash.text.features import Features
     from es_simhash.text.tables import IdfTable, StopWords
+
+TOGETHER = 50
+"""Texts that are fingerprinted together."""
 
 
 @value
@@ -132,13 +137,18 @@ class Fingerprinter:
 
     def fingerprints_normalised(self, normalised: Sequence[str]) -> list[Fingerprint]:
         """:meth:`fingerprints` of texts that ``scheme.normalise`` has returned."""
-        scheme, segment = self.scheme, segmenter() if self._makes_values else None
-        made = []
-        for text in normalised:
-            weights = self.weigh(tokenize(text, segment)) if segment is not None else {}
-            value = aggregate(weights, scheme.hash, scheme.bits) if weights else None
-            made.append(Fingerprint(value, digest(text, scheme.digest), len(weights), scheme.bits, blank=not text))
-        return made
+        return list(chain.from_iterable(map(self._fingerprints, in_parts(normalised, TOGETHER))))
+
+    def _fingerprints(self, normalised: Sequence[str]) -> list[Fingerprint]:
+        scheme, weights = self.scheme, [dict[str, int]()] * len(normalised)
+        if self._makes_values:
+            segment = segmenter()
+            weights = [self.weigh(tokenize(text, segment)) for text in normalised]
+        values = aggregate(weights, scheme.hash, scheme.bits)
+        return [
+            Fingerprint(value if own else None, digest(text, scheme.digest), len(own), scheme.bits, blank=not text)
+            for text, own, value in zip(normalised, weights, values, strict=True)
+        ]
 
     def digests_alone(self) -> Self:
         """Return one that makes digests of texts under the same Scheme, and no fingerprints, which takes less time."""
@@ -157,7 +167,7 @@ class Fingerprinter:
         :raises InputError: if there are no features, or if one is invalid; the message names the feature.
         """
         weights = parse_features(features)
-        value = aggregate(weights, self.scheme.hash, self.scheme.bits)
+        [value] = aggregate([weights], self.scheme.hash, self.scheme.bits)
         return Fingerprint(value, digest(canonical_form(weights), self.scheme.digest), len(weights), self.scheme.bits)
 
     def weigh(self, tokens: Iterable[str]) -> dict[str, int]:

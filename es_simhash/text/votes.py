@@ -22,17 +22,17 @@ Each hash function returns the first bytes of a fixed, published hash of the fea
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import islice
+from itertools import accumulate, chain, islice
 from typing import TYPE_CHECKING, Any
 
 import mmh3
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-PART = 100_000
-"""Features of one text that are hashed together, so that memory stays small."""
+PART = 10_000
+"""Features that are hashed together, so that memory stays small."""
 _EXACT = 1 << 53
 """Doubles add integers exactly while no sum reaches this."""
 LONGEST_KEPT, MOST_KEPT = 20, 1 << 16
@@ -124,25 +124,33 @@ def _final(a: int, b: int, c: int) -> tuple[int, int]:
     return b & _MASK_32, a & _MASK_32
 
 
-def aggregate(weights: Mapping[str, int], hash_name: str, bits: int, *, part: int = PART) -> int:
-    """Add the votes of the features on each bit, and return the signs of the sums.
+def aggregate(texts: Sequence[Mapping[str, int]], hash_name: str, bits: int, *, part: int = PART) -> list[int]:
+    """Add the votes of the features of each text on each bit, and return the signs of the sums.
 
-    :param weights: the integer weight of each feature. Their order does not matter.
+    :param texts: for each text, the integer weight of each of its features. Their order does not matter.
     :param hash_name: the hash of a feature, one of ``HASHES``.
-    :param part: so many features are hashed together.
-    :returns: an integer of ``bits`` bits. Bit i (from the highest) is 1 where the votes for it are the majority.
+    :param part: so many features are hashed together, of one text or of many.
+    :returns: for each text an integer of ``bits`` bits. Bit i (from the highest) is 1 where the votes for it are the
+        majority.
     """
     hash_word = hasher(hash_name, bits // 8)
     # The sum of all votes +w and -w is positive exactly where the votes +w alone are over half of the total weight.
     # So one matrix product of integers is enough.
-    total = sum(weights.values())
+    totals = [sum(weights.values()) for weights in texts]
     # A product of doubles is by far the fastest. Python's integers are always exact.
-    number_type = np.float64 if total < _EXACT else np.object_
-    votes: Any = np.fromiter(weights.values(), number_type, len(weights))
-    votes_for: Any = 0
-    features = iter(weights)
-    for start in range(0, len(weights), part):
-        hashes = np.frombuffer(b"".join(map(hash_word, islice(features, part))), np.uint8)
-        signs = np.unpackbits(hashes).reshape(-1, bits).astype(number_type)
-        votes_for = votes_for + votes[start : start + part] @ signs
-    return int.from_bytes(np.packbits(np.asarray(2 * votes_for > total, np.bool_)).tobytes(), "big")
+    number_type = np.float64 if max(totals, default=0) < _EXACT else np.object_
+    ends = list(accumulate(map(len, texts)))
+    words, weights_of_words = chain.from_iterable(texts), chain.from_iterable(weights.values() for weights in texts)
+    votes_for: Any = np.zeros((len(texts), bits), number_type)
+    text = start = 0
+    while hashes := b"".join(map(hash_word, islice(words, part))):
+        signs = np.unpackbits(np.frombuffer(hashes, np.uint8)).reshape(-1, bits).astype(number_type)
+        votes: Any = np.fromiter(islice(weights_of_words, part), number_type, len(signs))
+        first = 0
+        while first < len(signs):
+            end = min(ends[text] - start, len(signs))
+            votes_for[text] += votes[first:end] @ signs[first:end]
+            first, text = end, text + (end + start == ends[text])
+        start += len(signs)
+    made = np.packbits(np.asarray(2 * votes_for > np.array(totals, number_type)[:, None], np.bool_), axis=1)
+    return [int.from_bytes(bits_of_text.tobytes(), "big") for bits_of_text in made]

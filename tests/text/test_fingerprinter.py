@@ -75,7 +75,7 @@ def plain_aggregate(weighed: dict[str, int], bits: int = 64, name: str = "murmur
 @example(weighed={"暴雨": 7, "预警": 7}, part=9)  # a tie gives 0
 @example(weighed={"暴雨": 1 << 53, "预警": (1 << 53) + 1}, part=9)  # doubles do not tell the majority
 def test_aggregate_equals_its_reference(name: str, bits: int, weighed: dict[str, int], part: int) -> None:
-    assert aggregate(weighed, name, bits, part=part) == plain_aggregate(weighed, bits, name)
+    assert aggregate([weighed], name, bits, part=part) == [plain_aggregate(weighed, bits, name)]
 
 
 # --- the same bits everywhere --------------------------------------------------------------------------------
