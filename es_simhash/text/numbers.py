@@ -96,8 +96,9 @@ NUMBER = (
 """A regular expression for a number. Its groups are those that :func:`values_of` reads."""
 GROUPS = tuple(re.findall(r"\(\?P<(\w+)>", NUMBER))
 _OTHERWISE = re.compile(
-    rf"[{CHINESE}]{{3}}|分之|[{_MULTIPLES}]|\d{UNIT}|\d[ ,]\d{{3}}|000|{_SIZE_WORDS}"
-    rf"|{any_of(era for era in _ERAS if len(era) > 1)}|[rhs]\d+\.\d+\."
+    rf"(?=[\d{CHINESE}分{''.join({name[0] for name in (*_SIZES, *_ERAS) if name not in CHINESE})}])"
+    rf"(?:[{CHINESE}]{{3}}|分之|[{_MULTIPLES}]|\d{UNIT}|\d[ ,]\d{{3}}|000|{_SIZE_WORDS}"
+    rf"|{any_of(era for era in _ERAS if len(era) > 1)}|[rhs]\d+\.\d+\.)"
 )
 """What a text has if one of its numbers may be written otherwise than :func:`by_value` does."""
 
