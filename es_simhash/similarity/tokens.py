@@ -76,7 +76,8 @@ _NEGATION = (
 )
 """Negations of scripts without spaces, and of Korean; where they negate. Each is one token."""
 _STARTS = "".join(sorted({term[0] for term in _LONG}))
-"""Characters at which a term may begin. To look at one character first takes less time than to try each term."""
+"""Characters at which a term may begin. To look at two characters first takes less time than to try each term."""
+_SECONDS = "".join(sorted({term[1] for term in _LONG}))
 _LONGER = [*_LONG, *UNITS_AND_ERAS, "不得", "请勿", "切勿", "禁止", "严禁", "谢绝", "拒绝", "否认"]
 _FIRST = {character for term in _LONGER for character in term[:-1]} | set(CHINESE) | set(COUNTED)
 _FIRST |= set("非无未没别莫负公日天更新发布刷小时间期次数量钟")
@@ -89,13 +90,13 @@ _SIGNS = r"+*\u00d7\u00f7\u00b1\u221a\u2713\u2714\u2717\u2718\u25cb$\u00a3\u00a5
 _TOKEN = (
     r"(?![ ,.:;!?\"'()/、《》])"  # no token begins with one of these
     rf"(?:(?P<characters>[{_SINGLE}]+)"
-    rf"|(?P<negation>{_NEGATION})"
+    rf"|(?P<negation>(?=[不非无未没别莫请切勿禁严谢拒否なま않없못지])(?:{_NEGATION}))"
     rf"|(?P<letters>(?<![0-9{LATIN}])[a-z]{{1,2}}(?=[{_HAN}]))"
     rf"|(?P<after>(?=\d)(?:{'|'.join(f'(?<={month} )' for month in _MONTHS)}))?{NUMBER}"
     rf"(?P<day>(?=[月日号]| (?:{'|'.join(_MONTHS)})))?"
     rf"|(?P<word>(?!\d)[{LATIN}]+(?:'[{LATIN}]+)*"
     rf"(?:\++|(?<![{LATIN}]{{2}})#|--?(?![-\w \n]|$)|(?:(?<=aa|bb|cc)|(?<![{LATIN}]{{2}}))-(?=[{_HAN}]))?)"
-    rf"|(?P<term>(?=[{_STARTS}])(?:{'|'.join(_LONG)}))"
+    rf"|(?P<term>(?=[{_STARTS}][{_SECONDS}])(?:{'|'.join(_LONG)}))"
     rf"|(?P<symbol>[<>\u2264\u2265=\u2260]=?|[{_SIGNS}{RAISED}]"
     r"|(?<=\()-(?=\))|(?<= )-(?= ))"
     r"|(?P<other>\w))"

@@ -77,7 +77,10 @@ _LONGEST = 15
 _TELEPHONE = 9
 """Digits of the shortest telephone number: from here on hyphens separate nothing (0571-88880000, 400-800-1234)."""
 
+_FIRST = "".join(sorted({era[0] for era in _ERAS})) + "零负日天元"
+"""Characters of eras, signs and weekdays at which a number may begin. To look at one first takes little time."""
 NUMBER = (
+    rf"(?=[\da-z+\-\u2212\u2013{_FIRST}{CHINESE}{_FRACTIONS}\u2460-\u2473])"
     rf"(?:(?P<spelled>(?=[a-z])(?<![{LATIN}])(?:{_HYPHENATED}|{_ONE}|a(?= (?:{_SIZE_WORDS})))"
     rf"(?:(?:[ -](?:{_SIZE_WORDS}))+(?:(?: and)? {_ONE})?)*(?![{LATIN}]))"
     rf"|(?P<sign>(?<![0-9{LATIN})])[+\-\u2212\u2013](?=\d)|零下|负)?(?:"
@@ -130,9 +133,8 @@ def values_of(written: str, groups: tuple[str | None, ...]) -> tuple[tuple[str, 
 
 @cache
 def pattern_of_numbers() -> re.Pattern[str]:
-    """Return what finds numbers. It looks at one character first, which takes a third of the time."""
-    first = "".join({era[0] for era in _ERAS}) + "零负日天元"
-    return re.compile(rf"(?=[\da-z+\-\u2212\u2013{first}{CHINESE}{_FRACTIONS}\u2460-\u2473]){NUMBER}")
+    """Return what finds numbers."""
+    return re.compile(NUMBER)
 
 
 def by_value(text: str) -> str:

@@ -71,11 +71,11 @@ def plain_aggregate(weighed: dict[str, int], bits: int = 64, name: str = "murmur
 @pytest.mark.parametrize(
     ("name", "bits"), [("murmur3", 64), ("murmur3", 128), ("jenkins", 64), ("jenkins", 128), ("fnv1a_64", 64)]
 )
-@given(weighed=weighed, part=st.integers(1, 13))
-@example(weighed={"暴雨": 7, "预警": 7}, part=9)  # a tie gives 0
-@example(weighed={"暴雨": 1 << 53, "预警": (1 << 53) + 1}, part=9)  # doubles do not tell the majority
-def test_aggregate_equals_its_reference(name: str, bits: int, weighed: dict[str, int], part: int) -> None:
-    assert aggregate([weighed], name, bits, part=part) == [plain_aggregate(weighed, bits, name)]
+@given(texts=st.lists(weighed, max_size=5), part=st.integers(1, 13))
+@example(texts=[{"暴雨": 7, "预警": 7}], part=9)  # a tie gives 0
+@example(texts=[{"暴雨": 1 << 53, "预警": (1 << 53) + 1}, {"暴雨": 1}], part=9)  # doubles do not tell the majority
+def test_aggregate_equals_its_reference(name: str, bits: int, texts: list[dict[str, int]], part: int) -> None:
+    assert aggregate(texts, name, bits, part=part) == [plain_aggregate(weighed, bits, name) for weighed in texts]
 
 
 # --- the same bits everywhere --------------------------------------------------------------------------------

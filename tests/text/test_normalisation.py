@@ -219,6 +219,15 @@ def test_every_character_that_folding_or_nfkc_changes_is_changed_as_by_the_refer
     assert [c for c in changing if normalise(normalise(f"a{c}b")) != normalise(f"a{c}b")] == []
 
 
+def test_a_character_is_what_its_parts_are_together() -> None:
+    every = (chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF)
+    composed = {one: parts for one in every if (parts := unicodedata.normalize("NFD", one)) != one}
+    assert len(composed) > 10_000
+    assert {one: normalise(f"a{parts}") for one, parts in composed.items()} == {
+        one: normalise(f"a{one}") for one in composed
+    }
+
+
 @pytest.mark.parametrize("script", SCRIPTS)
 @settings(max_examples=300)
 @given(text=texts)
