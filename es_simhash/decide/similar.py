@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from es_simhash.store.protocol import Filter, Store
 
 TOGETHER = 100
-"""Texts whose candidates are read together."""
+"""Texts that are looked for together, and whose candidates are read together."""
 AHEAD = 2_000
 """Candidates that are read together at most."""
 
@@ -98,16 +98,17 @@ def similar(
         Row("", value, own.digest if own.normalised else "", None if key is None else key.length, time=time)
         for value, own, key, time in zip(values, features, keys, times or nothing, strict=True)
     ]
-    queries = [rule.query(row, key, is_decision=False) for row, key in zip(rows, keys, strict=True)]
-    hits = store.search(queries, filter, originals=False)
     reader, matches = Texts(store, rule), []
-    for some in in_parts(list(zip(rows, features, hits, strict=True)), TOGETHER):
+    for some in in_parts(list(zip(rows, features, keys, strict=True)), TOGETHER):
+        queries = [rule.query(row, key, is_decision=False) for row, _, key in some]
+        hits = store.search(queries, filter, originals=False)
+        asked = list(zip(some, hits, strict=True))
         reader.of_rows(
-            [other for row, _, found in some for other in found.candidates if other.digest != row.digest][:AHEAD]
+            [other for (row, *_), found in asked for other in found.candidates if other.digest != row.digest][:AHEAD]
         )
         matches += [
             matches_among(Side(row, own), found, rule, reader.of_rows, contradicting=contradicting)
-            for row, own, found in some
+            for (row, own, _), found in asked
         ]
     return matches
 

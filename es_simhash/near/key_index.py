@@ -156,9 +156,11 @@ class KeyIndex:
         asker_of = np.array([asker for asker, _ in queries], dtype=np.int64)
         query = pairs >> POSITION_BITS
         pairs += asker_of[query] - query << POSITION_BITS
-        order = np.lexsort((-scores, pairs))  # two queries of one asker may find one text
-        pairs, first = np.unique(pairs[order], return_index=True)
-        return Near.of(pairs, scores[order][first], frozenset(asker_of[cut].tolist()))
+        order = np.argsort(pairs, kind="stable")  # two queries of one asker may find one text
+        pairs = pairs[order]
+        first = np.flatnonzero(np.diff(pairs, prepend=-1))
+        scores = np.maximum.reduceat(scores[order], first)
+        return Near.of(pairs[first], scores, frozenset(asker_of[cut].tolist()))
 
     def _entries_shared(
         self, queries: Sequence[KeyQuery]
