@@ -218,11 +218,12 @@ def test_the_words_of_the_clauses_are_those_of_the_whole_text(text: str) -> None
         assert tagged_words(text, name) == _tagger(name)(text)
 
 
-def test_both_segmenters_split_sentences_and_repeated_characters_in_the_same_way() -> None:
+def test_both_segmenters_split_sentences_and_repeated_and_rare_characters_in_the_same_way() -> None:
     """If two paths are equally probable, both segmenters choose the same one."""
     draw = random.Random(1)
     characters = "".join(filter(is_han, "".join(SENTENCES)))
     texts = ["".join(draw.choices(draw.choices(characters, k=3), k=draw.randint(2, 9))) for _ in range(5_000)]
+    texts += ["".join(map(chr, draw.sample(range(0x4E00, 0x9FD6), draw.randint(2, 9)))) for _ in range(5_000)]
     texts += map(normalise, SENTENCES)
     assert [text for text in texts if tokenize(text, segmenter("jieba")) != tokenize(text, segmenter("rjieba"))] == []
 
