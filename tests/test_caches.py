@@ -25,7 +25,7 @@ from es_simhash.store.sqlite.schema import _parsed
 from es_simhash.text.normalisation import normalise, without_outlet
 from es_simhash.text.numbers import by_value
 from es_simhash.text.qgrams import shared_at_least
-from es_simhash.text.tokens import segmenter, tagged_words, tokenize
+from es_simhash.text.tokens import dictionary_words, part_of_speech, segmenter, tokenize
 from es_simhash.text.votes import hasher
 
 if TYPE_CHECKING:
@@ -47,9 +47,10 @@ def fill_new_words(count: int, length: int) -> None:
         tokenize(han(length, seed), segmenter())
 
 
-def fill_tags(count: int, length: int) -> None:
+def fill_dictionary(count: int, length: int) -> None:
     for seed in range(count):
-        tagged_words(han(length, seed))
+        for word in dictionary_words(han(length, seed))[:50]:
+            part_of_speech(word)
 
 
 def fill_hashes(count: int, length: int) -> None:
@@ -107,7 +108,7 @@ def fill_configurations(count: int, length: int) -> None:
 
 CACHES: dict[str, tuple[Callable[[int, int], None], int, int]] = {
     "es_simhash.text.tokens._segmenter": (fill_new_words, 600, 120),
-    "es_simhash.text.tokens._tagger": (fill_tags, 2_200, 60),
+    "es_simhash.text.tokens._dictionary": (fill_dictionary, 2_200, 60),
     "es_simhash.text.votes.hasher": (fill_hashes, 70_000, 20),
     "es_simhash.similarity.tokens._token": (fill_tokens, 12_000, 30),
     "es_simhash.similarity.tokens._character": (fill_tokens, 12_000, 1),

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from es_simhash.caches import cache_of_short
 from es_simhash.similarity.measures import differing
 from es_simhash.text.numbers import any_of
-from es_simhash.text.tokens import clauses, tagged_words
+from es_simhash.text.tokens import clauses, dictionary_words, part_of_speech
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -131,18 +131,17 @@ def _subjects(a: str, b: str) -> list[Pair]:
 
 
 def _of_dictionary(apart: Pair, *_: str) -> list[Pair]:
-    words, others = map(tagged_words, apart)
+    words, others = map(dictionary_words, apart)
     found: list[Pair] = []
-    for here, there in differing([word for word, _ in words], [word for word, _ in others]):
+    for here, there in differing(words, others):
         if max(here.stop - here.start, there.stop - there.start) <= _WORDS:
             pairs = _unmatched(_proper(words[here]), _proper(others[there]), least=None)
-            whole, counterpart = ("".join(word for word, _ in part) for part in (words[here], others[there]))
-            found += pairs if pairs and not _may_be_one(whole, counterpart) else []
+            found += pairs if pairs and not _may_be_one("".join(words[here]), "".join(others[there])) else []
     return found
 
 
-def _proper(words: Sequence[tuple[str, str]]) -> list[str]:
-    return [word for word, tag in words if tag[:2] in _TAGS and len(word) > 1]
+def _proper(words: Sequence[str]) -> list[str]:
+    return [word for word in words if len(word) > 1 and part_of_speech(word)[:2] in _TAGS]
 
 
 def _alone(names: Sequence[str], others: Sequence[str]) -> list[Pair]:
@@ -240,7 +239,8 @@ def _replaced(a: str, b: str) -> list[tuple[_Run, _Run]]:
 
 def _word_of_each(text: str) -> list[tuple[int, tuple[str, str]]]:
     """Return for each character the number of its word, and the word with its part of speech."""
-    return [(number, word) for number, word in enumerate(tagged_words(text)) for _ in word[0]]
+    words = enumerate(dictionary_words(text))
+    return [(number, (word, part_of_speech(word))) for number, word in words for _ in word]
 
 
 def _run(text: str, place: slice, words: Sequence[tuple[int, tuple[str, str]]]) -> _Run:

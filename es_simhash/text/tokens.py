@@ -95,14 +95,24 @@ def segmenter(name: str | None = None) -> Segmenter:
         return _segmenter(name or _installed())
 
 
-def tagged_words(text: str, name: str | None = None) -> list[tuple[str, str]]:
-    """Return the words of the dictionary in a normalised text, each with its part of speech as jieba has it: ``ns``.
+def dictionary_words(text: str, name: str | None = None) -> list[str]:
+    """Return the words of jieba's dictionary in a normalised text, in order, with what stands between them.
 
     :param name: as for :func:`segmenter`.
     """
     with _loading:
-        tag = _tagger(name or _installed())
-    return [word for clause in clauses(text) for word in tag(clause)]
+        cut, _ = _dictionary(name or _installed())
+    return cut(text)
+
+
+def part_of_speech(word: str, name: str | None = None) -> str:
+    """Return the part of speech of a word as jieba's dictionary has it: ``ns``.
+
+    :param name: as for :func:`segmenter`.
+    """
+    with _loading:
+        _, tag = _dictionary(name or _installed())
+    return tag(word)
 
 
 def clauses(text: str) -> list[str]:
@@ -177,14 +187,16 @@ def _rjieba() -> Any:
 
 
 @cache
-def _tagger(name: str) -> Callable[[str], list[tuple[str, str]]]:
-    return cache_of_short(2_000, 60)(partial(_rjieba().tag, hmm=False) if name == "rjieba" else _tag_by_jieba())
-
-
-def _tag_by_jieba() -> Callable[[str], list[tuple[str, str]]]:
-    words = (jieba_folder() / "dict.txt").read_text(encoding="utf-8").splitlines()
-    tags = {word: tag for word, _, tag in map(str.split, words)}
-    return lambda text: [(word, tags.get(word, "x")) for word in _jieba().cut(text, HMM=False)]
+def _dictionary(name: str) -> tuple[Callable[[str], list[str]], Callable[[str], str]]:
+    """Return what cuts a text into words of the dictionary, and what says the part of speech of one."""
+    if name == "rjieba":
+        cut, tagged = partial(_rjieba().cut, hmm=False), partial(_rjieba().tag, hmm=False)
+        tag = cache_of_short(4_000, 8)(lambda word: tagged(word)[0][1])
+    else:
+        words = (jieba_folder() / "dict.txt").read_text(encoding="utf-8").splitlines()
+        tags = {word: tag for word, _, tag in map(str.split, words)}
+        cut, tag = partial(_jieba().lcut, HMM=False), lambda word: tags.get(word, "x")
+    return cache_of_short(2_000, 60)(cut), tag
 
 
 @cache
