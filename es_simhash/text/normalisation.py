@@ -173,11 +173,13 @@ def _normalise(text: str, script: str) -> str:
     text = text.replace("…", "...")
     codes = _forms(script).take(codes_of(text))
     written = text_of(codes) if codes.all() else _in_one_form(text, script)
-    return _without_accidental_space(" ".join(written.split()))
+    spaced = _without_accidental_space(" ".join(written.split()))
+    # At the end, because NFKC makes digits for keycaps.
+    return _KEYCAP.sub(lambda keycap: _CIRCLED[int(keycap[0][0])], spaced) if "\u20e3" in spaced else spaced
 
 
 def _in_one_form(text: str, script: str) -> str:
-    visible = _KEYCAP.sub(lambda keycap: _CIRCLED[int(keycap[0][0])], _INVISIBLE.sub("", text))
+    visible = _INVISIBLE.sub("", text)
     for variant, plain in _VARIANTS:
         visible = visible.replace(variant, plain)
     surplus = _surplus_marks()

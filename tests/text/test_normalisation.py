@@ -138,7 +138,6 @@ def plain_references(text: str) -> str:
 
 def plain_normalised_once(text: str, script: str) -> str:
     visible = "".join(character for character in text if character not in INVISIBLE)
-    visible = re.sub("([0-9])\u20e3", lambda match: "⓪①②③④⑤⑥⑦⑧⑨"[int(match[1])], visible)
     folded = plain_cut("".join(map(plain_folded, re.split(f"([{AS_WRITTEN}])", plain_cut(visible)))))
     folded = folded.replace("m²", "m2").replace("m³", "m3")
     radicals = dict(zip(RADICALS[::2], RADICALS[1::2], strict=True))
@@ -149,9 +148,10 @@ def plain_normalised_once(text: str, script: str) -> str:
     if script == "simplified":
         plain = "".join(SIMPLIFIED.get(character, character) for character in plain)
     plain = " ".join(plain.split())
-    return "".join(
+    spaced = "".join(
         character for place, character in enumerate(plain) if character != " " or plain_space_stays(plain, place)
     )
+    return re.sub("([0-9])\u20e3", lambda match: "⓪①②③④⑤⑥⑦⑧⑨"[int(match[1])], spaced)
 
 
 def plain_folded(text: str) -> str:
@@ -234,6 +234,7 @@ def test_a_character_is_what_its_parts_are_together() -> None:
 @example(text="Cafe\u200b\u0301")
 @example(text="か゛")  # a space that carries a mark
 @example(text="中´")
+@example(text="１\u20e3㎡\u20e3")  # a digit for a keycap that NFKC makes
 @example(text="ǖ" + "\u0328" * 30)  # more marks after NFKC than before
 def test_a_normalised_text_stays_as_it_is(script: str, text: str) -> None:
     once = normalise(text, script)
