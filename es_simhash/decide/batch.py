@@ -78,6 +78,9 @@ class Batch:
     def decide(self, document: Document, found: Found) -> Decision:
         """Decide the next document. One that is pinned stays what a person has said."""
         if document.row.pinned:
+            original = self._decided.get(document.row.duplicate_of or "")
+            if original is not None:
+                document = replace(document, row=following(document.row, original.row))
             self._enter(document)
             return Decision(document, None)
         exact = self._exact(document, found)
@@ -153,6 +156,14 @@ def _linked(document: Document, chosen: Chosen) -> Row:
         return row
     order = row.order if document.keeps_order else max(row.order, original.order + 1)
     return row._replace(duplicate_of=original.id, order=order, named=None).in_group(original.group)
+
+
+def following(row: Row, original: Row) -> Row:
+    """Return a pinned copy behind its original in the order; or as a copy of what its original became a copy of."""
+    row = row._replace(order=max(row.order, original.order + 1))
+    if original.duplicate_of is None:
+        return row
+    return row._replace(duplicate_of=original.duplicate_of, named=None).in_group(original.group)
 
 
 def _near_within(

@@ -63,7 +63,9 @@ def pin(turn: Turn, pins: Sequence[Pin]) -> dict[str, str]:
         free = sorted(id for id in written.versions if stored[id].pinned and not rows[id].pinned)
         if free:
             read = turn.store.read(free, turn.rule.fields_read)
-            relink(turn, decide_stored(turn, list(read.values()), eligible).lost, eligible)
+            decided = decide_stored(turn, list(read.values()), eligible)
+            copies = {id: stored[id].group for id, row in decided.written.items() if row.duplicate_of is not None}
+            relink(turn, {**decided.lost, **copies}, eligible)
     return problems | dict.fromkeys(written.conflicts, _CHANGED) | dict(written.refused)
 
 

@@ -6,7 +6,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from es_simhash.decide.batch import Batch
+from es_simhash.decide.batch import Batch, following
 from es_simhash.decide.look_up import look_up
 from es_simhash.decide.outcome import Document
 from es_simhash.errors import StoreError, count_of
@@ -186,10 +186,7 @@ def _pinned_anew(turn: Turn, stored: Sequence[Stored], eligible: Eligible) -> li
         row = one.row
         if row.pinned and row.duplicate_of is not None:
             original = originals.get(row.duplicate_of)
-            if original is None:
-                row = row._replace(pinned=False)
-            elif original.row.duplicate_of is not None:
-                row = row._replace(duplicate_of=original.row.duplicate_of, named=None).in_group(original.row.group)
+            row = row._replace(pinned=False) if original is None else following(row, original.row)
         rows.append(replace(one, row=row))
     return rows
 

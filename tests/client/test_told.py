@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, InputError, Pin
+from es_simhash import Documents, DuplicateRule, InputError, Pin
 from es_simhash.similarity.differences import Difference
 from tests.cli import es_simhash
 from tests.client import links
@@ -98,6 +98,33 @@ def test_a_pinned_copy_follows_an_original_that_becomes_a_copy(documents: Docume
     add(documents, b=COPY)
     assert links(documents) == {"a": None, "b": "a", "c": "a"}
     assert documents.group().changed == 0
+
+
+def test_a_pinned_copy_follows_an_original_that_becomes_a_copy_beside_it(documents: Documents) -> None:
+    add(documents, a=FLASH, b=OTHER_FIGURE, c=FAR)
+    documents.pin("c", duplicate_of="b")
+    documents.setup(DuplicateRule(contradictions="allow"))
+    documents.group()
+    assert links(documents) == {"a": None, "b": "a", "c": "a"}
+    assert {row.group for row in documents.export()} == {"a"}
+
+
+def test_a_pinned_copy_stands_behind_an_original_with_another_text(documents: Documents) -> None:
+    add(documents, a=FLASH, b=COPY)
+    documents.pin("b", duplicate_of="a")
+    add(documents, a=FAR)
+    rows = {row.id: row for row in documents.export()}
+    assert rows["b"].duplicate_of == "a"
+    assert rows["b"].order > rows["a"].order
+
+
+def test_copies_of_an_original_that_is_a_copy_without_its_pin_are_decided_again(documents: Documents) -> None:
+    add(documents, a=FLASH, b=COPY)
+    documents.pin("b")
+    documents.add({"id": "c", "text": COPY.replace("流动性合理充裕", "流动性的合理充裕")}, refresh=True)
+    assert links(documents) == {"a": None, "b": None, "c": "b"}
+    documents.unpin("b")
+    assert links(documents) == {"a": None, "b": "a", "c": "a"}
 
 
 def test_an_original_that_is_pinned_to_another_leaves_no_chain(documents: Documents) -> None:
