@@ -43,8 +43,15 @@ def json_form(value: Any) -> Any:
         return number if Decimal(repr(number)) == value else str(value)
     if isinstance(value, UUID):
         return str(value)
-    if hasattr(value, "tolist"):  # a number or an array of numpy
-        return value.tolist()
+    if hasattr(value, "tolist"):  # a number, a time or an array of numpy
+        form, kind = value.tolist(), str(getattr(value, "dtype", ""))
+        if not kind.endswith("64[ns]") or form is None:
+            return form
+        if isinstance(form, list):  # numpy makes bare numbers of nanoseconds
+            return list(value)
+        if kind == "timedelta64[ns]":
+            return json_form(Decimal(form).scaleb(-9))
+        return str(value).removesuffix("000").removesuffix(".000000")
     raise TypeError(f"a value of the type {name}, which JSON does not have")
 
 

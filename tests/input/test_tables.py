@@ -224,6 +224,7 @@ def test_a_value_of_a_data_frame_is_what_a_person_expects_or_its_row_alone_is_re
     assert outcomes(both) == [expected, None]
 
 
+NANOSECONDS = ["2024-05-01T08:30:00.000001", "2024-05-01T08:30:00.123456789", None]
 DICTS: list[tuple[Any, Any]] = [
     (date(2024, 5, 1), "2024-05-01"),
     (MOMENT.replace(tzinfo=timezone.utc), "2024-05-01T08:30:00+00:00"),
@@ -232,6 +233,10 @@ DICTS: list[tuple[Any, Any]] = [
     (ID, str(ID)),
     (np.int64(7), 7),
     (np.array([1, 2]), [1, 2]),
+    (np.datetime64("2024-05-01T08:30", "ns"), "2024-05-01T08:30:00"),
+    (np.array(["2024-05-01T08:30:00.000001", "2024-05-01T08:30:00.123456789", "NaT"], "datetime64[ns]"), NANOSECONDS),
+    (np.array("2024-05-01", "datetime64[ns]"), "2024-05-01T00:00:00"),
+    (np.array([[1_500_000_000, 1]], "timedelta64[ns]"), [[1.5, 1e-09]]),
     (pd.NaT, None),
 ]
 
