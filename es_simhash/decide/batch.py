@@ -74,6 +74,8 @@ class Batch:
         self._decided: dict[str, Document] = {}
         self._equal: dict[str, list[str]] = {}
         """By digest, the ids of the decided documents that may be originals."""
+        self._originals: dict[str, Row] = {}
+        """By id, the stored originals of decided documents."""
 
     def decide(self, document: Document, found: Found) -> Decision:
         """Decide the next document. One that is pinned stays what a person has said."""
@@ -87,6 +89,7 @@ class Batch:
         candidates, left_out = ([Side(exact, None)], 0) if exact is not None else self._candidates(document, found)
         chosen = choose(judge(Side(document.row, document.features), candidates, self._eligible.rule))
         row = _linked(document, chosen)
+        self._originals |= {side.row.id: side.row for side in candidates if side.row.id == row.duplicate_of}
         decided = document if row is document.row else replace(document, row=row)
         self._enter(decided)
         return Decision(decided, chosen.original, chosen.contradicting, left_out)
@@ -124,7 +127,7 @@ class Batch:
             return True
         if row.duplicate_of == document.row.id or row.duplicate_of in self._eligible.without:
             return False
-        original = found.originals.get(row.duplicate_of)
+        original = found.originals.get(row.duplicate_of) or self._originals.get(row.duplicate_of)
         if (decided := self._decided.get(row.duplicate_of)) is not None:
             original = decided.row if decided.may_lead else None
         elif not self._eligible.limits_originals:

@@ -150,6 +150,9 @@ class Plain:
     def _time(self, one: Known) -> int | None:
         return one.document.row.time
 
+    def _in_window(self, one: Known, document: Document) -> bool:
+        return self.rule.window is None or self.rule.window.holds(self._time(one), document.row.time)
+
     def _original(self, document: Document, before: int | None) -> tuple[str | None, bool]:
         others = [
             one
@@ -158,15 +161,14 @@ class Plain:
             and one.original != "undecided"
             and (before is None or one.order < before)
         ]
-        window = self.rule.window
-        if window is not None:
-            others = [one for one in others if window.holds(self._time(one), document.row.time)]
+        others = [one for one in others if self._in_window(one, document)]
         others.sort(key=lambda one: one.order)
         for one in others:
             if document.text and one.document.text == document.text:
-                original = one.original
-                if original is None or (original != document.row.id and self.known[original].original is None):
-                    return original or one.document.row.id, True
+                head = one if one.original is None else self.known[one.original]
+                own_id, id = document.row.id, head.document.row.id
+                if head.original is None and id != own_id and self._in_window(head, document):
+                    return id, True
         near = [(self.likeness(document, one.document), one) for one in others if one.original is None]
         near = [(likeness, one) for likeness, one in near if likeness is not None]
         near.sort(key=lambda pair: (-(pair[0] or 0), pair[1].order))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ from es_simhash.decide.remove import remove
 from es_simhash.decide.run import Options, Run
 from es_simhash.decide.turn import Turn
 from es_simhash.rows import Description, Scan
+from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.store.memory_store import MemoryStore
 from tests.decide.lagging import LaggingStore
 from tests.decide.reference import FINGERPRINTER, Plain, documents, resolved
@@ -45,15 +47,23 @@ def text(chance: random.Random, texts: list[str]) -> str:
     return "，".join("".join(chance.choices(WORDS, k=5)) for _ in range(chance.randrange(3, 12)))
 
 
-@pytest.mark.parametrize("rule", ["copy", "fingerprint", "exact"])
+RULES: dict[str, Rule | DuplicateRule] = {
+    "copy": "copy",
+    "fingerprint": "fingerprint",
+    "exact": "exact",
+    "within": DuplicateRule("copy", within=timedelta(days=1), time_field="date"),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("store_type", [MemoryStore, LaggingStore])
 @pytest.mark.parametrize("size", [1, 7, 500])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_history_has_the_outcomes_and_links_of_the_reference(
-    rule: Rule, store_type: type[MemoryStore], size: int, seed: int
+    rule: str, store_type: type[MemoryStore], size: int, seed: int
 ) -> None:
     chance = random.Random(f"{rule} {size} {seed}")
-    checked, store = resolved(rule), store_type()
+    checked, store = resolved(RULES[rule]), store_type()
     store.set_up(Description(scheme=FINGERPRINTER.scheme, keys=True))
     turn, plain, texts = Turn(store, checked), Plain(checked), list[str]()
     ids_left = [str(id) for id in range(150)]  # an id that was removed is not used again: its group may live on
@@ -71,6 +81,8 @@ def test_a_history_has_the_outcomes_and_links_of_the_reference(
             for _ in range(chance.randrange(1, 12)):
                 id = chance.choice(ids_left)
                 sources[id] = {"id": id, "text": text(chance, texts), "other": chance.randrange(2)}
+                if rule == "within":
+                    sources[id]["date"] = f"2024-05-0{chance.randrange(1, 5)}"
                 texts.append(sources[id]["text"])
             batch = documents(list(sources.values()), checked)
             run = Run(turn, Options())
