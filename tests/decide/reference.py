@@ -85,10 +85,9 @@ class Plain:
         original, exact = self._original(document, order if kept else None)
         if original is not None:
             group = self.known[original].group
-        elif former is not None:
-            group = former.group if former.original is None else self._own_name(id)
         else:
-            group = id
+            keeps = former is not None and former.original is None
+            group = former.group if former is not None and keeps else self._own_name(document)
         self.known[id] = Known(document, order, original, group)
         if former is not None:
             self._decide({other for other, one in self.known.items() if one.original == id}, {id})
@@ -109,8 +108,8 @@ class Plain:
         return {id: one.original for id, one in self.known.items()}
 
     def groups(self) -> dict[str, str]:
-        """Return the name of the group of each document; of a name that was made up only the begin."""
-        return {id: one.group.partition("~")[0] for id, one in self.known.items()}
+        """Return the name of the group of each document."""
+        return {id: one.group for id, one in self.known.items()}
 
     def _decide(self, ids: set[str], left: set[str]) -> None:
         """Decide documents again, as if those that follow were no originals yet. Then a group keeps its name.
@@ -134,18 +133,19 @@ class Plain:
                 ]
                 followed = {self.known[other].original for other in ids}
                 if any(other not in left or other in followed for other in others):
-                    one.group = self._own_name(id)
+                    one.group = self._own_name(one.document)
                 for other in others:
                     if other in left and other not in followed:
-                        self.known[other].group = other + "~"
+                        self.known[other].group = _made_up(self.known[other].document)
             elif one.original is not None:
                 one.group = self.known[one.original].group
 
     def _leads(self, id: str, group: str) -> bool:
         return self.known[id].original is None and self.known[id].group == group
 
-    def _own_name(self, id: str) -> str:
-        return f"{id}~" if any(self._leads(other, id) for other in self.known if other != id) else id
+    def _own_name(self, document: Document) -> str:
+        id = document.row.id
+        return _made_up(document) if any(self._leads(other, id) for other in self.known if other != id) else id
 
     def _time(self, one: Known) -> int | None:
         return one.document.row.time
@@ -197,3 +197,7 @@ class Plain:
             return None
         texts = [TextFeatures(each.text, rule.fingerprinter, is_normalised=True) for each in (document, other)]
         return None if chosen.contradictions == "refuse" and contradict(*texts) else value
+
+
+def _made_up(document: Document) -> str:
+    return f"{document.row.id}~{document.row.digest[:8]}"
