@@ -41,8 +41,11 @@ _RAISED = re.compile(r"^(?:: )?((?:es_simhash\.errors\.\w+|(?:\w+\.)*\w+(?:Error
 
 
 @contextmanager
-def session_of() -> Iterator[SparkSession]:
-    """Yield the session. An error of Spark is one line."""
+def session_of(input: str) -> Iterator[SparkSession]:
+    """Yield the session. An error of Spark is one line.
+
+    :param input: what is read. Of a pattern Spark would else say, with a trace, that there is no file of its name.
+    """
     try:
         from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
@@ -51,6 +54,8 @@ def session_of() -> Iterator[SparkSession]:
         raise InputError("PySpark is not installed: pip install 'es-simhash[spark]'") from error
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("es_simhash").config("spark.ui.showConsoleProgress", "false")
+    if set("*?[{") & set(input):
+        builder = builder.config("spark.sql.streaming.fileStreamSink.ignoreMetadata", "true")
     try:
         yield builder.getOrCreate()
     except (PySparkException, Py4JJavaError) as error:
@@ -91,7 +96,7 @@ def group(
     """
     chosen = DuplicateRule(rule or "copy", min_similarity=min_similarity, text_field=text_field)
     grouping = Grouping(chosen, read_fingerprinter(scheme, html) or Fingerprinter())
-    with session_of() as session:
+    with session_of(input) as session:
         reader = session.read.option("mode", "FAILFAST")
         documents = reader.json(input) if input.endswith((".jsonl", ".json")) else reader.parquet(input)
         group_frame(documents, grouping, order).write.parquet(output)
@@ -119,7 +124,7 @@ def load(input: str, address: str, dead_letter: str | None, api_key: str | None,
     with ExitStack() as stack:
         documents = stack.enter_context(open_documents(**store))
         put = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter))).put
-        session = stack.enter_context(session_of())
+        session = stack.enter_context(session_of(input))
         printer = OutcomePrinter(documents.name, as_json=False, quiet=True)
         outcomes = load_documents(session, input, documents, address, client_options(store), printer.counts)
         printer.show_all(outcomes, put, check=False)

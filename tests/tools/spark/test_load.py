@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 import uuid
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -186,6 +189,22 @@ def test_an_input_that_cannot_be_read_ends_with_one_line_and_writes_nothing(
     assert content_of(f"sqlite:///{tmp_path}/load.db") == []
 
 
+def test_of_a_pattern_of_files_nothing_is_said_but_what_was_loaded(spark: Any, tmp_path: Path) -> None:
+    write_lines(tmp_path / "1.jsonl", [{"id": "a", "text": STORM}])
+    write_lines(tmp_path / "2.jsonl", [{"id": "b", "text": HARVEST}])
+    address = f"sqlite:///{tmp_path}/load.db"
+    (tmp_path / "spark-defaults.conf").write_text("spark.master local[1]\nspark.sql.shuffle.partitions 2\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "es_simhash.tools.spark", "load", f"{tmp_path}/*.jsonl", address],
+        env={**os.environ, "SPARK_CONF_DIR": str(tmp_path)},  # a process of its own: Spark logs as it does by default
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, "2 documents" in done.stdout) == (0, True), done.stderr
+    assert "Exception" not in done.stderr
+    assert {row.id for row, _ in content_of(address)} == {"a", "b"}
+
+
 def fail(frames: Any) -> Any:
     raise StoreUnreachable("no host answers")
 
@@ -193,7 +212,7 @@ def fail(frames: Any) -> Any:
 def test_an_error_of_a_task_is_one_line(spark: Any) -> None:
     with (
         pytest.raises(InputError, match=r"^Spark stopped: es_simhash.errors.StoreUnreachable: no host answers; "),
-        session_of() as session,
+        session_of("news.jsonl") as session,
     ):
         session.range(1).mapInPandas(fail, "id long").count()
 
