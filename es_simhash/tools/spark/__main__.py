@@ -57,7 +57,11 @@ def session_of(input: str) -> Iterator[SparkSession]:
     if set("*?[{") & set(input):
         builder = builder.config("spark.sql.streaming.fileStreamSink.ignoreMetadata", "true")
     try:
-        yield builder.getOrCreate()
+        session = builder.getOrCreate()
+        context, partitions = session.sparkContext, "spark.sql.shuffle.partitions"
+        if context.master.startswith("local") and not context.getConf().contains(partitions):
+            session.conf.set(partitions, 4 * context.defaultParallelism)  # 200 tasks a stage would cost minutes
+        yield session
     except (PySparkException, Py4JJavaError) as error:
         said = str(error)
         reason = (_RAISED.findall(said) or said.strip().splitlines()[:1])[-1]
