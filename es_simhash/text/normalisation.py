@@ -92,13 +92,9 @@ _INDEPENDENT = (
 )
 """Ranges of characters that nothing beside them changes: none is a combining mark, or combines with one before it."""
 _KEYCAP, _CIRCLED = re.compile("[0-9]\u20e3"), "\u24ea①②③④⑤⑥⑦⑧⑨"
-# What editors and input methods write for one and the same quotation mark, apostrophe or hyphen. And full-width
-# punctuation, which alone would send every Chinese text down the slow path of NFKC: to put in its decompositions
-# beforehand does not change what NFKC gives.
-_VARIANTS = (
-    *zip("\u2018\u2019\u201c\u201d\u2010\u2011", "''\"\"--", strict=True),
-    *zip("，．：；！？（）％\u3000\uff9e\uff9f", ",.:;!?()% \u3099\u309a", strict=True),
-)
+_VARIANTS = str.maketrans("\u2018\u2019\u201c\u201d\u2010\u2011\uff9e\uff9f", "''\"\"--\u3099\u309a")
+"""What editors and input methods write for one and the same quotation mark, apostrophe or hyphen; and marks of half
+width, which NFKC would only later make marks."""
 # An address ends where other writing begins; also at ASCII punctuation, if nothing but a number stands between it and
 # that: normalised text has no full-width punctuation. A run of it is read once, so the time is linear.
 _END_OF_HOST = "(?:cn|com|net|org|cc|me|io|co)/"
@@ -179,9 +175,7 @@ def _normalise(text: str, script: str) -> str:
 
 
 def _in_one_form(text: str, script: str) -> str:
-    visible = _INVISIBLE.sub("", text)
-    for variant, plain in _VARIANTS:
-        visible = visible.replace(variant, plain)
+    visible = _INVISIBLE.sub("", text).translate(_VARIANTS)
     surplus = _surplus_marks()
     folded = _folded(surplus.sub("", visible)).replace("m\u00b2", "m2").replace("m\u00b3", "m3")
     # A letter with an accent may become a letter with another mark, and the accent a mark of its own. Then there is one
