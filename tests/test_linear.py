@@ -221,8 +221,8 @@ PAIRS = [
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAIR_READERS)
 def test_two_texts_that_are_twice_as_long_take_about_twice_the_time(name: str) -> None:
-    # Pieces of 20,000 characters are aligned as a whole, so the law is one of several pieces. Without much else to do,
-    # of many: with the texts the edits grow that are allowed, until whole pieces are compared.
+    # Pieces of 20,000 characters are aligned as a whole, so the law is one of several pieces. A similarity is hardly
+    # more than this alignment, and a longer text may have more edits, up to whole pieces: it needs many pieces.
     reader, families, length = PAIR_READERS[name], map(Family, PAIRS), 40_000 if name == "report" else 120_000
     too_fast = (family for family in families if grows_too_fast(reader, family, length, GROWTH_OF_PAIRS))
     assert not next(too_fast, None)

@@ -137,7 +137,7 @@ class Run:
             if (row := former.get(one.row.id)) and (one.stored is not None or not is_same(one, row, self._rule))
         ]
         groups = {name for row in changing for name in (row.group, row.id)}
-        # A group that a removed original has left keeps its name, which is the id of that original.
+        # The group of a removed original keeps its name, the id of that original. A new document may have this id.
         groups |= {one.row.id for one in documents if one.row.id not in former}
         members = store.members(sorted(groups)) if groups else []
         held = {row.group for row in members if row.duplicate_of is None}
@@ -266,9 +266,10 @@ class Run:
             order, keeps_order = self._backfilled, True
         if former is not None and former.pinned and former.digest == row.digest:  # only another text lifts a pin
             row = row._replace(pinned=True, duplicate_of=former.duplicate_of, named=former.named)
+        elif former is not None and former.digest and former.duplicate_of is None:
+            row = row.in_group(former.group)
         else:
-            keeps = former is not None and former.digest and former.duplicate_of is None
-            row = row.in_group(former.group if former is not None and keeps else own_name(row, held))
+            row = row.in_group(own_name(row, held))
         matches = document.source is None or self._matches is None or self._matches(json.loads(document.source), row.id)
         return replace(
             document,

@@ -3,8 +3,8 @@
 The method is Simhash (Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002; Manku, Jain
 and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007).
 
-The votes of some texts are added together: first their words are weighed. To add them text by text takes half more
-time where texts are short: each step pushes the tables of the others out of the processor's cache.
+First the words of fifty texts are weighed, then the votes of all fifty are added. Short texts take half more time if
+each is finished before the next: each step pushes the tables of the others out of the processor's cache.
 """
 
 from __future__ import annotations
@@ -140,11 +140,12 @@ class Fingerprinter:
         return list(chain.from_iterable(map(self._fingerprints, in_parts(normalised, TOGETHER))))
 
     def _fingerprints(self, normalised: Sequence[str]) -> list[Fingerprint]:
-        scheme, weights = self.scheme, [dict[str, int]()] * len(normalised)
+        scheme, values = self.scheme, [0] * len(normalised)
+        weights: list[dict[str, int]] = [{}] * len(normalised)
         if self._makes_values:
             segment = segmenter()
             weights = [self.weigh(tokenize(text, segment)) for text in normalised]
-        values = aggregate(weights, scheme.hash, scheme.bits)
+            values = aggregate(weights, scheme.hash, scheme.bits)
         return [
             Fingerprint(value if own else None, digest(text, scheme.digest), len(own), scheme.bits, blank=not text)
             for text, own, value in zip(normalised, weights, values, strict=True)

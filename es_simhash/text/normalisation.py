@@ -90,11 +90,11 @@ _INDEPENDENT = (
     *((0x3030, 0x303E), (0x3041, 0x3096), (0x309D, 0x30FF), (0x3105, 0x312E), (0x3400, 0x9FFF), (0xAC00, 0xD7A3)),
     *((0xF900, 0xFAFF), (0xFF01, 0xFF9D), (0x1F300, 0x1F9FF)),
 )
-"""Ranges of characters that nothing beside them changes: none is a combining mark, or combines with one before it."""
+"""Ranges of characters whose form does not depend on what stands beside them, if that is in these ranges too."""
 _KEYCAP, _CIRCLED = re.compile("[0-9]\u20e3"), "\u24ea①②③④⑤⑥⑦⑧⑨"
 _VARIANTS = str.maketrans("\u2018\u2019\u201c\u201d\u2010\u2011\uff9e\uff9f", "''\"\"--\u3099\u309a")
-"""What editors and input methods write for one and the same quotation mark, apostrophe or hyphen; and marks of half
-width, which NFKC would only later make marks."""
+"""What editors and input methods write for one and the same quotation mark, apostrophe or hyphen. And
+signs of half width, which become combining marks by NFKC: they are counted with the other marks."""
 # An address ends where other writing begins; also at ASCII punctuation, if nothing but a number stands between it and
 # that: normalised text has no full-width punctuation. A run of it is read once, so the time is linear.
 _END_OF_HOST = "(?:cn|com|net|org|cc|me|io|co)/"
@@ -186,13 +186,13 @@ def _in_one_form(text: str, script: str) -> str:
 @cache
 def _forms(script: str) -> NDArray[np.uint32]:
     """Return what each code point becomes by ``_in_one_form``, if that is one character whatever stands beside it; else
-    0. Nearly all texts have no others, and take a fifth of the time so. Shape (0x110000,).
+    0. Nearly all texts have only such characters, and take a fifth of the time. Shape (0x110000,).
     """
     forms = np.zeros(CODE_POINTS, dtype=np.uint32)
     for first, last in _INDEPENDENT:
         apart = _in_one_form("\n".join(map(chr, range(first, last + 1))), script).split("\n")
         forms[first : last + 1] = [ord(form) if len(form) == 1 else 0 for form in apart]
-    forms[[*map(ord, "\t\n\r ")]] = ord(" ")
+    forms[[*map(ord, "\t\n\r")]] = ord(" ")
     return forms
 
 

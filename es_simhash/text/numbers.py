@@ -78,7 +78,7 @@ _TELEPHONE = 9
 """Digits of the shortest telephone number: from here on hyphens separate nothing (0571-88880000, 400-800-1234)."""
 
 _FIRST = "".join(sorted({era[0] for era in _ERAS})) + "零负日天元"
-"""Characters of eras, signs and weekdays at which a number may begin. To look at one first takes little time."""
+"""Characters of eras, signs and weekdays at which a number may begin. To look at the first character saves time."""
 NUMBER = (
     rf"(?=[\da-z+\-\u2212\u2013{_FIRST}{CHINESE}{_FRACTIONS}\u2460-\u2473])"
     rf"(?:(?P<spelled>(?=[a-z])(?<![{LATIN}])(?:{_HYPHENATED}|{_ONE}|a(?= (?:{_SIZE_WORDS})))"

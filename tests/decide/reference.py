@@ -85,9 +85,10 @@ class Plain:
         original, exact = self._original(document, order if kept else None)
         if original is not None:
             group = self.known[original].group
+        elif former is not None and former.original is None:
+            group = former.group
         else:
-            keeps = former is not None and former.original is None
-            group = former.group if former is not None and keeps else self._own_name(document)
+            group = self._own_name(document)
         self.known[id] = Known(document, order, original, group)
         if former is not None:
             self._decide({other for other, one in self.known.items() if one.original == id}, {id})

@@ -91,9 +91,7 @@ def test_a_history_has_the_outcomes_and_links_of_the_reference(
                 assert outcomes == [plain.ingest(document) for document in part]
             assert links(store) == plain.links()
             assert groups(store) == plain.groups()
-            names = [
-                row.group for page in store.scan(Scan()) for row in (one.row for one in page) if not row.duplicate_of
-            ]
+            names = [one.row.group for page in store.scan(Scan()) for one in page if one.row.duplicate_of is None]
             assert len(names) == len(set(names))  # also of ids that were removed, and came back
     report = group(turn)
     plain.group()

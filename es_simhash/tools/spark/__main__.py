@@ -44,7 +44,7 @@ _RAISED = re.compile(r"^(?:: )?((?:es_simhash\.errors\.\w+|(?:\w+\.)*\w+(?:Error
 def session_of(input: str) -> Iterator[SparkSession]:
     """Yield the session. An error of Spark is one line.
 
-    :param input: what is read. Of a pattern Spark would else say, with a trace, that there is no file of its name.
+    :param input: what is read. If it is a pattern, Spark must not look for a file of this name: it would print a trace.
     """
     try:
         from py4j.protocol import Py4JJavaError
@@ -60,7 +60,7 @@ def session_of(input: str) -> Iterator[SparkSession]:
         session = builder.getOrCreate()
         context, partitions = session.sparkContext, "spark.sql.shuffle.partitions"
         if context.master.startswith("local") and not context.getConf().contains(partitions):
-            session.conf.set(partitions, 4 * context.defaultParallelism)  # 200 tasks a stage would cost minutes
+            session.conf.set(partitions, 4 * context.defaultParallelism)  # by default 200 tasks a stage: minutes
         yield session
     except (PySparkException, Py4JJavaError) as error:
         said = str(error)
