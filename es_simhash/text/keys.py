@@ -207,6 +207,8 @@ def decoded(keys: Sequence[str]) -> tuple[int, ...]:
     >>> decoded(["000001", "______"]), decoded(["1"])
     ((1, 68719476735), ())
     """
+    if not keys:
+        return ()
     together = "".join(keys)
     if not {DIGITS}.issuperset(map(len, keys)) or _ALL_DIGITS.fullmatch(together) is None:
         return ()

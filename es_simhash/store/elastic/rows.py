@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from operator import itemgetter
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.rows import Row
@@ -28,6 +30,13 @@ HIT_OPTIONS: Mapping[str, Any] = {
 }
 """The options of a search whose hits become Rows."""
 
+_DOC_VALUES = HIT_OPTIONS["docvalue_fields"]
+_NO_VALUE = (None,)
+_NOTHING: list[Any] = [None] * len(FIELDS)
+_NEEDED = ("order", "written")
+_TYPES = {"digest": str, "duplicate_of": str, "group": str, "pinned": bool}
+"""The types of fields that are no integers."""
+
 version_of = itemgetter("_seq_no", "_primary_term", "_index")
 """Returns the version of a document: its sequence number, its primary term, and the name of its index."""
 
@@ -39,30 +48,30 @@ def row_of(hit: Mapping[str, Any], warn: Callable[[str], None], blocked: Collect
 
     :param blocked: names of indices that take no writes.
     """
-    fields, values = hit.get("fields", {}), (hit.get("_source") or {}).get("simhash")
+    fields, given = hit.get("fields", {}), (hit.get("_source") or {}).get("simhash")
     if "simhash.digest" in fields:
-        values = {name: fields.get(f"simhash.{name}", [None])[0] for name in FIELDS}
-    elif not isinstance(values, dict):
-        values = {}
-    ours: list[Any] = [values.get(name) for name in FIELDS]
+        ours = [fields.get(name, _NO_VALUE)[0] for name in _DOC_VALUES]
+    else:
+        ours = [given.get(name) for name in FIELDS] if isinstance(given, dict) else _NOTHING
     fp, digest, length, duplicate_of, order, written, time, content, pinned, group = ours
+    id, is_blocked = hit["_id"], hit.get("_index") in blocked
     version = version_of(hit) if "_seq_no" in hit else None  # a hit of a search of one's own has none
     if digest is None and order is None:
-        return Row(hit["_id"], None, "", version=version, blocked=hit.get("_index") in blocked)
-    numbers = [order, written, *(number for number in (fp, length, time, content) if number is not None)]
-    if not (
-        isinstance(digest, str | None)
-        and isinstance(duplicate_of, str | None)
-        and isinstance(group, str | None)
-        and isinstance(pinned, bool | None)
-        and all(type(number) is int for number in numbers)
-    ):
-        warn(f"document {hit['_id']!r} is left out: its field `simhash` is not ours")
-        return Row(hit["_id"], None, "", version=version)
-    fingerprint = None if fp is None else from_signed(fp)
-    row = Row(hit["_id"], fingerprint, digest or "", length, duplicate_of, order, written, time, content, bool(pinned))
-    row = row if group is None else row.in_group(group)
-    return row._replace(version=version, blocked=hit.get("_index") in blocked)
+        return Row(id, None, "", version=version, blocked=is_blocked)
+    if not _are_ours(tuple(map(type, ours))):
+        warn(f"document {id!r} is left out: its field `simhash` is not ours")
+        return Row(id, None, "", version=version)
+    fp, digest, pinned = None if fp is None else from_signed(fp), digest or "", bool(pinned)
+    numbers = order, written, time, content
+    row = Row(id, fp, digest, length, duplicate_of, *numbers, pinned, None, version, is_blocked)
+    return row if group is None else row.in_group(group)
+
+
+@lru_cache
+def _are_ours(kinds: tuple[type, ...]) -> bool:
+    """Return whether the values of ``FIELDS`` have the types that we write."""
+    named = zip(FIELDS, kinds, strict=True)
+    return all(kind is _TYPES.get(name, int) or (kind is NoneType and name not in _NEEDED) for name, kind in named)
 
 
 def source_of(document: Mapping[str, Any], fields: Sequence[str] | None) -> dict[str, Any] | None:
