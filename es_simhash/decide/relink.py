@@ -64,6 +64,9 @@ def decide_stored(
     batch = Batch(documents, queries, eligible)
     found = look_up(turn, documents, queries, eligible)
     decisions = [batch.decide(document, one) for document, one in zip(documents, found, strict=True)]
+    for one in decisions:
+        if one.original is None and (text := one.document.features) is not None:
+            turn.texts.keep(text.digest, text)  # documents behind it are compared with it
     rows, renamed = _named(turn, decisions, eligible, left or {})
     keys = [one.keys.values if one.keys is not None and turn.rule.by == "keys" else None for one in documents]
     before = {one.row.id: one.row for one in stored}
