@@ -85,15 +85,13 @@ address_options = together(
     api_key_option,
     ca_certs_option,
 )
-store_options = together(
-    address_options,
-    click.option(
-        "--deadline",
-        metavar="SECONDS",
-        type=float,
-        help=f"How long to retry.  [default: {DEADLINE:g}; seen items {SEEN_DEADLINE:g}]",
-    ),
+deadline_option = click.option(
+    "--deadline",
+    metavar="SECONDS",
+    type=float,
+    help=f"How long to retry.  [default: {DEADLINE:g}; seen items {SEEN_DEADLINE:g}]",
 )
+store_options = together(address_options, deadline_option)
 
 
 def client_options(options: StoreOptions) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
+from uuid import UUID
 
 from es_simhash.errors import InputError
 from es_simhash.text.normalisation import check_surrogates
@@ -12,15 +14,16 @@ MAX_ID = 512
 
 
 def checked_id(id: object, name: str) -> str:
-    """Return the id of a document or a user: a string, or the digits of a whole number. So 1 and "1" are the same.
+    """Return the id of a document or a user: a string, a UUID, or the digits of a whole number. So 1 and "1" are the
+    same.
 
     :param name: what it is, for messages.
     :raises InputError: if the value cannot be an id.
     """
-    if isinstance(id, bool) or not isinstance(id, str | int):
+    if isinstance(id, bool) or not isinstance(id, str | Integral | UUID):
         raise InputError(f"{name} is {kind_of(id)}: use a string or a whole number")
     try:
-        text = str.__str__(id) if isinstance(id, str) else int.__repr__(id)
+        text = str.__str__(id) if isinstance(id, str) else str(id if isinstance(id, UUID) else int(id))
     except ValueError as error:
         raise InputError(f"{name} is an integer with too many digits ({error}): use a string") from error
     check_surrogates(text, name)

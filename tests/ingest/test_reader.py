@@ -6,7 +6,9 @@ import json
 from collections import ChainMap, UserDict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
+import numpy as np
 import pytest
 
 from es_simhash import Documents, Fingerprinter
@@ -36,7 +38,7 @@ def read(document: dict[Any, Any], *fields: str) -> Document:
     return item
 
 
-@pytest.mark.parametrize("id", ["n1", 7, 0, -1, 2**70, " ", "x" * 512, "号" * 170])
+@pytest.mark.parametrize("id", ["n1", 7, 0, -1, 2**70, " ", "x" * 512, "号" * 170, UUID(int=7), np.int64(7)])
 def test_an_id_is_a_string_or_a_whole_number_of_at_most_512_bytes(id: Any) -> None:
     assert read({"id": id, "text": "x"}).row.id == str(id)
 

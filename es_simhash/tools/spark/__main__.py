@@ -18,6 +18,7 @@ from es_simhash.cli.options import (
     ca_certs_option,
     client_options,
     dead_letter_option,
+    deadline_option,
     open_documents,
     read_fingerprinter,
     rule_options,
@@ -113,7 +114,15 @@ def group(
 @dead_letter_option
 @api_key_option
 @ca_certs_option
-def load(input: str, address: str, dead_letter: str | None, api_key: str | None, ca_certs: str | None) -> None:
+@deadline_option
+def load(
+    input: str,
+    address: str,
+    dead_letter: str | None,
+    api_key: str | None,
+    ca_certs: str | None,
+    deadline: float | None,
+) -> None:
     """Load the documents of INPUT into a store without documents, as `es-simhash ingest` would.
 
     INPUT is Parquet, or JSON lines: a file, a folder or a pattern. `es-simhash init` sets up ADDRESS, and its rule and
@@ -124,7 +133,7 @@ def load(input: str, address: str, dead_letter: str | None, api_key: str | None,
     python -m es_simhash.tools.spark load 'news/*.jsonl.gz' http://localhost:9200/news --dead-letter news.dead
     """
     api_key = api_key or os.environ.get("ELASTIC_API_KEY")  # the nodes of Spark have another environment
-    store: StoreOptions = {"store": address, "api_key": api_key, "ca_certs": ca_certs, "deadline": None}
+    store: StoreOptions = {"store": address, "api_key": api_key, "ca_certs": ca_certs, "deadline": deadline}
     with ExitStack() as stack:
         documents = stack.enter_context(open_documents(**store))
         put = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter))).put
