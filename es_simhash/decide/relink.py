@@ -140,6 +140,13 @@ def relink(
     return changed
 
 
+def decide_again(turn: Turn, ids: Collection[str], eligible: Eligible) -> dict[str, Decision]:
+    """Decide stored documents again. Return what was decided for each document whose link was written."""
+    read = turn.store.read(sorted(ids), _fields(turn, eligible)) if ids else {}
+    decided = decide_stored(turn, list(read.values()), eligible)
+    return {one.row.id: one for one in decided.decisions if one.row.id in decided.written}
+
+
 def lost_originals(turn: Turn, originals: Iterable[Original | None], own: Collection[str]) -> dict[str, str]:
     """Return the originals that are not as they were compared, with the names of their groups.
 

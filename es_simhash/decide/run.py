@@ -18,7 +18,7 @@ from es_simhash.decide.eligible import Eligible
 from es_simhash.decide.judge import Side, judge
 from es_simhash.decide.look_up import look_up
 from es_simhash.decide.outcome import failed
-from es_simhash.decide.relink import ATTEMPTS, lost_originals, own_name, relink
+from es_simhash.decide.relink import ATTEMPTS, decide_again, lost_originals, own_name, relink
 from es_simhash.decide.result import MOVED, Result, is_same, of_decision, outcome_of, with_original, without_decision
 from es_simhash.errors import InputError, saying_what_is_done, shown
 from es_simhash.filters import check_filter_of_originals, parse_filter
@@ -131,45 +131,53 @@ class Run:
         """Take documents once. Return their outcomes, and those that other programs wrote meanwhile."""
         store = self._turn.store
         former = {id: stored.row for id, stored in store.read([one.row.id for one in documents]).items()}
-        changing = [
-            row
-            for one in documents
-            if (row := former.get(one.row.id)) and (one.stored is not None or not is_same(one, row, self._rule))
-        ]
-        groups = {name for row in changing for name in (row.group, row.id)}
-        # The group of a removed original keeps its name, the id of that original. A new document may have this id.
-        groups |= {one.row.id for one in documents if one.row.id not in former}
-        members = store.members(sorted(groups)) if groups else []
-        held = {row.group for row in members if row.duplicate_of is None}
         outcomes: dict[str, Outcome] = {}
         conflicts: list[Document] = []
-        originals = {row.duplicate_of for row in members}
         left = list(documents)
         while left:
-            ends = (n for n, one in enumerate(left, 1) if one.row.id in originals and one.row.id in former)
-            end = next((n for n in ends if not is_same(left[n - 1], former[left[n - 1].row.id], self._rule)), len(left))
-            taken = self._take_part(left[:end], former, originals, held)
+            changing = [
+                row
+                for one in left
+                if (row := former.get(one.row.id)) and (one.stored is not None or not is_same(one, row, self._rule))
+            ]
+            # The group of a removed original keeps its name, the id of that original. A new document may have this id.
+            groups = {one.row.id for one in left if one.row.id not in former}
+            groups |= {name for row in changing for name in (row.group, row.id)}
+            members = store.members(sorted(groups)) if groups else []
+            originals = {row.duplicate_of for row in members}
+            end = next((n for n, one in enumerate(left, 1) if self._ends_part(one, former, originals)), len(left))
+            taken = self._take_part(left[:end], former, originals, members)
             outcomes |= taken.outcomes
             conflicts += taken.conflicts
             former = {**former, **taken.rows}
-            originals = originals | {row.duplicate_of for row in taken.rows.values()}
             left = [*taken.rest, *left[end:]]
         return outcomes, conflicts
+
+    def _ends_part(self, document: Document, former: Mapping[str, Row], originals: Collection[str | None]) -> bool:
+        """Return whether what a document becomes must be stored before those behind it are decided.
+
+        It may leave copies behind; or match the filter no more, or anew.
+        """
+        row = former.get(document.row.id)
+        if row is None or not is_same(document, row, self._rule):
+            return row is not None and row.id in originals
+        return self._matches is not None and row.content != document.row.content
 
     def _take_part(
         self,
         part: Sequence[Document],
         former: Mapping[str, Row],
         originals: Collection[str | None],
-        held: Collection[str],
+        members: Sequence[Row],
     ) -> _Taken:
         """Take documents up to the first one that leaves copies behind.
 
         :param former: by id, the stored rows.
         :param originals: ids of documents that have copies.
-        :param held: names of groups that cannot be given to another one.
+        :param members: of the groups that the documents leave, or whose names they may have.
         """
         results: dict[str, Result] = {}
+        held = {row.group for row in members if row.duplicate_of is None}
         undecided = []
         for document in part:
             row = former.get(document.row.id)
@@ -177,7 +185,7 @@ class Run:
             if result is not None:
                 results[document.row.id] = result
             else:
-                undecided.append(self._in_order(document, row, held))
+                undecided.append(self._in_order(document, row))
         queries = self._eligible.queries(undecided)
         batch = Batch(undecided, queries, self._eligible)
         replaced = former.keys() & {one.row.id for one in undecided}
@@ -185,11 +193,14 @@ class Run:
         for document, one in zip(undecided, found, strict=True):
             id = document.row.id
             has_copies = id in former and (id in originals or batch.has_copies(id))
-            decision, skip = batch.decide(document, one), self._options.on_duplicate == "skip"
+            decision = batch.decide(_named(document, former.get(id), held), one)
+            skip = self._options.on_duplicate == "skip"
             result = of_decision(decision, former.get(id), self._rule, skip=skip, has_copies=has_copies)
             results[id] = result
             if result.entry is None:
                 batch.leave_out(id)
+            elif (row := former.get(id)) is not None and row.duplicate_of is None and row.group != decision.row.group:
+                held.discard(row.group)
             if result.left is not None:
                 break
         done = [results[one.row.id] for one in part if one.row.id in results]
@@ -230,9 +241,12 @@ class Run:
             one.document.row.id: one.left for one in results if one.left is not None and one.document.row.id in rows
         }
         again = relink(turn, left | lost, self._eligible)
+        if any(one.original is None for one in again.values()):  # a former copy may have the new text
+            again |= decide_again(turn, left, self._eligible)
         for one in results:
             id = one.document.row.id
-            if id in again and id in outcomes and one.original is not None and one.original.id in lost:
+            has_lost = one.original is not None and one.original.id in lost
+            if id in again and id in outcomes and (has_lost or id in left):
                 outcomes[id] = with_original(outcomes[id], again[id].original)
         left_behind = {one.row.id for one in conflicts}
         outcomes = {id: outcome for id, outcome in outcomes.items() if id not in left_behind}
@@ -252,24 +266,20 @@ class Run:
         copied = choose(judge(own, [Side(former._replace(duplicate_of=None), text)], self._rule)).original
         return None if copied is None else Result(document, outcome_of(document, "kept", former.duplicate_of, copied))
 
-    def _in_order(self, document: Document, former: Row | None, held: Collection[str]) -> Document:
+    def _in_order(self, document: Document, former: Row | None) -> Document:
         """Return a document as an original, with its place in the order: a small change keeps it, else it comes now.
 
-        A backfill takes the time of a document that has one. An original keeps the name of its group.
+        If the changed text is a copy of a later original only, it comes behind that one. A backfill takes the time of
+        a document that has one, and keeps the order.
         """
         now, row = self._turn.tick(), document.row
-        order, keeps_order = now, False
+        order, keeps_order = now, document.stored is not None
         if former is not None and former.digest and (former.digest == row.digest or self._rule.is_near(former, row)):
-            order, keeps_order = former.order, True
+            order = former.order
         elif document.stored is not None and row.time is not None:
-            self._backfilled = max(row.time * 1000, self._backfilled + 1)
-            order, keeps_order = self._backfilled, True
-        if former is not None and former.pinned and former.digest == row.digest:  # only another text lifts a pin
-            row = row._replace(pinned=True, duplicate_of=former.duplicate_of, named=former.named)
-        elif former is not None and former.digest and former.duplicate_of is None:
-            row = row.in_group(former.group)
+            order = self._backfilled = max(row.time * 1000, self._backfilled + 1)
         else:
-            row = row.in_group(own_name(row, held))
+            keeps_order = False
         matches = document.source is None or self._matches is None or self._matches(json.loads(document.source), row.id)
         return replace(
             document,
@@ -278,6 +288,21 @@ class Run:
             keeps_order=keeps_order,
             may_lead=matches,
         )
+
+
+def _named(document: Document, former: Row | None, held: Collection[str]) -> Document:
+    """Return a document in its group: an original keeps the name. Only another text lifts a pin.
+
+    :param held: names of groups that cannot be given to another one.
+    """
+    row = document.row
+    if former is not None and former.pinned and former.digest == row.digest:
+        row = row._replace(pinned=True, duplicate_of=former.duplicate_of, named=former.named)
+    elif former is not None and former.digest and former.duplicate_of is None:
+        row = row.in_group(former.group)
+    else:
+        row = row.in_group(own_name(row, held))
+    return document if row is document.row else replace(document, row=row)
 
 
 def _features(document: Document, fingerprinter: Fingerprinter) -> TextFeatures:

@@ -137,6 +137,26 @@ def test_an_original_that_is_pinned_to_another_leaves_no_chain(documents: Docume
 
 
 @pytest.mark.parametrize(
+    "pins",
+    [
+        [Pin("b"), Pin("d", "b"), Pin("b", "a")],
+        [Pin("d", "a"), Pin("d", pinned=False)],
+        [Pin("b"), Pin("b", pinned=False)],
+        [Pin("a", "d"), Pin("a")],
+    ],
+)
+def test_of_two_pins_of_one_id_the_later_one_holds_as_if_it_were_alone(documents: Documents, pins: list[Pin]) -> None:
+    add(documents, a=FLASH, b=COPY, d=FAR)
+    documents.pin_many(pins)
+    together = links(documents)
+    documents.remove(["a", "b", "d"])
+    add(documents, a=FLASH, b=COPY, d=FAR)
+    documents.pin_many([pins[-1]])
+    assert together == links(documents)
+    assert documents.group().changed == 0
+
+
+@pytest.mark.parametrize(
     ("pin", "reason"),
     [
         (Pin("x"), "there is no document with this id"),

@@ -78,11 +78,12 @@ class Plain:
             unchanged = former.document.row.content == document.row.content
             former.document = document
             return ("unchanged" if unchanged else "updated"), former.original
-        self.clock += 1
-        order, kept = self.clock, False
+        self.clock += 1_000
+        order = self.clock
         if former is not None and (same_text or self.rule.is_near(former.document.row, document.row)):
-            order, kept = former.order, True
-        original, exact = self._original(document, order if kept else None)
+            order = former.order
+        original, exact, before = self._original(document, None)
+        order = max(order, before + 1)
         if original is not None:
             group = self.known[original].group
         elif former is not None and former.original is None:
@@ -91,7 +92,10 @@ class Plain:
             group = self._own_name(document)
         self.known[id] = Known(document, order, original, group)
         if former is not None:
-            self._decide({other for other, one in self.known.items() if one.original == id}, {id})
+            copies = {other for other, one in self.known.items() if one.original == id}
+            self._decide(copies, {id})
+            if any(self.known[other].original is None for other in copies):
+                self._decide({id}, set())
             return "updated", self.known[id].original
         return ("new" if original is None else "exact_duplicate" if exact else "near_duplicate"), original
 
@@ -121,7 +125,7 @@ class Plain:
         in_order = sorted(ids, key=lambda id: former[id].order)
         self.known |= {id: replace(one, original="undecided") for id, one in former.items()}
         for id in in_order:
-            original, _ = self._original(former[id].document, former[id].order)
+            original, *_ = self._original(former[id].document, former[id].order)
             self.known[id] = replace(former[id], original=original)
         for id in in_order:
             one = self.known[id]
@@ -154,7 +158,8 @@ class Plain:
     def _in_window(self, one: Known, document: Document) -> bool:
         return self.rule.window is None or self.rule.window.holds(self._time(one), document.row.time)
 
-    def _original(self, document: Document, before: int | None) -> tuple[str | None, bool]:
+    def _original(self, document: Document, before: int | None) -> tuple[str | None, bool, int]:
+        """Return the original of a document, whether the texts are equal, and the order of the one that was found."""
         others = [
             one
             for one in self.known.values()
@@ -169,11 +174,11 @@ class Plain:
                 head = one if one.original is None else self.known[one.original]
                 own_id, id = document.row.id, head.document.row.id
                 if head.original is None and id != own_id and self._in_window(head, document):
-                    return id, True
+                    return id, True, one.order
         near = [(self.likeness(document, one.document), one) for one in others if one.original is None]
         near = [(likeness, one) for likeness, one in near if likeness is not None]
         near.sort(key=lambda pair: (-(pair[0] or 0), pair[1].order))
-        return (near[0][1].document.row.id, False) if near else (None, False)
+        return (near[0][1].document.row.id, False, near[0][1].order) if near else (None, False, 0)
 
     def likeness(self, document: Document, other: Document) -> float | None:
         """Return how like two documents are: the similarity, or the bits that are equal; None if they are no copies."""

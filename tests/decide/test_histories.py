@@ -34,9 +34,9 @@ def text(chance: random.Random, texts: list[str]) -> str:
     """Return a text: new, a copy, a near copy, a short one, or one of a template."""
     kind = chance.random()
     if texts and kind < 0.15:
-        return chance.choice(texts)
+        return chance.choice(texts[-15:])
     if texts and kind < 0.45:
-        edited = list(chance.choice(texts))
+        edited = list(chance.choice(texts[-15:]))
         for _ in range(max(1, len(edited) // 25)):
             edited[chance.randrange(len(edited))] = chance.choice("天地玄黄宇宙洪荒")
         return "".join(edited)
@@ -58,7 +58,7 @@ RULES: dict[str, Rule | DuplicateRule] = {
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("store_type", [MemoryStore, LaggingStore])
 @pytest.mark.parametrize("size", [1, 7, 500])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(6))
 def test_a_history_has_the_outcomes_and_links_of_the_reference(
     rule: str, store_type: type[MemoryStore], size: int, seed: int
 ) -> None:
@@ -66,7 +66,7 @@ def test_a_history_has_the_outcomes_and_links_of_the_reference(
     checked, store = resolved(RULES[rule]), store_type()
     store.set_up(Description(scheme=FINGERPRINTER.scheme, keys=True))
     turn, plain, texts = Turn(store, checked), Plain(checked), list[str]()
-    every = [str(id) for id in range(150)]
+    every = [str(id) for id in range(25 if seed % 2 else 150)]  # of few documents many are updated
     for _ in range(30):
         if texts and chance.random() < 0.2:
             ids = [chance.choice(every) for _ in range(chance.randrange(1, 6))]
@@ -91,6 +91,8 @@ def test_a_history_has_the_outcomes_and_links_of_the_reference(
                 assert outcomes == [plain.ingest(document) for document in part]
             assert links(store) == plain.links()
             assert groups(store) == plain.groups()
+            if rule != "within":  # documents with equal texts are exact duplicates by each rule
+                assert len({*texts_and_groups(store)}) == len({text for text, _ in texts_and_groups(store)})
             names = [one.row.group for page in store.scan(Scan()) for one in page if one.row.duplicate_of is None]
             assert len(names) == len(set(names))  # also of ids that were removed, and came back
     report = group(turn)
@@ -103,6 +105,11 @@ def test_a_history_has_the_outcomes_and_links_of_the_reference(
 def links(store: MemoryStore) -> dict[str, str | None]:
     """Return what each stored document is a copy of."""
     return {stored.row.id: stored.row.duplicate_of for page in store.scan(Scan()) for stored in page}
+
+
+def texts_and_groups(store: MemoryStore) -> list[tuple[str, str]]:
+    """Return the digest of the text, and the group, of each document."""
+    return [(stored.row.digest, stored.row.group) for page in store.scan(Scan()) for stored in page]
 
 
 def groups(store: MemoryStore) -> dict[str, str]:
