@@ -93,3 +93,23 @@ def test_of_documents_of_one_time_a_backfill_and_a_group_link_all_but_one(
         assert sorted(outcomes) == ["exact_duplicate"] * 5 + ["new"]
         report = documents.group()
         assert (report.groups, report.members, report.changed) == (1, 6, 0)
+
+
+@pytest.mark.parametrize(("first", "second"), [("日出行安", "日二行安"), ("伤者5人，已送医", "伤者6人，已送医")])
+def test_an_update_leaves_no_two_groups_of_one_text(documents: Documents, first: str, second: str) -> None:
+    a, b = (f"昨天上午高速公路追尾{part}" for part in (first, second))
+    documents.add_many([{"id": "a", "text": a}, {"id": "b", "text": b}], refresh=True)
+    [outcome] = documents.add_many([{"id": "a", "text": b}], refresh=True)
+    assert told([outcome]) == [("a", "updated", "b")]
+    assert {row.duplicate_of for row in documents.export() if row.id == "a"} == {"b"}
+    assert documents.group().changed == 0
+
+
+@pytest.mark.parametrize("former", [0, 1])
+@pytest.mark.parametrize("text", [STORM, STORM.replace("部分", "多处")])
+def test_what_matches_the_filter_is_asked_as_it_is_in_the_batch(documents: Documents, former: int, text: str) -> None:
+    shown = {"term": {"shown": 1}}
+    documents.add({"id": "a", "text": STORM, "shown": former}, refresh=True)
+    batch = [{"id": "a", "text": STORM, "shown": 1 - former}, {"id": "b", "text": text, "shown": 1}]
+    _, outcome = documents.add_many(batch, filter=shown)
+    assert outcome.duplicate_of == ("a" if former == 0 else None)
