@@ -55,7 +55,10 @@ class DeadLetters(LinesFile):
     def __init__(self, path: str) -> None:
         super().__init__(path, "ab")
         if os.path.getsize(path):
-            self.write(b"\n")  # a kill may have cut the last line
+            with open(path, "rb") as file:
+                file.seek(-1, os.SEEK_END)
+                if file.read() != b"\n":  # a kill has cut the last line
+                    self.write(b"\n")
 
     def put(self, outcome: Outcome) -> None:
         """Append an outcome with its document, if it was not taken. A line that is no document stands there as text.

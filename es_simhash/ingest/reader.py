@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.errors import InputError
-from es_simhash.input.values import json_form, unique_names
+from es_simhash.input.values import json_form, to_json, unique_names, without_json
 from es_simhash.lines import parsed
 from es_simhash.rows import Row
 from es_simhash.similarity.text_fields import field_value, fields_of, id_field_of, text_of
@@ -37,7 +37,6 @@ MAX_SOURCE = 30_000_000
 _ROUNDED = re.compile(r"\d\.\d+E\+\d\d")
 
 _sorted_json = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=json_form).encode
-_to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=json_form).encode
 
 
 def content_of(document: str) -> int:
@@ -160,15 +159,13 @@ class Reader:
         if dotted := [key for key in document if str(key).startswith("simhash.")]:
             raise InputError(f"the field {dotted[0]!r} is used for the fingerprint: rename yours")
         try:
-            source = _to_json(document)
+            source = to_json(document)
             try:
                 in_order = _sorted_json(document)
             except TypeError:  # names of two types, such as text and 0 in a data frame: in JSON they are strings
                 in_order = _sorted_json(json.loads(source, object_pairs_hook=unique_names))
         except (TypeError, ValueError, RecursionError) as error:
-            raise InputError(
-                f"the document cannot be written as JSON: {error}{_field_without_json(document)}"
-            ) from error
+            raise without_json(document, error) from error
         check_surrogates(source, "the document, as JSON,")
         if len(source) > MAX_SOURCE:
             raise InputError(
@@ -176,16 +173,6 @@ class Reader:
                 "leave large fields out"
             )
         return source, content_of(in_order)
-
-
-def _field_without_json(document: Mapping[str, Any]) -> str:
-    """Return the name of the first field that cannot be written as JSON, for a message."""
-    for name, field in document.items():
-        try:
-            _to_json(field)
-        except (TypeError, ValueError, RecursionError):
-            return f"; in field {name!r}: leave it out, or give it as text"
-    return ""
 
 
 def _whole(document: Document, fingerprint: Fingerprint, keys: TextKeys | None) -> Document:

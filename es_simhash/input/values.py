@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -12,7 +13,7 @@ from uuid import UUID
 from es_simhash.errors import InputError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 _PLAIN = frozenset({str, int, bool, type(None)})
 _LONGEST = 400
@@ -53,6 +54,24 @@ def json_form(value: Any) -> Any:
             return json_form(Decimal(form).scaleb(-9))
         return str(value).removesuffix("000").removesuffix(".000000")
     raise TypeError(f"a value of the type {name}, which JSON does not have")
+
+
+to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=json_form).encode
+"""Returns a document as JSON."""
+
+
+def without_json(document: Mapping[str, Any], error: Exception) -> InputError:
+    """Return the error for a document that cannot be written as JSON: it names the first field that cannot be.
+
+    :param error: why the document cannot be written.
+    """
+    for name, field in document.items():
+        try:
+            to_json(field)
+        except (TypeError, ValueError, RecursionError) as of_field:
+            place = f"; in field {name!r}: leave it out, or give it as text"
+            return InputError(f"the document cannot be written as JSON: {of_field}{place}")
+    return InputError(f"the document cannot be written as JSON: {error}")
 
 
 def plain(value: Any) -> Any:

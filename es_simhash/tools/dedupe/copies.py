@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash import Documents, InputError, Line
 from es_simhash.cli.output import json_line
+from es_simhash.input.values import without_json
 from es_simhash.lines import object_of
 from es_simhash.similarity.text_fields import field_value, text_of
 from es_simhash.tools.texts import texts_of
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator, Mapping
 
     from es_simhash import DuplicateRule, Fingerprinter, Match, Outcome
 
@@ -73,15 +74,15 @@ def _output(line: Line, document: dict[str, Any]) -> bytes:
     return as_line(document) if b"\n" in raw else raw + b"\n"
 
 
-def as_line(value: Any) -> bytes:
-    """Return a value as a line of JSON.
+def as_line(value: Mapping[str, Any]) -> bytes:
+    """Return an object as a line of JSON.
 
     :raises InputError: if it has no form in JSON.
     """
     try:
         return f"{json_line(value)}\n".encode()
     except (TypeError, ValueError) as error:
-        raise InputError(f"the document cannot be written as JSON: {error}") from error
+        raise without_json(value, error) from error
 
 
 class Decisions:

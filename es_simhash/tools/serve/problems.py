@@ -42,7 +42,11 @@ async def _invalid(request: Request, error: RequestValidationError) -> Response:
 
 async def _refused(request: Request, error: HTTPException) -> Response:
     allowed = (error.headers or {}).get("Allow")
-    how = {404: f"there is no {request.url.path}: see /openapi.json", 405: f"use {allowed}"}
+    how = {
+        400: "the body is no JSON, or is nested too deeply: correct it",
+        404: f"there is no {request.url.path}: see /openapi.json",
+        405: f"use {allowed}",
+    }
     return problem(error.status_code, how.get(error.status_code, error.detail))
 
 

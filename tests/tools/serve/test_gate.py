@@ -13,6 +13,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import psutil
 import pytest
@@ -119,7 +121,8 @@ def test_who_may_not_ask_is_refused_before_a_byte_of_the_body_is_read(local: Mak
     assert answer_without_reading(local(token=TOKEN), **FULL)[0] == 401
     assert answer_without_reading(local(token=TOKEN), **FULL, authorization="Bearer wrong")[0] == 401
     assert answer_without_reading(local(), **FULL | {"host": "attacker.example"})[0] == 403
-    status, detail = answer_without_reading(local(), **{"content-length": str(MOST_BYTES + 1)})
+    too_large = {"content-length": str(MOST_BYTES + 1), "expect": "100-continue"}
+    status, detail = answer_without_reading(local(), **too_large)
     assert (status, detail[:42]) == (413, "the body has more than 4,194,304 bytes: se")
     assert answer_without_reading(local(at_once=0), **FULL)[0] == 503
 
@@ -135,8 +138,17 @@ def test_a_body_that_is_too_large_is_refused(serve: Start) -> None:
         assert reply.status == 413
         assert "send fewer documents or texts at once" in reply.detail
         assert "again" not in reply.detail
+    with pytest.raises(HTTPError, match="413"):  # it sends all before it reads
+        urlopen(f"{server.client.base_url}similar", text + b" " * 20_000_000, timeout=60)
     assert server.call("/similar", {"text": STORM}).status == 200
     server.wait_for_work(0)
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"text": %s}' % (b"1" * 5_000), b'{"text": ', b""])
+def test_a_body_that_is_no_json_is_told_what_to_do(serve: Start, body: bytes) -> None:
+    reply = serve().call("/similar", body)
+    assert reply.status in (400, 422)
+    assert "correct it" in reply.detail or "send one" in reply.detail or "see /openapi.json" in reply.detail
 
 
 @pytest.mark.slow
