@@ -30,7 +30,7 @@ class Row(NamedTuple):
     :param duplicate_of: id of the original whose copy this document is; None for an original.
     :param order: the earlier of two documents has the smaller one. It is ``written``; or the time of the document, if a
         backfill took it into a store with a time field; or one more than the order of its original. A small change of
-        the text keeps it.
+        the text keeps it, unless the text is a copy of a later one now.
     :param written: when this text was written, in microseconds since 1970.
     :param time: of the document, in milliseconds since 1970; None if the store's rule names no field with the time, or
         if the field holds none. The store keeps it beside the fingerprint.

@@ -31,7 +31,7 @@ class Document:
     :param stored: the row as it was read, of a stored document that is decided again; else None.
     :param features: of the text, where texts decide; None as long as the document is not decided.
     :param keeps_order: it stays where it is in the order of documents, so only earlier ones can be its original.
-        Otherwise it comes after all others.
+        Otherwise it comes behind its original.
     :param may_lead: it matches the filter, so others can be copies of it.
     """
 
