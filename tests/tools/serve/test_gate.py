@@ -139,7 +139,7 @@ def test_a_body_that_is_too_large_is_refused(serve: Start) -> None:
         assert "send fewer documents or texts at once" in reply.detail
         assert "again" not in reply.detail
     with pytest.raises(HTTPError, match="413"):  # it sends all before it reads
-        urlopen(f"{server.client.base_url}similar", text + b" " * 20_000_000, timeout=60)
+        urlopen(f"{server.client.base_url}/similar", text + b" " * 20_000_000, timeout=60)
     assert server.call("/similar", {"text": STORM}).status == 200
     server.wait_for_work(0)
 
