@@ -27,7 +27,7 @@ from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence, Set
 
     from es_simhash.decide.outcome import Document, Outcome
     from es_simhash.decide.turn import Turn
@@ -131,24 +131,29 @@ class Run:
         """Take documents once. Return their outcomes, and those that other programs wrote meanwhile."""
         store = self._turn.store
         former = {id: stored.row for id, stored in store.read([one.row.id for one in documents]).items()}
+        changing = [
+            row
+            for one in documents
+            if (row := former.get(one.row.id)) and (one.stored is not None or not is_same(one, row, self._rule))
+        ]
+        # The group of a removed original keeps its name, the id of that original. A new document may have this id.
+        groups = {one.row.id for one in documents if one.row.id not in former}
+        groups |= {name for row in changing for name in (row.group, row.id)}
+        members = store.members(sorted(groups)) if groups else []
+        originals = {row.duplicate_of for row in members}
+        held = {row.group for row in members if row.duplicate_of is None}
         outcomes: dict[str, Outcome] = {}
         conflicts: list[Document] = []
         left = list(documents)
         while left:
-            changing = [
-                row
-                for one in left
-                if (row := former.get(one.row.id)) and (one.stored is not None or not is_same(one, row, self._rule))
-            ]
-            # The group of a removed original keeps its name, the id of that original. A new document may have this id.
-            groups = {one.row.id for one in left if one.row.id not in former}
-            groups |= {name for row in changing for name in (row.group, row.id)}
-            members = store.members(sorted(groups)) if groups else []
-            originals = {row.duplicate_of for row in members}
             end = next((n for n, one in enumerate(left, 1) if self._ends_part(one, former, originals)), len(left))
-            taken = self._take_part(left[:end], former, originals, members)
+            taken = self._take_part(left[:end], former, originals, held)
             outcomes |= taken.outcomes
             conflicts += taken.conflicts
+            rows = taken.rows.values()
+            originals = originals | {row.duplicate_of for row in rows}
+            held = held - {former[row.id].group for row in rows if row.id in former}
+            held |= {row.group for row in rows if row.duplicate_of is None}
             former = {**former, **taken.rows}
             left = [*taken.rest, *left[end:]]
         return outcomes, conflicts
@@ -168,16 +173,15 @@ class Run:
         part: Sequence[Document],
         former: Mapping[str, Row],
         originals: Collection[str | None],
-        members: Sequence[Row],
+        held: Set[str],
     ) -> _Taken:
         """Take documents up to the first one that leaves copies behind.
 
         :param former: by id, the stored rows.
         :param originals: ids of documents that have copies.
-        :param members: of the groups that the documents leave, or whose names they may have.
+        :param held: names of groups that cannot be given to another one.
         """
         results: dict[str, Result] = {}
-        held = {row.group for row in members if row.duplicate_of is None}
         undecided = []
         for document in part:
             row = former.get(document.row.id)
@@ -200,7 +204,7 @@ class Run:
             if result.entry is None:
                 batch.leave_out(id)
             elif (row := former.get(id)) is not None and row.duplicate_of is None and row.group != decision.row.group:
-                held.discard(row.group)
+                held = held - {row.group}
             if result.left is not None:
                 break
         done = [results[one.row.id] for one in part if one.row.id in results]
@@ -241,8 +245,9 @@ class Run:
             one.document.row.id: one.left for one in results if one.left is not None and one.document.row.id in rows
         }
         again = relink(turn, left | lost, self._eligible)
-        if any(one.original is None for one in again.values()):  # a former copy may have the new text
-            again |= decide_again(turn, left, self._eligible)
+        freed = [Side(one.row, one.document.features) for one in again.values() if one.original is None]
+        copies = [one.document for one in results if one.document.row.id in left and self._is_copy(one.document, freed)]
+        again |= decide_again(turn, [one.row.id for one in copies], self._eligible)
         for one in results:
             id = one.document.row.id
             has_lost = one.original is not None and one.original.id in lost
@@ -252,6 +257,10 @@ class Run:
         outcomes = {id: outcome for id, outcome in outcomes.items() if id not in left_behind}
         relinked = turn.store.read(sorted(again)) if again else {}
         return _Taken(outcomes, rows | {id: stored.row for id, stored in relinked.items()}, conflicts, ())
+
+    def _is_copy(self, document: Document, others: Sequence[Side]) -> bool:
+        """Return whether a document is a copy of one of some others."""
+        return choose(judge(Side(document.row, document.features), others, self._rule)).original is not None
 
     def _without_decision(self, document: Document, former: Row | None) -> Result | None:
         """Return what becomes of a document that is stored already, or stays as it is; None if it is to be decided."""
