@@ -54,6 +54,7 @@ def remove(
     if bool(ids) + (matching is not None) + duplicates != 1:
         raise click.UsageError("give either ids, or --matching, or --duplicates")
     check_filter(matching, "matching")
+    left: list[str] = []
     missing: list[str] = []
     with open_documents(**store) as documents:
         if not (ids or yes):
@@ -73,13 +74,15 @@ def remove(
                 echo(f"kept {changed} that changed in the meantime: run the command again", err=True)
         else:
             known = documents.remove(ids or None, matching=matching, save=save)
-            removed, missing = len(known), [id for id in dict.fromkeys(ids) if id not in known]
+            removed, left = len(known), [id for id in dict.fromkeys(ids) if id not in known]
+            stored = documents.store.read(left) if left else {}
+            missing = [id for id in left if id not in stored]
     echo(f"removed {count_of(removed, 'document')}")
     if matching is not None and not removed:
         echo(_NONE, err=True)
     if missing:
         echo(f"not found: {', '.join(missing)}", err=True)
-    exit_unless_all_done(len(missing), removed + len(missing))
+    exit_unless_all_done(len(left), removed + len(left))
 
 
 def _lines(documents: Documents, matching: dict[str, Any] | None) -> Iterator[str]:

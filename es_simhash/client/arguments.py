@@ -97,7 +97,7 @@ def checked_times(times: Iterable[Time] | None, texts: Sequence[str], window: Wi
             raise InputError("a time counts only with within: set within and time_field too")
         return None
     if times is None:
-        raise InputError("within compares times: give the time of the text (time), such as 2024-05-01")
+        raise InputError("within compares times: give that of the text (--time; time in Python), such as 2024-05-01")
     checked = [checked_time(time) for time in checked_list(times, "times")]
     if len(checked) != len(texts):
         raise InputError(f"{len(texts)} texts have {len(checked)} times: give one time for each text")

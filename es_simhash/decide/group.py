@@ -59,7 +59,7 @@ def group(
 ) -> GroupReport:
     """Decide documents again, and write the links that differ. Other calls have their turn between two batches.
 
-    Without a filter the documents are held in memory, if they fit into a quarter of the free memory.
+    Without a filter the documents of the store are held in memory, if that pays (``Turn.pays``).
 
     :param filter: only documents that match it are decided, and become originals.
     :param since: only documents whose text was written at this time or later, in microseconds since 1970, and what is
@@ -70,14 +70,14 @@ def group(
     sizes: Counter[str] = Counter()
     documents = changed = conflicts = left_out = 0
     with turn.take():
-        start, total = turn.tick(), turn.store.count(Scan(filter=filter))
-    room = turn.room if is_whole else 0
+        start, total = turn.tick(), turn.store.count(Scan(filter=filter, since=since))
+        is_held = filter is None and turn.pays(total, total if is_whole else turn.store.count(Scan()))
     eligible = Eligible(rule, filter)
 
     def report() -> str:
         return f"the links of {count_of(changed, 'document')} were written, those of others were not: group again"
 
-    with saying_what_is_done(report), turn.holding(room) if 0 < total <= room else nullcontext():
+    with saying_what_is_done(report), turn.holding(turn.room) if is_held else nullcontext():
         scan = Scan(filter=filter, fields=fields, missing=False, since=since, by_order=True)
         for batch in (part for page in turn.store.scan(scan) for part in in_parts(page, AT_ONCE)):
             with turn.take():

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from es_simhash.store.protocol import Store
 
 
+SHARE = 20
+"""The documents of a store are held in memory if they are at most so many times those that a call decides."""
+
+
 class Turn:
     """One call at a time decides and writes. Meanwhile others check and normalise their documents.
 
@@ -57,6 +61,10 @@ class Turn:
     def room(self) -> int:
         """How many documents fit into a quarter of the free memory. None of a store that is in memory already."""
         return 0 if self._plain.in_memory else free_memory() // (4 * self.rule.bytes_of_row)
+
+    def pays(self, decided: int, stored: int) -> bool:
+        """Return whether to hold the store in memory: it fits, and has few documents beside those that are decided."""
+        return decided > 0 and stored <= min(self.room, SHARE * decided)
 
     @contextmanager
     def holding(self, room: int) -> Iterator[None]:

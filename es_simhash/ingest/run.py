@@ -35,9 +35,6 @@ _log = logging.getLogger("es_simhash")
 UNFINISHED = "repeat it: what is done stays as it is"
 """What to do after an error of the store or an interruption. A checkpoint knows what is done."""
 
-SHARE = 20
-"""The documents of a store are held in memory if they are at most so many times those that the run has taken."""
-
 
 @dataclass(frozen=True)
 class _Batch:
@@ -131,7 +128,7 @@ def _outcomes(
             if taken and not is_held:  # of a few documents there is no second batch
                 with turn.take():
                     stored = turn.store.count(Scan()) if stored is None else stored
-                if is_held := _pays(turn, taken, stored):
+                if is_held := turn.pays(taken, stored + taken):
                     stack.enter_context(turn.holding(turn.room))
             yield from _taken(run, batch)
             taken += len(batch.items)
@@ -141,11 +138,6 @@ def _outcomes(
             turn.store.refresh()
     if source.error is not None:
         raise source.error
-
-
-def _pays(turn: Turn, taken: int, stored: int) -> bool:
-    """Return whether to hold a store in memory: it fits, and its documents are few beside those that come."""
-    return taken > 0 and stored <= SHARE * taken and stored + taken <= turn.room
 
 
 def _batches(source: Source, reader: Reader, workers: Workers, count: int, *, marks: bool) -> Iterator[_Batch]:

@@ -49,7 +49,7 @@ READY = 2.0
 """Seconds in which the stores must answer."""
 _PROBLEM = {"content": {"application/problem+json": {"schema": models.Problem.model_json_schema()}}}
 _PROBLEMS: dict[int | str, Any] = {
-    "4XX": {"description": "The request is wrong: detail says what to do", **_PROBLEM},
+    "4XX": {"description": "The request is wrong, or a document is not taken: detail says what to do", **_PROBLEM},
     "5XX": {"description": "Send a request that got 503 again, after Retry-After", **_PROBLEM},
 }
 _SOME_FAILED: dict[int | str, Any] = {
@@ -203,7 +203,7 @@ class Service:
         """Store a document, and say what it duplicates."""
         [outcome] = await self._with_sizes(await self._add([body.document], body))
         if outcome.reason is not None:
-            raise HTTPException(422 if outcome.outcome == "rejected" else 503, outcome.reason)
+            raise HTTPException(422 if outcome.outcome == "rejected" else 409, outcome.reason)
         return outcome
 
     async def add_documents(self, body: models.AddMany, response: Response) -> models.Outcomes:

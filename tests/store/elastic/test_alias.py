@@ -183,7 +183,7 @@ def test_a_closed_index_is_named(months: Months, documents: Documents) -> None:
 
 
 def test_an_index_with_a_write_block_keeps_its_documents_and_its_originals_get_copies(
-    months: Months, documents: Documents, caplog: pytest.LogCaptureFixture
+    months: Months, documents: Documents, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     months.block(0)
     copy, changed = documents.ingest([{"id": "c", "text": TEXT}, {"id": "a", "text": OTHER}])
@@ -201,6 +201,8 @@ def test_an_index_with_a_write_block_keeps_its_documents_and_its_originals_get_c
     assert "1 document not removed, because the index has a write block: remove the block" in caplog.text
     assert documents.remove(matching={"term": {"_id": "a"}}) == set()
     assert (set(documents.fetch(["a"])), link_of(documents, "b")) == ({"a"}, "a")
+    done = es_simhash("remove", "a", "x", "--store", documents.name, cwd=tmp_path)
+    assert (done.code, done.err.splitlines()[-1]) == (1, "not found: x")
 
 
 @pytest.mark.parametrize("since", [None, timedelta(days=1)])
