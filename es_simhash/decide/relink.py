@@ -142,9 +142,12 @@ def relink(
 
 def decide_again(turn: Turn, ids: Collection[str], eligible: Eligible) -> dict[str, Decision]:
     """Decide stored documents again. Return what was decided for each document whose link was written."""
-    read = turn.store.read(sorted(ids), _fields(turn, eligible)) if ids else {}
+    if not ids:
+        return {}
+    read = turn.store.read(sorted(ids), _fields(turn, eligible))
     decided = decide_stored(turn, list(read.values()), eligible)
-    return {one.row.id: one for one in decided.decisions if one.row.id in decided.written}
+    changed = {one.row.id: one for one in decided.decisions if one.row.id in decided.written}
+    return changed | relink(turn, decided.lost, eligible)
 
 
 def lost_originals(turn: Turn, originals: Iterable[Original | None], own: Collection[str]) -> dict[str, str]:
