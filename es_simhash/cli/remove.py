@@ -75,7 +75,7 @@ def remove(
         else:
             known = documents.remove(ids or None, matching=matching, save=save)
             removed, left = len(known), [id for id in dict.fromkeys(ids) if id not in known]
-            stored = documents.store.read(left) if left else {}
+            stored = documents.store.read(left)
             missing = [id for id in left if id not in stored]
     echo(f"removed {count_of(removed, 'document')}")
     if matching is not None and not removed:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from es_simhash.decide.eligible import Eligible
-from es_simhash.decide.relink import decide_stored, own_name, relink
+from es_simhash.decide.relink import decide_again, own_name, relink
 from es_simhash.rows import Entry, Row
 from es_simhash.text.ids import checked_id
 
@@ -61,11 +61,9 @@ def pin(turn: Turn, pins: Sequence[Pin]) -> dict[str, str]:
         left = {id: stored[id].group for id in written.versions if stored[id].duplicate_of is None}
         relink(turn, {id: group for id, group in left.items() if rows[id].duplicate_of is not None}, eligible)
         free = sorted(id for id in written.versions if stored[id].pinned and not rows[id].pinned)
-        if free:
-            read = turn.store.read(free, turn.rule.fields_read)
-            decided = decide_stored(turn, list(read.values()), eligible)
-            copies = {id: stored[id].group for id, row in decided.written.items() if row.duplicate_of is not None}
-            relink(turn, {**decided.lost, **copies}, eligible)
+        changed_again = decide_again(turn, free, eligible)
+        copies = [id for id in free if id in changed_again and changed_again[id].original is not None]
+        relink(turn, {id: stored[id].group for id in copies}, eligible)
     return problems | dict.fromkeys(written.conflicts, _CHANGED) | dict(written.refused)
 
 

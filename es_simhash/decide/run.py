@@ -161,7 +161,7 @@ class Run:
     def _ends_part(self, document: Document, former: Mapping[str, Row], originals: Collection[str | None]) -> bool:
         """Return whether what a document becomes must be stored before those behind it are decided.
 
-        It may leave copies behind; or match the filter no more, or anew.
+        It may leave copies behind. Or it may match the filter now and not before, or before and not now.
         """
         row = former.get(document.row.id)
         if row is None or not is_same(document, row, self._rule):
@@ -245,9 +245,10 @@ class Run:
             one.document.row.id: one.left for one in results if one.left is not None and one.document.row.id in rows
         }
         again = relink(turn, left | lost, self._eligible)
+        # A former copy that is an original now may be the original of the new text.
         freed = [Side(one.row, one.document.features) for one in again.values() if one.original is None]
-        copies = [one.document for one in results if one.document.row.id in left and self._is_copy(one.document, freed)]
-        again |= decide_again(turn, [one.row.id for one in copies], self._eligible)
+        updated = [one.document for one in results if one.document.row.id in left]
+        again |= decide_again(turn, [one.row.id for one in updated if self._is_copy(one, freed)], self._eligible)
         for one in results:
             id = one.document.row.id
             has_lost = one.original is not None and one.original.id in lost
@@ -282,13 +283,12 @@ class Run:
         a document that has one, and keeps the order.
         """
         now, row = self._turn.tick(), document.row
-        order, keeps_order = now, document.stored is not None
+        order, keeps_order = now, False
         if former is not None and former.digest and (former.digest == row.digest or self._rule.is_near(former, row)):
-            order = former.order
+            order, keeps_order = former.order, document.stored is not None
         elif document.stored is not None and row.time is not None:
-            order = self._backfilled = max(row.time * 1000, self._backfilled + 1)
-        else:
-            keeps_order = False
+            self._backfilled = max(row.time * 1000, self._backfilled + 1)
+            order, keeps_order = self._backfilled, True
         matches = document.source is None or self._matches is None or self._matches(json.loads(document.source), row.id)
         return replace(
             document,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 SHARE = 20
-"""The documents of a store are held in memory if they are at most so many times those that a call decides."""
+"""A store is held in memory if it has at most so many times the documents that the call decides."""
 
 
 class Turn:
@@ -63,7 +63,7 @@ class Turn:
         return 0 if self._plain.in_memory else free_memory() // (4 * self.rule.bytes_of_row)
 
     def pays(self, decided: int, stored: int) -> bool:
-        """Return whether to hold the store in memory: it fits, and has few documents beside those that are decided."""
+        """Return whether to hold the store in memory: it fits, and the call decides enough of it."""
         return decided > 0 and stored <= min(self.room, SHARE * decided)
 
     @contextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.decide.outcome import Document, Outcome
 from es_simhash.errors import InputError
-from es_simhash.input.values import json_form, to_json, unique_names, without_json
+from es_simhash.input.values import json_form, not_json, to_json, unique_names
 from es_simhash.lines import parsed
 from es_simhash.rows import Row
 from es_simhash.similarity.text_fields import field_value, fields_of, id_field_of, text_of
@@ -165,7 +165,7 @@ class Reader:
             except TypeError:  # names of two types, such as text and 0 in a data frame: in JSON they are strings
                 in_order = _sorted_json(json.loads(source, object_pairs_hook=unique_names))
         except (TypeError, ValueError, RecursionError) as error:
-            raise without_json(document, error) from error
+            raise not_json(document, error) from error
         check_surrogates(source, "the document, as JSON,")
         if len(source) > MAX_SOURCE:
             raise InputError(

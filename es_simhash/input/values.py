@@ -60,7 +60,7 @@ to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=json_for
 """Returns a document as JSON."""
 
 
-def without_json(document: Mapping[str, Any], error: Exception) -> InputError:
+def not_json(document: Mapping[str, Any], error: Exception) -> InputError:
     """Return the error for a document that cannot be written as JSON: it names the first field that cannot be.
 
     :param error: why the document cannot be written.

@@ -14,9 +14,9 @@ MAX_ID = 512
 
 
 def checked_id(id: object, name: str) -> str:
-    """Return the id of a document or a user: a string, a UUID, or the digits of a whole number. So 1 and "1" are the
-    same.
+    """Return the id of a document or a user as a string. So 1 and "1" are the same.
 
+    :param id: a string, a UUID or a whole number.
     :param name: what it is, for messages.
     :raises InputError: if the value cannot be an id.
     """

@@ -108,7 +108,7 @@ def test_an_update_leaves_no_two_groups_of_one_text(documents: Documents, first:
 
 @pytest.mark.parametrize("former", [0, 1])
 @pytest.mark.parametrize("text", [STORM, STORM.replace("部分", "多处")])
-def test_what_matches_the_filter_is_asked_as_it_is_in_the_batch(documents: Documents, former: int, text: str) -> None:
+def test_a_filter_is_asked_of_documents_as_the_batch_changes_them(documents: Documents, former: int, text: str) -> None:
     shown = {"term": {"shown": 1}}
     documents.add({"id": "a", "text": STORM, "shown": former}, refresh=True)
     batch = [{"id": "a", "text": STORM, "shown": 1 - former}, {"id": "b", "text": text, "shown": 1}]

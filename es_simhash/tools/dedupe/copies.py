@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash import Documents, InputError, Line
 from es_simhash.cli.output import json_line
-from es_simhash.input.values import without_json
+from es_simhash.input.values import not_json
 from es_simhash.lines import object_of
 from es_simhash.similarity.text_fields import field_value, text_of
 from es_simhash.tools.texts import texts_of
@@ -82,7 +82,7 @@ def as_line(value: Mapping[str, Any]) -> bytes:
     try:
         return f"{json_line(value)}\n".encode()
     except (TypeError, ValueError) as error:
-        raise without_json(value, error) from error
+        raise not_json(value, error) from error
 
 
 class Decisions:
