@@ -108,9 +108,9 @@ def test_the_crawler_of_scrapy_keeps_each_page_once_also_when_it_crawls_again(tm
     with Documents(f"sqlite:///{tmp_path}/pages.db") as documents:
         rows = list(documents.export())
     assert len(rows) == len(NEWS) + 1
-    heads = {row.id for row in rows if row.duplicate_of is None}
-    assert 25 < len(heads) < len(NEWS)
-    assert kept == [heads, heads]
+    originals = {row.id for row in rows if row.duplicate_of is None}
+    assert 25 < len(originals) < len(NEWS)
+    assert kept == [originals, originals]
 
 
 def test_the_recommender_shows_no_group_twice(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from es_simhash.store.protocol import Store
 
 FORMAT = "es-simhash checkpoint 2"
+_LONGEST = 10_000
+"""Characters of a checkpoint at most. A device that has no end is none."""
 
 
 class Checkpoint:
@@ -94,7 +96,7 @@ def _read(path: str) -> dict[str, Any] | None:
     """Return what a checkpoint says; None if there is no such file."""
     try:
         with open(path, encoding="utf-8") as file:
-            about = json.load(file)
+            about = json.loads(file.read(_LONGEST))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""The rule as slow, obvious code: one document after the other, each compared with all heads before it."""
+"""The rule as slow, obvious code: one document after the other, each compared with all originals before it."""
 
 from __future__ import annotations
 
@@ -171,9 +171,9 @@ class Plain:
         others.sort(key=lambda one: one.order)
         for one in others:
             if document.text and one.document.text == document.text:
-                head = one if one.original is None else self.known[one.original]
-                own_id, id = document.row.id, head.document.row.id
-                if head.original is None and id != own_id and self._in_window(head, document):
+                original = one if one.original is None else self.known[one.original]
+                own_id, id = document.row.id, original.document.row.id
+                if original.original is None and id != own_id and self._in_window(original, document):
                     return id, True, one.order
         near = [(self.likeness(document, one.document), one) for one in others if one.original is None]
         near = [(likeness, one) for likeness, one in near if likeness is not None]

@@ -89,9 +89,9 @@ def taken(run: Run, *sources: Mapping[str, Any]) -> list[Outcome]:
 def test_of_ten_equal_texts_at_once_one_is_new() -> None:
     store = SlowStore()
     outcomes = added(Turn(store, RULE), [{"id": str(n), "text": TEXT} for n in range(10)])
-    [head] = [outcome.id for outcome in outcomes if outcome.outcome == "new"]
-    assert {outcome.duplicate_of for outcome in outcomes} == {None, head}
-    assert links(store) == {str(n): None if str(n) == head else head for n in range(10)}
+    [original] = [outcome.id for outcome in outcomes if outcome.outcome == "new"]
+    assert {outcome.duplicate_of for outcome in outcomes} == {None, original}
+    assert links(store) == {str(n): None if str(n) == original else original for n in range(10)}
 
 
 @pytest.mark.parametrize("kind", ["refused", "failing"])
@@ -112,8 +112,8 @@ def test_no_copy_is_linked_to_a_document_that_was_not_stored(kind: str) -> None:
                 outcomes = [outcome for some in pool.map(take, sources) for outcome in some]
         stored = links(store)
         assert set(stored) == {str(n) for n in range(3, 10)}
-        [head] = [id for id, duplicate_of in stored.items() if duplicate_of is None]
-        assert {duplicate_of for id, duplicate_of in stored.items() if id != head} == {head}
+        [original] = [id for id, duplicate_of in stored.items() if duplicate_of is None]
+        assert {duplicate_of for id, duplicate_of in stored.items() if id != original} == {original}
         told = {outcome.id: outcome.duplicate_of for outcome in outcomes if outcome.stored}
         assert told == stored
 
@@ -227,7 +227,7 @@ def test_documents_that_are_removed_while_their_copies_change_leave_no_wrong_lin
     def change(step: int) -> None:
         group = "甲乙丙"[step % 3]
         if chance.random() < 0.3:
-            remove(turn, [head for head in set(links(store).values()) if head is not None][:1])
+            remove(turn, [original for original in set(links(store).values()) if original is not None][:1])
         else:
             source = {"id": f"{group}-{chance.randrange(8)}", "text": f"{TEXT}见{group}版" + "！" * chance.randrange(3)}
             taken(Run(turn, Options()), source)
@@ -235,7 +235,7 @@ def test_documents_that_are_removed_while_their_copies_change_leave_no_wrong_lin
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(change, range(90), timeout=120))
     stored = links(store)
-    assert all(head is None or stored.get(head, "gone") is None for head in stored.values())
+    assert all(original is None or stored.get(original, "gone") is None for original in stored.values())
 
 
 def test_a_document_whose_time_changes_is_decided_again() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,8 +15,6 @@ from tests.client import STORM
 from tests.ingest import contents, failing, ingested, new
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from es_simhash import Outcome
 
 # Ten documents in batches of three; 3 is 0 again, 5 has no text, 8 nearly repeats 0.
@@ -81,6 +80,13 @@ def test_nothing_beside_the_checkpoint_is_written_or_followed(path: Path) -> Non
     assert victim.read_text() == "precious"
     assert {*path.parent.iterdir()} == {path, victim, *others}
     assert json.loads(path.read_text())["lines"] == 10
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+def test_a_device_is_no_checkpoint(device: str) -> None:
+    with pytest.raises(InputError, match="name another file"):
+        ingest(new(), Path(device))
 
 
 @pytest.mark.posix

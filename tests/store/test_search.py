@@ -75,8 +75,8 @@ def test_a_probe_gets_what_it_wants_at_most(store: Store) -> None:
 @pytest.mark.slow
 def test_documents_that_nothing_tells_apart_are_all_found(store: Store) -> None:
     count = 10_500  # more than a server returns at once
-    put(store, *(entry(str(n), 5, digest="d" * 32, order=1, written=1, duplicate_of="head") for n in range(count)))
-    assert len(store.members(["head"])) == count
+    put(store, *(entry(str(n), 5, digest="d" * 32, order=1, written=1, duplicate_of="original") for n in range(count)))
+    assert len(store.members(["original"])) == count
     assert len(find(store, StoreQuery(5, most=count)).candidates) == count
 
 
@@ -175,7 +175,7 @@ def test_a_document_is_found_once_by_several_queries(store: Store) -> None:
     assert ids(find(store, query).candidates) == ["a"]
 
 
-# --- heads, times, filters -------------------------------------------------------------------------------------------
+# --- originals, times, filters -------------------------------------------------------------------------------------------
 
 
 def test_copies_are_left_out_of_a_search_for_heads(store: Store) -> None:
@@ -199,14 +199,14 @@ def test_searches_of_both_kinds_are_answered_in_their_order(store: Store) -> Non
 
 
 def test_a_crowd_of_copies_hides_no_head(store: Store) -> None:
-    put(store, *(entry(f"{number}", 0, "p1", "g1", duplicate_of="head", digest="d" * 32) for number in range(1_200)))
-    put(store, entry("head", 0, "p1", "g1", digest="d" * 32))
+    put(store, *(entry(f"{number}", 0, "p1", "g1", duplicate_of="original", digest="d" * 32) for number in range(1_200)))
+    put(store, entry("original", 0, "p1", "g1", digest="d" * 32))
     for query in (
         StoreQuery(0, most=10),
         StoreQuery(keys=(KeyQuery(keys("p1"), 1),), most=10),
         StoreQuery(keys=(KeyQuery(keys("g1"), 1, (5, 15)),), most=10),
     ):
-        assert ids(find(store, query, originals=True).candidates) == ["head"]
+        assert ids(find(store, query, originals=True).candidates) == ["original"]
 
 
 def test_only_documents_in_the_times_are_found(store: Store) -> None:

@@ -146,7 +146,7 @@ def test_with_buttons_one_script_runs_and_a_line_has_the_ids_as_they_are(tmp_pat
 
 def test_a_group_has_its_original_then_the_least_similar_members_with_what_differs(tmp_path: Path) -> None:
     texts = {
-        "head": STORM,
+        "original": STORM,
         "near": STORM_NEAR,
         "copy": STORM.replace("，", ","),
         "far": STORM_FARTHER[:-9],
@@ -155,7 +155,7 @@ def test_a_group_has_its_original_then_the_least_similar_members_with_what_diffe
     html = page_of(tmp_path, texts)
     text = read(html)
     assert "documents5 groups1 exact duplicates1 near-duplicates2" in text
-    assert re.findall('class="id" dir="auto">(.*?)<', html) == ["head", "far", "near", "copy"]
+    assert re.findall('class="id" dir="auto">(.*?)<', html) == ["original", "far", "near", "copy"]
     assert "<del>幼儿园</del><ins>托儿所</ins>" in html
     assert re.search(r"similarity 9\d%", text)
     assert " bits" not in text
@@ -166,7 +166,7 @@ def test_the_words_are_chinese(tmp_path: Path) -> None:
     text = read(page_of(tmp_path, {"a": STORM, "b": STORM_NEAR, "c": NOTICE, "d": OTHER_NUMBERS}, language="zh"))
     assert "规则 copy：相似度不低于 80%，且互不矛盾。生成于 20" in text
     assert re.search(r"相似度 9\d% 矛盾", text)
-    assert not re.search("documents|similarity|group|head|numbers", text)
+    assert not re.search("documents|similarity|group|numbers", text)
 
 
 def test_pairs_that_only_their_numbers_keep_apart_have_their_similarity(tmp_path: Path) -> None:
@@ -198,16 +198,16 @@ def test_bits_are_shown_where_fingerprints_decide(tmp_path: Path, rule: Duplicat
 
 
 def test_of_a_large_group_some_members_are_shown_and_the_others_are_counted(tmp_path: Path) -> None:
-    texts = {"head": STORM} | {f"near{n}": STORM + "。" + "甲乙丙丁戊己庚辛壬癸"[n] for n in range(10)}
+    texts = {"original": STORM} | {f"near{n}": STORM + "。" + "甲乙丙丁戊己庚辛壬癸"[n] for n in range(10)}
     text = read(page_of(tmp_path, texts | {f"copy{n}": STORM for n in range(50)}))
     assert f"{10 - MEMBERS} more near-duplicates" in text
     assert "38 more exact duplicates" in text
 
 
 def test_a_member_that_is_removed_meanwhile_is_counted_and_not_shown_as_a_text_without_words(tmp_path: Path) -> None:
-    texts = {"head": STORM, "near": STORM_NEAR, "far": STORM_FARTHER[:-9]}
+    texts = {"original": STORM, "near": STORM_NEAR, "far": STORM_FARTHER[:-9]}
     html = page_of(tmp_path, texts, removed=("far",))
-    assert re.findall('class="id" dir="auto">(.*?)<', html) == ["head", "near"]
+    assert re.findall('class="id" dir="auto">(.*?)<', html) == ["original", "near"]
     assert "1 more near-duplicates" in read(html)
 
 

@@ -1,4 +1,4 @@
-"""Laws of heads, on each store: what may be the head of a document, and what may not."""
+"""Laws of originals, on each store: what may be the original of a document, and what may not."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def test_the_head_of_a_copy_is_in_its_window_too(new_address: Callable[[], str])
     with Documents(new_address()) as documents:
         documents.setup(rule)
         outcomes = documents.add_many([dated(day, day) for day in days], refresh=True)
-        heads = [None, days[0], None, days[2], None]
-        assert [outcome.duplicate_of for outcome in outcomes] == heads
+        originals = [None, days[0], None, days[2], None]
+        assert [outcome.duplicate_of for outcome in outcomes] == originals
         assert documents.group().changed == 0
         assert sorted(copy.id for copy in documents.duplicates()) == [days[1], days[3]]
 
@@ -72,7 +72,7 @@ def test_an_equal_text_is_found_behind_those_that_were_replaced(new_address: Cal
     chosen = DuplicateRule(rule, within=timedelta(days=5), time_field="date")
     with Documents(address) as before, Documents(address) as documents:
         before.setup(chosen)
-        for id, date in (("d1", "2024-01-01"), ("d2", "2024-01-10")):  # both are heads
+        for id, date in (("d1", "2024-01-01"), ("d2", "2024-01-10")):  # both are originals
             before.add(dated(id, date), refresh=True)
         documents.add(dated("d1", "2024-01-01", OTHER))  # search does not know it yet
         assert told([documents.add(dated("d3", "2024-01-06"))]) == [("d3", "exact_duplicate", "d2")]
