@@ -49,7 +49,7 @@ RACES: dict[str, Callable[[Store], Any]] = {
 
 
 @pytest.mark.parametrize("race", RACES)
-def test_a_copy_of_what_another_program_changes_meanwhile_has_another_head(documents: Documents, race: str) -> None:
+def test_a_copy_of_what_another_program_changes_meanwhile_has_another_original(documents: Documents, race: str) -> None:
     before(documents.store, "write", lambda: RACES[race](documents.store))
     outcomes = {outcome.id: (outcome.outcome, outcome.duplicate_of) for outcome in documents.backfill()}
     assert outcomes["X"] == ("failed", None)
@@ -84,7 +84,7 @@ def test_links_to_an_original_that_another_program_removed_stay_until_their_docu
 @pytest.mark.elasticsearch
 @pytest.mark.parametrize("form", ["yyyy-MM-dd HH:mm:ss", "strict_date_optional_time||epoch_millis"])
 @pytest.mark.parametrize("dynamic", ["strict", "true"])
-def test_the_first_published_is_the_head(elasticsearch_url: str, index_name: str, form: str, dynamic: str) -> None:
+def test_the_first_published_is_the_original(elasticsearch_url: str, index_name: str, form: str, dynamic: str) -> None:
     between = " " if form.startswith("yyyy") else "T"
     fields = {"body": {"type": "text"}, "published": {"type": "date", "format": form}}
     rule = DuplicateRule("copy", text_field="body", time_field="published", within=timedelta(days=7))

@@ -170,7 +170,7 @@ def test_an_error_says_that_copies_may_be_linked_to_a_text_that_was_replaced() -
     assert links(store) == {"a": None, "b": None}
 
 
-def test_copies_of_a_document_that_a_backfill_makes_a_copy_get_its_head() -> None:
+def test_copies_of_a_document_that_a_backfill_makes_a_copy_get_its_original() -> None:
     store = SlowStore()
     ours, theirs = Turn(store, RULE), Turn(store, RULE)
     added(ours, [{"id": "z", "text": OTHER}])

@@ -75,8 +75,8 @@ def test_a_probe_gets_what_it_wants_at_most(store: Store) -> None:
 @pytest.mark.slow
 def test_documents_that_nothing_tells_apart_are_all_found(store: Store) -> None:
     count = 10_500  # more than a server returns at once
-    put(store, *(entry(str(n), 5, digest="d" * 32, order=1, written=1, duplicate_of="original") for n in range(count)))
-    assert len(store.members(["original"])) == count
+    put(store, *(entry(str(n), 5, digest="d" * 32, order=1, written=1, duplicate_of="o") for n in range(count)))
+    assert len(store.members(["o"])) == count
     assert len(find(store, StoreQuery(5, most=count)).candidates) == count
 
 
@@ -175,10 +175,10 @@ def test_a_document_is_found_once_by_several_queries(store: Store) -> None:
     assert ids(find(store, query).candidates) == ["a"]
 
 
-# --- originals, times, filters -------------------------------------------------------------------------------------------
+# --- originals, times, filters ----------------------------------------------------------------------------------
 
 
-def test_copies_are_left_out_of_a_search_for_heads(store: Store) -> None:
+def test_copies_are_left_out_of_a_search_for_originals(store: Store) -> None:
     put(store, *(entry(id, 0, "p1", digest=id * 32) for id in "abc"))
     link(store, "b", "a")
     query = StoreQuery(0, "b" * 32)
@@ -198,15 +198,15 @@ def test_searches_of_both_kinds_are_answered_in_their_order(store: Store) -> Non
     assert all(hits.left_out for hits in found)
 
 
-def test_a_crowd_of_copies_hides_no_head(store: Store) -> None:
-    put(store, *(entry(f"{number}", 0, "p1", "g1", duplicate_of="original", digest="d" * 32) for number in range(1_200)))
-    put(store, entry("original", 0, "p1", "g1", digest="d" * 32))
+def test_a_crowd_of_copies_hides_no_original(store: Store) -> None:
+    put(store, *(entry(f"{number}", 0, "p1", "g1", duplicate_of="o", digest="d" * 32) for number in range(1_200)))
+    put(store, entry("o", 0, "p1", "g1", digest="d" * 32))
     for query in (
         StoreQuery(0, most=10),
         StoreQuery(keys=(KeyQuery(keys("p1"), 1),), most=10),
         StoreQuery(keys=(KeyQuery(keys("g1"), 1, (5, 15)),), most=10),
     ):
-        assert ids(find(store, query, originals=True).candidates) == ["original"]
+        assert ids(find(store, query, originals=True).candidates) == ["o"]
 
 
 def test_only_documents_in_the_times_are_found(store: Store) -> None:
