@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import reprlib
 from contextlib import contextmanager
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -48,6 +49,17 @@ def one_line(error: Exception) -> str:
 
 class InputError(SimhashError, ValueError):
     """An argument, a document or a Scheme is invalid, or the store does not support it. The message says the fix."""
+
+
+def whole_number(name: str, value: object, least: int, most: int) -> int:
+    """Return a whole number as an int.
+
+    :param value: an integer of any type, such as numpy's.
+    :raises InputError: if it is no whole number from ``least`` to ``most``. The message has its name and the range.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
+        raise InputError(f"{name} must be a whole number from {least} to {most}, and is {shown(value)}")
+    return int(value)
 
 
 class SchemeMismatch(SimhashError):

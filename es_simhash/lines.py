@@ -84,7 +84,7 @@ json_value = json.JSONDecoder(parse_constant=_float, parse_float=_float).decode
 
 def parsed(line: Line) -> Line:
     """Return the line with its document, or with the problem that was found."""
-    if line.raw is None or line.problem is not None:
+    if line.raw is None or line.problem is not None or line.document is not None:
         return line
     try:
         return replace(line, document=json_value(line.raw.decode("utf-8-sig")))

@@ -28,18 +28,6 @@ def file_path(path: object) -> str:
     return str(path)
 
 
-def create_for_owner(path: str) -> None:
-    """Create an empty file that only its owner can read, unless the file exists.
-
-    SQLite gives the files that it puts beside a database (``-wal``, ``-shm``) the permissions of the database.
-
-    :raises InputError: if it cannot be created.
-    """
-    if not os.path.exists(path):
-        with writing(path, InputError):
-            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, OWNER_ONLY))
-
-
 def open_for_owner(path: str, flags: int) -> int:
     """Open a file, as the ``opener`` of :func:`open`. If the file is created, only its owner can read it."""
     return os.open(path, flags, OWNER_ONLY)
@@ -59,7 +47,7 @@ def writing(path: str, kind: type[SimhashError]) -> Iterator[None]:
 class LinesFile:
     """A file for its owner only, to which lines are appended.
 
-    :param mode: as for :func:`open`: ``ab``, or ``xb`` for a new file.
+    :param mode: as for :func:`open`: ``ab``, ``wb``, or ``xb`` for a new file.
     :raises InputError: if it cannot be opened.
     """
 

@@ -32,16 +32,12 @@ class Cancelled(BaseException):
 class Call:
     """A call that a thread runs. Another thread may cancel it, and its requests have a common end.
 
-    :param cancelled: nobody takes the result.
+    :param cancelled: nobody takes the result: its waits end, and its thread sends no further request.
     :param end: when all requests of the call must have ended, by ``time.monotonic``.
     """
 
     cancelled: threading.Event = field(default_factory=threading.Event)
     end: float = math.inf
-
-    def cancel(self) -> None:
-        """End the waits of the call. Its thread sends no further request."""
-        self.cancelled.set()
 
     def do(self, work: Callable[[], T]) -> T:
         """Do some work as a part of this call. It ends with Cancelled at the next request or wait after a cancel."""

@@ -196,5 +196,5 @@ def test_other_tasks_go_on_while_a_call_computes() -> None:
 
 @pytest.mark.parametrize("threads", [0, -1, 1.0, True, "4"])
 def test_a_number_of_threads_that_is_none_is_refused(threads: Any) -> None:
-    with pytest.raises(InputError, match=f"threads is {threads!r}: use a whole number from 1"):
+    with pytest.raises(InputError, match=f"threads must be a whole number from 1 to 10000, and is {threads!r}"):
         AsyncDocuments("memory://", threads=threads)

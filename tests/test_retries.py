@@ -61,7 +61,7 @@ def test_waits_end_at_the_deadline(deadline: float, clock: Clock) -> None:
 
 def test_a_cancelled_call_sends_no_request() -> None:
     call = Call()
-    call.cancel()
+    call.cancelled.set()
     with pytest.raises(Cancelled):
         call.do(lambda: end_after(LONG))
 
@@ -85,6 +85,6 @@ def test_a_wait_ends_when_its_call_is_cancelled(wait: Callable[[Any], None]) -> 
     thread = threading.Thread(target=work)
     with lock:
         thread.start()
-        call.cancel()
+        call.cancelled.set()
         thread.join(LONG / 2)
     assert len(ended) == 1

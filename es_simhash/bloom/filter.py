@@ -35,8 +35,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.bloom.layer import Layer, hash_items
-from es_simhash.bloom.sizing import MAX_HASHES, MAX_LAYERS, Config, Size, whole_number
-from es_simhash.errors import FilterFormatError, InputError
+from es_simhash.bloom.sizing import MAX_HASHES, MAX_LAYERS, Config, Size
+from es_simhash.errors import FilterFormatError, InputError, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -30,8 +30,8 @@ import numpy as np
 
 from es_simhash.bloom import BloomFilter
 from es_simhash.bloom.layer import hash_items
-from es_simhash.bloom.sizing import Config, whole_number
-from es_simhash.errors import FilterFormatError, InputError, shown
+from es_simhash.bloom.sizing import Config
+from es_simhash.errors import FilterFormatError, InputError, shown, whole_number
 from es_simhash.text.ids import checked_id
 
 if TYPE_CHECKING:

@@ -27,10 +27,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any
+from numbers import Real
 
-from es_simhash.errors import InputError, shown
+from es_simhash.errors import InputError, shown, whole_number
 
 # These were chosen by size and speed, from the capacity to 1,000 times as many items. A larger GROWTH leaves the last
 # layer emptier; a smaller one makes more layers to look into. A smaller TIGHTENING makes large filters larger; a larger
@@ -48,17 +47,6 @@ MAX_HASHES = 64
 MIN_ERROR_RATE = 1e-9
 MAX_LAYERS = 100
 """The largest number of layers. A filter that grew this far would take more than 32 GB; only a forged one has more."""
-
-
-def whole_number(name: str, value: Any, least: int, most: int) -> int:
-    """Return a whole number as an int.
-
-    :param value: an integer of any type, such as numpy's.
-    :raises InputError: if it is no whole number from ``least`` to ``most``. The message has its name and the range.
-    """
-    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
-        raise InputError(f"{name} must be a whole number from {least} to {most}, and is {shown(value)}")
-    return int(value)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from itertools import combinations, islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -125,21 +125,15 @@ class Input:
                 return
             for path in self.paths:
                 with open_input(path) as stream:
-                    lines = lines_of(stream, display(path), self.format, self.encoding)
-                    yield from lines if progress.disable else _moving(progress, stream, lines)
+                    start = progress.n
+                    for line in lines_of(stream, display(path), self.format, self.encoding):
+                        progress.update(1 if progress.total is None else start + stream.tell() - progress.n)
+                        yield line
 
     def _progress_bar(self) -> tqdm[Any]:
         if self.documents is None and all(Path(path).is_file() for path in self.paths):
             return progress_bar(total=sum(Path(path).stat().st_size for path in self.paths), unit="B")
         return progress_bar()
-
-
-def _moving(progress: tqdm[Any], stream: IO[bytes], lines: Iterable[Line]) -> Iterator[Line]:
-    """Yield the lines of a file, and move a progress bar: by the bytes that were read if they have a total."""
-    start = progress.n
-    for line in lines:
-        progress.update(1 if progress.total is None else start + stream.tell() - progress.n)
-        yield line
 
 
 def _stored_lines(documents: Documents, progress: tqdm[Any]) -> Iterator[Line]:

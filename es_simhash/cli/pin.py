@@ -58,9 +58,8 @@ def pin(file: str | None, as_list: bool, **store: Unpack[StoreOptions]) -> None:
                     bad += 1
                     echo(f"rejected: {line.place}: {error}", err=True)
                     continue
-                if one.id in pins and pins[one.id] != one:
+                if pins.pop(one.id, one) != one:
                     echo(f"{line.place}: document {one.id!r} has an earlier line: this one holds", err=True)
-                pins.pop(one.id, None)
                 pins[one.id] = one
         problems = documents.pin_many(pins.values())
         for id, why in problems.items():

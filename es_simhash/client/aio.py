@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 from es_simhash.client.documents import Documents
 from es_simhash.client.page import DEPTH, Filling
 from es_simhash.client.seen import SeenItems
-from es_simhash.errors import InputError, StoreUnavailable, shown
+from es_simhash.errors import StoreUnavailable, whole_number
 from es_simhash.retries import DEADLINE, Call
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ class _InThreads(Generic[Client]):
     """
 
     def __init__(self, client: Client, threads: int) -> None:
-        if type(threads) is not int or threads < 1:
-            raise InputError(f"threads is {shown(threads)}: use a whole number from 1")
+        threads = whole_number("threads", threads, 1, 10_000)
         self._client: Client = client
         self.name = client.name
         """The store's address, without credentials."""
@@ -87,7 +86,7 @@ class _InThreads(Generic[Client]):
         try:
             return await asyncio.wrap_future(self._pool.submit(copy_context().run, call.do, begin))
         except asyncio.CancelledError:
-            call.cancel()
+            call.cancelled.set()
             raise
 
 

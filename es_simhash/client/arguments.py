@@ -118,12 +118,3 @@ def checked_moment(moment: object, name: str) -> int | None:
     if isinstance(moment, datetime):
         return max(0, checked_time(moment) * 1000)
     raise InputError(f"{name} is {shown(moment)}: use a datetime, or a timedelta such as timedelta(hours=2)")
-
-
-def check_workers(workers: object) -> None:
-    """Check a number of processes.
-
-    :raises InputError: if it is no whole number from 0 to 1,000.
-    """
-    if type(workers) is not int or not 0 <= workers <= 1_000:
-        raise InputError(f"workers is {shown(workers)}: use a whole number from 0 to 1,000")

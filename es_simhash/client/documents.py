@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import threading
 from contextlib import AbstractContextManager
-from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 from es_simhash.client.arguments import (
-    check_workers,
     checked_deadline,
     checked_fields,
     checked_ids,
@@ -33,11 +31,11 @@ from es_simhash.decide.remove import (
 from es_simhash.decide.run import Options
 from es_simhash.decide.similar import similar, similar_to_fingerprint, similar_to_stored
 from es_simhash.decide.turn import Turn
-from es_simhash.errors import InputError, count_of, saying_what_is_done
+from es_simhash.errors import InputError, count_of, saying_what_is_done, whole_number
 from es_simhash.filters import check_filter, check_filter_of_originals
 from es_simhash.ingest.add import Adds
 from es_simhash.ingest.batches import Source, line_of
-from es_simhash.ingest.reader import Reader
+from es_simhash.ingest.reader import IdField, Reader
 from es_simhash.ingest.run import backfill, ingest
 from es_simhash.parts import in_parts
 from es_simhash.retries import DEADLINE, limited
@@ -213,7 +211,7 @@ class Documents(AbstractContextManager["Documents"]):
 
         def add() -> list[Outcome]:
             adds = self._adds_for_writing(new=True)
-            return adds.add(Reader(adds.turn.rule, self._reader.id_field(None)).read_all(lines), options)
+            return adds.add(Reader(adds.turn.rule, IdField.of(self._reader.read())).read_all(lines), options)
 
         return self._stored.going_on(add)
 
@@ -262,16 +260,15 @@ class Documents(AbstractContextManager["Documents"]):
         :raises StoreError: if the store fails for longer than the deadline. Repeat the call then, with the documents
             that have no outcome; with a ``checkpoint``, with all of them.
         """
-        options = Options(on_duplicate, on_update, filter)
-        check_workers(workers)
+        options, workers = Options(on_duplicate, on_update, filter), whole_number("workers", workers, 0, 1_000)
         return self._ingest(Source(documents), id_field, options, workers, checkpoint)
 
     def _ingest(
         self, source: Source, id_field: str | None, options: Options, workers: int, checkpoint: str | None
     ) -> Generator[Outcome, None, None]:
         turn = self._turn_for_writing(new=True)
-        field, check = self._reader.id_field(id_field), self._reader.run_check()
-        yield from ingest(turn, source, field, options, workers, checkpoint, check)
+        field = IdField.of(self._reader.read(), id_field)
+        yield from ingest(turn, source, field, options, workers, checkpoint)
 
     def _adds_for_writing(self, *, new: bool = False, stale: bool = False) -> Adds:
         """Return what all calls of this object that write share, by the rule of the store, as long as it is the same.
@@ -281,7 +278,7 @@ class Documents(AbstractContextManager["Documents"]):
         rule, instance = self._reader.for_writing(new=new, stale=stale)
         with self._lock:
             if self._adds is None or self._written_to != (rule, instance):
-                turn = Turn(self.store, rule, partial(self._stored.same, instance))
+                turn = Turn(self.store, rule, self._reader.run_check(rule, instance))
                 self._adds, self._written_to = Adds(turn), (rule, instance)
             return self._adds
 
@@ -312,18 +309,18 @@ class Documents(AbstractContextManager["Documents"]):
         :raises NotSetUp: if the index has no fingerprint fields.
         """
         check_filter_of_originals(filter)
-        check_workers(workers)
-        return self._backfill(filter, again, workers)
+        return self._backfill(filter, again, whole_number("workers", workers, 0, 1_000))
 
     def _backfill(self, filter: Mapping[str, Any] | None, again: bool, workers: int) -> Generator[Outcome, None, None]:
         turn = self._turn_for_writing(stale=True)
-        check = self._reader.run_check()
         is_whole = again and filter is None
-        for outcome in backfill(turn, filter, workers, check, again=again):
+        for outcome in backfill(turn, filter, workers, again=again):
             is_whole = is_whole and outcome.outcome != "failed"
             yield outcome
         if is_whole:
-            self._reader.end_stale(check)
+            self._stored.forget()
+            with turn.take():  # raises if the rule has changed since
+                self._reader.end_stale()
 
     def remove(
         self,
@@ -346,7 +343,7 @@ class Documents(AbstractContextManager["Documents"]):
         check_filter_of_originals(filter)
         check_filter(matching, "matching")
         checked = [] if ids is None else checked_ids(ids)
-        turn, id_field = self._turn_for_writing(), self._reader.id_field(None).name
+        turn, id_field = self._turn_for_writing(), self._reader.read().id_field
         with saving(save, id_field) as put:
             if matching is None:
                 return remove(turn, checked, put, filter)
@@ -394,7 +391,7 @@ class Documents(AbstractContextManager["Documents"]):
         """
         check_filter_of_originals(filter)
         checked = checked_list(duplicates, "duplicates", Duplicate)
-        turn, id_field = self._turn_for_writing(), self._reader.id_field(None).name
+        turn, id_field = self._turn_for_writing(), self._reader.read().id_field
         with saving(save, id_field) as put:
             return remove_duplicates(turn, checked, put, filter)
 
@@ -427,10 +424,9 @@ class Documents(AbstractContextManager["Documents"]):
 
         :returns: by id, why a document could not be pinned. The others are.
         """
-        checked = checked_list(pins, "pins", Pin)
+        last = {one.id: one for one in checked_list(pins, "pins", Pin)}
         turn, problems = self._turn_for_writing(), dict[str, str]()
-        for part in in_parts(checked, AT_ONCE):
-            problems = {id: why for id, why in problems.items() if id not in {one.id for one in part}}
+        for part in in_parts(list(last.values()), AT_ONCE):
             problems |= pin(turn, part)
         return problems
 

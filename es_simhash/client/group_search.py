@@ -14,8 +14,7 @@ from functools import cmp_to_key
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.bloom.sizing import whole_number
-from es_simhash.errors import InputError, shown
+from es_simhash.errors import InputError, shown, whole_number
 from es_simhash.store.elastic.errors import check_answer
 
 if TYPE_CHECKING:
@@ -35,22 +34,6 @@ _PRECISION = 40_000
 
 
 @dataclass(frozen=True)
-class _Order:
-    """One of the fields that a search sorts by."""
-
-    descending: bool
-    missing_first: bool
-
-    def compare(self, first: Any, second: Any) -> int:
-        """Return a number below, at or above 0, as the first value stands before, beside or behind the second."""
-        if first == second:
-            return 0
-        if first is None or second is None:
-            return -1 if (first is None) is self.missing_first else 1
-        return -1 if (first > second) is self.descending else 1
-
-
-@dataclass(frozen=True)
 class GroupSearch:
     """A page of a search of your own, without copies. :func:`group_search` makes it.
 
@@ -65,7 +48,8 @@ class GroupSearch:
     _start: int = field(repr=False)
     _size: int = field(repr=False)
     _after: tuple[int, int] = field(repr=False)
-    _sort: tuple[_Order, ...] = field(repr=False)
+    _sort: tuple[tuple[bool, bool], ...] = field(repr=False)
+    """For each field that the search sorts by: whether it descends, and whether what lacks it comes first."""
 
     def hits(self, answer: Any) -> list[Hit]:
         """Return the hits of the page, in the order of the search.
@@ -104,8 +88,15 @@ class GroupSearch:
         return int(grouped["aggregations"][_GROUP]["groups"]["value"]) + int(single["hits"]["total"]["value"])
 
     def _compare(self, first: tuple[int, Hit], second: tuple[int, Hit]) -> int:
-        pairs = zip(self._sort, _sort_values(first[1]), _sort_values(second[1]), strict=False)
-        return next((found for order, *values in pairs if (found := order.compare(*values))), 0)
+        """Return a number below, at or above 0, as the first hit stands before, beside or behind the second."""
+        of_fields = zip(self._sort, _sort_values(first[1]), _sort_values(second[1]), strict=False)
+        for (descending, missing_first), one, other in of_fields:
+            if one is None or other is None:
+                if one is not other:
+                    return -1 if (one is None) is missing_first else 1
+            elif one != other:
+                return -1 if (one > other) is descending else 1
+        return 0
 
 
 def group_search(search: Mapping[str, Any], *, after: Sequence[int] | None = None) -> GroupSearch:
@@ -167,13 +158,13 @@ def _checked_after(after: Any) -> tuple[int, int]:
     return grouped, single
 
 
-def _orders(sort: Any) -> tuple[_Order, ...]:
+def _orders(sort: Any) -> tuple[tuple[bool, bool], ...]:
     """Return the order of a search, which is by score if it says nothing."""
     clauses = sort if isinstance(sort, list) else ["_score" if sort is None else sort]
     return tuple(order for clause in clauses for order in _orders_of(clause))
 
 
-def _orders_of(clause: Any) -> Iterator[_Order]:
+def _orders_of(clause: Any) -> Iterator[tuple[bool, bool]]:
     if isinstance(clause, str):
         clause = {clause: None}
     if not isinstance(clause, Mapping):
@@ -181,7 +172,7 @@ def _orders_of(clause: Any) -> Iterator[_Order]:
     for name, options in clause.items():
         chosen = options if isinstance(options, Mapping) else {"order": options}
         order = chosen.get("order") or ("desc" if name == "_score" else "asc")
-        yield _Order(order == "desc", chosen.get("missing") == "_first")
+        yield order == "desc", chosen.get("missing") == "_first"
 
 
 def _sort_values(hit: Hit) -> list[Any]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from es_simhash.bloom.sizing import whole_number
 from es_simhash.client.group_search import hit_group, hit_id, hits_of
-from es_simhash.errors import InputError, shown
+from es_simhash.errors import InputError, shown, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable

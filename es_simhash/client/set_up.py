@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from es_simhash.errors import StoreChanged
 from es_simhash.retries import held
-from es_simhash.store.description import moved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,16 +51,6 @@ class SetUp:
                         self._store.name,
                     )
             return self.known
-
-    def same(self, instance: str) -> Description:
-        """Return how the store was set up.
-
-        :raises StoreChanged: if it is another store than the one with this ``instance``.
-        """
-        described = self.read()
-        if described.instance != instance:
-            raise moved(self._store.name)
-        return described
 
     def forget(self) -> None:
         """Ask the store again at the next call."""

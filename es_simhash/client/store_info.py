@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from es_simhash.client.set_up import SetUp
 from es_simhash.decide.rule import ResolvedRule
 from es_simhash.errors import InputError, NotSetUp, StoreError
-from es_simhash.ingest.reader import IdField
 from es_simhash.rows import Description, Scan
 from es_simhash.similarity.rule import DuplicateRule, rule_of, rule_without_text
-from es_simhash.store.description import other_scheme
+from es_simhash.store.description import moved, other_scheme
 from es_simhash.text.fingerprinter import Fingerprinter, fingerprinter_of
 from es_simhash.text.scheme import DEFAULT
 
@@ -141,29 +140,25 @@ class StoreReader:
             self._check_not_stale(described)
         return self._under(described.rule, described), described.instance
 
-    def run_check(self) -> Callable[[], None]:
-        """Return a function that a run calls before it writes a batch. It checks that the store is still the same.
+    def run_check(self, rule: ResolvedRule, instance: str) -> Callable[[], None]:
+        """Return a function that is called before a batch is written. It checks that the store is still the same.
 
         It raises a StoreChanged if the index or the file is another one now, and a StoreError if the rule of the store
         needs other fingerprints, keys or times now.
         """
-        former = self.read()
+        former = Description(keys=rule.keys, rule=rule.chosen)
 
         def check() -> None:
-            if _needs_more(self.stored.same(former.instance), former):
+            described = self.stored.read()
+            if described.instance != instance:
+                raise moved(self._store.name)
+            if _needs_more(described, former):
                 raise StoreError(
                     f"the rule of {self._store.name} was changed, and needs other text fields, times or keys than this "
                     f"run writes: run `es-simhash backfill --again --store {self._store.name}`; repeat an ingest then"
                 )
 
         return check
-
-    def id_field(self, name: str | None) -> IdField:
-        """Return where the id of new documents stands.
-
-        :param name: of the field; None for that of the store.
-        """
-        return IdField.of(self.read(), name)
 
     def set_up(self, rule: str | DuplicateRule | None, id_field: str | None) -> str:
         """Make what is missing in the store, or let it keep another rule, or another id field.
@@ -201,13 +196,8 @@ class StoreReader:
         self.stored.forget()
         return "changed"
 
-    def end_stale(self, check: Callable[[], None]) -> None:
-        """Say that all documents have the fingerprints of their text fields.
-
-        :param check: of the run that made them (:meth:`run_check`): the rule may have changed since.
-        """
-        self.stored.forget()
-        check()
+    def end_stale(self) -> None:
+        """Say that all documents have the fingerprints of their text fields."""
         described = self.read()
         if described.stale:
             self._store.set_up(replace(described, stale=False), change=True)

@@ -38,17 +38,17 @@ class Pin:
 
 
 def pin(turn: Turn, pins: Sequence[Pin]) -> dict[str, str]:
-    """Pin documents. Of two pins of one id the later one holds. Copies of the documents are decided again.
+    """Pin documents. Copies of the documents are decided again.
 
+    :param pins: of different ids.
     :returns: by id, why a document could not be pinned.
     """
-    last = {one.id: one for one in pins}
     with turn.take():
-        ids = {id for one in last.values() for id in (one.id, one.duplicate_of) if id is not None}
+        ids = {id for one in pins for id in (one.id, one.duplicate_of) if id is not None}
         stored = {id: one.row for id, one in turn.store.read(sorted(ids)).items()}
-        held = {row.group for row in turn.store.members(sorted(last)) if row.duplicate_of is None}
+        held = {row.group for row in turn.store.members(sorted(one.id for one in pins)) if row.duplicate_of is None}
         rows, problems = dict(stored), dict[str, str]()
-        for one in last.values():
+        for one in pins:
             if (problem := _problem(one, rows)) is not None:
                 problems[one.id] = problem
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from es_simhash.decide.rule import ResolvedRule
     from es_simhash.store.protocol import Store
 
+_log = logging.getLogger("es_simhash")
 
 SHARE = 20
 """A store is held in memory if it has at most so many times the documents that the call decides."""
@@ -37,7 +39,7 @@ class Turn:
         self._plain, self._found_by = store, {"keys": rule.by == "keys", "fingerprints": rule.by == "fingerprint"}
         self.store = fresh(store, **self._found_by)
         """The store, whose search finds at once what this program wrote. Only the call that has the turn uses it."""
-        self._holding = 0
+        self._holding = self._room = 0
         self._lock = threading.RLock()
         self._clock, self._check = 0, check
 
@@ -50,6 +52,14 @@ class Turn:
         """
         with held(self._lock, "were still writing"):
             self._check()
+            if isinstance(self.store, HeldStore) and len(self.store) > self._room:
+                _log.warning(
+                    "%s: more than %s documents do not fit into a quarter of the free memory: they are searched from "
+                    "now on, which is slower",
+                    self.store.name,
+                    f"{self._room:,}",
+                )
+                self.store = fresh(self._plain, **self._found_by)
             yield
 
     def tick(self) -> int:
@@ -72,7 +82,7 @@ class Turn:
         with self.take():
             self._holding += 1
             if self._holding == 1:
-                self.store = HeldStore(self._plain, room, **self._found_by)
+                self.store, self._room = HeldStore(self._plain, **self._found_by), room
         try:
             yield
         finally:

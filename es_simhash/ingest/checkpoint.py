@@ -19,7 +19,6 @@ from es_simhash.machine import file_path, writing
 
 if TYPE_CHECKING:
     from es_simhash.ingest.batches import Source
-    from es_simhash.store.protocol import Store
 
 FORMAT = "es-simhash checkpoint 2"
 _LONGEST = 10_000
@@ -49,7 +48,7 @@ class Checkpoint:
         else:
             self._lines, self._mark = before["lines"], before["mark"]
 
-    def skip_done(self, source: Source, store: Store) -> None:
+    def skip_done(self, source: Source) -> None:
         """Skip the documents that are done, after a check that they are the same.
 
         :raises InputError: if not.
@@ -64,8 +63,6 @@ class Checkpoint:
                 f"the checkpoint {self._path!r} belongs to another input: give the same documents in the same order, "
                 "or name another file"
             )
-        if self._lines:
-            store.refresh()  # what the stopped run wrote may not be searchable yet
 
     def done(self, lines: int, mark: str) -> None:
         """Record that the outcomes of the next batch were taken.

@@ -51,33 +51,24 @@ class _Batch:
 
 
 def ingest(
-    turn: Turn,
-    source: Source,
-    id_field: IdField,
-    options: Options,
-    workers: int,
-    checkpoint: str | None,
-    check: Callable[[], object],
+    turn: Turn, source: Source, id_field: IdField, options: Options, workers: int, checkpoint: str | None
 ) -> Iterator[Outcome]:
     """Ingest documents, and return the outcome of each.
 
     If the input ends in an error, everything before it is done. Then the error is raised.
-
-    :param check: is called before each batch is written. It raises if the store is not what it was at the start.
     """
     _log.info("%s: Scheme %s", turn.store.name, turn.rule.fingerprinter.scheme.version)
     kept = None
     if checkpoint is not None:
         kept = Checkpoint(checkpoint, turn.store.describe().instance)
-        kept.skip_done(source, turn.store)
-    return _outcomes(turn, options, source, Reader(turn.rule, id_field), workers, check, kept)
+        kept.skip_done(source)
+    return _outcomes(turn, options, source, Reader(turn.rule, id_field), workers, kept)
 
 
 def backfill(
     turn: Turn,
     filter: Mapping[str, Any] | None,
     workers: int,
-    check: Callable[[], object],
     *,
     again: bool,
 ) -> Iterator[Outcome]:
@@ -94,7 +85,7 @@ def backfill(
     scan = Scan(filter=filter, fields=fields, missing=None if again else True, by_field=chosen.time_field)
     reader = Reader(turn.rule, IdField("_id", is_stored=False))
     with closing(_stored_lines(turn.store, scan)) as lines:
-        yield from _outcomes(turn, Options(filter=filter), Source(lines), reader, workers, check, None)
+        yield from _outcomes(turn, Options(filter=filter), Source(lines), reader, workers, None)
 
 
 def _stored_lines(store: Store, scan: Scan) -> Generator[Line, None, None]:
@@ -106,13 +97,7 @@ def _stored_lines(store: Store, scan: Scan) -> Generator[Line, None, None]:
 
 
 def _outcomes(
-    turn: Turn,
-    options: Options,
-    source: Source,
-    reader: Reader,
-    workers: int,
-    check: Callable[[], object],
-    checkpoint: Checkpoint | None,
+    turn: Turn, options: Options, source: Source, reader: Reader, workers: int, checkpoint: Checkpoint | None
 ) -> Iterator[Outcome]:
     """Yield the outcome of each document, in the order of the input. At the end search finds what was written.
 
@@ -124,7 +109,6 @@ def _outcomes(
         stack.enter_context(saying_what_is_done(lambda: UNFINISHED))
         processes = stack.enter_context(closing(Workers(reader, workers)))
         for batch in _batches(source, reader, processes, workers, marks=checkpoint is not None):
-            check()
             if taken and not is_held:  # of a few documents there is no second batch
                 with turn.take():
                     stored = turn.store.count(Scan()) if stored is None else stored

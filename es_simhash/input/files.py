@@ -178,9 +178,7 @@ def checked_encoding(encoding: str) -> str:
         raise InputError(
             f"there is no encoding {shown(encoding)}: use utf-8, gb18030, big5, utf-16 or another that Python has"
         ) from error
-    if name in _PARTS_OF_GB18030:
-        return "gb18030"
-    return UTF_8 if name == "utf-8-sig" else name
+    return "gb18030" if name in _PARTS_OF_GB18030 else name
 
 
 class Utf8Lines:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 class StoreAround:
     """The base of a store around another one. A subclass has the methods that read, search and write documents.
 
+    Its documents in memory are used by one thread at a time: the one that has the turn (``decide/turn.py``).
+
     :param keys: documents in memory are found by their keys.
     :param fingerprints: and by their fingerprints.
     """
@@ -30,7 +31,6 @@ class StoreAround:
     def __init__(self, store: Store, *, keys: bool, fingerprints: bool) -> None:
         self.inner, self.name = store, store.name
         self._keys, self._fingerprints = keys, fingerprints
-        self._lock = threading.RLock()
         # What is no matter of documents that search may find is passed on as it is.
         self.describe, self.set_up, self.close = store.describe, store.set_up, store.close
         self.read_users, self.write_users, self.list_users = store.read_users, store.write_users, store.list_users
@@ -46,13 +46,13 @@ class StoreAround:
         return lambda ids: {id for id, one in self.inner.read(ids, None).items() if matches(one.source or {}, id)}
 
     def scan(self, scan: Scan) -> Iterator[list[Stored]]:
-        """Yield documents in lists."""
-        self.refresh()
+        """Yield documents in lists. Another call may have its turn meanwhile."""
+        self.inner.refresh()
         yield from self.inner.scan(scan)
 
     def count(self, scan: Scan) -> int:
         """Return how many documents a Scan reads."""
-        self.refresh()
+        self.inner.refresh()
         return self.inner.count(scan)
 
     def refresh(self) -> None:

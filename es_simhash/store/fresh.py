@@ -37,60 +37,54 @@ class FreshStore(StoreAround):
 
     def read(self, ids: Sequence[str], fields: Sequence[str] | None = ()) -> dict[str, Stored]:
         """Return documents by id. What another program has changed is forgotten here."""
-        with self._lock:
-            read = self.inner.read(ids, fields)
-            if stale := changed(self._recent, ids, read):
-                for id in stale:
-                    self._recent.drop(id)
-                self._refreshed = -inf
-            self._removed.difference_update(read)
-            return read
+        read = self.inner.read(ids, fields)
+        if stale := changed(self._recent, ids, read):
+            for id in stale:
+                self._recent.drop(id)
+            self._refreshed = -inf
+        self._removed.difference_update(read)
+        return read
 
     def search(self, queries: Sequence[StoreQuery], filter: Filter | None, *, originals: bool) -> list[Hits]:
         """Return what each StoreQuery finds."""
-        with self._lock:
-            self._refresh_if_old()
-            found = self.inner.search(queries, filter, originals=originals)
-            if not self._recent and not self._removed:
-                return found
-            found = self._with_more_equal(queries, found, filter)
-            recent = self._recent.search(queries, originals=originals, matching=self._matching(filter))
-            return [self._merged(*each) for each in zip(queries, found, recent, strict=True)]
+        self._refresh_if_old()
+        found = self.inner.search(queries, filter, originals=originals)
+        if not self._recent and not self._removed:
+            return found
+        found = self._with_more_equal(queries, found, filter)
+        recent = self._recent.search(queries, originals=originals, matching=self._matching(filter))
+        return [self._merged(*each) for each in zip(queries, found, recent, strict=True)]
 
     def members(self, groups: Sequence[str]) -> list[Row]:
         """Return the documents of the groups with these names."""
-        with self._lock:
-            self._refresh_if_old()
-            return [row for row in self.inner.members(groups) if not self._hides(row)] + self._recent.members(groups)
+        self._refresh_if_old()
+        return [row for row in self.inner.members(groups) if not self._hides(row)] + self._recent.members(groups)
 
     def refresh(self) -> None:
         """Make everything that was written visible."""
-        with self._lock:
-            self.inner.refresh()
-            self._recent, self._removed = self._new_columns(), set()
-            self._refreshed = time.monotonic()
+        self.inner.refresh()
+        self._recent, self._removed = self._new_columns(), set()
+        self._refreshed = time.monotonic()
 
     def write(self, entries: Sequence[Entry]) -> Written:
         """Write documents, each on the version that it replaces."""
-        with self._lock:
-            written = self.inner.write(entries)
-            taken = written_rows(entries, written)
-            known = [one for one in taken if one.keys is not None or not self._keys or one.row.id in self._recent]
-            self._recent.enter([one.row for one in known], [one.keys if self._keys else () for one in known])
-            self._removed.difference_update(one.row.id for one in known)
-            if len(known) < len(taken):
-                self.refresh()  # the keys of the others are not known here
-            return written
+        written = self.inner.write(entries)
+        taken = written_rows(entries, written)
+        known = [one for one in taken if one.keys is not None or not self._keys or one.row.id in self._recent]
+        self._recent.enter([one.row for one in known], [one.keys if self._keys else () for one in known])
+        self._removed.difference_update(one.row.id for one in known)
+        if len(known) < len(taken):
+            self.refresh()  # the keys of the others are not known here
+        return written
 
     def remove(self, versions: Mapping[str, Any]) -> Written:
         """Remove documents, each only on its version."""
-        with self._lock:
-            written = self.inner.remove(versions)
-            removed = versions.keys() - written.conflicts - written.refused.keys()
-            for id in removed:
-                self._recent.drop(id)
-            self._removed |= removed
-            return written
+        written = self.inner.remove(versions)
+        removed = versions.keys() - written.conflicts - written.refused.keys()
+        for id in removed:
+            self._recent.drop(id)
+        self._removed |= removed
+        return written
 
     def _refresh_if_old(self) -> None:
         """Refresh the store at first, if much is recent, or if it is old."""

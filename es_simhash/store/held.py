@@ -6,21 +6,17 @@ reads what other programs have written. A document costs some 600 bytes with 25 
 
 from __future__ import annotations
 
-import logging
 import time
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.rows import Scan
 from es_simhash.store.around import StoreAround, changed, written_rows
-from es_simhash.store.fresh import fresh
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from es_simhash.rows import Entry, Hits, Row, Stored, StoreQuery, Written
     from es_simhash.store.protocol import Filter, Store
-
-_log = logging.getLogger("es_simhash")
 
 FOLLOWED = 10.0
 """Seconds after which what other programs have written is read."""
@@ -29,68 +25,49 @@ CLOCKS_DIFFER = 60_000_000
 
 
 class HeldStore(StoreAround):
-    """Holds all documents of a store in memory: :class:`~es_simhash.store.protocol.Store`.
+    """Holds all documents of a store in memory: :class:`~es_simhash.store.protocol.Store`."""
 
-    :param room: so many documents fit. With more of them it says so, once, and searches the store.
-    """
-
-    def __init__(self, store: Store, room: int, *, keys: bool, fingerprints: bool) -> None:
+    def __init__(self, store: Store, *, keys: bool, fingerprints: bool) -> None:
         super().__init__(store, keys=keys, fingerprints=fingerprints)
-        self._room = room
-        self._searched: Store | None = None
-        """What is searched once the documents have no room."""
         self._columns = self._new_columns()
-        self._follow(None)
+        self.inner.refresh()
+        self._followed, self._since = time.monotonic(), time.time_ns() // 1000
+        self._enter(Scan(keys=self._keys))
+
+    def __len__(self) -> int:
+        return len(self._columns)
 
     def read(self, ids: Sequence[str], fields: Sequence[str] | None = ()) -> dict[str, Stored]:
         """Return documents by id. What another program has changed is read again."""
-        with self._lock:
-            if self._searched is not None:
-                return self._searched.read(ids, fields)
-            read = self.inner.read(ids, fields)
-            self._read_again(changed(self._columns, ids, read))
-            return read
+        read = self.inner.read(ids, fields)
+        self._read_again(changed(self._columns, ids, read))
+        return read
 
     def search(self, queries: Sequence[StoreQuery], filter: Filter | None, *, originals: bool) -> list[Hits]:
         """Return what each StoreQuery finds."""
-        with self._lock:
-            if self._searched is None and time.monotonic() - self._followed >= FOLLOWED:
-                self._follow_others()
-            if self._searched is not None:
-                return self._searched.search(queries, filter, originals=originals)
-            return self._columns.search(queries, originals=originals, matching=self._matching(filter))
+        if time.monotonic() - self._followed >= FOLLOWED:
+            self._follow_others()
+        return self._columns.search(queries, originals=originals, matching=self._matching(filter))
 
     def members(self, groups: Sequence[str]) -> list[Row]:
         """Return the documents of the groups with these names."""
-        with self._lock:
-            return self._columns.members(groups) if self._searched is None else self._searched.members(groups)
-
-    def refresh(self) -> None:
-        """Make everything that was written visible."""
-        (self._searched or self.inner).refresh()
+        return self._columns.members(groups)
 
     def write(self, entries: Sequence[Entry]) -> Written:
         """Write documents, each on the version that it replaces."""
-        with self._lock:
-            if self._searched is not None:
-                return self._searched.write(entries)
-            written = self.inner.write(entries)
-            taken = written_rows(entries, written)
-            self._columns.enter([one.row for one in taken], [one.keys for one in taken])
-            self._read_again(sorted(written.conflicts))
-            self._check_room()
-            return written
+        written = self.inner.write(entries)
+        taken = written_rows(entries, written)
+        self._columns.enter([one.row for one in taken], [one.keys for one in taken])
+        self._read_again(sorted(written.conflicts))
+        return written
 
     def remove(self, versions: Mapping[str, Any]) -> Written:
         """Remove documents, each only on its version."""
-        with self._lock:
-            if self._searched is not None:
-                return self._searched.remove(versions)
-            written = self.inner.remove(versions)
-            for id in versions.keys() - written.conflicts - written.refused.keys():
-                self._columns.drop(id)
-            self._read_again(sorted(written.conflicts))
-            return written
+        written = self.inner.remove(versions)
+        for id in versions.keys() - written.conflicts - written.refused.keys():
+            self._columns.drop(id)
+        self._read_again(sorted(written.conflicts))
+        return written
 
     def _read_again(self, ids: Sequence[str]) -> None:
         """Enter documents that other programs have changed as they are stored."""
@@ -100,38 +77,15 @@ class HeldStore(StoreAround):
             self.inner.refresh()
             self._enter(Scan(filter={"ids": {"values": ids}}, keys=self._keys))
 
-    def _follow(self, since: int | None) -> None:
-        """Read the documents that were written since a time, in microseconds; None for all."""
-        self.inner.refresh()
-        self._followed, self._since = time.monotonic(), time.time_ns() // 1000
-        self._enter(Scan(keys=self._keys, since=since))
-
     def _follow_others(self) -> None:
         """Read what other programs have written."""
         self.inner.refresh()
-        counts = [self.inner.count(Scan(since=since)) for since in (None, self._since)]
+        now, counts = time.time_ns() // 1000, [self.inner.count(Scan(since=since)) for since in (None, self._since)]
         if counts != [self._columns.count(None), self._columns.count(self._since)]:
-            self._follow(self._since - CLOCKS_DIFFER)
-        else:
-            self._followed, self._since = time.monotonic(), time.time_ns() // 1000
+            self._enter(Scan(keys=self._keys, since=self._since - CLOCKS_DIFFER))
+        self._followed, self._since = time.monotonic(), now
 
     def _enter(self, scan: Scan) -> None:
         """Enter the documents of a scan as they are stored."""
         for page in self.inner.scan(scan):
             self._columns.enter([stored.row._replace(version=None) for stored in page], [one.keys for one in page])
-            if not self._check_room():
-                return
-
-    def _check_room(self) -> bool:
-        """Return whether the documents fit into memory. If they do not, the store is searched from now on."""
-        if len(self._columns) > self._room and self._searched is None:
-            _log.warning(
-                "%s: more than %s documents do not fit into a quarter of the free memory: they are searched from now "
-                "on, which is slower",
-                self.name,
-                f"{self._room:,}",
-            )
-            self.inner.refresh()
-            self._searched = fresh(self.inner, keys=self._keys, fingerprints=self._fingerprints)
-            self._columns = self._new_columns()
-        return self._searched is None

@@ -119,8 +119,7 @@ def _comparison_signs(text: str, start: int, end: int) -> Iterator[tuple[int, in
 
 def _parts(texts: list[str], spans: list[list[tuple[int, int]]], words: list[list[str]]) -> Iterator[Part]:
     done = [0, 0]  # characters of each text that are in a part
-    for operation in _operations(*words):
-        same, *ranges = operation
+    for same, *ranges in _operations(*words):
         gaps, own = ["", ""], ["", ""]
         for side, (first, last) in enumerate(ranges):
             if first == last:

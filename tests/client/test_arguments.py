@@ -106,7 +106,7 @@ WRONG: list[Call] = [
     ("ingest", ([],), {"filter": {"match": {"text": "x"}}}, "filter"),
     ("ingest", ([],), {"filter": {"term": {}}}, "filter"),
     *(
-        (verb, VALID[verb], wrong, "use a whole number from")
+        (verb, VALID[verb], wrong, "a whole number from")
         for verb in ("ingest", "backfill")
         for wrong in ({"workers": -1}, {"workers": 1.0})
     ),

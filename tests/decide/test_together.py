@@ -129,7 +129,7 @@ def test_documents_that_go_together_are_written_even_if_the_call_is_cancelled_th
 
     def cancel() -> None:
         for call in calls[:3]:
-            call.cancel()
+            call.cancelled.set()
 
     store.call = cancel
     with ThreadPoolExecutor(4) as pool:

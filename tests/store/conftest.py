@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 BOTH = {"keys": True, "fingerprints": True}
 AROUND: dict[str, Callable[[Store], Store]] = {
     "fresh": lambda store: FreshStore(store, **BOTH),
-    "held": lambda store: HeldStore(store, 10**6, **BOTH),
-    "held without room": lambda store: HeldStore(store, 1, **BOTH),
+    "held": lambda store: HeldStore(store, **BOTH),
     "": lambda store: store,
 }
 """Stores around another one."""
@@ -120,7 +119,6 @@ class Stores:
         ELASTICSEARCH,
         OPENSEARCH,
         "held memory",
-        "held without room memory",
         "held sqlite",
         pytest.param("held elasticsearch", marks=pytest.mark.elasticsearch),
         pytest.param("fresh elasticsearch", marks=pytest.mark.elasticsearch),

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_simhash.errors import InputError, shown
+from es_simhash.errors import InputError, shown, whole_number
 from es_simhash.text.encoding import ball, hex_segments, sphere, split
 from es_simhash.text.scheme import Scheme
 
@@ -73,8 +73,7 @@ def plain_clause(fingerprint: int, field: str = "simhash", bits: int = 64) -> di
     :raises InputError: for another value.
     """
     Scheme(bits=bits)  # raises for another width
-    if type(fingerprint) is not int or not 0 <= fingerprint < 1 << bits:
-        raise InputError(f"{shown(fingerprint)} is no fingerprint of {bits} bits: use an unsigned integer")
+    fingerprint = whole_number("a fingerprint", fingerprint, 0, (1 << bits) - 1)
     if not isinstance(field, str):
         raise InputError(f"field is {shown(field)}: name the field that holds the segments")
     terms = [{"term": {f"{field}.s{i}": segment}} for i, segment in enumerate(hex_segments(fingerprint, bits))]

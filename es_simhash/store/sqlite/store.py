@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import StoreError
-from es_simhash.machine import create_for_owner
+from es_simhash.machine import LinesFile
 from es_simhash.retries import DEADLINE
 from es_simhash.rows import Stored, UserState, Written
 from es_simhash.store.description import check_alike, extended, from_json, to_json
@@ -83,7 +84,9 @@ class SqliteStore:
 
     def set_up(self, wanted: Description, *, change: bool = False) -> str:
         """Make what is missing."""
-        create_for_owner(self._database.path)
+        if not os.path.exists(self._database.path):
+            # SQLite gives the files that it puts beside it (``-wal``, ``-shm``) its permissions.
+            LinesFile(self._database.path, "ab").close()
         with self._database.transaction(write=True, anew=True) as connection:
             self._described = self._database.described = None
             has_tables = connection.execute("SELECT 1 FROM sqlite_master").fetchone()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections import Counter
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from itertools import chain
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -32,7 +31,7 @@ from es_simhash.cli.options import (
 )
 from es_simhash.cli.output import checked_start, echo, echo_counts, not_compared, without_text
 from es_simhash.errors import saying_what_is_done
-from es_simhash.machine import open_for_owner, writing
+from es_simhash.machine import LinesFile
 from es_simhash.tools.dedupe.copies import Decisions, as_line, item_of
 from es_simhash.tools.dedupe.report import CopiesReport
 
@@ -109,9 +108,9 @@ def dedupe(
         ]
         texts = duplicates is not None or report is not None
         decisions = Decisions(fingerprinter, chosen, archives, workers, texts=texts)
-        copies = None if duplicates is None else stack.enter_context(_opened(duplicates))
+        copies = None if duplicates is None else stack.enter_context(closing(LinesFile(duplicates, "wb")))
         if report is not None:
-            stack.enter_context(_opened(report)).close()  # it is written at the end
+            LinesFile(report, "wb").close()  # it is written at the end
 
         def items(files: Input, *, against: bool) -> Iterator[Item]:
             for line in files.lines():
@@ -141,20 +140,6 @@ def dedupe(
     exit_unless_all_done(output.rejected, output.counts.total())
 
 
-@contextmanager
-def _opened(path: str) -> Iterator[IO[bytes]]:
-    """Open a new file. If the run fails before anything is in it, it goes."""
-    with writing(path, InputError):
-        file = open(path, "wb", opener=open_for_owner)  # noqa: SIM115  closing closes it
-    try:
-        with closing(file):
-            yield file
-    except BaseException:
-        if os.path.isfile(path) and not os.path.getsize(path):
-            os.unlink(path)
-        raise
-
-
 class _Output:
     """Prints the documents that stay, or the pairs, and counts what became of all.
 
@@ -162,7 +147,7 @@ class _Output:
     :param report: takes all documents.
     """
 
-    def __init__(self, copies: IO[bytes] | None, report: CopiesReport | None, *, pairs: bool) -> None:
+    def __init__(self, copies: LinesFile | None, report: CopiesReport | None, *, pairs: bool) -> None:
         self.counts = Counter({"kept": 0, "exact duplicates": 0, "near-duplicates": 0, "rejected": 0})
         self._copies, self._report, self._pairs = copies, report, pairs
         self.rejected = 0

@@ -18,7 +18,7 @@ from es_simhash.values import value
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
 
-    from es_simhash import DuplicateRule, Fingerprinter, Match, Outcome
+    from es_simhash import DuplicateRule, Fingerprinter, Outcome
 
 _TEXTS = 100
 """Documents that are looked up together in a store of ``--against``."""
@@ -157,10 +157,7 @@ class Decisions:
                 if matches:
                     nearest[id(item)] = matches[0]
             texts = texts_of(archive, {match.id for match in nearest.values()}) if self._texts else {}
-            known |= {key: _copy_in(archive.name, match, texts.get(match.id)) for key, match in nearest.items()}
+            for key, one in nearest.items():
+                place, text = archive.name, texts.get(one.id)
+                known[key] = Copy(one.id, place, one.exact, one.similarity, one.distance, text)
         return known
-
-
-def _copy_in(store: str, nearest: Match, text: str | None) -> Copy:
-    similarity = 1.0 if nearest.exact else nearest.similarity
-    return Copy(nearest.id, store, nearest.exact, similarity, nearest.distance, text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -110,22 +110,22 @@ def evaluate(
         return
     source = Input(input_paths(files, "name a file of labelled pairs, or pipe them in"))
     with closing(source.lines()) as lines:
-        labels = _read_labels(lines)
-    for reason in labels.rejected:
+        labelled, texts, unsure, rejected = _read_labels(lines)
+    for reason in rejected:
         echo(f"rejected: {reason}", err=True)
-    if labels.unsure:
-        echo(f"{count_of(labels.unsure, 'pair')} marked unsure: not counted", err=True)
+    if unsure:
+        echo(f"{count_of(unsure, 'pair')} marked unsure: not counted", err=True)
     fingerprinter, stored_rule = Fingerprinter(), DuplicateRule()
     if store["store"] is not None:
         with open_documents(**store) as documents:
             info = documents.info()
             fingerprinter, stored_rule = Fingerprinter(info.scheme or Scheme()), info.rule
-            now = texts_of(documents, labels.texts)
-            if others := sum(now.get(id) != text for id, text in labels.texts.items()):
+            now = texts_of(documents, texts)
+            if others := sum(now.get(id) != text for id, text in texts.items()):
                 gone = f"documents that {documents.name} has no longer, or with another text: {others:,}"
                 echo(f"{gone}; their labels count for the texts in the lines", err=True)
     chosen = chosen_rule(stored_rule, rule, min_similarity=min_similarity) or stored_rule
-    figures = evaluate_pairs(labels.pairs, fingerprinter, rule=chosen, limits=limits or chart is not None)
+    figures = evaluate_pairs(labelled, fingerprinter, rule=chosen, limits=limits or chart is not None)
     if chart is not None:
         write_page([chart_of(figures, lang)], chart)
     if as_json:
@@ -136,26 +136,14 @@ def evaluate(
     else:
         for line in _table_lines(figures):
             echo(line)
-    if labels.rejected:
+    if rejected:
         sys.exit(SOME_NOT_DONE)
 
 
-@dataclass(frozen=True)
-class _Labels:
-    """What lines say.
-
-    :param texts: of the stored documents that the lines name, by id.
-    :param unsure: the number of pairs that do not count.
-    :param rejected: what cannot be used, with its place.
+def _read_labels(lines: Iterator[Line]) -> tuple[list[LabelledPair], dict[str, str], int, list[str]]:
+    """Return the pairs that lines label, the texts of the stored documents that they name, by id, the number of pairs
+    that do not count, and what cannot be used.
     """
-
-    pairs: list[LabelledPair]
-    texts: dict[str, str]
-    unsure: int
-    rejected: list[str]
-
-
-def _read_labels(lines: Iterator[Line]) -> _Labels:
     pairs: list[LabelledPair] = []
     texts: dict[str, str] = {}
     rejected: list[str] = []
@@ -179,7 +167,7 @@ def _read_labels(lines: Iterator[Line]) -> _Labels:
                 texts |= {id: text for id, text in zip(ids, (a, b), strict=True) if isinstance(id, str) and id}
         except InputError as error:
             rejected.append(f"{line.place}: {error}")
-    return _Labels(pairs, texts, unsure, rejected)
+    return pairs, texts, unsure, rejected
 
 
 def _table_lines(figures: Mapping[str, Figures]) -> Iterator[str]:
@@ -187,10 +175,11 @@ def _table_lines(figures: Mapping[str, Figures]) -> Iterator[str]:
     width = max(map(len, figures))
     yield f"{'rule':<{width}}  {'precision':^19}  {'recall':^19}  {'F1':^5}  right  wrong  missed"
     for name, made in figures.items():
+        mark = "  <" if name == best else "" if figures[best].is_better_than(made) else "  ~"
         precision = "-" if made.precision is None else _share(made.precision, made.precision_interval)
         yield (
             f"{name:<{width}}  {precision:^19}  {_share(made.recall, made.recall_interval):^19}  {made.f1:.3f}  "
-            f"{made.right:>5}  {len(made.wrong):>5}  {len(made.missed):>6}{_mark(made, figures[best])}"
+            f"{made.right:>5}  {len(made.wrong):>5}  {len(made.missed):>6}{mark}"
         )
     yield f"in brackets: the interval of Wilson, {CONFIDENCE:.0%}. <: the highest F1. ~: not shown to be worse"
     for kind, places in (("wrong", figures[best].wrong), ("missed", figures[best].missed)):
@@ -202,10 +191,6 @@ def _table_lines(figures: Mapping[str, Figures]) -> Iterator[str]:
 def _best(figures: Mapping[str, Figures]) -> str:
     """Return the name of the rule with the highest F1; of several, the first."""
     return max(figures, key=lambda name: figures[name].f1)
-
-
-def _mark(made: Figures, best: Figures) -> str:
-    return "  <" if made is best else "" if best.is_better_than(made) else "  ~"
 
 
 def _share(share: float, interval: tuple[float, float]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from contextlib import closing
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -98,7 +97,7 @@ def report(
 
 def _json_lines(review: Review, most: int | None) -> Iterator[str]:
     for group in review.groups.largest(most):
-        original, *copies = map(asdict, review.members(group))
+        original, *copies = review.members(group)
         about = {"group": group.name, "members": group.members, "exact": group.exact, "title": original["title"]}
         yield json_line({**about, "copies": copies}) + "\n"
 
@@ -112,9 +111,11 @@ def _csv_lines(review: Review, most: int | None) -> Iterator[str]:
     yield line(*_COLUMNS)
     for group in review.groups.largest(most):
         for each in review.members(group):
-            yield line(_cell(group.name), group.members, _cell(each.id), each.exact, each.similarity, _cell(each.title))
+            yield line(_cell(group.name), group.members, *(_cell(value) for value in each.values()))
 
 
-def _cell(value: str) -> str:
+def _cell(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
     text = printable(value)
     return f"'{text}" if text.startswith(_FORMULA) else text

@@ -93,20 +93,6 @@ class ShownGroup:
 
 
 @dataclass(frozen=True)
-class ListedMember:
-    """A document of a group, as programs and spreadsheets read it.
-
-    :param exact: it is an exact duplicate of the original.
-    :param similarity: to the original; None for the original itself, or if texts do not decide.
-    """
-
-    id: str
-    exact: bool
-    similarity: float | None
-    title: str
-
-
-@dataclass(frozen=True)
 class Review:
     """Fetches and compares what the page shows, some groups at a time.
 
@@ -136,17 +122,18 @@ class Review:
             title = shown(self.text(source), self.fingerprinter.scheme)
         return cut(" ".join(title[: 4 * TITLE].split()), TITLE)
 
-    def members(self, group: Group) -> Iterator[ListedMember]:
-        """Yield the original of a group, then all its other members."""
+    def members(self, group: Group) -> Iterator[dict[str, Any]]:
+        """Yield the original of a group, then all its other members, as programs and spreadsheets read them."""
         original = self.sources([group.original]).get(group.original, {})
         text = self.text(original)
-        yield ListedMember(group.original, False, None, self.title(original))
+        yield {"id": group.original, "exact": False, "similarity": None, "title": self.title(original)}
         for batch in in_parts(self.groups.members(group), _BATCH):
             sources = self.sources(member.id for member in batch)
             for member in batch:
                 source = sources.get(member.id, {})
                 similarity = 1.0 if member.exact else self._similarity(text, self.text(source))
-                yield ListedMember(member.id, member.exact, similarity, self.title(source))
+                about = {"id": member.id, "exact": member.exact, "similarity": similarity}
+                yield about | {"title": self.title(source)}
 
     def _similarity(self, a: str, b: str) -> float | None:
         """Return the similarity of two texts; None if one was removed, or if texts do not decide."""

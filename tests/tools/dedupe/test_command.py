@@ -69,12 +69,6 @@ def test_a_page_without_a_text_is_told_and_a_copy_of_nothing(tmp_path: Path) -> 
     assert done.err.splitlines()[-1] == "2 without a text, such as pages of scripts alone: never taken for copies"
 
 
-def test_a_run_that_fails_leaves_no_empty_files(tmp_path: Path) -> None:
-    done = dedupe(tmp_path, "--duplicates", "copies.jsonl", "--report", "copies.html", data=b"no JSON\n" * 200)
-    assert done.code == 1
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_two_files_may_have_the_same_ids(tmp_path: Path) -> None:
     (tmp_path / "one").write_bytes(line(1))
     (tmp_path / "two").write_bytes(line(1, HARVEST) + line(1))
