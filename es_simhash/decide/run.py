@@ -152,7 +152,8 @@ class Run:
             conflicts += taken.conflicts
             rows = taken.rows.values()
             originals = originals | {row.duplicate_of for row in rows}
-            held = held - {former[row.id].group for row in rows if row.id in former}
+            were_originals = (one for row in rows if (one := former.get(row.id)) and one.duplicate_of is None)
+            held = held - {row.group for row in were_originals}
             held |= {row.group for row in rows if row.duplicate_of is None}
             former = {**former, **taken.rows}
             left = [*taken.rest, *left[end:]]

@@ -33,6 +33,8 @@ LOOKED_UP = 1_000
 """Ids in one search."""
 MOST_PLACES = 10_000
 """Hits of such a search: more than one for an id that is in several indices."""
+NEWEST = 2
+"""Indices in which an id is asked for that search does not find: it may just have been written, before a rollover."""
 
 
 class ElasticStore:
@@ -160,19 +162,22 @@ class ElasticStore:
 
     # --- requests ---------------------------------------------------------------------------------------------------
 
-    def _get(self, ids: Sequence[str], fields: Sequence[str] | None, read: Callable[[Any], T]) -> dict[str, T]:
+    def _get(
+        self, ids: Sequence[str], fields: Sequence[str] | None, read: Callable[[Any], T], newest: int | None = NEWEST
+    ) -> dict[str, T]:
         """Return what is read of documents as last written, by id. Ids that do not exist are left out.
 
         :param fields: to return; None for all.
+        :param newest: of an alias, an id that search does not find is asked for in so many indices; None for all.
         """
-        source = self._sources(fields)
-        body: dict[str, Any] = {"ids": list(ids)}
+        source, asked = self._sources(fields), list(ids)
+        body: dict[str, Any] = {"ids": asked}
         if len(self.connection.indices) > 1 or self.connection.write_index is not None:
             # The server reads no documents by the name of several indices, and an alias may just have got another one.
-            places = self._places(ids)
-            ids = [id for id in ids if id in places]
-            body = {"docs": [{"_id": id, "_index": places[id]} for id in ids]}
-        if not ids:
+            places, others = self._places(ids), list(self.connection.indices)[:newest]
+            docs = [{"_id": id, "_index": index} for id in ids for index in ([places[id]] if id in places else others)]
+            asked, body = [one["_id"] for one in docs], {"docs": docs}
+        if not asked:
             return {}
         parameters = {} if fields is None else {"_source_includes": ",".join(fields)}
         if isinstance(source, dict):
@@ -180,9 +185,10 @@ class ElasticStore:
 
         def read_all(answer: Any) -> dict[str, T]:
             documents = answer["docs"]
-            if [one["_id"] for one in documents] != list(ids):
-                raise ValueError(f"other documents than the {len(ids)} that were asked for")
-            return {one["_id"]: read(one) for one in documents if one["found"]}
+            if [one["_id"] for one in documents] != asked:
+                raise ValueError(f"other documents than the {len(asked)} that were asked for")
+            # Of an id that is in several indices the newest one counts, which is asked first.
+            return {one["_id"]: read(one) for one in reversed(documents) if not _is_gone(one) and one["found"]}
 
         return self.connection.send("POST", "_mget", body, parameters, index="ids" in body, read=read_all)
 
@@ -194,12 +200,11 @@ class ElasticStore:
         return [one for one in page if places.get(one.row.id) == one.row.version[2]]
 
     def _places(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return the index of each document. One that search does not find is in the write index, if it is anywhere.
+        """Return the index of each document that search finds.
 
         If several documents have one id, the one in the newest index counts. A warning says so.
         """
-        write_index = self.connection.write_index
-        places = {} if write_index is None else dict.fromkeys(ids, write_index)
+        places: dict[str, str] = {}
         names: dict[str, set[str]] = {}
         for part in in_parts(ids if len(self.connection.indices) > 1 else (), LOOKED_UP):
             search = {"query": {"ids": {"values": part}}, "_source": False, "size": MOST_PLACES}
@@ -299,8 +304,16 @@ class ElasticStore:
     # --- the items that users have seen -----------------------------------------------------------------------------
 
     def read_users(self, users: Sequence[str]) -> dict[str, UserState]:
-        """Return the states of users."""
-        return self._get(users, ["seen"], lambda one: UserState(one["_source"].get("seen"), version_of(one)))
+        """Return the states of users, also of those in an index that an alias just got."""
+
+        def read() -> dict[str, UserState]:
+            return self._get(users, ["seen"], lambda one: UserState(one["_source"].get("seen"), version_of(one)), None)
+
+        states, known = read(), self.connection.indices.keys()
+        if self.connection.write_index is not None and len(states) < len(users):
+            self.describe()
+            states = states if self.connection.indices.keys() == known else read()
+        return states
 
     def write_users(self, states: Mapping[str, UserState]) -> Written:
         """Write the state of each user, on its version, by a partial update: other fields of the document stay.
@@ -309,7 +322,7 @@ class ElasticStore:
         """
         mark = token_hex(8)
         removed = [user for user, state in states.items() if state.seen is None]
-        others = self._get(removed, None, lambda document: document["_source"].keys() - {"seen"})
+        others = self._get(removed, None, lambda document: document["_source"].keys() - {"seen"}, None)
         operations: dict[str, Any] = {}
         write_index = self.connection.write_index
         for user, state in states.items():
@@ -334,6 +347,11 @@ class ElasticStore:
         query = {"range": {f"seen.{time}": {"gt": 0, "lt": before}}}
         search = {"query": query, "_source": False, "track_total_hits": False}
         yield from pages(self.connection, search, itemgetter("_id"))
+
+
+def _is_gone(document: Any) -> bool:
+    """Return whether a document was asked for in an index that was deleted meanwhile."""
+    return bool(document.get("error", {}).get("type") == "index_not_found_exception")
 
 
 def _query(scan: Scan) -> dict[str, Any]:

@@ -143,6 +143,31 @@ def test_what_was_just_written_is_known_by_its_id_also_after_a_rollover(months: 
     assert {id: months.index_of(id) for id in map(str, range(8))} == dict.fromkeys(
         map(str, range(8)), months.names[2:3]
     )
+    months.send("PUT", f"{months.names[-1]}/_settings", {"index.refresh_interval": "-1"})
+    assert documents.add({"id": "late", "text": OTHER}).stored
+    months.roll_by_template()
+    with Documents(months.name) as another:
+        assert another.add({"id": "late", "text": OTHER}).outcome == "unchanged"
+
+
+def test_what_a_user_has_seen_is_known_after_rollovers(new_address: Callable[[], str]) -> None:
+    months = Months(new_address)
+
+    def roll() -> None:
+        body = months.send("GET", months.names[-1])[months.names[-1]]
+        months.roll(months.new(body={"mappings": body["mappings"], "settings": {"refresh_interval": "-1"}}))
+
+    with SeenItems(months.name) as first, SeenItems(months.name) as other:
+        first.setup()
+        for number in range(3):
+            roll()
+            with SeenItems(months.name) as another:
+                assert another.add(f"u{number}", ["x"]) == 1
+            for seen in (first, other):  # they know the indices of before
+                assert seen.unseen(f"u{number}", ["x", "y"]) == ["y"]
+        assert first.add("u0", ["y"]) == 1
+        assert other.unseen("u0", ["x", "y", "z"]) == ["z"]
+        assert months.index_of("u0") == [months.names[1]]
 
 
 def test_an_ingest_goes_on_in_the_next_write_index(months: Months, documents: Documents) -> None:
