@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash.decide.group import group
+from es_simhash.decide.relink import own_name
 from es_simhash.decide.remove import remove
 from es_simhash.decide.run import Options, Run
 from es_simhash.decide.turn import Turn
@@ -100,6 +101,24 @@ def test_a_history_has_the_outcomes_and_links_of_the_reference(
     assert links(store) == plain.links()
     assert groups(store) == plain.groups()
     assert report.documents == len(plain.known)
+
+
+def test_a_copy_that_leaves_a_group_leaves_its_name_behind() -> None:
+    rule, store = resolved("copy"), MemoryStore()
+    store.set_up(Description(scheme=FINGERPRINTER.scheme, keys=True))
+    run = Run(Turn(store, rule), Options())
+    storm, metro, *others = ("".join(WORDS[start : start + 5]) for start in range(0, 25, 5))
+
+    def take(**sources: str) -> None:
+        run.take(documents([{"id": id, "text": text} for id, text in sources.items()], rule))
+
+    take(a=storm, b=storm, p=metro, q=metro)
+    take(a=metro)  # b leads the group of a now
+    take(c=storm)
+    assert groups(store) == {"a": "p", "b": "a", "c": "a", "p": "p", "q": "p"}
+    take(c=others[0], p=others[1], a=others[2])
+    anew = {id: own_name(store.read([id])[id].row, {id}) for id in "ap"}
+    assert groups(store) == {**anew, "b": "a", "c": "c", "q": "p"}
 
 
 def links(store: MemoryStore) -> dict[str, str | None]:
