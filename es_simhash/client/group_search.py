@@ -29,6 +29,8 @@ _SIZE = 10
 """The hits of a page, where the search does not say."""
 _MOST = (1 << 31) - 1
 """The server accepts no larger number."""
+_EARLIEST_FIRST = {"simhash.order": {"order": "asc", "unmapped_type": "long"}}
+"""The last thing to sort by. Without it hits that nothing tells apart change places between two pages."""
 _PRECISION = 40_000
 """Up to so many groups are counted almost exactly. The server accepts no larger value."""
 
@@ -131,7 +133,8 @@ def group_search(search: Mapping[str, Any], *, after: Sequence[int] | None = Non
     skipped = _checked_after((0, 0) if after is None else after)
     # A post_filter leaves the scores and the aggregations as they are.
     own = [search["post_filter"]] if "post_filter" in search else []
-    base = {**search, "size": start + size}
+    clauses = _clauses(search.get("sort"))
+    base = {**search, "size": start + size, "sort": [*clauses, _EARLIEST_FIRST]}
     aggregations = base.pop("aggs", None) or base.pop("aggregations", {})
     base.pop("collapse", None)
     groups = {"groups": {"cardinality": {"field": _GROUP, "precision_threshold": _PRECISION}}}
@@ -148,7 +151,7 @@ def group_search(search: Mapping[str, Any], *, after: Sequence[int] | None = Non
         "post_filter": {"bool": {"filter": own, "must_not": [_GROUPED]}},
         "track_total_hits": True,
     }
-    return GroupSearch([{}, grouped, {}, single], start, size, skipped, _orders(search.get("sort")))
+    return GroupSearch([{}, grouped, {}, single], start, size, skipped, _orders(clauses))
 
 
 def _checked_after(after: Any) -> tuple[int, int]:
@@ -158,9 +161,12 @@ def _checked_after(after: Any) -> tuple[int, int]:
     return grouped, single
 
 
-def _orders(sort: Any) -> tuple[tuple[bool, bool], ...]:
+def _clauses(sort: Any) -> list[Any]:
     """Return the order of a search, which is by score if it says nothing."""
-    clauses = sort if isinstance(sort, list) else ["_score" if sort is None else sort]
+    return sort if sort and isinstance(sort, list) else [sort or "_score"]
+
+
+def _orders(clauses: list[Any]) -> tuple[tuple[bool, bool], ...]:
     return tuple(order for clause in clauses for order in _orders_of(clause))
 
 

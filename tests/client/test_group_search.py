@@ -107,7 +107,9 @@ def test_the_pages_hide_nothing_but_copies(elasticsearch_url: str, index_name: s
             {"query": QUERY, "sort": ["_score", "date"], "post_filter": {"term": {"kind": 1}}},
             {"query": {"match_all": {}}, "sort": BY_DATE, "aggs": {"kinds": {"terms": {"field": "kind"}}}},
         ):
-            plain = client.search(index=index_name, body={**search, "size": 100})
+            sort = search.get("sort", "_score")
+            sort = [*(sort if isinstance(sort, list) else [sort]), {"simhash.order": "asc"}]
+            plain = client.search(index=index_name, body={**search, "size": 100, "sort": sort})
             right = one_of_each(plain["hits"]["hits"])
             found, after = [], None
             for start in range(0, 60, 7):
@@ -154,6 +156,29 @@ def test_the_pages_hide_nothing_but_copies(elasticsearch_url: str, index_name: s
         collapsed = client.search(index=index_name, query=QUERY, collapse={"field": "simhash.group"})
         hits = page.hits(client.msearch(index=index_name, searches=page.searches))
         assert [hit["_score"] for hit in hits] == [hit["_score"] for hit in collapsed["hits"]["hits"]]
+
+
+@pytest.mark.parametrize("sort", [None, [], "kind.keyword", [{"kind.keyword": "asc"}]])
+@pytest.mark.elasticsearch
+def test_pages_of_equal_hits_repeat_none_while_the_server_merges(
+    elasticsearch_url: str, index_name: str, sort: Any
+) -> None:
+    search = {"query": {"match": {"kind": "x"}}, "size": 10} | ({} if sort is None else {"sort": sort})
+    with Elasticsearch(elasticsearch_url) as client, Documents(f"{elasticsearch_url}/{index_name}") as documents:
+        documents.setup(rule="exact")
+        given = [{"id": str(n), "kind": "x", "text": f"第{n}条"} for n in range(60)]
+        for part in (given[40:45], given[:30], given[45:], given[30:40], [{**one, "again": 1} for one in given[::3]]):
+            documents.add_many(part, refresh=True)
+        found, after = list[str](), None
+        for number in range(6):
+            page = group_search(search, after=after)
+            answer = client.msearch(index=index_name, searches=page.searches)
+            found += [hit["_id"] for hit in page.hits(answer)]
+            after = page.after(answer)
+            if number == 2:
+                client.indices.forcemerge(index=index_name, max_num_segments=1)
+                client.indices.refresh(index=index_name)
+    assert sorted(found) == sorted(one["id"] for one in given)
 
 
 @pytest.mark.parametrize(
