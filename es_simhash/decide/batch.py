@@ -141,14 +141,15 @@ class Batch:
         stored = [side for side in found.candidates if side.row.id not in self._decided]
         most = self._eligible.rule.most(document.keys)
         in_front = (
-            Side(other.row, other.features)
+            other.row
             for other in map(self._decided.get, map(self._ids.__getitem__, self._near.get(document.row.id, ())))
             if other is not None
             and other.may_lead
             and other.row.duplicate_of is None
             and self._eligible.is_before(other.row, document)
         )
-        candidates = in_turn(list(islice(in_front, most + 1)), stored)
+        worth_reading = self._eligible.rule.worth_reading(document.row, islice(in_front, most + 1))
+        candidates = in_turn([Side(row, self._decided[row.id].features) for row in worth_reading], stored)
         return candidates[:most], max(found.left_out, len(candidates) - most)
 
 

@@ -32,8 +32,7 @@ class Comparison:
     :param similarity: of the texts, by what the rule measures, from 0 to 1; contradictions have no part in it. None if
         texts do not decide, as by the rules ``fingerprint`` and ``exact``. Then the next two are None, too.
     :param contradict: the texts contradict each other too much for duplicates, if the rule refuses this.
-    :param is_found: in a store, a look-up of b finds a: enough keys are common, and the fingerprints of longer texts
-        are not far apart.
+    :param is_found: in a store, a look-up of b finds a: enough keys are common.
     :param contradictions: what stands in a in the place of something else in b, such as another number: what each of
         them has there.
     :param others: the other differences: what was added, left out, or said in other words. Counters and clocks in
@@ -88,8 +87,7 @@ def compare(
     if resolved.compares_texts:
         [similarity] = similarities(new, [stored], chosen, exactly=True)
         contradicting = contradict(*texts)
-        share_keys = share_enough(new.keys, stored.keys, chosen.min_similarity or 0.0)
-        is_found = share_keys and resolved.may_be_near(later.row, earlier.row)
+        is_found = share_enough(new.keys, stored.keys, chosen.min_similarity or 0.0)
     relation = "different" if judged.relation != "exact" and is_found is False else judged.relation
     contradictions, others = differences(*texts)
     return Comparison(

@@ -47,7 +47,7 @@ def look_up(
         hits = [Hits(more[n].equal, one.candidates, one.left_out) if n in more else one for n, one in enumerate(hits)]
     originals = _originals(turn, hits, eligible) if eligible.limits_originals else {}
     candidates = [
-        [row for row in one.candidates if eligible.is_before(row, document) and rule.may_be_near(document.row, row)]
+        rule.worth_reading(document.row, (row for row in one.candidates if eligible.is_before(row, document)))
         for document, one in zip(documents, hits, strict=True)
     ]
     for one, sides in zip(hits, _with_texts(turn, candidates), strict=True):

@@ -11,6 +11,8 @@ from es_simhash.text.encoding import hamming_distance
 from es_simhash.text.keys import SHORT, key_queries
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from es_simhash.rows import Row
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.text.fingerprinter import Fingerprinter
@@ -21,6 +23,8 @@ _NOTHING = StoreQuery()
 WORTH_READING = 24
 """Bits in which the fingerprints of two longer texts differ at most, if they are worth a comparison. Of 1,620 pairs of
 versions that are similar enough none differs in more; of unrelated texts more than nine in ten do."""
+LIKELIEST = 2
+"""So many candidates are compared whatever their fingerprints are: other spaces make other words of an equal text."""
 
 
 class ResolvedRule:
@@ -92,18 +96,28 @@ class ResolvedRule:
         return self.window is None or self.window.holds(row.time, other.time)
 
     def may_be_near(self, row: Row, other: Row) -> bool:
-        """Return whether two different texts may be near-duplicates, by their fingerprints and times.
-
-        Longer texts whose fingerprints are far apart are not similar, so they are not read. The fingerprint of a short
-        one says little.
+        """Return whether two different texts may be near-duplicates, by their times and, where they decide, by their
+        fingerprints.
         """
         if not self.is_in_window(row, other) or self.by == "digest":
             return False
-        if self.by == "fingerprint":
-            return self.is_near(row, other)
-        if min(row.length or 0, other.length or 0) <= SHORT or None in (row.fingerprint, other.fingerprint):
-            return True
-        return (hamming_distance(row.fingerprint, other.fingerprint) or 0) <= WORTH_READING
+        return self.compares_texts or self.is_near(row, other)
+
+    def worth_reading(self, row: Row, candidates: Iterable[Row]) -> list[Row]:
+        """Return the candidates that are compared to decide a document.
+
+        Longer texts whose fingerprints are far apart are hardly ever similar: of these only the likeliest are compared.
+        The fingerprint of a short one says little.
+
+        :param candidates: the likeliest first.
+        """
+        return [other for n, other in enumerate(candidates) if n < LIKELIEST or not self.are_far_apart(row, other)]
+
+    def are_far_apart(self, row: Row, other: Row) -> bool:
+        """Return whether two texts that are compared have fingerprints far apart."""
+        if not self.compares_texts or min(row.length or 0, other.length or 0) <= SHORT:
+            return False
+        return (hamming_distance(row.fingerprint, other.fingerprint) or 0) > WORTH_READING
 
     def is_near(self, row: Row, other: Row) -> bool:
         """Return whether the fingerprints of two documents differ in at most ``distance`` bits."""

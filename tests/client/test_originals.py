@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, DuplicateRule, Scheme
+from es_simhash import Documents, DuplicateRule, Scheme, compare, pairs
 from es_simhash.store.address import open_store
 from es_simhash.store.elastic.store import ElasticStore
 from tests.cli import HARVEST as OTHER
@@ -29,7 +29,7 @@ def told(outcomes: Sequence[Outcome]) -> list[tuple[str | None, str, str | None]
     return [(outcome.id, outcome.outcome, outcome.duplicate_of) for outcome in outcomes]
 
 
-def test_the_head_of_a_copy_is_in_its_window_too(new_address: Callable[[], str]) -> None:
+def test_the_original_of_a_copy_is_in_its_window_too(new_address: Callable[[], str]) -> None:
     rule = DuplicateRule(within=timedelta(days=7), time_field="date")
     days = [f"2024-01-{day:02}" for day in (1, 6, 11, 16, 21)]
     with Documents(new_address()) as documents:
@@ -56,7 +56,7 @@ def test_an_equal_text_is_found_behind_copies_of_a_head_outside_of_the_window(
         assert documents.group().changed == 0
 
 
-def test_the_head_of_a_copy_matches_the_filter_too(new_address: Callable[[], str]) -> None:
+def test_the_original_of_a_copy_matches_the_filter_too(new_address: Callable[[], str]) -> None:
     ours = {"term": {"tenant.keyword": "a"}}
     with Documents(new_address()) as documents:
         documents.setup()
@@ -127,3 +127,35 @@ def test_a_group_of_recent_documents_sends_hardly_more_requests_than_one_of_all(
         assert documents.group(since=since).documents == 1_500
         requests.append(caplog.text.count("POST /"))
     assert requests[1] <= requests[0] + 5
+
+
+KOREAN = (
+    "정부는 오늘 오전 긴급 회의를 열고 최근 계속되고 있는 폭우로 인한 피해 상황을 점검한 뒤 이재민에 대한 지원 "
+    "대책을 논의하고 복구 작업을 서둘러 진행하기로 결정했다고 밝혔다"
+)
+ENGLISH = (
+    "The company said on Tuesday that it will recall all affected vehicles this month after several owners reported "
+    "sudden failures of the brakes."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        (KOREAN, KOREAN.replace(" ", "", 12)),
+        (ENGLISH, ENGLISH.replace(" ", "")),
+        (ENGLISH, " ".join(ENGLISH.replace(" ", ""))),
+        (STORM * 2, "*".join(STORM * 2)),
+    ],
+)
+def test_an_equal_text_with_other_spaces_is_a_copy_by_every_call(text: str, other: str) -> None:
+    assert compare(text, other).relation == "copy"
+    assert len(list(pairs([text, other]))) == 1
+    for together in (True, False):
+        with Documents("memory://") as documents:
+            documents.setup()
+            given = [{"id": "a", "text": text}, {"id": "b", "text": other}]
+            outcomes = documents.add_many(given) if together else [documents.add(one) for one in given]
+            assert [one.duplicate_of for one in outcomes] == [None, "a"]
+            assert [match.id for match in documents.similar(other)] == ["b", "a"]
+            assert documents.group().changed == 0

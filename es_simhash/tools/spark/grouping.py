@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import TYPE_CHECKING, Any
 
 import elasticsearch.helpers
@@ -21,7 +21,7 @@ import numpy as np
 from es_simhash import DuplicateRule, Fingerprinter, InputError, Row
 from es_simhash.caches import cache_of_short
 from es_simhash.decide.judge import Side, judge
-from es_simhash.decide.rule import ResolvedRule
+from es_simhash.decide.rule import LIKELIEST, ResolvedRule
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.text.keys import key_queries, keys_of_texts, share_enough
 from es_simhash.text.normalisation import compared_characters_of_texts
@@ -126,9 +126,13 @@ class Grouping:
         for frame in frames:
             later = map(side, frame["later_text"], frame["later_fingerprint"], frame["later_length"])
             earlier = map(side, frame["earlier_text"], frame["earlier_fingerprint"], frame["earlier_length"])
-            judged = [_judged(one, other, rule) for one, other in zip(later, earlier, strict=True)]
-            frame["unlike"] = [-(each.similarity or 0.0) if rule.compares_texts else each.distance for each in judged]
-            yield frame[[each.relation == "copy" for each in judged]][["later", "earlier", "unlike"]]
+            pairs = list(zip(later, earlier, strict=True))
+            is_far = [rule.are_far_apart(one.row, other.row) for one, other in pairs]
+            is_read = (frame["rank"] <= LIKELIEST) | ~np.array(is_far, dtype=np.bool_)
+            judged = [_judged(*pair, rule) for pair in compress(pairs, is_read)]
+            unlike = [-(each.similarity or 0.0) if rule.compares_texts else each.distance or 0 for each in judged]
+            compared = frame[is_read].assign(unlike=unlike)
+            yield compared[[each.relation == "copy" for each in judged]][["later", "earlier", "unlike"]]
 
 
 def _judged(later: Side, earlier: Side, rule: ResolvedRule) -> Judged:
@@ -241,7 +245,7 @@ def _copies(firsts: DataFrame, grouping: Grouping) -> DataFrame:
     ranked = on_disk(likely.where("rank <= most + 1"))
     if crowded := ranked.where("rank > most").count():
         _log.warning("%s documents share keys with very many: only the likeliest were compared", f"{crowded:,}")
-    pairs = ranked.where("rank <= most").select("later", "earlier")
+    pairs = ranked.where("rank <= most").select("later", "earlier", "rank")
     later = firsts.toDF("later", "later_text", "later_fingerprint", "later_length")
     earlier = firsts.toDF("earlier", "earlier_text", "earlier_fingerprint", "earlier_length")
     compared = pairs.join(earlier, "earlier").join(later, "later")
