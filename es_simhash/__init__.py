@@ -18,7 +18,7 @@ from es_simhash.decide.judge import Contradiction
 from es_simhash.decide.outcome import Outcome
 from es_simhash.decide.pin import Pin
 from es_simhash.decide.remove import Duplicate
-from es_simhash.decide.similar import Match
+from es_simhash.decide.similar import Match, Matches
 from es_simhash.errors import (
     AccessDenied,
     ConflictError,
@@ -29,11 +29,13 @@ from es_simhash.errors import (
     SimhashError,
     StoreError,
     StoreUnavailable,
+    StoreUnreachable,
 )
 from es_simhash.input import read_file
 from es_simhash.lines import Line
 from es_simhash.rows import Row
 from es_simhash.seen import SeenCounts, SeenReport, SeenStats
+from es_simhash.similarity.differences import Difference
 from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.store.elastic.query_plan import plain_clause
 from es_simhash.text.fingerprinter import Fingerprint, Fingerprinter, fingerprint
@@ -50,6 +52,7 @@ __all__ = [
     "Comparison",
     "ConflictError",
     "Contradiction",
+    "Difference",
     "DocumentFrequencies",
     "Documents",
     "Duplicate",
@@ -63,6 +66,7 @@ __all__ = [
     "InputError",
     "Line",
     "Match",
+    "Matches",
     "NearQuery",
     "NotSetUp",
     "Outcome",
@@ -79,6 +83,7 @@ __all__ = [
     "StopWords",
     "StoreError",
     "StoreUnavailable",
+    "StoreUnreachable",
     "compare",
     "distinct",
     "fingerprint",

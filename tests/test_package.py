@@ -27,8 +27,8 @@ def test_every_public_name_is_documented() -> None:
 @pytest.mark.parametrize(
     ("documents", "reference", "left_out"),
     [
-        (Documents, AsyncDocuments, "setup ingest backfill group duplicates remove_duplicates export pin_many pins"),
-        (SeenItems, AsyncSeenItems, "setup rotate stats remove_inactive"),
+        (Documents, AsyncDocuments, "ingest backfill group duplicates remove_duplicates export pins"),
+        (SeenItems, AsyncSeenItems, "rotate stats remove_inactive"),
     ],
 )
 def test_async_classes_have_the_methods_of_a_service_with_the_same_arguments(

@@ -185,12 +185,13 @@ class OutcomePrinter:
         elif not self._quiet and outcome.duplicate_of is not None and outcome.outcome not in ("unchanged", "kept"):
             exact = outcome.outcome == "exact_duplicate"
             near = "" if exact else nearness(outcome.similarity, outcome.distance)
+            of = f"a copy of {outcome.duplicate_of}" if exact and outcome.distance is None else outcome.duplicate_of
             skipped = "" if outcome.stored else "  (not stored)"
-            echo(f"{outcome.id}  {_OUTCOME_LABELS[outcome.outcome]} {outcome.duplicate_of}{near}{skipped}")
+            echo(f"{outcome.id}  {_OUTCOME_LABELS[outcome.outcome]} {of}{near}{skipped}")
         if self._contradictions and not self._as_json:
             for each in outcome.contradicts:
-                found = "; ".join(map(str, each.differences))
-                echo(f"{outcome.id}  contradicts {each.id}{nearness(each.similarity, None)}: {found}")
+                found = "; ".join(one.between(each.id, str(outcome.id)) for one in each.differences)
+                echo(f"{outcome.id}  contradicts {each.id}{nearness(each.similarity, None)}; {found}")
         if outcome.pin_lifted and not self._as_json:
             echo(f"{outcome.id}  has another text: its pin does not hold any more", err=True)
 

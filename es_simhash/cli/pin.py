@@ -79,4 +79,7 @@ def _pin_of(line: Line) -> Pin:
     pinned = values.get("pinned", True)
     if not isinstance(pinned, bool):
         raise InputError(f'"pinned" is {kind_of(pinned)}: use false to take the pin away')
-    return Pin(values.get("id"), values.get("duplicate_of"), pinned)  # type: ignore[arg-type]  # it checks them
+    pin = Pin(values.get("id"), values.get("duplicate_of"), pinned)  # type: ignore[arg-type]  # it checks them
+    if values.keys() == {"id"}:
+        raise InputError('it says nothing: give "duplicate_of" (an id, or null for no copy), or "pinned": false')
+    return pin

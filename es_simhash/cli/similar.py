@@ -83,7 +83,8 @@ def similar(
     else:
         for match in matches:
             near = f"{_RELATIONS[match.relation]}{'' if match.exact else nearness(match.similarity, match.distance)}"
-            echo("; ".join([f"{match.id}  {near}", *map(str, match.differences)]))
+            found = [one.between(match.id, id or "the text") for one in match.differences]
+            echo("; ".join([f"{match.id}  {near}", *found]))
         if not matches:
             echo("no duplicates", err=True)
     if not matches.complete:

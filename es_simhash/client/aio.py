@@ -108,7 +108,7 @@ class AsyncDocuments(_InThreads[Documents]):
 
     The parameters and the results are those of Documents. The store has a sync client: for searches by an async client
     of your own there are :func:`es_simhash.near_query` and :func:`es_simhash.group_search`. For another
-    method, such as ``setup`` or ``ingest``, use a Documents in a thread (``asyncio.to_thread``).
+    method, such as ``ingest``, use a Documents in a thread (``asyncio.to_thread``).
 
     :param threads: the most calls that run at the same time. Further calls wait.
     :param options: of Documents.
@@ -119,6 +119,7 @@ class AsyncDocuments(_InThreads[Documents]):
         self.store = self._client.store
         """The store itself, for what this class has no method for."""
 
+    setup = _awaited(Documents.setup)
     info = _awaited(Documents.info)
     add = _awaited(Documents.add)
     add_many = _awaited(Documents.add_many)
@@ -131,13 +132,14 @@ class AsyncDocuments(_InThreads[Documents]):
     members = _awaited(Documents.members)
     fetch = _awaited(Documents.fetch)
     pin = _awaited(Documents.pin)
+    pin_many = _awaited(Documents.pin_many)
     unpin = _awaited(Documents.unpin)
 
 
 class AsyncSeenItems(_InThreads[SeenItems]):
     """:class:`~es_simhash.SeenItems` for async services: the methods that a service calls, awaited.
 
-    The parameters and the results are those of SeenItems. For another method, such as ``setup``, use a SeenItems in a
+    The parameters and the results are those of SeenItems. For another method, such as ``rotate``, use a SeenItems in a
     thread (``asyncio.to_thread``).
 
     :param threads: the most calls that run at the same time. Further calls wait.
@@ -147,6 +149,7 @@ class AsyncSeenItems(_InThreads[SeenItems]):
     def __init__(self, store: Address = None, *, threads: int = THREADS, **options: Any) -> None:
         super().__init__(SeenItems(store, **options), threads)
 
+    setup = _awaited(SeenItems.setup)
     add = _awaited(SeenItems.add)
     add_many = _awaited(SeenItems.add_many)
     unseen = _awaited(SeenItems.unseen)

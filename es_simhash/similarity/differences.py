@@ -76,7 +76,11 @@ class Difference(NamedTuple):
     b: str
 
     def __str__(self) -> str:
-        return f"A: {self.a or 'nothing'} | B: {self.b or 'nothing'}"
+        return self.between("A", "B")
+
+    def between(self, a: str, b: str) -> str:
+        """Return what the texts have there, for people, with the names of the two."""
+        return f"{a}: {self.a or 'nothing'} | {b}: {self.b or 'nothing'}"
 
 
 def contradict(a: TextFeatures, b: TextFeatures) -> bool:

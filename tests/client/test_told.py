@@ -55,6 +55,20 @@ def test_similar_returns_what_contradicts_if_it_is_asked_to(documents: Documents
         assert found == {"a": ("exact", ()), "b": ("contradicts", (Difference("0.5", "0.25"),)), "c": ("copy", ())}
 
 
+def test_the_lines_of_the_commands_name_both_documents(tmp_path: Path) -> None:
+    texts = {"a": FLASH, "b": OTHER_FIGURE, "c": COPY, "d": COPY}
+    lines = "".join(json.dumps({"id": id, "text": text}) + "\n" for id, text in texts.items())
+    told = es_simhash("ingest --contradictions", cwd=tmp_path, stdin=lines.encode()).out.splitlines()
+    assert [line.partition(", similarity 0.9")[0] for line in told[:3]] == [
+        "b  contradicts a",
+        "c  near-duplicate of a",
+        "d  exact duplicate of a copy of a",
+    ]
+    assert told[0].endswith("; a: 0.25 | b: 0.5")
+    found = es_simhash("similar --id a --contradictions", cwd=tmp_path).out
+    assert "; b: 0.5 | a: 0.25" in found
+
+
 # --- pins ------------------------------------------------------------------------------------------------------------
 
 
@@ -188,6 +202,7 @@ def test_a_word_that_cannot_be_taken_is_told_and_the_others_go_on(documents: Doc
         (b'{"id": "%s"}' % (b"x" * 600), '"id" has 600 bytes'),
         (b'{"id": "b", "duplicate_of": ""}', '"duplicate_of" has 0 bytes'),
         (b'{"id": "b", "duplicate_of": "\\ud800"}', '"duplicate_of" has a lone surrogate'),
+        (b'{"id": "b"}', 'it says nothing: give "duplicate_of"'),
         (b'{"id": "b", "pinned": 0}', '"pinned" is a number: use false'),
         (b'{"identity": 1}', "it has 'identity': use duplicate_of, id, pinned"),
     ],
