@@ -116,26 +116,40 @@ def test_two_paths_of_one_file_are_the_same(tmp_path: Path) -> None:
 
 
 NAMES = [
-    (["--store", "sqlite:///x.db", "--resume", "x.db"], "--store and --resume"),
-    (["--store", "sqlite:///x.db", "--dead-letter", "./x.db"], "--store and --dead-letter"),
-    (["--resume", "x", "--dead-letter", "x"], "--resume and --dead-letter"),
-    (["--resume", "news.jsonl"], "--resume and the input"),
-    (["./link", "--dead-letter", "news.jsonl"], "--dead-letter and the input"),
-    (["--dead-letter", "./link"], "--dead-letter and the input"),
-    (["--store", "sqlite:///news.jsonl"], "--store and the input"),
-    (["--resume", "es-simhash.db"], "--store and --resume"),
+    ("ingest news.jsonl --store sqlite:///x.db --resume x.db", "--store and --resume"),
+    ("ingest news.jsonl --store sqlite:///x.db --dead-letter ./x.db", "--store and --dead-letter"),
+    ("ingest news.jsonl --resume x --dead-letter x", "--resume and --dead-letter"),
+    ("ingest news.jsonl --resume news.jsonl", "--resume and the input"),
+    ("ingest news.jsonl ./link --dead-letter news.jsonl", "--dead-letter and the input"),
+    ("ingest news.jsonl --dead-letter ./link", "--dead-letter and the input"),
+    ("ingest news.jsonl --store sqlite:///news.jsonl", "--store and the input"),
+    ("ingest news.jsonl --resume es-simhash.db", "--store and --resume"),
+    ("ingest sqlite:///news.db --store sqlite:///x.db --dead-letter news.db", "--dead-letter and the input"),
+    ("dedupe news.jsonl --duplicates news.jsonl", "--duplicates and the input"),
+    ("dedupe news.jsonl --report link", "--report and the input"),
+    ("dedupe news.jsonl --duplicates x --report x", "--duplicates and --report"),
+    ("dedupe news.jsonl --against sqlite:///news.db --duplicates news.db", "--duplicates and the input"),
+    ("dedupe news.jsonl --against sqlite:///news.db --report news.db", "--report and the input"),
+    ("dedupe news.jsonl --scheme scheme.json --report scheme.json", "--report and the input"),
+    ("evaluate news.jsonl --chart link", "--chart and the input"),
+    ("evaluate news.jsonl --store sqlite:///news.db --chart news.db", "--store and --chart"),
+    ("evaluate --sample 1 --store sqlite:///news.db --page news.db", "--store and --page"),
+    ("report --store sqlite:///news.db --out news.db", "--store and --out"),
+    ("report --store sqlite:///report.html", "--store and --out"),
+    ("report --store sqlite:///news.db --csv --out ./news.db", "--store and --out"),
 ]
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize(("options", "message"), NAMES, ids=[" ".join(options) for options, _ in NAMES])
+@pytest.mark.parametrize(("command", "message"), NAMES, ids=[command for command, _ in NAMES])
 def test_one_file_for_two_options_is_refused_before_anything_is_made(
-    tmp_path: Path, options: list[str], message: str
+    tmp_path: Path, command: str, message: str
 ) -> None:
-    (tmp_path / "news.jsonl").write_bytes(line("a"))
+    for name, content in {"news.jsonl": line("a"), "news.db": b"x", "scheme.json": b"{}"}.items():
+        (tmp_path / name).write_bytes(content)
     (tmp_path / "link").symlink_to("news.jsonl")
-    done = es_simhash("ingest", "news.jsonl", *options, cwd=tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    done = es_simhash(command, cwd=tmp_path)
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith(f"es-simhash: {message} are one file, ")
-    assert {path.name for path in tmp_path.iterdir()} == {"news.jsonl", "link"}
-    assert (tmp_path / "news.jsonl").read_bytes() == line("a")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -11,7 +11,7 @@ import click
 
 from es_simhash import InputError
 from es_simhash.cli.exits import exit_unless_all_done
-from es_simhash.cli.input import Input, check_different_files, input_paths, is_store
+from es_simhash.cli.input import Input, check_different_files, input_paths, is_store, sqlite_file
 from es_simhash.cli.options import (
     dead_letter_option,
     encoding_option,
@@ -30,7 +30,6 @@ from es_simhash.cli.output import OutcomePrinter, progress_bar
 from es_simhash.decide.run import ON_DUPLICATE, ON_UPDATE
 from es_simhash.machine import LinesFile
 from es_simhash.rows import Scan
-from es_simhash.store.address import sqlite_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -15,6 +15,7 @@ from es_simhash.errors import InputError
 from es_simhash.input import lines_of
 from es_simhash.lines import Line
 from es_simhash.machine import is_same_file
+from es_simhash.store.address import sqlite_file as sqlite_file
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -55,15 +56,18 @@ def _is_pipe(path: str) -> bool:
         return False
 
 
-def check_different_files(named: Mapping[str, str | None], inputs: Iterable[str]) -> None:
+def check_different_files(named: Mapping[str, str | None], inputs: Iterable[str | None] = ()) -> None:
     """Check that the files of a command are different files. It would write over its input, or over its own output.
 
-    :param named: a path for each option that names a file to write; None for an option without a file.
-    :param inputs: paths of the input files.
+    Every command that writes a file calls it. :func:`sqlite_file` returns the file of a store.
+
+    :param named: a path for each option that names a file to write, and for a store; None for one without a file.
+    :param inputs: paths of the input files; None for a store without a file.
     :raises InputError: if two of them are one file, by one name or by two.
     """
-    written = [(name, path) for name, path in named.items() if path is not None]
-    for (name, path), (other, other_path) in combinations([*written, *(("the input", path) for path in inputs)], 2):
+    paths = [*named.items(), *(("the input", path) for path in inputs)]
+    files = [(name, path) for name, path in paths if path is not None]
+    for (name, path), (other, other_path) in combinations(files, 2):
         if name != other and is_same_file(path, other_path):
             raise InputError(f"{name} and {other} are one file, {display(path)}: name two files")
 

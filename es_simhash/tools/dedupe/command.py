@@ -14,7 +14,7 @@ import click
 
 from es_simhash import DuplicateRule, Fingerprinter, InputError
 from es_simhash.cli.exits import exit_unless_all_done
-from es_simhash.cli.input import Input, check_different_files, input_paths, is_store
+from es_simhash.cli.input import Input, check_different_files, input_paths, is_store, sqlite_file
 from es_simhash.cli.options import (
     api_key_option,
     ca_certs_option,
@@ -97,7 +97,7 @@ def dedupe(
     known = tuple(name for name in against if not is_store(name))
     before = Input(input_paths(known) if known else (), format, encoding)
     source = Input(input_paths(files), format, encoding)
-    inputs = (*before.paths, *source.paths)
+    inputs = (*before.paths, *source.paths, *map(sqlite_file, against), scheme)
     check_different_files({"the output": _OUTPUT, "--duplicates": duplicates, "--report": report}, inputs)
     fingerprinter = read_fingerprinter(scheme, html) or Fingerprinter()
     with ExitStack() as stack:

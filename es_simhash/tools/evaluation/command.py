@@ -12,7 +12,7 @@ import click
 
 from es_simhash import DuplicateRule, Fingerprinter, InputError, Scheme
 from es_simhash.cli.exits import SOME_NOT_DONE
-from es_simhash.cli.input import Input, input_paths
+from es_simhash.cli.input import Input, check_different_files, input_paths, sqlite_file
 from es_simhash.cli.options import (
     chosen_rule,
     filter_option,
@@ -97,6 +97,7 @@ def evaluate(
         raise click.UsageError("--sample draws pairs: leave out PAIRS, --limits and --chart")
     if page is not None and sample is None:
         raise click.UsageError("--page shows pairs to label: add --sample N")
+    check_different_files({"--store": sqlite_file(store["store"]), "--page": page, "--chart": chart}, files or ("-",))
     if sample is not None:
         with open_documents(**store) as documents:
             pairs, scheme = sample_pairs(documents, sample, filter=filter, seed=seed), documents.info().scheme

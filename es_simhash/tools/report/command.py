@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash import Fingerprinter, Scheme
+from es_simhash.cli.input import check_different_files, sqlite_file
 from es_simhash.cli.options import filter_option, lang_option, open_documents, store_options
 from es_simhash.cli.output import count_of, echo, json_line, printable, progress_bar
 from es_simhash.tools.report.groups import Groups
@@ -72,6 +73,9 @@ def report(
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv are two forms: use one of them")
+    if not (as_json or as_csv):
+        out = out or "report.html"
+    check_different_files({"--store": sqlite_file(store["store"]), "--out": out})
     with open_documents(**store) as documents:
         groups = Groups(progress_bar(documents.export(filter=filter)))
         with closing(groups):
@@ -80,9 +84,9 @@ def report(
             if as_json or as_csv:
                 pieces = _json_lines(review, most) if as_json else _csv_lines(review, most)
             else:
-                out, most = out or "report.html", 100 if most is None else most
                 pairs = pairs_with_other_numbers(review, documents)
-                pieces = page(review, pairs, documents.name, most, lang, has_buttons=True)
+                largest = 100 if most is None else most
+                pieces = page(review, pairs, documents.name, largest, lang, has_buttons=True)
             if out is None:
                 for piece in pieces:
                     click.echo(piece.encode(), nl=False)

@@ -13,6 +13,7 @@ import click
 from es_simhash import DuplicateRule, Fingerprinter, InputError
 from es_simhash.cli.exits import exit_unless_all_done, run
 from es_simhash.cli.ingest import DeadLetters
+from es_simhash.cli.input import check_different_files, sqlite_file
 from es_simhash.cli.options import (
     api_key_option,
     ca_certs_option,
@@ -134,6 +135,7 @@ def load(
     """
     api_key = api_key or os.environ.get("ELASTIC_API_KEY")  # the nodes of Spark have another environment
     store: StoreOptions = {"store": address, "api_key": api_key, "ca_certs": ca_certs, "deadline": deadline}
+    check_different_files({"ADDRESS": sqlite_file(address), "--dead-letter": dead_letter}, [input])
     with ExitStack() as stack:
         documents = stack.enter_context(open_documents(**store))
         put = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter))).put

@@ -135,6 +135,15 @@ def test_bad_documents_are_refused_with_their_reason_as_by_ingest(
     assert "rejected" in capsys.readouterr().out
 
 
+@pytest.mark.posix
+@pytest.mark.parametrize("dead", ["news.jsonl", "load.db"])
+def test_dead_letters_are_no_input_and_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dead: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="are one file"):
+        command.main(["load", "news.jsonl", "sqlite:///load.db", "--dead-letter", dead], standalone_mode=False)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_of_an_id_that_occurs_again_the_later_document_is_stored(
     spark: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
