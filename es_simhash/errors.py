@@ -13,7 +13,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 
 class SimhashError(Exception):
@@ -60,6 +60,15 @@ def whole_number(name: str, value: object, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
         raise InputError(f"{name} must be a whole number from {least} to {most}, and is {shown(value)}")
     return int(value)
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Check that a value is one of some words.
+
+    :raises InputError: if it is none of them, or no string. The message has its name and the words.
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"{name} is {shown(value)}: use one of {', '.join(choices)}")
 
 
 class SchemeMismatch(SimhashError):

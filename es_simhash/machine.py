@@ -23,7 +23,11 @@ def file_path(path: object) -> str:
 
     :raises InputError: if it is no path, or has a character that no path has.
     """
-    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+    try:
+        is_path = isinstance(path, str | os.PathLike) and b"\0" not in os.fsencode(path)
+    except (TypeError, ValueError):  # of a lone surrogate
+        is_path = False
+    if not is_path:
         raise InputError(f"{shown(path)} is no path of a file: use a string or a Path")
     return str(path)
 

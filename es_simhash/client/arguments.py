@@ -40,7 +40,7 @@ def checked_fields(fields: Sequence[str] | None) -> tuple[str, ...] | None:
 
     :raises InputError: for one name in place of a list; for a name that is no string.
     """
-    if fields is None or fields == "*":
+    if fields is None or (isinstance(fields, str) and fields == "*"):
         return None
     names = checked_list(fields, "fields", str)
     for name in names:
@@ -113,7 +113,7 @@ def checked_moment(moment: object, name: str) -> int | None:
     """
     if moment is None:
         return None
-    if isinstance(moment, timedelta):
+    if isinstance(moment, timedelta) and moment >= timedelta(0):
         return max(0, time.time_ns() // 1000 - moment // timedelta(microseconds=1))
     if isinstance(moment, datetime):
         return max(0, checked_time(moment) * 1000)

@@ -16,7 +16,6 @@ from es_simhash.similarity.rule import rule_of
 from es_simhash.similarity.text_fields import field_names, field_value, text_of
 from es_simhash.text.fingerprinter import fingerprinter_of
 from es_simhash.text.ids import kind_of
-from es_simhash.text.scheme import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -104,7 +103,7 @@ def _decided(
     """Return the position, the item and the outcome of each item. Invalid arguments raise at once."""
     chosen = replace(rule_of(rule), text_field=_TEXT)
     read = text if callable(text) else partial(_text, fields=field_names(text))
-    documents = Documents("memory://", fingerprinter=chosen.needs_of(fingerprinter_of(scheme or DEFAULT)))
+    documents = Documents("memory://", fingerprinter=chosen.needs_of(fingerprinter_of(scheme)))
     documents.setup(chosen, id_field=_POSITION)
     rows, waiting = rows_of(items), deque[T]()
 

@@ -40,6 +40,7 @@ from es_simhash.ingest.run import backfill, ingest
 from es_simhash.parts import in_parts
 from es_simhash.retries import DEADLINE, limited
 from es_simhash.rows import Row, Scan
+from es_simhash.similarity.text_fields import check_id_field
 from es_simhash.store.address import open_store
 
 if TYPE_CHECKING:
@@ -260,6 +261,7 @@ class Documents(AbstractContextManager["Documents"]):
         :raises StoreError: if the store fails for longer than the deadline. Repeat the call then, with the documents
             that have no outcome; with a ``checkpoint``, with all of them.
         """
+        check_id_field(id_field)
         options, workers = Options(on_duplicate, on_update, filter), whole_number("workers", workers, 0, 1_000)
         return self._ingest(Source(documents), id_field, options, workers, checkpoint)
 

@@ -135,7 +135,9 @@ def group_search(search: Mapping[str, Any], *, after: Sequence[int] | None = Non
     own = [search["post_filter"]] if "post_filter" in search else []
     clauses = _clauses(search.get("sort"))
     base = {**search, "size": start + size, "sort": [*clauses, _EARLIEST_FIRST]}
-    aggregations = base.pop("aggs", None) or base.pop("aggregations", {})
+    aggregations = base.pop("aggs", None) or base.pop("aggregations", None) or {}
+    if not isinstance(aggregations, Mapping):
+        raise InputError(f"the search has the aggregations {shown(aggregations)}: use an object")
     base.pop("collapse", None)
     groups = {"groups": {"cardinality": {"field": _GROUP, "precision_threshold": _PRECISION}}}
     grouped = {

@@ -22,7 +22,6 @@ from es_simhash.store.elastic.query_plan import candidates_clause
 from es_simhash.store.elastic.rows import FIELDS, row_of
 from es_simhash.store.elastic.search import clause_of
 from es_simhash.text.fingerprinter import Fingerprint, fingerprinter_of
-from es_simhash.text.scheme import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -101,7 +100,7 @@ def near_query(
     chosen = rule_of(rule) if isinstance(near, str) else rule_without_text(rule)
     if chosen.within is not None:
         raise InputError("within has no clause: put a range on your time field into the query, and leave within out")
-    fingerprinter = fingerprinter_of(fingerprinter or DEFAULT)
+    fingerprinter = fingerprinter_of(fingerprinter)
     resolved = ResolvedRule(chosen, fingerprinter, keys=True)
     own = None
     if isinstance(near, str):

@@ -10,9 +10,9 @@ from es_simhash.decide.rule import ResolvedRule
 from es_simhash.errors import InputError, NotSetUp, StoreError
 from es_simhash.rows import Description, Scan
 from es_simhash.similarity.rule import DuplicateRule, rule_of, rule_without_text
+from es_simhash.similarity.text_fields import check_id_field
 from es_simhash.store.description import moved, other_scheme
 from es_simhash.text.fingerprinter import Fingerprinter, fingerprinter_of
-from es_simhash.text.scheme import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ class StoreReader:
         if fingerprinter is not None and scheme is not None:
             raise InputError("a fingerprinter has its own scheme: leave scheme out")
         self._store = store
-        self._fingerprinter = fingerprinter_of(fingerprinter or scheme or DEFAULT)
+        self._fingerprinter = fingerprinter_of(scheme if fingerprinter is None else fingerprinter)
         if self._fingerprinter.scheme.bits != 64:
             raise InputError(
                 "a store holds fingerprints of 64 bits: use a Scheme of 64 bits; fingerprint() takes others"
@@ -169,6 +169,7 @@ class StoreReader:
         :returns: ``created``, ``added``, ``changed`` or ``unchanged``.
         """
         chosen, default = rule_of(rule), Description()
+        check_id_field(id_field)
         self.info()  # from now on the Scheme is that of the store, if it has one
         wanted = Description(
             scheme=self._fingerprinter.scheme,

@@ -20,7 +20,7 @@ from es_simhash.decide.look_up import look_up
 from es_simhash.decide.outcome import failed
 from es_simhash.decide.relink import ATTEMPTS, decide_again, lost_originals, own_name, relink
 from es_simhash.decide.result import MOVED, Result, is_same, of_decision, outcome_of, with_original, without_decision
-from es_simhash.errors import InputError, saying_what_is_done, shown
+from es_simhash.errors import check_choice, saying_what_is_done
 from es_simhash.filters import check_filter_of_originals, parse_filter
 from es_simhash.rows import Entry, Row, Written
 from es_simhash.similarity.confirm import TextFeatures
@@ -64,10 +64,8 @@ class Options:
     filter: Filter | None = None
 
     def __post_init__(self) -> None:
-        if self.on_duplicate not in ON_DUPLICATE:
-            raise InputError(f"on_duplicate is {shown(self.on_duplicate)}: use one of {', '.join(ON_DUPLICATE)}")
-        if self.on_update not in ON_UPDATE:
-            raise InputError(f"on_update is {shown(self.on_update)}: use one of {', '.join(ON_UPDATE)}")
+        check_choice("on_duplicate", self.on_duplicate, ON_DUPLICATE)
+        check_choice("on_update", self.on_update, ON_UPDATE)
         check_filter_of_originals(self.filter)
 
 

@@ -12,7 +12,7 @@ from contextlib import closing, suppress
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from es_simhash.errors import InputError, shown
+from es_simhash.errors import InputError, check_choice, shown
 from es_simhash.input.arrow import parquet_rows
 from es_simhash.input.csv_rows import table_rows
 from es_simhash.lines import MAX_LINE, UTF_8, Line, json_value, parsed, raw_lines
@@ -48,8 +48,8 @@ def read_file(path: str | os.PathLike[str], *, format: str | None = None, encodi
     :raises InputError: if the file cannot be opened, or the format or the encoding does not exist. While you iterate:
         if the file cannot be read to its end. The documents before are returned first; of an array, none.
     """
-    if format is not None and format not in FORMATS:
-        raise InputError(f"there is no format {shown(format)}: use one of {', '.join(FORMATS)}")
+    if format is not None:
+        check_choice("the format", format, FORMATS)
     checked_encoding(encoding)
     name = file_path(path)
     try:

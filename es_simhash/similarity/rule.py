@@ -16,7 +16,7 @@ from datetime import timedelta
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from es_simhash.errors import InputError, shown
+from es_simhash.errors import InputError, check_choice, shown
 from es_simhash.similarity.text_fields import check_field_name, field_names
 from es_simhash.similarity.times import LONGEST, Window, length_of, milliseconds
 
@@ -86,8 +86,7 @@ class DuplicateRule:
     text_field: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        if self.rule not in RULES:
-            raise InputError(f"the rule is {shown(self.rule)}: use one of {', '.join(RULES)}")
+        check_choice("the rule", self.rule, RULES)
         own = _OWN[self.rule]
         for name in _REFINEMENTS:
             value = getattr(self, name)
@@ -105,8 +104,8 @@ class DuplicateRule:
                 f"max_distance is {shown(self.max_distance)}: use 0 to {MOST_BITS}; for exact duplicates alone use the "
                 "rule 'exact'"
             )
-        if self.contradictions not in (None, *CONTRADICTIONS):
-            raise InputError(f"contradictions is {shown(self.contradictions)}: use one of {', '.join(CONTRADICTIONS)}")
+        if self.contradictions is not None:
+            check_choice("contradictions", self.contradictions, CONTRADICTIONS)
         if self.min_similarity is not None:
             _check_similarity(self.min_similarity)
         _check_window(self.within, self.time_field)

@@ -33,6 +33,18 @@ def field_names(text_field: str | Sequence[str]) -> tuple[str, ...]:
     return fields
 
 
+def check_id_field(id_field: object) -> None:
+    """Check the name of the field with the id; None for that of the store.
+
+    :raises InputError: if it is no name.
+    """
+    if id_field is None:
+        return
+    if not isinstance(id_field, str) or not id_field:
+        raise InputError(f"id_field is {shown(id_field)}: name the field that holds the id")
+    check_field_name(id_field)
+
+
 def check_field_name(field: str) -> None:
     """Check that a store can be asked for a field.
 

@@ -20,8 +20,8 @@ from es_simhash.text import encoding
 from es_simhash.text.characters import fold_scripts
 from es_simhash.text.features import canonical_form, parse_features, weigh
 from es_simhash.text.normalisation import digest
-from es_simhash.text.scheme import DEFAULT, Scheme, is_identity
-from es_simhash.text.tables import LISTS, jieba_idf
+from es_simhash.text.scheme import DEFAULT, Scheme, check_scheme, is_identity
+from es_simhash.text.tables import LISTS, IdfTable, StopWords, jieba_idf
 from es_simhash.text.tokens import segmenter, tokenize
 from es_simhash.text.votes import aggregate
 from es_simhash.values import value
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from es_simhash.text.features import Features
-    from es_simhash.text.tables import IdfTable, StopWords
 
 TOGETHER = 50
 """Texts that are fingerprinted together."""
@@ -106,8 +105,10 @@ class Fingerprinter:
     def __init__(
         self, scheme: Scheme = DEFAULT, *, idf: IdfTable | None = None, stop_words: StopWords | None = None
     ) -> None:
-        if not isinstance(scheme, Scheme):
-            raise InputError(f"the scheme is {shown(scheme)}: use a Scheme or a Fingerprinter")
+        check_scheme(scheme)
+        for name, table, kind in (("idf", idf, IdfTable), ("stop_words", stop_words, StopWords)):
+            if table is not None and not isinstance(table, kind):
+                raise InputError(f"{name} is {shown(table)}: use {kind.__name__}.of(…) or {kind.__name__}.read(…)")
         self.scheme = replace(
             scheme,
             idf=_named("idf", "IDF table", scheme.idf, idf),
@@ -222,6 +223,6 @@ def fingerprint(text: str | None = None, scheme: Scheme = DEFAULT, *, features: 
     return Fingerprinter(scheme).fingerprint_features(features)
 
 
-def fingerprinter_of(scheme: Scheme | Fingerprinter) -> Fingerprinter:
-    """Return the Fingerprinter that a caller gives, or that of a Scheme."""
-    return scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
+def fingerprinter_of(scheme: Scheme | Fingerprinter | None) -> Fingerprinter:
+    """Return the Fingerprinter that a caller gives, or that of a Scheme; None for that of ``Scheme()``."""
+    return scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(DEFAULT if scheme is None else scheme)

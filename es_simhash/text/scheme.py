@@ -124,6 +124,15 @@ class Scheme:
         return cls(**choices)
 
 
+def check_scheme(scheme: object) -> None:
+    """Check that a caller gives a Scheme.
+
+    :raises InputError: if it is none.
+    """
+    if not isinstance(scheme, Scheme):
+        raise InputError(f"the scheme is {shown(scheme)}: use a Scheme, or a Fingerprinter where one is taken")
+
+
 def is_identity(name: object) -> bool:
     """Return True if ``name`` has the form of an identity of a custom table."""
     return isinstance(name, str) and _IDENTITY.fullmatch(name) is not None

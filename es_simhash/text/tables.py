@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -30,11 +31,11 @@ from es_simhash.errors import InputError, shown
 from es_simhash.text.characters import fold_scripts
 from es_simhash.text.features import UNIT, to_decimal, to_units
 from es_simhash.text.normalisation import normalise
-from es_simhash.text.scheme import DEFAULT, Scheme
+from es_simhash.text.scheme import DEFAULT, Scheme, check_scheme
 from es_simhash.text.tokens import jieba_folder, segmenter, tokenize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator
 
 STOP_WORDS = frozenset(Path(__file__).with_name("stop_words_1.txt").read_text(encoding="utf-8").split())
 
@@ -87,6 +88,8 @@ class IdfTable:
 
         :raises InputError: if there are no words, if a word or an IDF is invalid, or if a word occurs twice.
         """
+        if not isinstance(numbers, Mapping):
+            raise InputError(f"the IDFs are {shown(numbers)}: pass a dict of words and their IDFs")
         return cls(_parse_rows((f"the IDF of {word!r}", word, number) for word, number in numbers.items()))
 
     @classmethod
@@ -150,6 +153,7 @@ class DocumentFrequencies:
     """
 
     def __init__(self, scheme: Scheme = DEFAULT) -> None:
+        check_scheme(scheme)
         self._scheme = scheme
         self._counts: Counter[str] = Counter()
         self.documents = 0
@@ -201,8 +205,8 @@ class StopWords:
 
         :raises InputError: if there are no words, or one is invalid.
         """
-        if isinstance(words, str):
-            raise InputError("stop words are passed as one string: pass a list of strings")
+        if isinstance(words, str) or not isinstance(words, Iterable):
+            raise InputError(f"the stop words are {shown(words)}: pass a list of strings")
         return cls(frozenset(normalise_word(word, f"stop word {number}") for number, word in enumerate(words, 1)))
 
     @classmethod
@@ -227,15 +231,17 @@ def identity(lines: Iterable[str]) -> str:
     return f"sha256:{sha256.hexdigest()[:16]}"
 
 
-def read_lines(stream: Iterable[bytes], name: str) -> Iterator[tuple[str, str]]:
+def read_lines(stream: object, name: str) -> Iterator[tuple[str, str]]:
     """Yield the place (``name:12``) and the stripped text of each line of a table that is not empty.
 
     :param stream: the file, opened in binary mode.
     :param name: the name of the file.
-    :raises InputError: if a line is not UTF-8; the message names the line.
+    :raises InputError: if it is no such file; if a line is not UTF-8; the message names the line.
     """
-    for number, data in enumerate(stream, 1):
+    for number, data in enumerate(stream if isinstance(stream, Iterable) else [stream], 1):
         place = f"{name}:{number}"
+        if not isinstance(data, bytes):
+            raise InputError(f"{place} is {shown(data)}, no line of bytes: open the file in binary mode")
         try:
             line = data.decode("utf-8-sig" if number == 1 else "utf-8").strip()
         except UnicodeDecodeError as error:

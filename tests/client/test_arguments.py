@@ -17,14 +17,18 @@ from hypothesis import strategies as st
 import es_simhash
 from es_simhash import (
     BloomFilter,
+    DocumentFrequencies,
     Documents,
     DuplicateRule,
     FilterFormatError,
+    Fingerprinter,
+    IdfTable,
     Line,
     Outcome,
     Pin,
     Scheme,
     SeenItems,
+    StopWords,
     compare,
     distinct,
     fingerprint,
@@ -38,6 +42,8 @@ from es_simhash.store.memory_store import MemoryStore
 from tests.cli import HARVEST, STORM
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from es_simhash.rows import Description
 
 
@@ -88,6 +94,8 @@ WITH_FILTER = [
 WRONG_RULES: list[tuple[dict[str, Any], str]] = [
     ({"rule": 3}, "the rule is 3: use one of copy"),
     ({"rule": "near"}, "the rule is 'near': use one of copy, contained, fingerprint, exact"),
+    ({"rule": np.array([1, 2])}, r"the rule is array\(\[1, 2\]\): use one of copy"),
+    ({"rule": []}, r"the rule is \[\]: use one of copy"),
 ]
 Call = tuple[str, tuple[Any, ...], dict[str, Any], str]
 WRONG: list[Call] = [
@@ -102,7 +110,15 @@ WRONG: list[Call] = [
             (5, "the documents are of type int: use an iterable of dicts"),
         )
     ),
+    *(
+        (verb, VALID[verb], {"id_field": field}, "id_field is .*: name the field that holds the id|lone surrogate")
+        for verb in ("setup", "ingest")
+        for field in (5, b"x", True, ["id"], "", np.array([1, 2]), "\ud800")
+    ),
     ("ingest", ([],), {"on_duplicate": "drop"}, "on_duplicate is 'drop': use one of index, skip"),
+    ("ingest", ([],), {"on_duplicate": np.array([1, 2])}, "on_duplicate is array"),
+    ("ingest", ([],), {"on_update": np.array([1, 2])}, "on_update is array"),
+    ("group", (), {"since": timedelta(days=-1)}, "since is .*: use a datetime, or a timedelta such as"),
     ("ingest", ([],), {"filter": {"match": {"text": "x"}}}, "filter"),
     ("ingest", ([],), {"filter": {"term": {}}}, "filter"),
     *(
@@ -122,6 +138,7 @@ WRONG: list[Call] = [
     ("remove", (["a"],), {"matching": {"term": {"a": 1}}}, "give either ids or matching"),
     ("remove", (), {"matching": "lang:zh"}, "matching is 'lang:zh': use a filter"),
     ("fetch", (["a"],), {"fields": "title"}, "the fields are one string, 'title': put it in a list"),
+    ("fetch", (["a"],), {"fields": np.array([1, 2])}, r"one of the fields is .*1\)?: use a str for each"),
     ("fetch", (["a"],), {"fields": [5]}, "one of the fields is 5: use a str for each"),
     ("members", ("",), {}, "the id '' has 0 bytes: use from 1 to 512"),
     ("msearch", ({"query": {}},), {}, "one of the searches is 'query': use a dict for each"),
@@ -140,6 +157,25 @@ def test_invalid_arguments_raise_when_a_verb_is_called(
 ) -> None:
     with pytest.raises(InputError, match=message):
         getattr(Documents(Unused()), verb)(*arguments, **keywords)
+
+
+NO_SCHEME: list[Any] = [0, "", [], False, "copy", np.array([1, 2])]
+
+
+@pytest.mark.parametrize("value", NO_SCHEME, ids=repr)
+def test_what_is_no_scheme_is_refused_also_if_it_is_empty(value: Any) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: Documents(Unused(), scheme=value),
+        lambda: Documents(Unused(), fingerprinter=value),
+        lambda: distinct([], scheme=value),
+        lambda: near_query(STORM, fingerprinter=value),
+        lambda: compare(STORM, STORM, value),
+        lambda: fingerprint(STORM, value),
+        lambda: DocumentFrequencies(value),
+    ]
+    for call in calls:
+        with pytest.raises(InputError, match=r"the scheme is .*: use a Scheme"):
+            call()
 
 
 @pytest.mark.parametrize("verb", ["ingest", "backfill", "export", "duplicates"])
@@ -182,6 +218,7 @@ SCALARS = st.one_of(
     st.integers(),
     st.builds(lambda: 10**5_000),
     st.sampled_from([-(10**400), 2**63, 2**64 - 1, np.int64(7), np.float64(0.5), np.longdouble(1), 1j]),
+    st.builds(lambda: np.array([1, 2])),
     st.floats(),
     st.text(st.characters(), max_size=8),
     st.sampled_from(["", "id", "text", "copy", "a.b", "\0", "\ud800", "x" * 600, "term", STORM]),
@@ -212,6 +249,8 @@ WINDOW = DuplicateRule(within=timedelta(days=3), time_field="at")
 SEARCH = {"query": {"match_all": {}}, "from": 0, "size": 5, "sort": ["at"], "collapse": {"field": "simhash.group"}}
 PATHS = ("save", "checkpoint", "path")
 """Arguments that name a file: any value but a string."""
+FLAGS = ("refresh", "again", "contradicting", "anew")
+"""Any value but an array of numpy, which is neither true nor false."""
 OF_USERS: dict[str, tuple[Any, ...]] = {
     "setup": (),
     "add": ("ann", ["x"]),
@@ -232,11 +271,14 @@ FUNCTIONS: dict[Any, tuple[Any, ...]] = {
     Documents: ("memory://",),
     DuplicateRule: (),
     DuplicateRule.from_dict: (DuplicateRule().to_dict(),),
+    Fingerprinter: (),
+    IdfTable.of: ({"a": 1},),
     Line: ("place",),
     Pin: ("a",),
     Scheme: (),
     Scheme.from_dict: (Scheme().to_dict(),),
     SeenItems: ("memory://",),
+    StopWords.of: (["a"],),
     compare: (STORM, HARVEST),
     distinct: ([STORM],),
     fingerprint: (STORM,),
@@ -306,6 +348,8 @@ def called(owner: str, name: Any, argument: str, value: Any) -> Any:
 def test_any_value_in_the_place_of_any_argument_gives_a_result_or_an_input_error(value: Any) -> None:
     for owner, name, argument in cases():
         if argument in PATHS and isinstance(value, str):
+            continue
+        if argument in FLAGS and isinstance(value, np.ndarray):
             continue
         if argument == "fetch" and value is object:  # what the caller's function raises is the caller's
             continue

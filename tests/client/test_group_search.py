@@ -192,6 +192,7 @@ def test_pages_of_equal_hits_repeat_none_while_the_server_merges(
         ({"search_after": [1], "sort": ["date"]}, "use from and size"),
         ({"from": "10", "size": "10"}, "from must be a whole number from 0 to 2147483647, and is '10'"),
         *(({"size": size}, "size must be a whole number") for size in ("10", -1, 2.5, True, None, 1 << 31)),
+        *(({name: 5}, "the search has the aggregations 5: use an object") for name in ("aggs", "aggregations")),
         ({"sort": 5}, "the search sorts by 5: use a field"),
         ({"sort": [["date"]]}, r"sorts by \['date'\]: use a field"),
     ],

@@ -209,7 +209,7 @@ def test_users_who_have_seen_nothing_new_since_a_time_are_removed_and_no_others(
         assert seen.remove_inactive(before).users == 0
         clock.now += 86_400
         assert seen.remove_inactive(timedelta(hours=1)).users == 2
-        for wrong in (None, "90d", 90):
+        for wrong in (None, "90d", 90, timedelta(days=-1)):
             with pytest.raises(InputError, match=r"before is .*: use a datetime"):
                 seen.remove_inactive(wrong)  # type: ignore[arg-type]
 

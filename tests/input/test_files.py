@@ -13,6 +13,7 @@ import sys
 import tarfile
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -229,12 +230,14 @@ def test_the_rows_of_a_parquet_file_are_documents(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ({"path": "none.csv"}, "cannot read none.csv: No such file"),
-        ({"path": __file__, "format": "xml"}, "there is no format 'xml': use one of jsonl, json, csv, tsv, parquet"),
+        ({"path": __file__, "format": "xml"}, "the format is 'xml': use one of jsonl, json, csv, tsv, parquet"),
+        ({"path": __file__, "format": np.array([1, 2])}, "the format is array"),
+        ({"path": "\ud800"}, "is no path of a file: use a string or a Path"),
         ({"path": __file__, "encoding": "base64"}, "there is no encoding 'base64': use utf-8, gb18030"),
         ({"path": __file__, "encoding": "idna"}, "there is no encoding 'idna': use utf-8, gb18030"),
     ],
 )
-def test_invalid_arguments_of_read_file_raise_at_once(arguments: dict[str, str], message: str) -> None:
+def test_invalid_arguments_of_read_file_raise_at_once(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_file(**arguments)
 

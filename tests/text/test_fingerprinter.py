@@ -238,6 +238,14 @@ def test_a_table_that_is_not_the_one_the_scheme_names_is_refused_with_both_named
         assert identity in str(refused.value)
 
 
+@pytest.mark.parametrize("table", [["的"], [], set(), "", 0, False, np.array([1, 2])], ids=repr)
+@pytest.mark.parametrize(("name", "kind"), [("idf", "IdfTable"), ("stop_words", "StopWords")])
+def test_what_is_no_table_is_refused_also_if_it_is_empty(name: str, kind: str, table: Any) -> None:
+    with pytest.raises(InputError) as refused:
+        Fingerprinter(Scheme(weights="tf_idf"), **{name: table})
+    assert str(refused.value) == f"{name} is {table!r}: use {kind}.of(…) or {kind}.read(…)"
+
+
 def test_a_table_that_the_scheme_does_not_use_is_refused() -> None:
     with pytest.raises(InputError, match="'sqrt_tf' use no IDF"):
         Fingerprinter(idf=TABLE)

@@ -84,6 +84,7 @@ def test_an_invalid_table_is_refused_with_file_line_and_fix(data: bytes, problem
     ("numbers", "problem"),
     [
         ({}, NO_WORDS),
+        ([("暴雨", 1)], "the IDFs are [('暴雨', 1)]: pass a dict of words and their IDFs"),
         ({"暴雨": -1}, f"the IDF of '暴雨': {NO_NUMBER.format(-1)}"),
         ({7: 1}, "the IDF of 7: the word is of type int: give a string"),
         ({"A": 1, "a": 1}, "the IDF of 'a': the word 'a' occurs twice: remove one of the two"),

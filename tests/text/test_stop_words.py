@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from es_simhash.errors import InputError
 from es_simhash.text.normalisation import normalise
-from es_simhash.text.tables import LISTS, STOP_WORDS, StopWords
+from es_simhash.text.tables import LISTS, STOP_WORDS, IdfTable, StopWords
 
 lists = st.lists(st.text(st.sampled_from("的了我们abcＡＢ"), min_size=1, max_size=3), min_size=1)
 
@@ -51,11 +51,20 @@ def test_an_invalid_file_is_refused_with_line_and_fix(data: bytes, problem: str)
     assert str(refused.value) == problem
 
 
+@pytest.mark.parametrize(("stream", "shown"), [(None, "None"), ("of", "'o'"), (["of"], "'of'"), (b"of", "111")])
+@pytest.mark.parametrize("table", [StopWords, IdfTable])
+def test_what_is_no_file_of_bytes_is_refused(table: Any, stream: Any, shown: str) -> None:
+    with pytest.raises(InputError) as refused:
+        table.read(stream, "words.txt")
+    assert str(refused.value) == f"words.txt:1 is {shown}, no line of bytes: open the file in binary mode"
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
         ([], "the list of stop words is empty: write one on each line, or choose the list 'none'"),
-        ("我们", "stop words are passed as one string: pass a list of strings"),
+        ("我们", "the stop words are '我们': pass a list of strings"),
+        (None, "the stop words are None: pass a list of strings"),
         (["我们", 7], "stop word 2: the word is of type int: give a string"),
         (["\u200b"], "stop word 1: the word '\\u200b' is empty after normalisation: remove it"),
     ],
