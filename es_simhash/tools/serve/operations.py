@@ -359,7 +359,13 @@ class Service:
         seldom = {name: value for name, value in (("sort", body.sort), ("from", body.start)) if value}
         parts = {"query": query, "size": body.size, "_source": False, "docvalue_fields": ["simhash.group"], **seldom}
         search = group_search(parts, after=body.after or None)
-        answer = await self._documents.msearch(search.searches)
+        try:
+            answer = await self._documents.msearch(search.searches)
+        except InputError as error:
+            if "max_result_window" not in str(error):
+                raise
+            last = "hit 10,000 is the last (index.max_result_window)"
+            raise InputError(f"{last}: send after in place of from, or narrow the query") from error
         hits = search.hits(answer)
         groups = {hit["_id"]: hit["fields"]["simhash.group"][0] for hit in hits if "fields" in hit}
         ids = [hit["_id"] for hit in hits]
