@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Protocol
 
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, one_line
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def raw_lines(stream: LineStream, name: str, *, max_line: int = MAX_LINE) -> Ite
                 size += len(line)
             problem = f"the line is longer than {max_line:,} bytes: write one JSON object on each line"
             yield Line(place, problem=problem, size=size)
-        elif line.strip():
+        elif line.removeprefix(BOM_UTF8).strip():
             yield Line(place, size=len(line), raw=line)
 
 
@@ -92,12 +93,12 @@ def parsed(line: Line) -> Line:
         problem = not_decoded(line.raw, error)
     except json.JSONDecodeError as error:
         problem = f"not JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1}"
-        if not error.pos:
-            problem += '; a line is a document, such as {"id": "1", "text": "…"}'
+        if not error.pos or error.msg == "Extra data" or error.pos >= len(error.doc.rstrip()):
+            problem += '; a line is one document, such as {"id": "1", "text": "…"}: `jq -c .` writes JSON so'
     except RecursionError:
         problem = "invalid JSON: nested too deeply: flatten it"
     except ValueError as error:
-        problem = f"invalid JSON: {error}"
+        problem = f"invalid JSON: {one_line(error)}"
     if not line.raw.endswith(b"\n"):
         problem += ", and the input ends there without a line break: check if the file is truncated"
     return replace(line, problem=problem)

@@ -43,6 +43,11 @@ def test_a_place_is_the_number_of_the_line_in_the_file(written: list[bytes]) -> 
     ]
 
 
+@pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf", b"\xef\xbb\xbf\r\n\n"])
+def test_a_file_without_characters_has_no_lines(data: bytes) -> None:
+    assert lines(data) == []
+
+
 def test_the_last_line_needs_no_line_break() -> None:
     assert [line.document for line in lines(b"1\n2")] == [1, 2]
 
@@ -66,7 +71,20 @@ def test_the_last_line_needs_no_line_break() -> None:
         (b"[NaN]\n", "invalid JSON: NaN is not a finite number of 64 bits: write null, or a string"),
         (b"[1e400]\n", "invalid JSON: 1e400 is not a finite number of 64 bits: write null, or a string"),
         (b"[" * 100_000 + b"\n", "invalid JSON: nested too deeply: flatten it"),
-        (b"1" * 5_000 + b"\n", "invalid JSON: Exceeds the limit (4300"),
+        (
+            b"1" * 5_000 + b"\n",
+            "invalid JSON: Exceeds the limit (4300 digits) for integer string conversion: value has 5000 digits; write "
+            "a string",
+        ),
+        *(
+            (data + b"\n", f'not JSON: {where}; a line is one document, such as {{"id": "1", "text": "…"}}: `jq -c .`')
+            for data, where in (
+                (b"n1\tx", "Expecting value at character 1"),
+                (b"{", "Expecting property name enclosed in double quotes at character 3"),
+                (b'  "id": 1,', "Extra data at character 7"),
+                (b'{"id": 1},', "Extra data at character 10"),
+            )
+        ),
     ],
 )
 def test_a_line_that_is_not_json_has_a_problem_that_says_where_and_why(data: bytes, says: str) -> None:

@@ -135,7 +135,7 @@ def group_search(search: Mapping[str, Any], *, after: Sequence[int] | None = Non
     own = [search["post_filter"]] if "post_filter" in search else []
     clauses = _clauses(search.get("sort"))
     base = {**search, "size": start + size, "sort": [*clauses, _EARLIEST_FIRST]}
-    aggregations = base.pop("aggs", None) or base.pop("aggregations", None) or {}
+    aggregations = base.pop("aggs", base.pop("aggregations", {}))
     if not isinstance(aggregations, Mapping):
         raise InputError(f"the search has the aggregations {shown(aggregations)}: use an object")
     base.pop("collapse", None)

@@ -10,7 +10,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.decide.outcome import Document, Outcome
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, one_line
 from es_simhash.input.values import json_form, not_json, to_json, unique_names
 from es_simhash.lines import parsed
 from es_simhash.rows import Row
@@ -104,7 +104,7 @@ class Reader:
             return self._checked(line)
         except ValueError as error:  # Python does not write an integer of some thousand digits
             document = line.document if line.problem is None or line.raw is None else line.raw
-            reason = f"{line.place}: {error}"
+            reason = f"{line.place}: {one_line(error)}"
             return Outcome(self._id_if_any(line), "rejected", reason=reason, place=line.place, document=document)
 
     def _checked(self, line: Line) -> Document:

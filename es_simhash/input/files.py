@@ -12,7 +12,7 @@ from contextlib import closing, suppress
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from es_simhash.errors import InputError, check_choice, shown
+from es_simhash.errors import InputError, check_choice, one_line, shown
 from es_simhash.input.arrow import parquet_rows
 from es_simhash.input.csv_rows import table_rows
 from es_simhash.lines import MAX_LINE, UTF_8, Line, json_value, parsed, raw_lines
@@ -120,8 +120,8 @@ def _array_items(stream: IO[bytes], name: str, encoding: str) -> Iterator[Line]:
         items = json_value(data.removeprefix(codecs.BOM_UTF8).decode(checked_encoding(encoding)))
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"cannot read {name}: not JSON in {encoding} ({error}): correct it, check if it is truncated, or name its "
-            "encoding (--encoding; encoding in Python)"
+            f"cannot read {name}: not JSON in {encoding} ({one_line(error)}): correct it, check if it is truncated, or "
+            "name its encoding (--encoding; encoding in Python)"
         ) from error
     if not isinstance(items, list):
         raise InputError(f"{name} is no JSON array: leave the format out, or name it (format jsonl)")

@@ -10,7 +10,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from es_simhash.errors import InputError, shown
+from es_simhash.errors import InputError, one_line, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -70,8 +70,8 @@ def not_json(document: Mapping[str, Any], error: Exception) -> InputError:
             to_json(field)
         except (TypeError, ValueError, RecursionError) as of_field:
             place = f"; in field {name!r}: leave it out, or give it as text"
-            return InputError(f"the document cannot be written as JSON: {of_field}{place}")
-    return InputError(f"the document cannot be written as JSON: {error}")
+            return InputError(f"the document cannot be written as JSON: {one_line(of_field)}{place}")
+    return InputError(f"the document cannot be written as JSON: {one_line(error)}")
 
 
 def plain(value: Any) -> Any:

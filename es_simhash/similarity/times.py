@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError, shown
 from es_simhash.filters import field_values
+from es_simhash.input.values import json_form
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,10 +85,15 @@ def milliseconds(length: timedelta) -> int:
 def parse_time(value: Any) -> int | None:
     """Return the time that a value stands for, in milliseconds since 1970; None if it is no time.
 
-    :param value: of JSON; or a datetime or a date, which is written in ISO 8601.
+    :param value: of JSON; or a datetime or a date, also of numpy, which is written in ISO 8601. A number beside missing
+        values is a float in a data frame.
     """
+    if hasattr(value, "tolist"):  # of numpy
+        value = json_form(value)
     if isinstance(value, date):
         value = value.isoformat()
+    if isinstance(value, float) and value.is_integer() and abs(value) > 9999:
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
         return None
     if isinstance(value, int) and not _FIRST <= value <= _LAST:

@@ -25,7 +25,7 @@ def checked_id(id: object, name: str) -> str:
     try:
         text = str.__str__(id) if isinstance(id, str) else str(id if isinstance(id, UUID) else int(id))
     except ValueError as error:
-        raise InputError(f"{name} is an integer with too many digits ({error}): use a string") from error
+        raise InputError(f"{name} is an integer with too many digits: use a string") from error
     check_surrogates(text, name)
     if "\0" in text:
         raise InputError(f"{name} has a zero byte: remove it")

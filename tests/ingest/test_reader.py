@@ -55,7 +55,8 @@ REFUSED: list[tuple[Any, str]] = [
         ({"id": id, "text": "x"}, f"the id in 'id' has {size} bytes: use from 1 to 512")
         for id, size in (("", 0), ("x" * 513, 513), ("号" * 171, 513), (10**512, 513))
     ),
-    ({"id": 10**5_000, "text": "x"}, "Exceeds the limit (4300 digits)"),
+    ({"id": 10**5_000, "text": "x"}, "the id in 'id' is an integer with too many digits: use a string"),
+    ({"id": 1, "text": "x", "n": 10**5_000}, "write a string; in field 'n': leave it out, or give it as text"),
     ({"id": "1.23457E+17", "text": "x"}, "a number that a spreadsheet has rounded"),
     ({"id": "a\0b", "text": "x"}, "the id in 'id' has a zero byte"),
     *((document, "no text in field 'text': name the field") for document in ({"id": 1}, {"id": 1, "text": None})),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,12 +40,15 @@ READ: dict[Any, int] = {
     str(DAY): DAY,
     10**11: 10**11,
     -(10**12): -(10**12),
+    float(DAY + 1): DAY + 1,  # as pandas makes it beside a missing value
+    -1e11: -(10**11),
     9999: 253_370_764_800_000,
 }
 NOT_READ = [
     *("", "yesterday", "2024-13-01", "2023-02-29", "2024-05-01  10:00", "2024-05-01T24:00:00", "2024-05-01T10:20:60"),
     *("2024-05-01T10:20:30z", "2024-05-01T10:20+18:30", "2024-05-01T10:20+08:60", "2024-5-1", "20240501T"),
     *("٢٠٢٤", "+2024", " 2024", "2024-05-01\n", None, True, 1.5, [], {}, 10**17, -(10**17), 10**5000, "1" * 16),
+    *(2024.5, 2024.0, 1714521600000.5, 20_240_501.0, 1e17, float("nan"), float("inf")),
     *(0, 999, 20_240_501, "20240501", 1_714_521_600, "1714521600", 20_240_501_103_000),
 ]
 
@@ -147,6 +151,12 @@ def test_the_depth_of_arrays_around_a_time_does_not_matter() -> None:
     for _ in range(5_000):
         deep = [deep]
     assert time_of({"at": deep}, "at") == DAY
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "ms", "ns"])
+def test_a_time_of_numpy_is_a_time_as_a_datetime_is(unit: Literal["D", "s", "ms", "ns"]) -> None:
+    assert parse_time(np.datetime64("2024-05-01", unit)) == DAY
+    assert parse_time(np.datetime64("NaT", unit)) is None
 
 
 def test_a_date_is_a_time_as_a_datetime_is() -> None:
