@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from es_simhash.decide.rule import ResolvedRule
 from es_simhash.errors import InputError, NotSetUp, StoreError
 from es_simhash.rows import Description, Scan
 from es_simhash.similarity.rule import DuplicateRule, rule_of, rule_without_text
-from es_simhash.similarity.text_fields import check_id_field
+from es_simhash.similarity.text_fields import check_id_field, field_value
 from es_simhash.store.description import moved, other_scheme
 from es_simhash.text.fingerprinter import Fingerprinter, fingerprinter_of
 
@@ -192,10 +193,21 @@ class StoreReader:
             return made
         if _needs_more(changed, former):
             self._store.refresh()  # a document that was written just now counts too
+            self._check_text_fields(kept.text_fields)
             changed = replace(changed, stale=former.stale or self._store.count(Scan()) > 0)
         self._store.set_up(changed, change=True)
         self.stored.forget()
         return "changed"
+
+    def _check_text_fields(self, fields: tuple[str, ...]) -> None:
+        """Check that a stored document has one of the text fields. A wrong name would stop all who write."""
+        with closing(self._store.scan(Scan(fields=fields))) as pages:  # type: ignore[type-var]  # a generator
+            documents = next(pages, [])
+        if documents and all(field_value(one.source or {}, field) is None for one in documents for field in fields):
+            raise InputError(
+                f"none of the first {len(documents):,} documents of {self._store.name} has {' or '.join(fields)}: name "
+                "the field with the text"
+            )
 
     def end_stale(self) -> None:
         """Say that all documents have the fingerprints of their text fields."""

@@ -127,7 +127,7 @@ def test_a_run_ends_when_the_rule_needs_other_fingerprints_than_it_writes(
 
 def test_a_backfill_ends_no_change_of_the_rule_that_came_meanwhile(documents: Documents) -> None:
     documents.setup("fingerprint")
-    ingested(documents, {"id": "a", "text": TEXT, "body": TEXT})
+    ingested(documents, {"id": "a", "text": TEXT, "body": TEXT, "title": TEXT})
     documents.setup(DuplicateRule("copy", text_field="body"))
     with Documents(documents.name) as another:
         backfill = another.backfill(again=True)

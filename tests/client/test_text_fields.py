@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import Documents, DuplicateRule, NotSetUp
+from es_simhash import Documents, DuplicateRule, InputError, NotSetUp
 from es_simhash.rows import Entry
 from tests.client import METRO, STORM, before, links
 
@@ -86,6 +86,15 @@ def test_a_backfill_that_misses_a_document_does_not_end_it() -> None:
 def touch(documents: Documents, id: str) -> None:
     """Write a document as it is: it gets another version."""
     documents.store.write([Entry(documents.store.read([id])[id].row, keys=None)])
+
+
+def test_a_field_that_no_document_has_is_refused_and_nothing_is_stale(address: str) -> None:
+    with Documents(address) as documents:
+        documents.setup(DuplicateRule(text_field="body"))
+        documents.add({"id": "a", "body": STORM}, refresh=True)
+        with pytest.raises(InputError, match=r"none of the first 1 documents of .* has boddy or title: "):
+            documents.setup(DuplicateRule(text_field=["boddy", "title"]))
+        assert documents.add({"id": "b", "body": STORM}).duplicate_of == "a"
 
 
 def test_a_store_without_fingerprints_is_never_stale(address: str) -> None:
