@@ -63,10 +63,6 @@ class Row(NamedTuple):
         """The name of its group: the id of the first original that the group had."""
         return self.named or self.duplicate_of or self.id
 
-    def as_original(self) -> Row:
-        """Return the row as that of an original, in a group of its own name."""
-        return self._replace(duplicate_of=None, named=None)
-
     def in_group(self, name: str) -> Row:
         """Return the row in a group of this name."""
         named = None if name == (self.duplicate_of or self.id) else name

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TypeAlias
 
-    from es_simhash.similarity.times import Window
-
     Time: TypeAlias = "str | int | datetime"
 
 _LONGEST = 1e9
@@ -85,7 +83,7 @@ def checked_texts(texts: Iterable[str]) -> list[str]:
     return checked
 
 
-def checked_times(times: Iterable[Time] | None, texts: Sequence[str], window: Window | None) -> list[int] | None:
+def checked_times(times: Iterable[Time] | None, texts: Sequence[str], window: int | None) -> list[int] | None:
     """Return the times of texts, in milliseconds since 1970; None if the rule has no window.
 
     :param window: of the rule.

@@ -69,7 +69,6 @@ class Batch:
 
     def __init__(self, documents: Sequence[Document], queries: Sequence[StoreQuery], eligible: Eligible) -> None:
         self._eligible = eligible
-        self._ids = [one.row.id for one in documents]
         self._near = _near_within(documents, queries, eligible.rule)
         self._decided: dict[str, Document] = {}
         self._equal: dict[str, list[str]] = {}
@@ -142,7 +141,7 @@ class Batch:
         most = self._eligible.rule.most(document.keys)
         in_front = (
             other.row
-            for other in map(self._decided.get, map(self._ids.__getitem__, self._near.get(document.row.id, ())))
+            for other in map(self._decided.get, self._near.get(document.row.id, ()))
             if other is not None
             and other.may_lead
             and other.row.duplicate_of is None
@@ -172,8 +171,8 @@ def following(row: Row, original: Row) -> Row:
 
 def _near_within(
     documents: Sequence[Document], queries: Sequence[StoreQuery], rule: ResolvedRule
-) -> dict[str, list[int]]:
-    """Return for each document, by id, the places of those in front of it that may be near, the likeliest first."""
+) -> dict[str, list[str]]:
+    """Return for each document, by id, the ids of those in front of it that may be near, the likeliest first."""
     if len(documents) < 2 or rule.by == "digest":
         return {}
     rows = [one.row for one in documents]
@@ -186,6 +185,6 @@ def _near_within(
         near = pairs_within([row.fingerprint for row in rows], rule.distance)
     is_in_front = near.positions < near.askers
     askers, positions, scores = near.askers[is_in_front], near.positions[is_in_front], near.scores[is_in_front]
-    places = positions[np.lexsort((-scores, askers))].tolist()
+    ids = [rows[place].id for place in positions[np.lexsort((-scores, askers))].tolist()]
     ends = np.searchsorted(askers, np.arange(len(rows) + 1)).tolist()
-    return {row.id: places[start:end] for row, start, end in zip(rows, ends, ends[1:], strict=False) if start < end}
+    return {row.id: ids[start:end] for row, start, end in zip(rows, ends, ends[1:], strict=False) if start < end}

@@ -33,6 +33,13 @@ class Eligible:
         """An equal copy may be allowed, and its original not."""
         return self.filter is not None or self.rule.window is not None
 
+    @property
+    def fields(self) -> tuple[str, ...] | None:
+        """The fields of a stored document that a decision needs; None for all of them, as a filter may ask for any."""
+        if self.filter is not None:
+            return None
+        return self.rule.text_fields if self.rule.compares_texts else ()
+
     def queries(self, documents: Sequence[Document]) -> list[StoreQuery]:
         """Return what to look for, for each document."""
         most_equal = MOST_HITS if self.limits_originals else 1

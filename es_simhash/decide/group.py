@@ -66,7 +66,6 @@ def group(
         linked to them.
     """
     rule, is_whole = turn.rule, since is None and filter is None
-    fields = rule.fields_read if filter is None else None
     sizes: Counter[str] = Counter()
     documents = changed = conflicts = left_out = 0
     with turn.take():
@@ -78,7 +77,7 @@ def group(
         return f"the links of {count_of(changed, 'document')} were written, those of others were not: group again"
 
     with saying_what_is_done(report), turn.holding(turn.room) if is_held else nullcontext():
-        scan = Scan(filter=filter, fields=fields, missing=False, since=since, by_order=True)
+        scan = Scan(filter=filter, fields=eligible.fields, missing=False, since=since, by_order=True)
         for batch in (part for page in turn.store.scan(scan) for part in in_parts(page, AT_ONCE)):
             with turn.take():
                 decided = decide_stored(turn, batch, eligible)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from es_simhash.similarity.differences import Difference
 
 Relation = Literal["exact", "copy", "contradicts", "different"]
-_FARTHEST = 65
 
 
 class Side(NamedTuple):
@@ -106,7 +105,7 @@ def _by_texts(document: Side, candidates: Sequence[Side], rule: ResolvedRule) ->
 
 def _by_fingerprints(document: Side, candidates: Sequence[Side]) -> Iterator[Judged]:
     near = [Judged(candidate, "copy", None, _distance(document, candidate)) for candidate in candidates]
-    yield from sorted(near, key=lambda judged: _FARTHEST if judged.distance is None else judged.distance)
+    yield from sorted(near, key=lambda judged: judged.distance or 0)  # near documents have fingerprints
 
 
 def _is_exact(document: Side, candidate: Side, rule: ResolvedRule) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from es_simhash.decide.batch import Found
 from es_simhash.decide.judge import Side
 from es_simhash.filters import parse_filter
+from es_simhash.parts import in_parts
 from es_simhash.rows import Hits, StoreQuery
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from es_simhash.decide.turn import Turn
     from es_simhash.rows import Row
 
-AHEAD = 2_000
-"""Texts that are read together, for several documents."""
+TOGETHER = 100
+"""Documents whose candidates are read together."""
 
 
 def look_up(
@@ -71,14 +72,7 @@ def _with_texts(turn: Turn, candidates: Sequence[Sequence[Row]]) -> Iterator[lis
     if not turn.rule.compares_texts:
         yield from ([Side(row, None) for row in rows] for rows in candidates)
         return
-    known: dict[str, Side] = {}
-    for number, rows in enumerate(candidates):
-        if any(row.id not in known for row in rows):
-            ahead = {row.id: row for row in rows}
-            for following in candidates[number + 1 :]:
-                if len(ahead) >= AHEAD:
-                    break
-                ahead |= {row.id: row for row in following}
-            read = list(ahead.values())
-            known = {row.id: Side(row, text) for row, text in zip(read, turn.texts.of_rows(read), strict=True)}
-        yield [side for row in rows if (side := known[row.id]).text is not None]
+    for part in in_parts(candidates, TOGETHER):
+        rows = list({row.id: row for some in part for row in some}.values())
+        known = {row.id: text for row, text in zip(rows, turn.texts.of_rows(rows), strict=True)}
+        yield from ([Side(row, text) for row in some if (text := known[row.id]) is not None] for some in part)

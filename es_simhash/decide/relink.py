@@ -48,6 +48,11 @@ class Decided:
     conflicts: Collection[str]
     lost: Mapping[str, str]
 
+    @property
+    def changed(self) -> dict[str, Decision]:
+        """By id, what was decided for each document whose link was written."""
+        return {one.row.id: one for one in self.decisions if one.row.id in self.written}
+
 
 def decide_stored(
     turn: Turn, stored: Sequence[Stored], eligible: Eligible, left: Mapping[str, str] | None = None
@@ -126,9 +131,9 @@ def relink(
         copies.sort(key=lambda row: row.order)
         again: dict[str, str] = {}
         for part in in_parts([row.id for row in copies], AT_ONCE):
-            read = turn.store.read(part, _fields(turn, eligible))
+            read = turn.store.read(part, eligible.fields)
             decided = decide_stored(turn, [read[id] for id in part if id in read], eligible, left)
-            changed |= {one.row.id: one for one in decided.decisions if one.row.id in decided.written}
+            changed |= decided.changed
             again |= decided.lost
             again |= {row.duplicate_of: row.group for row in copies if row.id in decided.conflicts and row.duplicate_of}
         left = again
@@ -144,10 +149,9 @@ def decide_again(turn: Turn, ids: Collection[str], eligible: Eligible) -> dict[s
     """Decide stored documents again. Return what was decided for each document whose link was written."""
     if not ids:
         return {}
-    read = turn.store.read(sorted(ids), _fields(turn, eligible))
+    read = turn.store.read(sorted(ids), eligible.fields)
     decided = decide_stored(turn, list(read.values()), eligible)
-    changed = {one.row.id: one for one in decided.decisions if one.row.id in decided.written}
-    return changed | relink(turn, decided.lost, eligible)
+    return decided.changed | relink(turn, decided.lost, eligible)
 
 
 def lost_originals(turn: Turn, originals: Iterable[Original | None], own: Collection[str]) -> dict[str, str]:
@@ -175,7 +179,7 @@ def documents_of_stored(turn: Turn, stored: Sequence[Stored], eligible: Eligible
     keys = iter(keys_of_words([text.words for text in features if text is not None]))
     return [
         Document(
-            one.row if one.row.pinned else one.row.as_original(),
+            one.row if one.row.pinned else one.row._replace(duplicate_of=None, named=None),
             "" if text is None else text.normalised,
             keys=None if text is None else next(keys),
             stored=one.row,
@@ -202,11 +206,6 @@ def _pinned_anew(turn: Turn, stored: Sequence[Stored], eligible: Eligible) -> li
             row = row._replace(pinned=False) if original is None else following(row, original.row)
         rows.append(replace(one, row=row))
     return rows
-
-
-def _fields(turn: Turn, eligible: Eligible) -> Sequence[str] | None:
-    """Return the fields to read of a stored document that is decided again."""
-    return turn.rule.fields_read if eligible.filter is None else None
 
 
 # --- a group keeps its name ------------------------------------------------------------------------------------------

@@ -159,6 +159,8 @@ def remove_duplicates(
     ids = list(dict.fromkeys(duplicate.id for duplicate in duplicates))
     fields = None if save is not None else turn.rule.text_fields
 
+    eligible = Eligible(turn.rule, filter)
+
     def read(part: Sequence[str]) -> Mapping[str, Stored | None]:
         stored = turn.store.read(part)
         links = {id: one.row.duplicate_of for id, one in stored.items() if one.row.duplicate_of is not None}
@@ -168,8 +170,8 @@ def remove_duplicates(
         }
         again = [id for id, original in links.items() if original in wrong]
         if again:
-            whole = turn.store.read(again, None if filter is not None else turn.rule.fields_read).values()
-            decide_stored(turn, sorted(whole, key=lambda one: one.row.order), Eligible(turn.rule, filter))
+            whole = turn.store.read(again, eligible.fields).values()
+            decide_stored(turn, sorted(whole, key=lambda one: one.row.order), eligible)
         return {one.row.id: one for one, _ in _checked(turn.store, turn.texts, turn.rule, part, fields)}
 
     return len(_remove_parts(turn, in_parts(ids, AT_ONCE), read, save, filter, "remove the other duplicates again"))
@@ -214,33 +216,19 @@ def saving(path: str | None, id_field: str) -> Iterator[Save | None]:
     if path is None:
         yield None
     else:
-        with closing(_Saved(path, id_field)) as saved:
-            yield saved.put
+        with closing(LinesFile(path, "xb")) as file:
+
+            def save(documents: Sequence[Stored]) -> None:
+                lines = [json.dumps(_with_id(stored, id_field), ensure_ascii=False) + "\n" for stored in documents]
+                file.write("".join(lines).encode(errors="backslashreplace"))
+                with writing(file.path, StoreError):
+                    os.fsync(file.file.fileno())
+
+            yield save
 
 
-class _Saved(LinesFile):
-    """Writes documents to a new file before they are removed, as they were written.
-
-    :param path: of the file.
-    :param id_field: name of the field with the id. A document that does not hold its id there gets it as ``_id``.
-    :raises InputError: if the file exists, or cannot be made.
-    """
-
-    def __init__(self, path: str, id_field: str) -> None:
-        super().__init__(path, "xb")
-        self._id_field = id_field
-
-    def put(self, documents: Sequence[Stored]) -> None:
-        """Write documents that are removed next, and wait until the disk has them.
-
-        :raises StoreError: if they cannot be written. They must not be removed then.
-        """
-        lines = [json.dumps(self._with_id(stored), ensure_ascii=False) + "\n" for stored in documents]
-        self.write("".join(lines).encode(errors="backslashreplace"))
-        with writing(self.path, StoreError):
-            os.fsync(self.file.fileno())
-
-    def _with_id(self, stored: Stored) -> dict[str, Any]:
-        document, id, field = stored.source or {}, stored.row.id, self._id_field
-        value = field_value(document, field)
-        return document if value is not None and str(value) == id else {"_id": id, **document}
+def _with_id(stored: Stored, field: str) -> dict[str, Any]:
+    """Return a document as it was written. One that does not hold its id in a field gets it as ``_id``."""
+    document, id = stored.source or {}, stored.row.id
+    value = field_value(document, field)
+    return document if value is not None and str(value) == id else {"_id": id, **document}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from es_simhash.rows import MOST_HITS, StoreQuery
 from es_simhash.similarity.confirm import most_texts
 from es_simhash.similarity.rule import MOST_BITS
+from es_simhash.similarity.times import MILLISECOND
 from es_simhash.text.encoding import hamming_distance
 from es_simhash.text.keys import SHORT, key_queries
 
@@ -41,8 +42,8 @@ class ResolvedRule:
         """How candidates are found, besides documents with an equal digest: ``digest`` finds no others."""
         self.distance = MOST_BITS if chosen.max_distance is None else chosen.max_distance
         """Bits in which fingerprints of near documents differ at most. By keys it does not count."""
-        self.window = chosen.window
-        """Only documents whose times differ by at most its length are duplicates; None if times do not count."""
+        self.window = None if chosen.within is None else chosen.within // MILLISECOND
+        """Milliseconds by which the times of duplicates differ at most; None if times do not count."""
         self.text_fields = chosen.text_fields
         """The names of the fields with the text."""
 
@@ -51,11 +52,6 @@ class ResolvedRule:
         return isinstance(other, ResolvedRule) and own == (other.chosen, other.fingerprinter, other.keys)
 
     __hash__ = None  # type: ignore[assignment]
-
-    @property
-    def fields_read(self) -> tuple[str, ...]:
-        """The fields of a stored document that a decision needs."""
-        return self.text_fields if self.compares_texts else ()
 
     @property
     def bytes_of_row(self) -> int:
@@ -78,7 +74,7 @@ class ResolvedRule:
         if self.window is not None:
             if row.time is None:
                 return _NOTHING
-            times = self.window.around(row.time)
+            times = row.time - self.window, row.time + self.window
         digest = row.digest if self.is_digest_of_text(row.digest) else None
         if self.compares_texts and keys is not None:
             asked = key_queries(keys, self.chosen.min_similarity or 0.0)
@@ -93,7 +89,9 @@ class ResolvedRule:
 
     def is_in_window(self, row: Row, other: Row) -> bool:
         """Return whether the times of two documents allow one to be a copy of the other."""
-        return self.window is None or self.window.holds(row.time, other.time)
+        if self.window is None:
+            return True
+        return row.time is not None and other.time is not None and abs(row.time - other.time) <= self.window
 
     def may_be_near(self, row: Row, other: Row) -> bool:
         """Return whether two different texts may be near-duplicates, by their times and, where they decide, by their

@@ -17,7 +17,7 @@ from es_simhash.decide.choose import choose
 from es_simhash.decide.eligible import Eligible
 from es_simhash.decide.judge import Side, judge
 from es_simhash.decide.look_up import look_up
-from es_simhash.decide.outcome import failed
+from es_simhash.decide.outcome import Document, failed
 from es_simhash.decide.relink import ATTEMPTS, decide_again, lost_originals, own_name, relink
 from es_simhash.decide.result import MOVED, Result, is_same, of_decision, outcome_of, with_original, without_decision
 from es_simhash.errors import check_choice, saying_what_is_done
@@ -29,7 +29,7 @@ from es_simhash.values import value
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence, Set
 
-    from es_simhash.decide.outcome import Document, Outcome
+    from es_simhash.decide.outcome import Outcome
     from es_simhash.decide.turn import Turn
     from es_simhash.store.protocol import Filter
     from es_simhash.text.fingerprinter import Fingerprinter
@@ -76,13 +76,11 @@ class _Taken:
     :param outcomes: by id.
     :param rows: by id, what was written, with the links that were decided again.
     :param conflicts: documents that other programs wrote meanwhile.
-    :param rest: documents that were not decided yet.
     """
 
     outcomes: Mapping[str, Outcome]
     rows: Mapping[str, Row]
     conflicts: Sequence[Document]
-    rest: Sequence[Document]
 
 
 class Run:
@@ -95,13 +93,15 @@ class Run:
         self._backfilled = -(1 << 62)
         """The order of the last document that has its time as order. A backfill reads them by their time."""
 
-    def take(self, documents: Sequence[Document]) -> list[Outcome]:
+    def take(self, items: Sequence[Document | Outcome]) -> list[Outcome]:
         """Decide and write documents with different ids, and return an Outcome for each, in their order.
 
         A document of a backfill that another program changes meanwhile is an Outcome ``failed``.
+
+        :param items: Documents, and the Outcomes of those that were rejected, which stay as they are.
         """
         outcomes: dict[str, Outcome] = {}
-        left = documents
+        left = [item for item in items if isinstance(item, Document)]
         with self._turn.take():
             for attempt in range(ATTEMPTS):
                 if attempt:
@@ -111,7 +111,7 @@ class Run:
                 if not left:
                     break
         outcomes |= {document.row.id: failed(document, CHANGED) for document in left}
-        return [outcomes[document.row.id] for document in documents]
+        return [outcomes[item.row.id] if isinstance(item, Document) else item for item in items]
 
     def empty(self, rows: Sequence[Row]) -> None:
         """Take the fingerprints from stored documents that have no text any more, and decide their copies again.
@@ -154,7 +154,8 @@ class Run:
             held = held - {row.group for row in were_originals}
             held |= {row.group for row in rows if row.duplicate_of is None}
             former = {**former, **taken.rows}
-            left = [*taken.rest, *left[end:]]
+            done = {*taken.outcomes, *(one.row.id for one in taken.conflicts)}
+            left = [one for one in left if one.row.id not in done]
         return outcomes, conflicts
 
     def _ends_part(self, document: Document, former: Mapping[str, Row], originals: Collection[str | None]) -> bool:
@@ -206,18 +207,11 @@ class Run:
                 held = held - {row.group}
             if result.left is not None:
                 break
-        done = [results[one.row.id] for one in part if one.row.id in results]
-        taken = self._write(done)
-        rest = [one for one in part if one.row.id not in results]
-        return replace(taken, rest=rest)
+        leaves = any(one.left is not None for one in results.values())
+        with saying_what_is_done(lambda: LINKS_LEFT if leaves else ""):
+            return self._write([results[one.row.id] for one in part if one.row.id in results])
 
     def _write(self, results: Sequence[Result]) -> _Taken:
-        """Write documents, and decide the copies of former texts again."""
-        leaves = any(one.left is not None for one in results)
-        with saying_what_is_done(lambda: LINKS_LEFT if leaves else ""):
-            return self._written(results)
-
-    def _written(self, results: Sequence[Result]) -> _Taken:
         """Write documents, check their originals, and decide the copies of former texts and of lost originals again."""
         turn = self._turn
         entries = {one.document.row.id: one.entry for one in results if one.entry is not None}
@@ -256,7 +250,7 @@ class Run:
         left_behind = {one.row.id for one in conflicts}
         outcomes = {id: outcome for id, outcome in outcomes.items() if id not in left_behind}
         relinked = turn.store.read(sorted(again)) if again else {}
-        return _Taken(outcomes, rows | {id: stored.row for id, stored in relinked.items()}, conflicts, ())
+        return _Taken(outcomes, rows | {id: stored.row for id, stored in relinked.items()}, conflicts)
 
     def _is_copy(self, document: Document, others: Sequence[Side]) -> bool:
         """Return whether a document is a copy of one of some others."""

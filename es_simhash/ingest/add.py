@@ -8,10 +8,9 @@ from __future__ import annotations
 import threading
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from es_simhash.decide.outcome import Document
 from es_simhash.decide.run import Run
 from es_simhash.errors import StoreUnavailable
 from es_simhash.ingest.batches import BATCH, parts_by_id
@@ -20,7 +19,7 @@ from es_simhash.retries import uncancelled
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_simhash.decide.outcome import Outcome
+    from es_simhash.decide.outcome import Document, Outcome
     from es_simhash.decide.run import Options
     from es_simhash.decide.turn import Turn
 
@@ -80,20 +79,12 @@ class Adds:
                 if is_free and call.options == own.options and count + len(call.items) <= BATCH:
                     calls.append(call)
                     count += len(call.items)
-        items = [item for call in calls for item in call.items]
+        items, run = [item for call in calls for item in call.items], Run(self.turn, own.options)
         try:
-            outcomes = iter(uncancelled(lambda: self._outcomes(items, own.options)))
+            outcomes = chain.from_iterable(uncancelled(lambda: list(map(run.take, parts_by_id(items)))))
         except Exception as error:
             for call in [own] if isinstance(error, StoreUnavailable) else calls:
                 call.outcomes.set_exception(error)
             return
         for call in calls:
             call.outcomes.set_result(list(islice(outcomes, len(call.items))))
-
-    def _outcomes(self, items: Sequence[Document | Outcome], options: Options) -> list[Outcome]:
-        outcomes: list[Outcome] = []
-        for part in parts_by_id(items):
-            documents = [item for item in part if isinstance(item, Document)]
-            taken = iter(Run(self.turn, options).take(documents))
-            outcomes += [next(taken) if isinstance(item, Document) else item for item in part]
-        return outcomes

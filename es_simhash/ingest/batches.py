@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.decide.outcome import Document
@@ -48,23 +49,18 @@ class Source:
         :param count: at most so many documents, if it is less than the size.
         """
         lines: list[Line] = []
-        most = min(count or self._size, self._size)
+        most = min(count or self._size, self._size) if self.error is None else 0
         size = 0
         try:
-            while self.error is None and len(lines) < most and size < BATCH_SIZE:
-                document = next(self._rows, _END)
-                if document is _END:
-                    break
+            for document in islice(self._rows, most):
                 self.count += 1
-                line = line_of(document, f"document {self.count}")
-                lines.append(line)
-                size += _size(line)
+                lines.append(line_of(document, f"document {self.count}"))
+                size += _size(lines[-1])
+                if size >= BATCH_SIZE:
+                    break
         except Exception as error:
             self.error = error
         return lines
-
-
-_END = object()
 
 
 def line_of(document: Any, place: str) -> Line:

@@ -90,7 +90,7 @@ class Reader:
 
     def read_all(self, lines: Sequence[Line]) -> Sequence[Document | Outcome]:
         """Return for each line, in order, its Document or a rejected Outcome."""
-        checked = [self._checked_or_rejected(line) for line in lines]
+        checked = [self._checked(line) for line in lines]
         good = [item for item in checked if not isinstance(item, Outcome)]
         normalised = [item.text for item in good]
         fingerprints = self._fingerprinter.fingerprints_normalised(normalised)
@@ -98,39 +98,24 @@ class Reader:
         documents = map(_whole, good, fingerprints, keys)
         return [item if isinstance(item, Outcome) else next(documents) for item in checked]
 
-    def _checked_or_rejected(self, line: Line) -> Document | Outcome:
+    def _checked(self, line: Line) -> Document | Outcome:
+        """Check a document, and normalise its text. Return it without its fingerprint and keys, or as rejected."""
         line = parsed(line)
+        document, id = line.document, None
         try:
-            return self._checked(line)
+            if line.problem is not None:
+                raise InputError(line.problem)
+            if not isinstance(document, dict):
+                raise InputError(f"a document must be a JSON object or a mapping, this is {kind_of(document)}")
+            field = id_field_of(document, self._id_field)
+            id = self._id(document, field)
+            text = self._fingerprinter.scheme.normalise(text_of(document, self.text_fields))
+            time = None if self._time_field is None else time_of(document, self._time_field)
+            source, content = self._source(document, field) if line.stored is None else (None, None)
+            return Document(Row(id, None, "", time=time, content=content), text, line.place, source, stored=line.stored)
         except ValueError as error:  # Python does not write an integer of some thousand digits
-            document = line.document if line.problem is None or line.raw is None else line.raw
-            reason = f"{line.place}: {one_line(error)}"
-            return Outcome(self._id_if_any(line), "rejected", reason=reason, place=line.place, document=document)
-
-    def _checked(self, line: Line) -> Document:
-        """Check the document of a parsed line, and normalise its text. Return it without its fingerprint and keys.
-
-        :raises InputError: if the document cannot be used.
-        """
-        document = line.document
-        if line.problem is not None:
-            raise InputError(line.problem)
-        if not isinstance(document, dict):
-            raise InputError(f"a document must be a JSON object or a mapping, this is {kind_of(document)}")
-        field = id_field_of(document, self._id_field)
-        id = self._id(document, field)
-        text = self._fingerprinter.scheme.normalise(text_of(document, self.text_fields))
-        time = None if self._time_field is None else time_of(document, self._time_field)
-        source, content = self._source(document, field) if line.stored is None else (None, None)
-        return Document(Row(id, None, "", time=time, content=content), text, line.place, source, stored=line.stored)
-
-    def _id_if_any(self, line: Line) -> str | None:
-        if not isinstance(line.document, dict):
-            return None
-        try:
-            return self._id(line.document, id_field_of(line.document, self._id_field))
-        except InputError:
-            return None
+            given = document if line.problem is None or line.raw is None else line.raw
+            return Outcome(id, "rejected", reason=f"{line.place}: {one_line(error)}", place=line.place, document=given)
 
     def _id(self, document: Mapping[str, Any], field: str) -> str:
         id = field_value(document, field)

@@ -114,7 +114,11 @@ def _outcomes(
                     stored = turn.store.count(Scan()) if stored is None else stored
                 if is_held := turn.pays(taken, stored + taken):
                     stack.enter_context(turn.holding(turn.room))
-            yield from _taken(run, batch)
+            outcomes = run.take(batch.items)
+            if batch.emptied:
+                run.empty(batch.emptied)
+            _log.info("written: a batch of %s", len(batch.items))
+            yield from outcomes
             taken += len(batch.items)
             if checkpoint is not None:
                 checkpoint.done(len(batch.items), batch.mark)
@@ -151,12 +155,3 @@ def _batches(source: Source, reader: Reader, workers: Workers, count: int, *, ma
             start += len(part)
             yield _Batch(part, mark(lines[start - 1]) if marks else "", emptied)
             emptied = []
-
-
-def _taken(run: Run, batch: _Batch) -> Sequence[Outcome]:
-    """Decide and write a batch, and return its outcomes in the order of the input."""
-    taken = iter(run.take([item for item in batch.items if isinstance(item, Document)]))
-    if batch.emptied:
-        run.empty(batch.emptied)
-    _log.info("written: a batch of %s", len(batch.items))
-    return [item if isinstance(item, Outcome) else next(taken) for item in batch.items]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from es_simhash.errors import InputError, check_choice, shown
 from es_simhash.similarity.text_fields import check_field_name, field_names
-from es_simhash.similarity.times import LONGEST, Window, length_of, milliseconds
+from es_simhash.similarity.times import LONGEST, length_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -148,13 +148,6 @@ class DuplicateRule:
     def needs_of(self, fingerprinter: Fingerprinter) -> Fingerprinter:
         """Return what makes fingerprints only if the rule asks for them: for a store that is used by no other rule."""
         return fingerprinter if self.rule == "fingerprint" else fingerprinter.digests_alone()
-
-    @property
-    def window(self) -> Window | None:
-        """The window of ``within``; None if times do not count."""
-        if self.within is None or self.time_field is None:
-            return None
-        return Window(self.time_field, milliseconds(self.within))
 
 
 def _check_similarity(least: object) -> None:

@@ -14,7 +14,6 @@ them in the same way (``strict_date_optional_time||epoch_millis``, the default f
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +24,6 @@ from es_simhash.input.values import json_form
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    Range = tuple[int, int]
-    """The first and the last time of a window. Both are inside."""
-
 LONGEST = timedelta(days=36_500)
 """The longest window. All bounds of a window around a time are then numbers that every store can compare."""
 FORMS = "ISO 8601, such as 2024-05-01 or 2024-05-01T08:30:00+08:00, or milliseconds since 1970 (12 or 13 digits)"
@@ -37,10 +33,10 @@ _ISO = re.compile(
     r"(Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?)?)?"
 )
 _MILLISECONDS = re.compile("-?[0-9]{12,13}")
-_MILLISECOND = timedelta(milliseconds=1)
+MILLISECOND = timedelta(milliseconds=1)
 _EPOCH = datetime(1970, 1, 1)  # all arithmetic is in UTC, without time zones
-_FIRST = (datetime.min - _EPOCH) // _MILLISECOND
-_LAST = (datetime.max - _EPOCH) // _MILLISECOND
+_FIRST = (datetime.min - _EPOCH) // MILLISECOND
+_LAST = (datetime.max - _EPOCH) // MILLISECOND
 _LARGEST_OFFSET = timedelta(hours=18)
 _UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
 
@@ -55,31 +51,6 @@ def length_of(time: timedelta) -> str:
         if not time % one:
             return f"{time // one}{unit}"
     return f"{time.total_seconds():g}s"
-
-
-@dataclass(frozen=True)
-class Window:
-    """Only documents whose times differ by at most ``length`` can be duplicates of each other.
-
-    :param field: name of the field with the time of a document; a dot leads into an object.
-    :param length: in milliseconds.
-    """
-
-    field: str
-    length: int
-
-    def around(self, time: int) -> Range:
-        """Return the first and the last time at which a document can be a duplicate of one at ``time``."""
-        return time - self.length, time + self.length
-
-    def holds(self, one: int | None, other: int | None) -> bool:
-        """Return whether two documents with these times can be duplicates. A document without a time cannot."""
-        return one is not None and other is not None and abs(one - other) <= self.length
-
-
-def milliseconds(length: timedelta) -> int:
-    """Return a length of time in whole milliseconds."""
-    return length // _MILLISECOND
 
 
 def parse_time(value: Any) -> int | None:
@@ -110,14 +81,14 @@ def _from_iso(iso: re.Match[str]) -> int | None:
         known = datetime(int(year), int(month or 1), int(day or 1), int(hour or 0), int(minute or 0), int(second or 0))
     except ValueError:
         return None
-    since = (known - _EPOCH) // _MILLISECOND + int((fraction or "0")[:3].ljust(3, "0"))
+    since = (known - _EPOCH) // MILLISECOND + int((fraction or "0")[:3].ljust(3, "0"))
     ahead = timedelta()
     if offset and offset != "Z":
         minutes = int(offset[-2:]) if len(offset) > 3 else 0
         ahead = timedelta(hours=int(offset[1:3]), minutes=minutes) * (-1 if offset[0] == "-" else 1)
         if minutes > 59 or abs(ahead) > _LARGEST_OFFSET:
             return None
-    return since - ahead // _MILLISECOND
+    return since - ahead // MILLISECOND
 
 
 def checked_time(time: object) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from es_simhash.decide.outcome import Document
@@ -44,7 +45,7 @@ def documents(sources: Sequence[Mapping[str, Any]], rule: ResolvedRule) -> list[
     for source, text, key in zip(sources, texts, keys, strict=True):
         line = json.dumps(source, ensure_ascii=False)
         [fingerprint] = rule.fingerprinter.fingerprints_normalised([text])
-        time = None if rule.window is None else time_of(source, rule.window.field)
+        time = None if rule.window is None else time_of(source, rule.chosen.time_field or "")
         length = None if key is None else key.length
         content = content_of(json.dumps(source, sort_keys=True))
         row = Row(source["id"], fingerprint.value, fingerprint.digest, length, time=time, content=content)
@@ -156,7 +157,10 @@ class Plain:
         return one.document.row.time
 
     def _in_window(self, one: Known, document: Document) -> bool:
-        return self.rule.window is None or self.rule.window.holds(self._time(one), document.row.time)
+        within, one_time, time = self.rule.chosen.within, self._time(one), document.row.time
+        if within is None:
+            return True
+        return one_time is not None and time is not None and timedelta(milliseconds=abs(one_time - time)) <= within
 
     def _original(self, document: Document, before: int | None) -> tuple[str | None, bool, int]:
         """Return the original of a document, whether the texts are equal, and the order of the one that was found."""

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from es_simhash import DuplicateRule, Fingerprinter, Row
+from es_simhash.decide.rule import ResolvedRule
 from es_simhash.errors import InputError
-from es_simhash.similarity.times import Window, checked_time, parse_time, time_of
+from es_simhash.similarity.times import checked_time, parse_time, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,10 +142,14 @@ def test_a_datetime_at_the_end_of_its_range_is_read(hours: int) -> None:
 
 
 def test_a_window_is_inclusive_on_both_sides() -> None:
-    window = Window("date", 10)
-    assert window.around(100) == (90, 110)
-    assert [window.holds(100, other) for other in (89, 90, 110, 111, None)] == [False, True, True, False, False]
-    assert not window.holds(None, None)
+    chosen = DuplicateRule(within=timedelta(milliseconds=10), time_field="date")
+    rule, rows = ResolvedRule(chosen, Fingerprinter(), keys=True), {n: Row("", None, "", time=n) for n in range(120)}
+    assert rule.query(rows[100], None).times == (90, 110)
+    inside = [rule.is_in_window(rows[100], rows[other]) for other in (89, 90, 110, 111)]
+    assert inside == [False, True, True, False]
+    timeless = Row("", None, "")
+    assert not rule.is_in_window(rows[100], timeless)
+    assert not rule.is_in_window(timeless, timeless)
 
 
 def test_the_depth_of_arrays_around_a_time_does_not_matter() -> None:
