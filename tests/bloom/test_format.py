@@ -149,18 +149,18 @@ def many_layers(number: int) -> bytes:
 
 
 def test_a_forged_filter_of_many_layers_is_refused_at_once() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     for number in (101, 255):
         with pytest.raises(FilterFormatError, match=f"{number} layers, 100 at most"):
             BloomFilter.from_bytes(many_layers(number))
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_a_forged_filter_of_the_most_layers_answers_in_time_and_does_not_grow() -> None:
     read = BloomFilter.from_bytes(many_layers(100))
-    started = time.monotonic()
+    started = time.process_time()
     assert not any(read.contains_many(range(1_000)))
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
     with pytest.raises(InputError, match="is full: it has 100 layers"):
         read.add("one more")
 
