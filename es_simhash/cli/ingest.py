@@ -13,6 +13,7 @@ from es_simhash import InputError
 from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.input import Input, check_different_files, input_paths, is_store, sqlite_file
 from es_simhash.cli.options import (
+    FILE,
     dead_letter_option,
     encoding_option,
     filter_option,
@@ -74,14 +75,14 @@ class DeadLetters(LinesFile):
 
 
 @click.command()
-@click.argument("files", metavar="[FILE…|STORE|-]", nargs=-1)
+@click.argument("files", metavar="[FILE…|STORE|-]", type=FILE, nargs=-1)
 @id_field_option
 @text_field_option
 @_word_option("--on-duplicate", ON_DUPLICATE, "A new duplicate: index or skip.")
 @_word_option("--on-update", ON_UPDATE, "A copy of the text stored under its id: write, or keep the stored one.")
 @filter_option("Only documents that match can be originals.")
 @dead_letter_option
-@click.option("--resume", metavar="FILE", help="Record the progress here; the same command goes on.")
+@click.option("--resume", metavar="FILE", type=FILE, help="Record the progress here; the same command goes on.")
 @format_option
 @encoding_option
 @workers_option

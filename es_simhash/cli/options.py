@@ -74,7 +74,11 @@ class StoreOptions(TypedDict):
 api_key_option = click.option(
     "--api-key", metavar="KEY", help="API key for Elasticsearch.  [default: $ELASTIC_API_KEY]"
 )
-ca_certs_option = click.option("--ca-certs", metavar="FILE", help="Certificates that the server's is checked with.")
+FILE = click.Path(readable=False)
+"""A path: the shell completes it, and nothing is checked here."""
+ca_certs_option = click.option(
+    "--ca-certs", metavar="FILE", type=FILE, help="Certificates that the server's is checked with."
+)
 address_options = together(
     click.option(
         "--store",
@@ -128,6 +132,7 @@ scheme_options = together(
     click.option(
         "--scheme",
         metavar="FILE",
+        type=FILE,
         help='How fingerprints are made, as JSON: {"weights": "tf_idf", "idf": "idf.txt", "stop_words": "stop.txt"}.',
     ),
     click.option("--html", is_flag=True, help="The texts are HTML (needs es-simhash[html])."),
@@ -300,7 +305,7 @@ lang_option = click.option(
     "--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Language of the page."
 )
 dead_letter_option = click.option(
-    "--dead-letter", metavar="FILE", help="Append what is rejected or fails, with the reason."
+    "--dead-letter", metavar="FILE", type=FILE, help="Append what is rejected or fails, with the reason."
 )
 quiet_option = click.option("--quiet", is_flag=True, help="Print no line for each duplicate, but the counts.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON lines on standard output.")

@@ -11,7 +11,7 @@ import click
 from es_simhash import InputError, Pin
 from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.input import Input
-from es_simhash.cli.options import open_documents, store_options
+from es_simhash.cli.options import FILE, open_documents, store_options
 from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.lines import object_of
 from es_simhash.text.ids import kind_of
@@ -26,7 +26,7 @@ _FIELDS = {"id", "duplicate_of", "pinned"}
 
 
 @click.command()
-@click.argument("file", required=False)
+@click.argument("file", required=False, type=FILE)
 @click.option("--list", "as_list", is_flag=True, help="Print the pins, as lines that this command takes.")
 @store_options
 def pin(file: str | None, as_list: bool, **store: Unpack[StoreOptions]) -> None:

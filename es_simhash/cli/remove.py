@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash.cli.exits import exit_unless_all_done
-from es_simhash.cli.options import json_object, open_documents, parsed_by, store_options
+from es_simhash.cli.options import FILE, json_object, open_documents, parsed_by, store_options
 from es_simhash.cli.output import count_of, echo, nearness, progress_bar
 from es_simhash.filters import check_filter
 from es_simhash.rows import Scan
@@ -29,7 +29,9 @@ _NONE = "no document matches: check the names of the fields, which may be mistyp
 @click.option("--matching", metavar="JSON", callback=parsed_by(json_object), help="All that match this query clause.")
 @click.option("--duplicates", is_flag=True, help="Each document that is a duplicate of another one.")
 @click.option("--yes", is_flag=True, help="Remove what matches, or the duplicates. Without it they are only shown.")
-@click.option("--save", metavar="FILE", help="Write what is removed to a new file first. `ingest` takes it back.")
+@click.option(
+    "--save", metavar="FILE", type=FILE, help="Write what is removed to a new file first. `ingest` takes it back."
+)
 @store_options
 def remove(
     ids: tuple[str, ...],

@@ -17,6 +17,7 @@ from es_simhash.bloom.seen import SeenConfig, user_id
 from es_simhash.cli.exits import SOME_NOT_DONE, exit_unless_all_done
 from es_simhash.cli.input import Input, input_paths
 from es_simhash.cli.options import (
+    FILE,
     duration_option,
     encoding_option,
     format_option,
@@ -103,7 +104,7 @@ def init(
 
 
 @seen.command()
-@click.argument("arguments", metavar="[ITEM…|FILE…|-]", nargs=-1)
+@click.argument("arguments", metavar="[ITEM…|FILE…|-]", type=FILE, nargs=-1)
 @click.option("--user", metavar="USER", help="Id of one user. The arguments are then items, not files.")
 @format_option
 @encoding_option

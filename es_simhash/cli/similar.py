@@ -9,6 +9,7 @@ import click
 from es_simhash import Scheme, fingerprint
 from es_simhash.cli.input import read_text
 from es_simhash.cli.options import (
+    FILE,
     chosen_rule,
     filter_option,
     json_option,
@@ -32,7 +33,7 @@ _RELATIONS = {"exact": "exact duplicate", "copy": "near-duplicate", "contradicts
 @click.command()
 @click.argument("text", required=False)
 @click.option("--id", "id", metavar="ID", help="Search for duplicates of this stored document, instead of a text.")
-@click.option("--file", metavar="FILE", help="Read the text from this file; - is standard input.")
+@click.option("--file", metavar="FILE", type=FILE, help="Read the text from this file; - is standard input.")
 @click.option("--time", "time", metavar="TIME", help="The time of the text, if the rule of the store has --within.")
 @rule_options
 @filter_option('Find only documents that match this query clause, such as \'{"term": {"lang": "zh"}}\'.')

@@ -10,6 +10,7 @@ from es_simhash import DuplicateRule, Fingerprinter, InputError, Scheme
 from es_simhash import compare as compare_texts
 from es_simhash.cli.input import read_text
 from es_simhash.cli.options import (
+    FILE,
     chosen_rule,
     json_option,
     open_documents,
@@ -49,7 +50,9 @@ _LONGEST = 2_000
 
 @click.command()
 @click.argument("texts", metavar="[TEXT]…", nargs=-1)
-@click.option("--file", "files", metavar="FILE", multiple=True, help="Read a text from this file; - is standard input.")
+@click.option(
+    "--file", "files", metavar="FILE", type=FILE, multiple=True, help="Read a text from this file; - is standard input."
+)
 @click.option("--id", "ids", metavar="ID", multiple=True, help="Take the text of this stored document.")
 @rule_options
 @scheme_options

@@ -147,7 +147,11 @@ def test_a_mistyped_word_is_an_error_and_a_mistyped_option_names_the_nearest(
     assert nearest in done.err
 
 
-def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
-    for words, completed in (("es-simhash in", "plain,ingest"), ("es-simhash ingest --enc", "plain,--encoding")):
+def test_the_shell_completes_commands_options_and_files(tmp_path: Path) -> None:
+    for words, completed in (
+        ("es-simhash in", "plain,ingest"),
+        ("es-simhash ingest --enc", "plain,--encoding"),
+        *((f"es-simhash {each} n", "file,n") for each in ("ingest", "pin", "dedupe --report", "remove --save")),
+    ):
         env = {"_ES_SIMHASH_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
         assert completed in es_simhash("", cwd=tmp_path, env=env, alone=True).out.splitlines()

@@ -16,6 +16,7 @@ from es_simhash import DuplicateRule, Fingerprinter, InputError
 from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.input import Input, check_different_files, input_paths, is_store, sqlite_file
 from es_simhash.cli.options import (
+    FILE,
     api_key_option,
     ca_certs_option,
     encoding_option,
@@ -46,13 +47,13 @@ _OUTPUT = "/dev/stdout"
 
 
 @click.command()
-@click.argument("files", metavar="[FILE…|-]", nargs=-1)
+@click.argument("files", metavar="[FILE…|-]", type=FILE, nargs=-1)
 @rule_options
 @text_field_option
 @id_field_option
 @click.option("--against", metavar="FILE|URL", multiple=True, help="Leave out copies of what is there, too.")
-@click.option("--duplicates", metavar="FILE", help="Write what is left out, each with its original.")
-@click.option("--report", metavar="FILE", help="Write a page that shows what is left out.")
+@click.option("--duplicates", metavar="FILE", type=FILE, help="Write what is left out, each with its original.")
+@click.option("--report", metavar="FILE", type=FILE, help="Write a page that shows what is left out.")
 @lang_option
 @click.option("--pairs", is_flag=True, help="Print who copies whom, not the documents.")
 @format_option

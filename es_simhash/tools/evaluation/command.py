@@ -14,6 +14,7 @@ from es_simhash import DuplicateRule, Fingerprinter, InputError, Scheme
 from es_simhash.cli.exits import SOME_NOT_DONE
 from es_simhash.cli.input import Input, check_different_files, input_paths, sqlite_file
 from es_simhash.cli.options import (
+    FILE,
     chosen_rule,
     filter_option,
     json_option,
@@ -55,11 +56,11 @@ _LABELS = {"true": True, "1": True, "false": False, "0": False}
 
 
 @click.command()
-@click.argument("files", metavar="[PAIRS…|-]", nargs=-1)
+@click.argument("files", metavar="[PAIRS…|-]", type=FILE, nargs=-1)
 @click.option("--sample", metavar="N", type=click.IntRange(1), help="Draw N pairs from the store for labelling.")
-@click.option("--page", metavar="FILE", help="For --sample: write a page to label them on.")
+@click.option("--page", metavar="FILE", type=FILE, help="For --sample: write a page to label them on.")
 @click.option("--limits", is_flag=True, help="The figures of one rule, with different limits.")
-@click.option("--chart", metavar="FILE", help="Draw precision and recall over the limit, as SVG.")
+@click.option("--chart", metavar="FILE", type=FILE, help="Draw precision and recall over the limit, as SVG.")
 @lang_option
 @click.option("--seed", metavar="NUMBER", type=int, default=0, help="For --sample: another seed draws other pairs.")
 @rule_options

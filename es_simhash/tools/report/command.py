@@ -11,7 +11,7 @@ import click
 
 from es_simhash import Fingerprinter, Scheme
 from es_simhash.cli.input import check_different_files, sqlite_file
-from es_simhash.cli.options import filter_option, lang_option, open_documents, store_options
+from es_simhash.cli.options import FILE, filter_option, lang_option, open_documents, store_options
 from es_simhash.cli.output import count_of, echo, json_line, printable, progress_bar
 from es_simhash.tools.report.groups import Groups
 from es_simhash.tools.report.page import page, write_page
@@ -31,7 +31,9 @@ _FORMULA = tuple("=+-@＝＋－＠")
 
 
 @click.command()
-@click.option("--out", metavar="FILE", help="File to write.  [default: report.html; --json, --csv: standard output]")
+@click.option(
+    "--out", metavar="FILE", type=FILE, help="File to write.  [default: report.html; --json, --csv: standard output]"
+)
 @click.option(
     "--groups",
     "most",
