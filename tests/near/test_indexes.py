@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.near.columns import Columns
-from es_simhash.near.fingerprint_index import FingerprintIndex
 from es_simhash.near.key_index import ENTRIES_OF_QUERY, KeyIndex, Near, with_length
 from es_simhash.rows import Row, StoreQuery
-from es_simhash.text.keys import GRAM, HASH_BITS, PAIRS, KeyQuery, key_queries, keys_of_texts
+from es_simhash.text.keys import KeyQuery, key_queries, keys_of_texts
 
 TEXTS = st.lists(st.text(alphabet="今日要闻北京上海天气晴雨a1", min_size=1, max_size=90), min_size=1, max_size=12)
 
@@ -19,31 +18,6 @@ TEXTS = st.lists(st.text(alphabet="今日要闻北京上海天气晴雨a1", min_
 def positions(near: Near, asker: int) -> list[int]:
     """The positions that may be near one asker."""
     return near.positions[near.askers == asker].tolist()
-
-
-@pytest.mark.parametrize("distance", range(8))
-def test_fingerprints_within_each_distance_are_found_and_no_others(distance: int) -> None:
-    random = np.random.default_rng(distance)
-    values = random.integers(0, 2**63, 6_000, dtype=np.uint64)
-    for number in range(1, len(values), 2):  # near the one before: 1 to 8 bits differ
-        bits = random.choice(64, 1 + number % 8, replace=False).astype(np.uint64)
-        values[number] = values[number - 1] ^ np.bitwise_or.reduce(np.uint64(1) << bits)
-    index = FingerprintIndex()
-    for part in np.split(np.arange(len(values)), [1, 30, 5_000]):
-        index.add(values[part], part)
-    askers = [*values[::50].tolist(), None]
-    near = index.near(askers, [distance] * len(askers), values, np.ones(len(values), dtype=np.bool_))
-    for number, asker in enumerate(askers[:-1]):
-        expected = [at for at, value in enumerate(values.tolist()) if (value ^ asker).bit_count() <= distance]
-        assert positions(near, number) == expected
-    assert not positions(near, len(askers) - 1)
-
-
-def test_a_crowd_of_one_fingerprint_is_found_whole() -> None:
-    index = FingerprintIndex()
-    values = np.full(20_000, 7, dtype=np.uint64)
-    index.add(values, np.arange(20_000))
-    assert index.near([6], [3], values, np.ones(20_000, dtype=np.bool_)).positions.tolist() == list(range(20_000))
 
 
 def fulfils(query: KeyQuery, keys: tuple[int, ...], length: int) -> bool:
@@ -113,42 +87,6 @@ def test_columns_answer_as_a_list_of_rows(moves: list[tuple[str, int, bool]]) ->
     for name in [*"abcdef", "a name", "no name"]:
         assert {row.id for row in columns.members([name])} == {row.id for row in rows.values() if row.group == name}
     assert {row.id for row in columns.members([*"abcdef", "a name"])} == rows.keys()
-
-
-ROWS = st.builds(
-    Row,
-    st.text(max_size=3),
-    st.none() | st.integers(0, (1 << 64) - 1),
-    st.sampled_from(["", "0" * 32, "f" * 64]),
-    st.none() | st.integers(0, 1 << 30),
-    st.none() | st.text(max_size=3),
-    st.integers(-(1 << 63), (1 << 63) - 1),
-    st.integers(0, (1 << 63) - 1),
-    st.none() | st.integers(-(1 << 63), (1 << 63) - 1),
-    st.none() | st.integers(-(1 << 63), (1 << 63) - 1),
-    st.booleans(),
-    st.none() | st.text(max_size=3),
-    st.none() | st.integers(0, (1 << 63) - 1),
-)
-
-
-@given(
-    st.lists(ROWS, max_size=9, unique_by=lambda row: row.id), st.lists(ROWS, max_size=9, unique_by=lambda row: row.id)
-)
-def test_columns_return_each_row_and_its_keys_as_they_were_entered(first: list[Row], second: list[Row]) -> None:
-    columns = Columns(keys=True, fingerprints=True)
-    for keys, part in (
-        (((GRAM << HASH_BITS) + 128, (PAIRS << HASH_BITS) + 129), first),
-        (((PAIRS << HASH_BITS) + 1,), second),
-    ):
-        columns.enter(part, [keys] * len(part))
-    expected = {row.id: row for row in [*first, *second]}
-    assert {row.id: row for row in columns.rows()} == expected
-    assert {len(keys) for keys in columns.keys_of(second)} <= {1}
-    assert all(
-        set(keys) == {128, (PAIRS << HASH_BITS) + 129}
-        for keys in columns.keys_of([row for row in first if row == expected[row.id] and row not in second])
-    )
 
 
 @pytest.mark.parametrize("digest", ["no hex", "ab", "F" * 32, "0" * 66])

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Row("a", None, "d" * 32),
         Row("a", 0, ""),
         Row("字 \u2028'\"\\", 1 << 63, "ff" * 32, duplicate_of="b", time=0, content=(1 << 63) - 1),
+        Row("a", 5, "d" * 32, duplicate_of="b", pinned=True, named="x"),
     ],
 )
 def test_a_row_is_read_as_it_was_written(store: Store, row: Row) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from es_simhash.filters import parse_filter
 from es_simhash.rows import Entry, Hits, StoreQuery
 from es_simhash.text.keys import KeyQuery
 from tests.store.documents import digest_of, document, entry, ids, keys, link, put
@@ -47,9 +45,14 @@ def flipped(value: int, bits: Sequence[int]) -> int:
 @one_store
 @given(
     base=st.integers(0, (1 << 64) - 1),
-    spreads=st.lists(st.lists(st.integers(0, 63), max_size=9, unique=True), min_size=1, max_size=40),
+    spreads=st.lists(
+        st.lists(st.integers(0, 63), max_size=9, unique=True)
+        | st.tuples(*(st.integers(first, first + 15) for first in range(0, 64, 16))),
+        min_size=1,
+        max_size=40,
+    ),
 )
-def test_all_fingerprints_within_the_distance_are_found(store: Store, base: int, spreads: list[list[int]]) -> None:
+def test_all_fingerprints_within_the_distance_are_found(store: Store, base: int, spreads: list[Sequence[int]]) -> None:
     values = {f"{number}": flipped(base, bits) for number, bits in enumerate(spreads)}
     put_alone(store, *(entry(id, value) for id, value in values.items()), entry("40"))
     queries = [StoreQuery(base, distance=distance) for distance in range(8)]
@@ -78,19 +81,6 @@ def test_documents_that_nothing_tells_apart_are_all_found(store: Store) -> None:
     put(store, *(entry(str(n), 5, digest="d" * 32, order=1, written=1, duplicate_of="o") for n in range(count)))
     assert len(store.members(["o"])) == count
     assert len(find(store, StoreQuery(5, most=count)).candidates) == count
-
-
-def test_queries_are_answered_in_their_order(store: Store) -> None:
-    put(store, entry("a", 0), entry("b", 0xFFFF0000))
-    assert [
-        ids(hits.candidates)
-        for hits in store.search([StoreQuery(0xFFFF0000), StoreQuery(0), StoreQuery()], None, originals=True)
-    ] == [
-        ["b"],
-        ["a"],
-        [],
-    ]
-    assert store.search([], None, originals=True) == []
 
 
 def test_what_was_replaced_or_removed_is_not_found(store: Store) -> None:
@@ -125,30 +115,30 @@ def test_documents_without_a_digest_are_not_found_by_it(store: Store) -> None:
 
 # --- keys ------------------------------------------------------------------------------------------------------------
 
-names = st.sampled_from([f"{kind}{number}" for kind in "gpm" for number in range(8)])
+names = st.sampled_from([f"{kind}{number}" for kind in "gpm" for number in range(5)])
 some_names = st.lists(names, min_size=1, max_size=12, unique=True)
+grams = st.lists(names.filter(lambda name: name[0] == "g"), min_size=1, max_size=5, unique=True)
 queries = st.one_of(
-    st.builds(lambda keys_, minimum: (keys_, minimum, None), some_names, st.integers(1, 3)),
-    st.builds(
-        lambda keys_, minimum, shortest, more: (keys_, minimum, (shortest, shortest + more)),
-        st.lists(names.filter(lambda name: name[0] == "g"), min_size=1, max_size=8, unique=True),
-        st.integers(1, 6),
-        st.integers(1, 60),
-        st.integers(0, 15),
-    ),
+    st.tuples(some_names, st.integers(1, 3), st.none()),
+    st.tuples(grams, st.integers(1, 4), st.tuples(st.integers(0, 3), st.integers(0, 3))),
 )
+"""Keys, the minimum, and by how much the lengths that are asked for reach below and above that of the first text."""
 
 
 @one_store
 @given(
-    texts=st.lists(st.tuples(some_names, st.integers(1, 75)), min_size=1, max_size=30),
+    texts=st.lists(st.tuples(some_names, st.integers(1, 4) | st.integers(72, 75)), min_size=1, max_size=30),
     asked=st.lists(queries, min_size=1, max_size=3),
 )
 def test_all_documents_that_fulfil_a_query_are_found(
     store: Store, texts: list[tuple[list[str], int]], asked: list[tuple[list[str], int, tuple[int, int] | None]]
 ) -> None:
     put_alone(store, *(entry(f"{n}", None, *of_text, length=length) for n, (of_text, length) in enumerate(texts)))
-    each = tuple(KeyQuery(keys(*of_query), minimum, lengths) for of_query, minimum, lengths in asked)
+    first = texts[0][1]
+    each = tuple(
+        KeyQuery(keys(*of_query), minimum, reach and (max(first - reach[0], 1), first + reach[1]))
+        for of_query, minimum, reach in asked
+    )
     expected = {
         f"{n}"
         for n, (of_text, length) in enumerate(texts)
@@ -190,12 +180,14 @@ def test_copies_are_left_out_of_a_search_for_originals(store: Store) -> None:
     assert ids(find(store, query, originals=True).candidates) == ["b", "c"]
 
 
-def test_searches_of_both_kinds_are_answered_in_their_order(store: Store) -> None:
-    put(store, *(entry(f"{number}", 0, "p1") for number in range(9)))
+def test_searches_of_all_kinds_are_answered_in_their_order(store: Store) -> None:
+    put(store, *(entry(f"{number}", 0, "p1") for number in range(9)), entry("far", 0xFFFF0000))
     near, sharing = StoreQuery(0, most=4), StoreQuery(keys=(KeyQuery(keys("p1"), 1),), most=4)
-    found = store.search([near, sharing, near], None, originals=True)
-    assert [len(hits.candidates) for hits in found] == [4, 4, 4]
-    assert all(hits.left_out for hits in found)
+    found = store.search([near, StoreQuery(0xFFFF0000), sharing, StoreQuery(), near], None, originals=True)
+    first = ["0", "1", "2", "3"]
+    assert [ids(hits.candidates) for hits in found] == [first, ["far"], first, [], first]
+    assert [hits.left_out > 0 for hits in found] == [True, False, True, False, True]
+    assert store.search([], None, originals=True) == []
 
 
 def test_a_crowd_of_copies_hides_no_original(store: Store) -> None:
@@ -227,28 +219,9 @@ def test_many_documents_outside_the_times_hide_none(store: Store) -> None:
         assert (ids(hits.candidates), hits.left_out) == (["late"], 0)
 
 
-@pytest.mark.parametrize(
-    "filter",
-    [
-        {"match_all": {}},
-        {"term": {"lang": "zh"}},
-        {"terms": {"n": [1, 3]}},
-        {"range": {"n": {"gte": 2}}},
-        {"exists": {"field": "o.p"}},
-        {"ids": {"values": ["0", "9"]}},
-        {"bool": {"must": [{"term": {"lang": "en"}}], "must_not": {"term": {"n": 2}}}},
-    ],
-)
-def test_only_documents_that_match_the_filter_are_found(store: Store, filter: dict[str, Any]) -> None:
-    fields: list[dict[str, Any]] = [
-        {"lang": "zh", "n": 1},
-        {"lang": "zh", "n": [2, 3]},
-        {"lang": "en", "n": 2},
-        {"lang": "en", "n": 5, "o": {"p": "x"}},
-        {},
-    ]
+def test_only_documents_that_match_the_filter_are_found(store: Store) -> None:
+    filter = {"bool": {"must": [{"term": {"lang": "en"}}], "must_not": {"term": {"n": 2}}}}
+    fields: list[dict[str, Any]] = [{"lang": "zh"}, {"lang": "en", "n": [2, 3]}, {"lang": "en", "n": 5}, {}]
     put(store, *(document(f"{n}", one, fingerprint=0, digest="d" * 32) for n, one in enumerate(fields)))
     hits = find(store, StoreQuery(0, "d" * 32), filter)
-    matches = parse_filter(filter)
-    expected = [f"{n}" for n, one in enumerate(fields) if matches(json.loads(json.dumps(one)), f"{n}")]
-    assert ids(hits.candidates) == ids(hits.equal) == expected
+    assert ids(hits.candidates) == ids(hits.equal) == ["2"]
