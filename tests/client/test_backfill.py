@@ -1,22 +1,15 @@
-"""Backfill gives the documents of an index that was there before fingerprints, and touches nothing else of them."""
+"""Backfill gives the documents of an index that was there before fingerprints the links that an ingest gives."""
 
 from __future__ import annotations
 
-import json
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
-from es_simhash import Documents, DuplicateRule, fingerprint
-from tests.client import before
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from es_simhash.similarity.rule import Rule
+from es_simhash import Documents, DuplicateRule
 
 pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 
@@ -71,15 +64,12 @@ class Index:
     def __init__(self, client: Elasticsearch, url: str, name: str) -> None:
         self.client, self.name, self.address = client, name, f"{url}/{name}"
 
-    def fill(self, documents: dict[str, dict[str, Any]], shards: int = 1) -> Index:
-        mappings = {"dynamic": "false", "_meta": {"owner": "web"}, "properties": PROPERTIES}
-        self.client.indices.create(index=self.name, mappings=mappings, settings={"number_of_shards": shards})
-        self.put(documents)
-        return self
-
-    def put(self, documents: dict[str, dict[str, Any]]) -> None:
+    def fill(self, documents: dict[str, dict[str, Any]]) -> Index:
+        mappings = {"dynamic": "false", "properties": PROPERTIES}
+        self.client.indices.create(index=self.name, mappings=mappings)
         actions = ({"_index": self.name, "_id": id, "_source": document} for id, document in documents.items())
         bulk(self.client, actions, refresh=True)
+        return self
 
     def hits(self) -> list[Any]:
         self.client.indices.refresh(index=self.name)
@@ -96,21 +86,15 @@ class Index:
         found = {id: source["simhash"] for id, source in self.sources().items() if "simhash" in source}
         return {id: (each["group"], each.get("duplicate_of")) for id, each in found.items()}
 
-    def backfill(self, rule: Rule = "fingerprint", **options: Any) -> list[Any]:
+    def backfill(self, *, again: bool = False) -> list[Any]:
         with Documents(self.address) as library:
-            library.setup(DuplicateRule(rule, text_field=FIELDS))
-            return list(library.backfill(**options))
+            library.setup(DuplicateRule("fingerprint", text_field=FIELDS))
+            return list(library.backfill(again=again))
 
 
 @pytest.fixture
-def new_index(elasticsearch_url: str, make_index: Callable[[], str]) -> Iterator[Callable[[], Index]]:
-    with Elasticsearch(elasticsearch_url, request_timeout=60) as client:
-        yield lambda: Index(client, elasticsearch_url, make_index())
-
-
-@pytest.fixture
-def index(new_index: Callable[[], Index]) -> Index:
-    return new_index()
+def index(client: Elasticsearch, elasticsearch_url: str, index_name: str) -> Index:
+    return Index(client, elasticsearch_url, index_name)
 
 
 def ingested(documents: dict[str, dict[str, Any]]) -> dict[str, tuple[str, str | None]]:
@@ -136,34 +120,6 @@ def test_every_document_with_a_text_gets_the_links_that_an_ingest_gives(index: I
     assert index.links() == expected
 
 
-def test_nothing_is_changed_but_our_field(index: Index) -> None:
-    documents = corpus(300)
-    index.fill(documents).backfill()
-    mapping = index.client.indices.get_mapping(index=index.name)[index.name]["mappings"]
-    assert {name: mapping["properties"][name] for name in PROPERTIES} == PROPERTIES
-    assert (mapping["_meta"]["owner"], mapping["dynamic"]) == ("web", "false")
-    after = index.sources()
-    assert {id for id, source in after.items() if "simhash" not in source} == NO_TEXT
-    for id, source in after.items():
-        source.pop("simhash", None)
-        assert json.dumps(source) == json.dumps(documents[id])  # the order of the fields too
-
-
-def test_a_second_call_looks_at_nothing_that_has_a_fingerprint(index: Index) -> None:
-    index.fill(corpus(200)).backfill()
-    before = index.versions()
-    assert {outcome.id for outcome in index.backfill()} == NO_TEXT
-    assert index.versions() == before
-
-
-def test_with_a_filter_only_what_matches_gets_a_fingerprint(index: Index) -> None:
-    documents = corpus(90)
-    index.fill(documents).backfill(filter={"term": {"lang": "en"}})
-    assert index.links().keys() == {id for id, document in documents.items() if document.get("lang") == "en"}
-    index.backfill()
-    assert index.links().keys() == documents.keys() - NO_TEXT
-
-
 def test_again_looks_at_changed_texts_and_writes_no_others(index: Index) -> None:
     documents = corpus(120)
     index.fill(documents).backfill()
@@ -183,27 +139,3 @@ def test_again_looks_at_changed_texts_and_writes_no_others(index: Index) -> None
     assert {"doc-00050", "doc-00060"} <= written == relinked
     assert len(written) < 10
     assert {o.outcome for o in index.backfill(again=True)} == {"unchanged", "rejected"}
-
-
-def test_what_others_change_meanwhile_is_kept_and_gets_its_fingerprint_in_the_next_backfill(index: Index) -> None:
-    documents = corpus(100)
-    index.fill(documents)
-    body = documents["doc-00020"]["content"]["body"]
-    theirs: dict[str, Any] = {"title": "别人", "content": {"body": body}, "lang": "fr"}
-
-    def happens() -> None:
-        index.client.index(index=index.name, id="doc-00030", document=theirs)
-        index.client.delete(index=index.name, id="doc-00031")
-
-    documents_of_index = Documents(index.address)
-    documents_of_index.setup(DuplicateRule("fingerprint", text_field=FIELDS))
-    before(documents_of_index.store, "write", happens)
-    outcomes = list(documents_of_index.backfill())
-    assert [outcome.id for outcome in outcomes if outcome.outcome == "failed"] == ["doc-00030", "doc-00031"]
-    assert index.sources()["doc-00030"] == theirs
-    index.backfill()
-    source = index.sources()["doc-00030"]
-    assert source.pop("simhash")["digest"] == fingerprint("\n".join([theirs["title"], body])).digest
-    assert source == theirs
-    assert "doc-00031" not in index.sources()
-    documents_of_index.close()

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from es_simhash import Documents, DuplicateRule, InputError, NotSetUp, StoreError
-from es_simhash.client.store_info import StoreReader
-from es_simhash.rows import Description
-from es_simhash.store.memory_store import MemoryStore
-from es_simhash.text.scheme import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -145,29 +138,3 @@ def test_a_document_that_no_search_finds_yet_makes_a_store_stale_too(new_address
         documents.add({"id": "a", "text": TEXT})
         documents.setup("copy")
         assert documents.info().stale
-
-
-def test_threads_may_use_the_rule_while_another_one_changes_it() -> None:
-    store = MemoryStore()
-    store.set_up(Description(scheme=DEFAULT, keys=True))
-    reader, done = StoreReader(store), threading.Event()
-
-    def use() -> set[str]:
-        names = set()
-        while not done.is_set():
-            names.add(reader.info().id_field)
-        return names
-
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        with ThreadPoolExecutor(2) as threads:
-            used = [threads.submit(use) for _ in range(2)]
-            try:
-                for number in range(2_000):
-                    reader.set_up(None, "ab"[number % 2])
-            finally:
-                done.set()
-            assert set.union(*(each.result() for each in used)) <= {"id", "a", "b"}
-    finally:
-        sys.setswitchinterval(before)

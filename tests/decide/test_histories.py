@@ -32,7 +32,7 @@ TEMPLATE = "本市将于近期对部分小区停水检修，请居民提前储�
 
 
 def text(chance: random.Random, texts: list[str]) -> str:
-    """Return a text: new, a copy, a near copy, a short one, or one of a template."""
+    """Return a text: new, a copy, a near copy, one with more behind it, a short one, or one of a template."""
     kind = chance.random()
     if texts and kind < 0.15:
         return chance.choice(texts[-15:])
@@ -41,6 +41,8 @@ def text(chance: random.Random, texts: list[str]) -> str:
         for _ in range(max(1, len(edited) // 25)):
             edited[chance.randrange(len(edited))] = chance.choice("天地玄黄宇宙洪荒")
         return "".join(edited)
+    if texts and kind < 0.5:
+        return chance.choice(texts[-15:]) + "".join(chance.choices(WORDS, k=20))
     if kind < 0.6:
         return "".join(chance.choices(WORDS, k=chance.randrange(2, 6)))
     if kind < 0.7:
@@ -50,6 +52,7 @@ def text(chance: random.Random, texts: list[str]) -> str:
 
 RULES: dict[str, Rule | DuplicateRule] = {
     "copy": "copy",
+    "contained": "contained",
     "fingerprint": "fingerprint",
     "exact": "exact",
     "within": DuplicateRule("copy", within=timedelta(days=1), time_field="date"),

@@ -29,11 +29,10 @@ def ask(
 
     A request whose answer was lost is sent again: then an index may exist already, or not any more.
 
-    :param body: a value for JSON; a list for lines of JSON.
+    :param body: a value for JSON.
     :param ignore: HTTP statuses that are no error.
     """
-    lines = body if isinstance(body, list) else [body]
-    data = None if body is None else "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+    data = None if body is None else json.dumps(body).encode()
     for attempt in range(ATTEMPTS):
         node = nodes[attempt % len(nodes)]
         request = Request(f"{node.url}{path}", data, {"content-type": "application/json"}, method=method)

@@ -97,17 +97,11 @@ def address_of(nodes: list[Node], index: str) -> str:
 
 
 @contextmanager
-def new_index(nodes: list[Node], documents: list[dict[str, Any]] | None = None) -> Iterator[str]:
-    """Make an index with 3 shards and a replica of each, and yield its address. Delete it after the block.
-
-    :param documents: are stored without fingerprints.
-    """
+def new_index(nodes: list[Node]) -> Iterator[str]:
+    """Make an index with 3 shards and a replica of each, and yield its address. Delete it after the block."""
     index = f"test-{uuid.uuid4().hex[:16]}"
     ask(nodes, "PUT", f"/{index}?timeout=60s", {"settings": SHARDS}, ignore=[400])
     ask(nodes, "GET", f"/_cluster/health/{index}?wait_for_status=green&timeout=60s", ignore=[408])
-    if documents:
-        lines = [line for each in documents for line in ({"index": {"_id": each["id"]}}, each)]
-        assert not ask(nodes, "POST", f"/{index}/_bulk?refresh=true", lines)["errors"]
     yield address_of(nodes, index)
     ask(nodes, "DELETE", f"/{index}?timeout=60s", ignore=[404])
 
@@ -166,35 +160,6 @@ def group(nodes: list[Node], killer: NodeKiller) -> int:
     return runs
 
 
-def backfill(nodes: list[Node], killer: NodeKiller) -> int:
-    """Backfill a new index of documents without fingerprints, again and again."""
-    runs = 0
-    while not killer.done:
-        documents = news(80, seed=runs)
-        with new_index(nodes, documents) as address, opened(address) as client:
-            outcomes = list(client.backfill())
-            assert sorted(outcome.id or "" for outcome in outcomes) == sorted(each["id"] for each in documents)
-            stored = contents_of(client)
-            assert_equal({o.id: o.duplicate_of for o in outcomes}, {id: row[3] for id, row in stored.items()})
-        runs += 1
-    return runs
-
-
-def remove(nodes: list[Node], killer: NodeKiller) -> int:
-    """Remove documents of a new index."""
-    runs = 0
-    while not killer.done:
-        documents = news(40, seed=runs)
-        gone = [str(number) for number in range(0, 40, 3)]
-        with new_index(nodes) as address, opened(address, documents) as client, opened("memory://") as reference:
-            reference.add_many(documents)
-            for each in (client, reference):
-                each.remove(gone)
-            assert_equal(contents_of(client), contents_of(reference))
-        runs += 1
-    return runs
-
-
 def seen_adds(nodes: list[Node], killer: NodeKiller, clients: int = 4) -> int:
     """Some clients add items of the same users. Every acknowledged item must be seen."""
     with new_index(nodes) as address, SeenItems(address, deadline=DEADLINE) as seen:
@@ -222,7 +187,5 @@ def seen_adds(nodes: list[Node], killer: NodeKiller, clients: int = 4) -> int:
 VERBS: dict[str, Callable[[list[Node], NodeKiller], int]] = {
     "ingest": ingest,
     "group": group,
-    "backfill": backfill,
-    "remove": remove,
     "seen adds": seen_adds,
 }

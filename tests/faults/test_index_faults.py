@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from es_simhash import Documents, SeenItems
-from es_simhash.errors import StoreError
 from tests.cli import es_simhash, line
-from tests.faults import contents, ingest, news, unharmed
+from tests.faults import contents, news, unharmed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from elasticsearch import Elasticsearch
@@ -57,27 +54,3 @@ def test_a_run_says_the_fault_once_and_is_repeated_after_it(
     assert contents(direct) == {}
     assert es_simhash("ingest", *command, cwd=tmp_path).code == 0
     assert contents(direct) == unharmed(NEWS)[1]
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_every_other_verb_names_the_fault(client: Elasticsearch, direct: str, index_name: str, fault: str) -> None:
-    ingest(direct, NEWS)
-    with Documents(direct, deadline=0) as documents, SeenItems(direct, deadline=0) as seen:
-        seen.setup()
-        seen.add("ann", [1])
-        before = contents(direct)
-        calls: list[Callable[[], Any]] = [
-            lambda: documents.remove(["0", "1"]),
-            lambda: documents.add({"id": "more", "text": NEWS[0]["text"]}),
-            lambda: seen.add("ann", [2]),
-            lambda: seen.forget("ann", [1]),
-            lambda: seen.remove("ann"),
-        ]
-        begin(client, index_name, fault)
-        for call in calls:
-            with pytest.raises(StoreError) as raised:
-                call()
-            assert FAULTS[fault][0] in str(raised.value)
-        end(client, index_name, fault)
-        assert contents(direct) == before
-        assert seen.unseen("ann", [1, 2]) == [2]

@@ -22,67 +22,48 @@ Its output:
 ``distinct_features``, ``fingerprint``, ``digest``
     the number of distinct features, the fingerprint in hex (null if there are too few features), and the digest.
 
-The script reads the input of each line and computes the output with the reference implementations of these tests.
+The script reads the input of each line and computes the output by the library; that of no former line may change.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
+from es_simhash.text.fingerprinter import Fingerprinter
 from es_simhash.text.scheme import Scheme
-from es_simhash.text.tables import STOP_WORDS
-from tests.text.test_fingerprinter import plain_aggregate, plain_normalised, plain_weighed
-from tests.text.test_normalisation import plain_normalise
+from es_simhash.text.tables import IdfTable, StopWords
 
 FILE = Path(__file__).resolve().parents[1] / "vectors" / "scheme-1.jsonl"
-
-OUTPUT = ("version", "distinct_features", "fingerprint", "digest")
 
 
 def read() -> list[dict[str, Any]]:
     return [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
 
 
-def text_of(line: dict[str, Any]) -> str:
-    return str(line["text"]) * int(line.get("times", 1))
-
-
-def with_reference_output(line: dict[str, Any]) -> dict[str, Any]:
-    """Return the line with the output of the reference implementations."""
-    choices = {name: value for name, value in line["scheme"].items() if name != "rules"}
-    scheme = Scheme(**choices)
+def output_of(line: dict[str, Any]) -> dict[str, Any]:
+    """Return the output of a line, computed by the library."""
+    scheme = Scheme.from_dict(line["scheme"])
+    fingerprinter = Fingerprinter(
+        scheme,
+        idf=IdfTable.of(line["idf_table"]) if "idf_table" in line else None,
+        stop_words=StopWords.of(line["stop_word_list"]) if "stop_word_list" in line else None,
+    )
     if "features" in line:
-        weighed: dict[str, int] = {}
-        for feature, weight in line["features"]:
-            weighed[feature] = weighed.get(feature, 0) + max(1, round(weight * 1024))
-        digest_input = json.dumps(sorted(weighed.items()), ensure_ascii=False, separators=(",", ":"))
+        made = fingerprinter.fingerprint_features(line["features"])
     else:
-        table = {plain_normalise(word): max(1, round(idf * 1024)) for word, idf in line.get("idf_table", {}).items()}
-        weighed = plain_weighed(text_of(line), scheme, table or None, plain_stop_words(line))
-        digest_input = plain_normalised(text_of(line), scheme)
-    value = plain_aggregate(weighed, scheme.bits, scheme.hash)
-    output = {
-        "version": ":".join(str(value) for value in line["scheme"].values()),
-        "distinct_features": len(weighed),
-        "fingerprint": f"{value:0{scheme.bits // 4}x}" if weighed else None,
-        "digest": hashlib.new(scheme.digest, digest_input.encode("utf-8")).hexdigest(),
+        made = fingerprinter.fingerprint(line["text"] * line.get("times", 1))
+    return {
+        "version": scheme.version,
+        "distinct_features": made.features,
+        "fingerprint": made.hex,
+        "digest": made.digest,
     }
-    return {**{name: value for name, value in line.items() if name not in OUTPUT}, **output}
-
-
-def plain_stop_words(line: dict[str, Any]) -> set[str]:
-    if "stop_word_list" in line:
-        return {plain_normalise(word) for word in line["stop_word_list"]}
-    return set() if line["scheme"]["stop_words"] == "none" else set(STOP_WORDS)
-
-
-def write(lines: list[dict[str, Any]]) -> None:
-    written = "".join(json.dumps(with_reference_output(line), ensure_ascii=False) + "\n" for line in lines)
-    FILE.write_text(written, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    write(read())
+    former = read()
+    every = [{**line, **output_of(line)} for line in former]
+    assert all(line == made for line, made in zip(former, every, strict=True) if "digest" in line)
+    FILE.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in every), encoding="utf-8")

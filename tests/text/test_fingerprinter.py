@@ -23,7 +23,6 @@ from es_simhash.text.normalisation import normalise
 from es_simhash.text.scheme import Scheme
 from es_simhash.text.tables import STOP_WORDS, IdfTable, StopWords
 from es_simhash.text.votes import HASHES, aggregate
-from tests.text.test_markup import plain_text_of_html
 from tests.text.test_normalisation import plain_normalise
 from tests.text.test_tokens import SENTENCES, in_another_process, mixed_texts, plain_tokenize
 from tests.text.test_weights import plain_weigh
@@ -140,16 +139,6 @@ TABLE = IdfTable.of({"暴雨": 7.5, "积水": 3, "f-35": 0.25})
 LIST = StopWords.of(["暴雨", "the", "小学"])
 
 
-def plain_normalised(text: str, scheme: Scheme) -> str:
-    """Reference implementation of the text as it is compared under a Scheme."""
-    return plain_normalise(plain_text_of_html(text) if scheme.markup == "html" else text, scheme.script)
-
-
-def plain_weighed(text: str, scheme: Scheme, table: dict[str, int] | None, stop_words: set[str]) -> dict[str, int]:
-    """Reference implementation of the weighed features of a text; ``table`` is in units of 1/1024."""
-    return plain_weigh(plain_tokenize(plain_normalised(text, scheme)), scheme.weights, stop_words, table)
-
-
 @given(
     text=mixed_texts | st.sampled_from(SENTENCES),
     bits=st.sampled_from([64, 128]),
@@ -167,9 +156,9 @@ def test_a_fingerprint_under_any_scheme_equals_the_reference(
     stop_words = LIST if own_stop_words else None
     fingerprinter = Fingerprinter(scheme, idf=idf, stop_words=stop_words)
     made = fingerprinter.fingerprint(text)
-    weighed = plain_weighed(
-        text, scheme, dict(TABLE.units) if idf else None, set(LIST.words if stop_words else STOP_WORDS)
-    )
+    words = plain_tokenize(plain_normalise(text, scheme.script))
+    left_out = set(LIST.words if stop_words else STOP_WORDS)
+    weighed = plain_weigh(words, scheme.weights, left_out, dict(TABLE.units) if idf else None)
     plain = plain_aggregate(weighed, scheme.bits, scheme.hash) if weighed else None
     assert (made.value, made.bits, made.features) == (plain, scheme.bits, len(weighed))
 

@@ -15,7 +15,6 @@ from es_simhash.tools.serve.operations import Scope, Service
 from tests.cli import HARVEST, STORM
 from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
 from tests.es_node.proxy import Answer, Proxy
-from tests.store.elastic.test_alias import Months
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -259,41 +258,3 @@ def test_if_the_store_cannot_count_a_document_is_stored_and_only_the_size_is_lef
             first, second = (app.post("/add", json={"document": one, "refresh": True}).json() for one in sent)
             assert (second["outcome"], second["stored"], second.get("group_size")) == ("exact_duplicate", True, None)
         assert first["duplicate_of"] == "aNone"
-
-
-# --- on an alias -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", [ELASTICSEARCH, OPENSEARCH])
-def test_an_alias_of_monthly_indices_is_served_as_one_index(request: pytest.FixtureRequest, kind: Any) -> None:
-    months = Months(new_addresses(request, kind))
-    with Documents(months.name) as documents:
-        documents.setup()
-        app, acme = application(documents), application(documents, {"term": {"t.keyword": "acme"}})
-
-        def add(id: str, text: str, where: TestClient = app) -> tuple[str, str | None, int | None]:
-            document = {"id": id, "text": text, "t": "acme", "date": len(months.names)}
-            outcome = where.post("/add", json={"document": document, "refresh": True}).json()
-            return outcome["outcome"], outcome["duplicate_of"], outcome.get("group_size")
-
-        assert add("a", TEXTS[0]) == ("new", None, 1)
-        for id, size in (("b", 2), ("c", 3)):
-            months.roll_by_template()
-            documents.store.describe()
-            assert add(id, TEXTS[0]) == ("exact_duplicate", "a", size)
-        assert add("x", TEXTS[1], acme) == ("new", None, 1)
-        assert [months.index_of(id) for id in "abcx"] == [[months.names[n]] for n in (0, 1, 2, 2)]
-        for server in (app, acme):
-            assert server.get("/groups/b").json() == {"group": "a", "size": 3, "members": ["a", "b", "c"]}
-            page = server.post(
-                "/group_search", json={"query": ALL, "sort": [{"date": "desc"}, {"simhash.order": "asc"}]}
-            ).json()
-            assert [(hit["id"], hit["others"]) for hit in page["hits"]] == [("c", ["a", "b"]), ("x", [])]
-            assert [hit["document"]["date"] for hit in page["hits"]] == [3, 3]
-        months.block(1)
-        documents.store.describe()
-        assert acme.post("/remove", json={"ids": ["a", "b"]}).json() == {"removed": ["a"]}
-        documents.store.refresh()
-        matches = app.post("/similar", json={"text": TEXTS[0]}).json()["matches"]
-        assert {match["id"] for match in matches} == {"b", "c"}
-        assert app.get("/groups/c").json()["members"] == ["b", "c"]
