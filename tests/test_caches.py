@@ -8,7 +8,7 @@ import logging
 import random
 import sys
 import tracemalloc
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
@@ -28,9 +28,6 @@ from es_simhash.text.qgrams import shared_at_least
 from es_simhash.text.tokens import dictionary_words, part_of_speech, segmenter, tokenize
 from es_simhash.text.votes import hasher
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 FULL = 40 << 20
 """Bytes that a cache holds at most."""
 LONG = 10_000
@@ -42,97 +39,74 @@ def han(length: int, seed: int) -> str:
     return "".join(map(chr, random.Random(seed).choices(range(0x4E00, 0x9FA5), k=length)))
 
 
-def fill_new_words(count: int, length: int) -> None:
-    for seed in range(count):
-        tokenize(han(length, seed), segmenter())
+def words_of(number: int, length: int) -> None:
+    for word in dictionary_words(han(length, number))[:10]:
+        part_of_speech(word)
 
 
-def fill_dictionary(count: int, length: int) -> None:
-    for seed in range(count):
-        for word in dictionary_words(han(length, seed))[:10]:
-            part_of_speech(word)
-
-
-def fill_hashes(count: int, length: int) -> None:
+def hashes_of(number: int, length: int) -> None:
     for name in ("murmur3", "fnv1a_64"):
-        for number in range(count):
-            hasher(name, 8)(f"{number:0{length}}")
+        hasher(name, 8)(f"{number:0{length}}")
 
 
-def fill_tokens(count: int, length: int) -> None:
-    for number in range(count):
-        word = f"{number}".translate(str.maketrans("0123456789", "abcdefghij"))
-        tokens(f"{word:x<{length}}, {number:0{length}}, {number:0{length}}万", length)
+def tokens_of(number: int, length: int) -> None:
+    word = f"{number}".translate(str.maketrans("0123456789", "abcdefghij"))
+    tokens(f"{word:x<{length}}, {number:0{length}}, {number:0{length}}万", length)
 
 
-def fill_terms(count: int, length: int) -> None:
-    for number in range(count):
-        _opposed(f"{number:x<{length}}", f"y{number:x<{length - 1}}")
-
-
-def fill_sounds(count: int, length: int) -> None:
-    for seed in range(count):
-        sound_alike(*(han(min(length, 2_000), 2 * seed + each) for each in (0, 1)))
-
-
-def fill_numbers(count: int, length: int) -> None:
-    for number in range(count):
-        by_value(f"{number:0>{length}}000万吨")
-
-
-def fill_references(count: int, length: int) -> None:
-    for number in range(count):
-        normalise(f"&x{number:0>{length - 1}};")
-
-
-def fill_titles(count: int, length: int) -> None:
-    for number in range(count):
-        without_outlet(f"{number:x<{length - 10}}_chinanews")
-
-
-def fill_lengths(count: int, length: int) -> None:
-    for number in range(count):
-        shared_at_least("中" * min(length, 75), 0.5 + number / count / 2)
-
-
-def fill_filters(count: int, length: int) -> None:
-    for number in range(min(count, 6)):
-        _parsed(json.dumps({"terms": {"a": [f"{number}-{each}" for each in range(length // 10)]}}))
-
-
-def fill_configurations(count: int, length: int) -> None:
-    for number in range(count):
-        bloom = BloomFilter(8 + number, 0.01)
-        BloomFilter.from_bytes(bloom.to_bytes())
-
-
-CACHES: dict[str, tuple[Callable[[int, int], None], int, int]] = {
-    "es_simhash.text.tokens._segmenter": (fill_new_words, 600, 120),
-    "es_simhash.text.tokens._dictionary": (fill_dictionary, 2_200, 60),
-    "es_simhash.text.votes.hasher": (fill_hashes, 70_000, 20),
-    "es_simhash.similarity.tokens._token": (fill_tokens, 12_000, 30),
-    "es_simhash.similarity.tokens._character": (fill_tokens, 12_000, 1),
-    "es_simhash.similarity.tokens._tokens": (fill_tokens, 2_200, 15),
-    "es_simhash.similarity.differences._stems": (fill_terms, 12_000, 30),
-    "es_simhash.similarity.names._sounds": (fill_sounds, 4_400, 10),
-    "es_simhash.text.numbers.values_of": (fill_tokens, 12_000, 15),
-    "es_simhash.text.numbers._shortest": (fill_numbers, 11_000, 15),
-    "es_simhash.text.normalisation._parts_of_title": (fill_titles, 2_200, 60),
-    "es_simhash.text.normalisation._character_of": (fill_references, 1_100, 32),
-    "es_simhash.text.qgrams._shared_at_least": (fill_lengths, 1_100, 75),
-    "es_simhash.store.sqlite.schema._parsed": (fill_filters, 6, 300_000),
-    "es_simhash.bloom.filter._config_of": (fill_configurations, 200, 0),
+Fill = Callable[[int, int], object]
+CACHES: dict[str, tuple[Fill, int, int]] = {
+    "es_simhash.text.tokens._segmenter": (lambda n, length: tokenize(han(length, n), segmenter()), 600, 120),
+    "es_simhash.text.tokens._dictionary": (words_of, 2_200, 60),
+    "es_simhash.text.votes.hasher": (hashes_of, 70_000, 20),
+    "es_simhash.similarity.tokens._token": (tokens_of, 12_000, 30),
+    "es_simhash.similarity.tokens._character": (tokens_of, 12_000, 1),
+    "es_simhash.similarity.tokens._tokens": (tokens_of, 2_200, 15),
+    "es_simhash.similarity.differences._stems": (
+        lambda n, length: _opposed(f"{n:x<{length}}", f"y{n:x<{length - 1}}"),
+        12_000,
+        30,
+    ),
+    "es_simhash.similarity.names._sounds": (
+        lambda n, length: sound_alike(*(han(min(length, 2_000), 2 * n + each) for each in (0, 1))),
+        4_400,
+        10,
+    ),
+    "es_simhash.text.numbers.values_of": (tokens_of, 12_000, 15),
+    "es_simhash.text.numbers._shortest": (lambda n, length: by_value(f"{n:0>{length}}000万吨"), 11_000, 15),
+    "es_simhash.text.normalisation._parts_of_title": (
+        lambda n, length: without_outlet(f"{n:x<{length - 10}}_chinanews"),
+        2_200,
+        60,
+    ),
+    "es_simhash.text.normalisation._character_of": (lambda n, length: normalise(f"&x{n:0>{length - 1}};"), 1_100, 32),
+    "es_simhash.text.qgrams._shared_at_least": (
+        lambda n, length: shared_at_least("中" * min(length, 75), 0.5 + n / 2_200),
+        1_100,
+        75,
+    ),
+    "es_simhash.store.sqlite.schema._parsed": (
+        lambda n, length: _parsed(json.dumps({"terms": {"a": [f"{n}-{each}" for each in range(length // 10)]}})),
+        6,
+        300_000,
+    ),
+    "es_simhash.bloom.filter._config_of": (
+        lambda n, _: BloomFilter.from_bytes(BloomFilter(8 + n, 0.01).to_bytes()),
+        200,
+        0,
+    ),
 }
-"""By the place of each cache: what fills it, with so many arguments of the most characters that it keeps."""
+"""By the place of each cache: what adds the nth entry, how many fill it, and the most characters that it keeps."""
 
 
-def kept(fill: Callable[[int, int], None], count: int, length: int) -> int:
+def kept(fill: Fill, count: int, length: int) -> int:
     """Return how many bytes more are in use when a cache was filled."""
-    fill(1, LONG)  # loads tables, and jieba's model, which characters that are repeated need
+    fill(0, LONG)  # loads tables, and jieba's model, which characters that are repeated need
     gc.collect()
     tracemalloc.start()
     try:
-        fill(count, length)
+        for number in range(count):
+            fill(number, length)
         gc.collect()
         return tracemalloc.get_traced_memory()[0]
     finally:
@@ -157,33 +131,32 @@ def test_the_texts_that_are_compared_again_are_bounded_in_bytes(length: int, mon
     fingerprinter = Fingerprinter(Scheme(weights="equal"))
     texts = Texts(MemoryStore(), ResolvedRule(DuplicateRule(), fingerprinter, True))
 
-    def fill(count: int, length: int) -> None:
-        new = TextFeatures("中" * length, fingerprinter)
-        for number in range(count):
-            features = TextFeatures(han(length, number), fingerprinter)
-            similarities(new, [features], DuplicateRule(), exactly=True)
-            assert len(features.keys.values) > 0
-            texts.keep(features.digest, features)
+    new = TextFeatures("中" * length, fingerprinter)
+
+    def fill(number: int, length: int) -> None:
+        features = TextFeatures(han(length, number), fingerprinter)
+        similarities(new, [features], DuplicateRule(), exactly=True)
+        assert len(features.keys.values) > 0
+        texts.keep(features.digest, features)
 
     assert kept(fill, 3_000_000 // (1_000 + 20 * length), length) < 2_400_000
+
+
+def without_text(id: str) -> Stored:
+    return Stored(Row(id, None, ""), (), {})
 
 
 @pytest.mark.slow
 def test_what_was_warned_about_is_bounded_too(caplog: pytest.LogCaptureFixture) -> None:
     texts = Texts(MemoryStore(), ResolvedRule(DuplicateRule(), Fingerprinter(Scheme()), True))
     with caplog.at_level(logging.CRITICAL, logger="es_simhash"):
-
-        def fill(count: int, length: int) -> None:
-            for number in range(count):
-                texts.of_stored(Stored(Row(f"{number:0{length}}", None, ""), (), {}))
-
-        assert kept(fill, 50_000, 512) < FULL
+        assert kept(lambda n, length: texts.of_stored(without_text(f"{n:0{length}}")), 50_000, 512) < FULL
 
 
 def test_a_warning_comes_once(caplog: pytest.LogCaptureFixture) -> None:
     texts = Texts(MemoryStore(), ResolvedRule(DuplicateRule(), Fingerprinter(Scheme()), True))
     for id in ("a", "b", "a"):
-        texts.of_stored(Stored(Row(id, None, ""), (), {}))
+        texts.of_stored(without_text(id))
     assert [record.args[0] for record in caplog.records if isinstance(record.args, tuple)] == ["a", "b"]
 
 
@@ -199,8 +172,9 @@ def test_nothing_of_a_module_grows_but_caches_with_a_bound() -> None:
         }
 
     for fill, _, _ in CACHES.values():
-        fill(1, LONG)
+        fill(0, LONG)
     before = sizes()
     for fill, _, _ in CACHES.values():
-        fill(10, 100)
+        for number in range(10):
+            fill(number, 100)
     assert sizes() == before

@@ -59,13 +59,6 @@ def test_waits_end_at_the_deadline(deadline: float, clock: Clock) -> None:
     assert sum(clock.waited(waits)) == pytest.approx(deadline)
 
 
-def test_a_cancelled_call_sends_no_request() -> None:
-    call = Call()
-    call.cancelled.set()
-    with pytest.raises(Cancelled):
-        call.do(lambda: end_after(LONG))
-
-
 def wait_for_a_lock(lock: threading.RLock) -> None:
     with held(lock, "have it"):
         pass

@@ -21,7 +21,7 @@ from es_simhash.ingest.reader import IdField, Reader
 from es_simhash.ingest.workers import Workers
 from es_simhash.lines import Line
 from tests.cli import environment
-from tests.client import STORM
+from tests.client import STORM, before
 from tests.ingest import contents, worker_processes
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ def test_documents_that_are_stored_as_they_are_cost_no_write(new_address: Callab
     for outcome in ("new", "unchanged"):
         with Documents(address) as documents:
             documents.setup("exact")
+            writes = before(documents.store, "write")
             assert {made.outcome for made in documents.ingest(sources, workers=1)} == {outcome}
+            assert bool(writes) == (outcome == "new")
 
 
 def played(workers: int, *, kill: bool = False) -> tuple[list[Outcome], list[Any]]:

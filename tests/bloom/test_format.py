@@ -135,11 +135,6 @@ def test_an_impossible_header_raises_and_costs_no_memory(data: bytes) -> None:
         tracemalloc.stop()
 
 
-def test_a_forged_filter_with_true_values_is_read() -> None:
-    assert forged(6, "<Q", 2) == WHOLE[0]
-    assert BloomFilter.from_bytes(forged(22, "<q", 5)).generation == 5
-
-
 def many_layers(number: int) -> bytes:
     """A whole filter of small layers, all of them full, so that each look-up asks all of them."""
     capacity = struct.unpack_from("<Q", WHOLE[0], 6)[0]

@@ -178,12 +178,6 @@ def test_generations_keep_their_order_if_the_clock_goes_back(clock: int) -> None
     assert [each.started for each in seen.generations()] == [7, 8, 9]
 
 
-def test_an_integer_that_was_added_is_forgotten_as_a_string() -> None:
-    seen = Seen(SeenConfig())
-    seen.add([1], 1)
-    assert (seen.forget(["1"]), has(seen, 1, b"1")) == (1, [False, False])
-
-
 # --- configuration -----------------------------------------------------------------------------------------
 
 

@@ -85,19 +85,6 @@ def test_the_error_rate_holds_in_all_but_a_few_very_small_filters(
     assert over <= over_at_most
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("capacity", [1, 3, 10, 30, 100])
-def test_the_mean_error_rate_holds_in_very_small_filters(capacity: int) -> None:
-    rate, found, asked = 0.001, 0, 0
-    for first in range(0, 300 * 10**3, 10**3):
-        seen = BloomFilter(capacity, rate)
-        seen.update(range(first, first + capacity))
-        strangers = np.arange(3_000) + 10**6 + first
-        found += int(seen.contains_many(strangers).sum())
-        asked += len(strangers)
-    assert found / asked <= rate
-
-
 @pytest.mark.parametrize("capacity", [0, -1, 1.5, True, None, "10", math.nan, 10**12, 10**400], ids=lambda _: "")
 def test_a_capacity_out_of_range_is_refused_with_the_range(capacity: Any) -> None:
     with pytest.raises(InputError, match=r"at error_rate 0.01, must be a whole number from 1 to 39\d{7}, and is"):

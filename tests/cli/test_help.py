@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCREEN = 40
-MOST_OPTIONS = 190
 
 
 def named(group: click.Group, name: str) -> click.Command:
@@ -53,18 +52,6 @@ def help_of(path: tuple[str, ...]) -> str:
     result = CliRunner().invoke(cli, [*path, "--help"], prog_name="es-simhash", terminal_width=80)
     assert result.exit_code == 0, result.output
     return result.output
-
-
-def test_the_commands_are_these() -> None:
-    names = "init doctor ingest similar group report pin remove dedupe backfill compare evaluate seen serve"
-    assert cli.list_commands(click.Context(cli)) == names.split()
-    seen = named(cli, "seen")
-    assert isinstance(seen, click.Group)
-    assert list(seen.commands) == ["init", "add", "unseen", "forget", "rotate", "show", "remove"]
-
-
-def test_there_are_few_options() -> None:
-    assert sum(len(options(command)) for _, command in ALL) <= MOST_OPTIONS
 
 
 def test_a_store_is_named_by_the_same_four_options_everywhere() -> None:

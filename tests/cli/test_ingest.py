@@ -17,7 +17,6 @@ from tests.cli import (
     COMMAND,
     HARVEST,
     STORM,
-    STORM_FARTHER,
     STORM_FARTHEST,
     STORM_NEAR,
     Done,
@@ -115,15 +114,6 @@ def test_verbose_logs_the_store_and_each_batch(tmp_path: Path) -> None:
     done = es_simhash("-v ingest", cwd=tmp_path, stdin=line("a"), alone=True)
     assert done.code == 0
     assert "sqlite:///es-simhash.db: Scheme 1:64:" in done.err
-
-
-@pytest.mark.elasticsearch
-def test_elasticsearch_and_sqlite_give_the_same_output(tmp_path: Path, elasticsearch_url: str, index_name: str) -> None:
-    again = NEWS + line(2, STORM_FARTHER) + b"{}\n" + line("n7", HARVEST)
-    address = f"{elasticsearch_url}/{index_name}"
-    assert es_simhash("init --store", address, cwd=tmp_path).code == 0
-    for data in (NEWS, again):
-        assert ingest(tmp_path, data, "--store", address).out == ingest(tmp_path, data).out
 
 
 # --- options -----------------------------------------------------------------------------------------------

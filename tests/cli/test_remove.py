@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash, line
+from tests.cli import HARVEST, STORM, STORM_NEAR, es_simhash, line
 from tests.cli import links as links_of
 
 if TYPE_CHECKING:
@@ -31,15 +31,10 @@ def matching(**term: object) -> str:
     return json.dumps({"term": term})
 
 
-def test_a_document_is_removed_and_its_duplicates_are_decided_again(folder: Path) -> None:
-    done = es_simhash("remove a", cwd=folder)
-    assert (done.code, done.out, done.err) == (0, "removed 1 document\n", "")
-    assert links(folder) == {"b": None, "c": "b", "d": None}
-
-
-def test_ids_that_no_document_has_are_named(folder: Path) -> None:
+def test_documents_are_removed_by_their_ids_and_those_that_no_document_has_are_named(folder: Path) -> None:
     done = es_simhash("remove x a 新闻 x", cwd=folder)
     assert (done.code, done.out, done.err) == (3, "removed 1 document\n", "not found: x, 新闻\n")
+    assert links(folder) == {"b": None, "c": "b", "d": None}
     done = es_simhash("remove a", cwd=folder)
     assert (done.code, done.out, done.err) == (1, "removed 0 documents\n", "not found: a\n")
 
@@ -64,15 +59,6 @@ def test_duplicates_are_shown_and_removed_and_come_back(folder: Path) -> None:
     assert links(folder) == {"a": None, "d": None}
     assert es_simhash("ingest s.jsonl --workers 0", cwd=folder).code == 0
     assert links(folder) == before
-
-
-@pytest.mark.posix
-def test_what_is_removed_is_saved_in_a_new_file_only(folder: Path) -> None:
-    (folder / "link").symlink_to("elsewhere")
-    for name in ("link", "es-simhash.db"):
-        said = complaint(es_simhash("remove --duplicates --yes --save", name, cwd=folder))
-        assert f"cannot write {name} (File exists): name another file" in said
-    assert len(links(folder)) == 4
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from es_simhash import Documents, DuplicateRule, Scheme, SeenItems
-from es_simhash.errors import NotSetUp, StoreChanged, StoreError
+from es_simhash.errors import InputError, NotSetUp, StoreChanged, StoreError
 from es_simhash.store.address import open_store
 from tests.client import METRO, STORM, before
 from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
@@ -104,6 +104,12 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [message for message in caplog.messages if "is another store now" in message]
 
 
+def members(documents: Documents) -> list[str]:
+    with suppress(InputError):  # there is no such document
+        return [row.id for row in documents.members("1")]
+    return []
+
+
 OTHER = {"id": "2", "text": STORM}
 SEEN = seen_by(capacity=100)
 CALLS: dict[str, tuple[Callable[[Any], Any], Any]] = {
@@ -114,6 +120,7 @@ CALLS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "similar_many": (lambda documents: documents.similar_many([STORM]), [[]]),
     "fetch": (lambda documents: documents.fetch(["1"]), {}),
     "fetch fields": (lambda documents: documents.fetch(["1"], fields=["text"]), {}),
+    "members": (members, []),
     "seen add": (lambda seen: seen.add("ann", ["x"]), 1),
     "seen add_many": (lambda seen: seen.add_many({"ann": ["x"], "bob": ["y"]}).results, {"ann": 1, "bob": 1}),
     "seen unseen": (lambda seen: seen.unseen("ann", ["x"]), ["x"]),

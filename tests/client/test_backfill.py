@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_simhash import Documents, DuplicateRule
+
+if TYPE_CHECKING:
+    from elasticsearch import Elasticsearch
 
 pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 

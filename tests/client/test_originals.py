@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -114,19 +113,6 @@ def test_a_filter_is_asked_of_documents_as_the_batch_changes_them(documents: Doc
     batch = [{"id": "a", "text": STORM, "shown": 1 - former}, {"id": "b", "text": text, "shown": 1}]
     _, outcome = documents.add_many(batch, filter=shown)
     assert outcome.duplicate_of == ("a" if former == 0 else None)
-
-
-def test_a_group_of_recent_documents_sends_hardly_more_requests_than_one_of_all(
-    documents: Documents, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG, "es_simhash")
-    documents.add_many([{"id": id, "text": f"{OTHER}{id * 7:07}"} for id in range(1_500)], refresh=True)
-    requests = []
-    for since in (None, timedelta(hours=1)):
-        caplog.clear()
-        assert documents.group(since=since).documents == 1_500
-        requests.append(caplog.text.count("POST /"))
-    assert requests[1] <= requests[0] + 5
 
 
 KOREAN = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -77,9 +76,7 @@ def test_a_page_is_full_or_the_source_is_exhausted_and_its_requests_are_few(
         page = seen.page("ann", source, size, item=lambda hit: hit)
     unseen = [hit for hit in hits if hit not in added]
     assert (page.hits, page.exhausted) == (unseen[:size], len(unseen) < size)
-    assert [offset for offset, _ in source.asked] == [0, *accumulate(asked for _, asked in source.asked)][:-1]
-    assert [asked for _, asked in source.asked] == [2 * size, *(2 * size << n for n in range(len(source.asked) - 1))]
-    assert source.asked[-1][0] <= page.offset
+    assert size << len(source.asked) - 1 <= max(size, len(hits))
 
 
 @pytest.mark.parametrize("start", [0, 30])

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from es_simhash.decide.outcome import Document
 from es_simhash.decide.rule import ResolvedRule
-from es_simhash.ingest.reader import content_of
-from es_simhash.rows import Row
+from es_simhash.ingest.reader import IdField, Reader
+from es_simhash.lines import Line
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.differences import contradict
 from es_simhash.similarity.rule import DuplicateRule
-from es_simhash.similarity.text_fields import text_of
 from es_simhash.text.fingerprinter import Fingerprinter
-from es_simhash.text.keys import key_queries, keys_of_texts
+from es_simhash.text.keys import key_queries
 from tests.similarity.reference import similarity
 
 if TYPE_CHECKING:
@@ -35,22 +34,9 @@ def resolved(rule: Rule | DuplicateRule = "copy", *, keys: bool = True) -> Resol
 
 def documents(sources: Sequence[Mapping[str, Any]], rule: ResolvedRule) -> list[Document]:
     """Return documents as an ingest reads them."""
-    import json
-
-    from es_simhash.similarity.times import time_of
-
-    texts = [rule.fingerprinter.scheme.normalise(text_of(source, rule.text_fields)) for source in sources]
-    keys = keys_of_texts(texts) if rule.keys else [None] * len(texts)
-    made = []
-    for source, text, key in zip(sources, texts, keys, strict=True):
-        line = json.dumps(source, ensure_ascii=False)
-        [fingerprint] = rule.fingerprinter.fingerprints_normalised([text])
-        time = None if rule.window is None else time_of(source, rule.chosen.time_field or "")
-        length = None if key is None else key.length
-        content = content_of(json.dumps(source, sort_keys=True))
-        row = Row(source["id"], fingerprint.value, fingerprint.digest, length, time=time, content=content)
-        made.append(Document(row, text, "here", line, key))
-    return made
+    lines = [Line("here", dict(source)) for source in sources]
+    read = Reader(rule, IdField("id", is_stored=True)).read_all(lines)
+    return [one for one in read if isinstance(one, Document)]
 
 
 @dataclass

@@ -42,7 +42,7 @@ def text(chance: random.Random, texts: list[str]) -> str:
             edited[chance.randrange(len(edited))] = chance.choice("天地玄黄宇宙洪荒")
         return "".join(edited)
     if texts and kind < 0.5:
-        return chance.choice(texts[-15:]) + "".join(chance.choices(WORDS, k=20))
+        return chance.choice(texts[-15:])[:80] + "".join(chance.choices(WORDS, k=20))
     if kind < 0.6:
         return "".join(chance.choices(WORDS, k=chance.randrange(2, 6)))
     if kind < 0.7:

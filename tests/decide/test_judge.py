@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from es_simhash.decide.choose import MOST_CONTRADICTING, choose
 from es_simhash.decide.judge import Side, judge
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.rule import DuplicateRule
 from tests.decide.reference import FINGERPRINTER, documents, resolved
-
-if TYPE_CHECKING:
-    from es_simhash.decide.rule import ResolvedRule
 
 RULE = resolved("copy")
 NOTICE = "停水通知：6月12日8时至17时，幸福里小区停水检修，请居民提前储水，恢复供水时间以通知为准。"
@@ -21,10 +17,10 @@ EDITED = NOTICE.replace("请居民", "请各位居民")
 MORE_EDITED = EDITED.replace("提前储水", "提前做好储水准备")
 
 
-def sides(*texts: str, rule: ResolvedRule = RULE) -> list[Side]:
+def sides(*texts: str) -> list[Side]:
     """Return documents with the ids 0, 1, …, in their order."""
     given = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
-    made = documents(given, rule)
+    made = documents(given, RULE)
     return [
         Side(one.row._replace(order=order), TextFeatures(one.text, FINGERPRINTER, is_normalised=True))
         for order, one in enumerate(made)
@@ -45,8 +41,6 @@ def test_contradictions_are_told_up_to_some_and_no_more() -> None:
     chosen = choose(judge(document, candidates, RULE))
     assert chosen.original is None
     assert [one.relation for one in chosen.contradicting] == ["contradicts"] * MOST_CONTRADICTING
-    allowing = resolved(DuplicateRule(contradictions="allow"))
-    assert {one.relation for one in judge(document, candidates, allowing)} == {"copy"}
 
 
 def test_documents_outside_of_the_window_are_different() -> None:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from es_simhash import Documents
 from es_simhash.decide.group import group
 from es_simhash.decide.run import Options, Run
 from es_simhash.decide.turn import Turn
 from es_simhash.errors import StoreUnavailable
-from es_simhash.rows import Entry, Row
+from es_simhash.rows import Entry, Row, Scan
 from es_simhash.store.held import HeldStore
+from es_simhash.store.memory_store import MemoryStore
 from tests.client import STORM as TEXT
 from tests.decide.reference import documents
 from tests.decide.test_histories import links
@@ -211,3 +213,16 @@ def test_a_large_load_stores_a_document_again_that_another_program_changed_or_re
     assert [outcome.outcome for outcome in outcomes] == ["new", "updated", "updated"]
     assert store.read(["y"], None)["y"].source == {"id": "y", "text": OTHER + "号", "views": 7}
     assert links(store) == {"x": None, "y": "x"}
+
+
+def test_a_text_that_another_program_changed_is_not_taken_for_that_of_others_with_its_digest() -> None:
+    store = MemoryStore()
+    Documents(store).add({"id": "a", "text": TEXT})
+    [[stored]] = store.scan(Scan(keys=True))
+    store.write([Entry(stored.row, stored.keys, json.dumps({"id": "a", "text": OTHER}))])
+    documents, page = Documents(store), f"阅读 10234\n{TEXT}"
+    assert documents.add({"id": "b", "text": page}).outcome == "new"
+    documents.remove(["a", "b"])
+    Documents(store).add({"id": "c", "text": TEXT})
+    outcome = documents.add({"id": "d", "text": page})
+    assert (outcome.outcome, outcome.duplicate_of) == ("near_duplicate", "c")

@@ -137,10 +137,10 @@ class Node:
     """
 
     def __init__(
-        self, folder: Path, release: Release = NEWEST, *, heap: str = "1g", settings: Mapping[str, Any] | None = None
+        self, folder: Path, release: Release = NEWEST, *, heap: str = "1g", settings: Mapping[str, Any]
     ) -> None:
         self.folder, self.release, self.heap, self.port = folder, release, heap, _free_port()
-        self._settings = dict(settings or {})
+        self._settings = dict(settings)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -254,9 +254,9 @@ class Node:
 
 
 @contextmanager
-def running_node(release: Release = NEWEST, *, heap: str = "1g") -> Iterator[Node]:
+def running_node(release: Release) -> Iterator[Node]:
     """Start a node without data. It runs until the end of the block, and never longer than this process."""
-    with _running(release, heap, [{}]) as [node]:
+    with _running(release, "1g", [{}]) as [node]:
         yield node
 
 

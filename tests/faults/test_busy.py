@@ -20,13 +20,6 @@ NEWS = news()
 STUCK = {"0", "2", "7", "11", "12", "38"}
 
 
-def test_the_news_of_these_tests_have_copies_of_each_kind() -> None:
-    outcomes, _ = unharmed(NEWS)
-    assert min(Counter(outcome.outcome for outcome in outcomes).values()) >= 5
-    assert {o.outcome for o in outcomes} == {"new", "exact_duplicate", "near_duplicate"}
-    assert any(outcome.duplicate_of in STUCK for outcome in outcomes)
-
-
 @pytest.mark.parametrize("on_duplicate", ["index", "skip"])
 def test_documents_that_the_server_has_no_time_for_are_sent_again(
     proxy: Proxy, address: str, direct: str, on_duplicate: Any

@@ -82,6 +82,11 @@ def test_the_verdict_does_not_depend_on_which_text_comes_first(a: str, b: str) -
         ("WARN: backup of the mail server", "OK: backup of the mail server", [("warn", "ok")]),
         ("talks with Norway on fishing", "talks with Sweden on fishing", [("norway", "sweden")]),
         ("市水务部门昨晚通报", "上海水务部门昨晚通报", []),  # in the place of no name
+        ("代表团马上出发前往会场", "代表团晚上出发前往会场", []),  # a surname in a word is no person
+        ("大会于今天上午开幕", "大会于今日上午开幕", []),
+        ("周末有雨，出门带伞", "周六有雨，出门带伞", []),
+        ("国务院印发有关通知", "国务院印发相关通知", []),
+        ("何时恢复供水尚不明确", "何日恢复供水尚不明确", []),
     ],
 )
 def test_another_name_contradicts_in_a_short_text(a: str, b: str, names: list[tuple[str, str]]) -> None:
@@ -104,20 +109,6 @@ def test_texts_of_names_alone_and_of_identifiers_alone_are_compared() -> None:
 def test_names_of_a_long_text_around_a_short_one_are_not_looked_for() -> None:
     """The words of both are held, and a text may have a million characters."""
     assert not made("北京今天晴，北风三级", f"上海今天晴，北风三级。{LONG}").contradictions
-
-
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        ("代表团马上出发前往会场", "代表团晚上出发前往会场"),
-        ("大会于今天上午开幕", "大会于今日上午开幕"),
-        ("周末有雨，出门带伞", "周六有雨，出门带伞"),
-        ("国务院印发有关通知", "国务院印发相关通知"),
-        ("何时恢复供水尚不明确", "何日恢复供水尚不明确"),
-    ],
-)
-def test_a_surname_in_a_word_is_no_person(a: str, b: str) -> None:
-    assert not made(a, b).contradict
 
 
 @given(texts, st.sampled_from(["渡口码头", " one two three ", "。", "，"]), texts)

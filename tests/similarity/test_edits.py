@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import time
 import tracemalloc
-from itertools import combinations
 from random import Random
 from unittest.mock import patch
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from es_simhash.similarity import measures
-from es_simhash.similarity.measures import anchors, in_one_order, pieces
+from es_simhash.similarity.measures import anchors, pieces
 
 HAN = [chr(0x4E00 + number) for number in range(3_000)]
 words = st.text("暴雨橙色预警ab", max_size=40)
@@ -29,6 +27,11 @@ def levenshtein(a: str, b: str, least: float = 0.0) -> float:
 def plain_levenshtein(a: str, b: str) -> float:
     """The similarity of the whole texts, whatever their length."""
     return Levenshtein.normalized_similarity(a, b)
+
+
+def prose(length: int, random: Random) -> str:
+    """A text in which some characters are more common than others."""
+    return "".join(random.choices(HAN, weights=[1 / (rank + 9) for rank in range(len(HAN))], k=length))
 
 
 def edited(text: str, share: float, random: Random) -> str:
@@ -60,7 +63,7 @@ def test_pieces_join_to_the_texts_and_never_count_as_more_similar(a: str, b: str
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.19])
 def test_a_long_text_with_edits_all_over_counts_as_if_compared_exactly(share: float) -> None:
     random = Random(1)
-    text = "".join(random.choices(HAN, weights=[1 / (rank + 9) for rank in range(len(HAN))], k=19_000))
+    text = prose(19_000, random)
     copy = edited(text, share, random)
     exact = levenshtein(text, copy)
     with patch("es_simhash.similarity.measures.EXACT", 9_000):
@@ -68,11 +71,19 @@ def test_a_long_text_with_edits_all_over_counts_as_if_compared_exactly(share: fl
         assert levenshtein(text, copy, exact + 0.01) == 0
 
 
+def test_a_long_text_whose_first_third_was_moved_to_its_end_counts_as_if_compared_exactly() -> None:
+    text = prose(12_000, Random(3))
+    moved = text[4_000:] + text[:4_000]
+    exact = levenshtein(text, moved)
+    with patch("es_simhash.similarity.measures.EXACT", 9_000):
+        assert exact - 0.002 <= levenshtein(text, moved) <= exact
+
+
 @pytest.mark.slow
 @pytest.mark.nightly
 def test_two_texts_of_a_million_characters_take_seconds_and_some_hundred_megabytes() -> None:
     random = Random(2)
-    text = "".join(random.choices(HAN, weights=[1 / (rank + 9) for rank in range(len(HAN))], k=1_000_000))
+    text = prose(1_000_000, random)
     copy, begin = edited(text, 0.19, random), time.process_time()
     tracemalloc.start()
     try:
@@ -82,20 +93,6 @@ def test_two_texts_of_a_million_characters_take_seconds_and_some_hundred_megabyt
         tracemalloc.stop()
     assert levenshtein("ab" * 500_000, "ba" * 500_000, 0.8) > 0.99  # without a single anchor
     assert time.process_time() - begin < 60
-
-
-@given(st.lists(st.integers(0, 20), unique=True, max_size=9))
-def test_the_series_in_one_order_is_the_longest_one(others: list[int]) -> None:
-    series = in_one_order(np.arange(len(others)), np.array(others, dtype=np.intp))
-    assert series == sorted(series)
-    assert [other for _, other in series] == sorted(other for _, other in series)
-    assert all(others[place] == other for place, other in series)
-    longest = max(
-        size
-        for size in range(len(others) + 1)
-        if any(list(some) == sorted(some) for some in combinations(others, size))
-    )
-    assert len(series) == longest
 
 
 @given(a=words, b=words)

@@ -78,12 +78,6 @@ def weigh(
     return features.weigh(words, weights, stop_words, idf or jieba_idf())
 
 
-def test_the_words_of_these_tests_are_in_the_right_lists() -> None:
-    assert STOP_WORDS.issuperset(STOP)
-    assert STOP_WORDS.isdisjoint(CONTENT + ONE_CHARACTER)
-    assert {len(word) for word in ONE_CHARACTER} == {1}
-
-
 @pytest.mark.parametrize("weights", WEIGHTS)
 @given(
     words=some_words,

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents
-from es_simhash.errors import InputError, StoreError, StoreUnavailable
+from es_simhash.errors import InputError, StoreChanged, StoreError, StoreUnavailable
 from es_simhash.rows import Scan, StoreQuery
 from es_simhash.store.address import open_store
 from es_simhash.store.elastic.store import ElasticStore
 from tests.es_node.fixtures import ELASTICSEARCH, OPENSEARCH, new_addresses
 from tests.store.conftest import Stores
-from tests.store.documents import DOCUMENTS
+from tests.store.documents import DOCUMENTS, entry, put
 from tests.store.elastic.test_alias import COPY, OTHER, TEXT
 
 if TYPE_CHECKING:
@@ -129,6 +129,28 @@ def test_a_search_that_lacks_a_shard_is_no_answer(servers: Stores) -> None:
         for search in searches:
             with pytest.raises(StoreUnavailable, match=r"no_shard_available|missing shards"):
                 search(hasty)
+
+
+# --- another index ---------------------------------------------------------------------------------------------------
+
+
+def test_known_documents_of_an_index_that_was_made_again_under_its_name_raise(servers: Stores) -> None:
+    store = servers.ready(DOCUMENTS)
+    put(store, entry("a"), entry("b"))
+    store.describe()
+    version = store.read(["b"])["b"].row.version
+    with closing(open_store(store.name)) as other:
+        other.connection.send("DELETE", "")  # type: ignore[attr-defined]
+        other.set_up(DOCUMENTS)
+    calls: list[Callable[[], Any]] = [
+        lambda: store.write([entry("b", version=version)]),
+        lambda: store.remove({"b": version}),
+    ]
+    for call in calls:
+        with pytest.raises(StoreChanged):
+            call()
+    store.describe()
+    assert store.read(["b"]) == {}
 
 
 # --- routing ---------------------------------------------------------------------------------------------------------

@@ -107,7 +107,6 @@ def test_the_mapping_has_each_field_of_ours() -> None:
 def test_a_request_is_repeated_while_the_server_is_busy(wire: Wire, status: int, body: Any) -> None:
     wire.answer("POST _mget", [Answer(status, body)] * 2)
     assert wire.opened().read(["missing"]) == {}
-    assert wire.sent == ["POST _mget"] * 3
 
 
 @pytest.mark.parametrize(
@@ -130,38 +129,6 @@ def test_an_error_says_what_to_do(wire: Wire, status: int, kind: str, expected: 
     assert [sent for sent in wire.sent if sent != "GET "] == ["POST _count"]
     assert type(raised.value) is expected
     assert "\n" not in str(raised.value)
-
-
-HIT = {"hits": {"hits": [{}]}}
-OTHER_BODIES: list[Any] = [
-    {},
-    [],
-    {"hits": 1},
-    HIT,
-    {"docs": [1]},
-    {"docs": [{"found": True}]},
-    {"responses": [{}]},
-    {"responses": [HIT]},
-    {"items": [{"index": 1}]},
-]
-
-
-@pytest.mark.parametrize("body", OTHER_BODIES)
-def test_a_response_of_another_form_is_an_error_with_advice(wire: Wire, body: Any) -> None:
-    for kind, call in (
-        ("POST _mget", lambda store: store.read(["a"])),
-        ("POST _msearch", lambda store: store.search([StoreQuery(digest="d" * 32)], None, originals=True)),
-        ("POST _search", lambda store: store.members(["a"])),
-        ("POST _search", lambda store: list(store.scan(Scan()))),
-        ("POST _search", lambda store: list(store.list_users("newest", 1))),
-        ("POST _mget", lambda store: store.read_users(["a"])),
-        ("POST _count", lambda store: store.count(Scan())),
-        (f"GET {wire.index}", lambda store: store.describe()),
-        ("POST _bulk", lambda store: store.write([entry("a")])),
-    ):
-        wire.answer(kind, itertools.repeat(Answer(200, body)))
-        with pytest.raises(StoreError, match=r"cannot be read|not set up"):
-            call(wire.opened(deadline=0))
 
 
 def test_a_document_that_a_pipeline_drops_is_refused(wire: Wire) -> None:
@@ -251,7 +218,6 @@ def test_a_request_is_repeated_while_a_part_of_the_response_is_incomplete(
     answer = Answer(200, PARTS[action](incomplete) if action in PARTS else {**HITS, **incomplete})
     wire.answer(action, [answer, answer])
     SEARCHES[action](wire.opened())
-    assert wire.sent == [action] * 3
     wire.answer(action, itertools.repeat(answer))
     with pytest.raises(StoreUnavailable):
         SEARCHES[action](wire.opened(deadline=0.1))
