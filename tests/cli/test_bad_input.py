@@ -244,7 +244,7 @@ def test_ca_certs_decides_whether_a_certificate_is_trusted(
         ("init --deadline nan", "deadline"),
         ("ingest none.jsonl --resume x --dead-letter y", "cannot read none.jsonl"),
         ("ingest - --store ftp://h/news --resume x --dead-letter y", "address is invalid"),
-        ("ingest - --text-field body --workers -1", "workers must be a whole number from 0"),
+        ("ingest - --text-field body --workers -1", "workers must be a whole number from 0 to 1000, and is -1"),
     ],
 )
 def test_a_command_that_cannot_start_creates_no_file(tmp_path: Path, words: str, says: str) -> None:

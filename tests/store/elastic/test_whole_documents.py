@@ -95,6 +95,15 @@ def stored(address: str) -> dict[str, Any]:
     }
 
 
+def in_order(documents: dict[str, Any]) -> str:
+    """Return documents with the order of their fields, but for vectors, which the server moves."""
+
+    def others(fields: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in fields.items() if "vector" not in name}
+
+    return json.dumps(json.loads(json.dumps(documents), object_hook=others))
+
+
 @pytest.fixture
 def server(request: pytest.FixtureRequest, kind: str) -> Server:
     return Server(new_addresses(request, kind))
@@ -126,7 +135,9 @@ def test_every_verb_that_writes_keeps_whole_documents(server: Server, tmp_path: 
                 expected["a"] = server.document("a", HARVEST if name == "relink" else STORM)
             if name.startswith("change"):
                 expected["d"] = server.document("d", HARVEST, tag=1)
-            assert json.dumps(stored(address)) == json.dumps(expected), f"{name}: the fields and their order"
+            found = stored(address)
+            assert found == expected, name
+            assert in_order(found) == in_order(expected), name
         assert documents.fetch(["a"], fields="*") == {"a": expected["a"]}
         assert documents.fetch(["a"], fields=["outer"]) == {"a": {"outer": expected["a"]["outer"]}}
         assert documents.remove(["a"], save=saved) == {"a"}
