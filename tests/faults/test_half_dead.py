@@ -63,10 +63,11 @@ def endless(first: bytes, part: bytes) -> Iterator[bytes]:
 
 def bomb() -> bytes:
     """Return 256 MiB, compressed in parts, so that this takes no memory."""
-    compressor = zlib.compressobj(wbits=31)
+    compressor = zlib.compressobj(1, wbits=31)
     return b"".join(compressor.compress(b" " * MIB) for _ in range(256)) + compressor.flush()
 
 
+BOMB = bomb()
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 SLOW: dict[str, Callable[[], Iterator[bytes]]] = {
     "nothing": lambda: dripping(b"", b""),
@@ -87,7 +88,7 @@ WRONG: dict[str, Callable[[], Iterator[bytes]]] = {
     "endless chunks": lambda: endless(CHUNKED, b"100000\r\n" + b" " * MIB + b"\r\n"),
     "an endless body": lambda: endless(HEAD + b"\r\n", b" " * MIB),
     "an endless header": lambda: endless(HEAD, b"x" * MIB),
-    "a compressed body": lambda: sized(bomb(), b"Content-Encoding: gzip"),
+    "a compressed body": lambda: sized(BOMB, b"Content-Encoding: gzip"),
     "no JSON": lambda: sized(b"{"),
     "no text": lambda: sized(b"\xff\xfe{}"),
     "deep JSON": lambda: sized(b"[" * 100_000),
