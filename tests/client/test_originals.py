@@ -42,7 +42,7 @@ def test_the_original_of_a_copy_is_in_its_window_too(new_address: Callable[[], s
 
 @pytest.mark.parametrize("rule", ["exact", "copy"])
 @pytest.mark.parametrize("at_once", [True, False])
-def test_an_equal_text_is_found_behind_copies_of_a_head_outside_of_the_window(
+def test_an_equal_text_is_found_behind_copies_of_an_original_outside_of_the_window(
     new_address: Callable[[], str], rule: Any, at_once: bool
 ) -> None:
     chosen = DuplicateRule(rule, within=timedelta(days=7), time_field="date")

@@ -46,7 +46,7 @@ def test_duplicates_are_saved_removed_and_ingested_again(address: str, tmp_path:
         assert (links(documents), stored(documents)) == (LINKS, whole)
 
 
-def test_a_head_is_saved_and_removed_and_its_copies_get_another(address: str, tmp_path: Path) -> None:
+def test_an_original_is_saved_and_removed_and_its_copies_get_another(address: str, tmp_path: Path) -> None:
     path = tmp_path / "removed.jsonl"
     with Documents(address) as documents:
         documents.setup()

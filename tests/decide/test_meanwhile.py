@@ -92,7 +92,9 @@ def test_a_group_that_searches_leaves_no_chain_among_documents_of_one_order(monk
 
 
 @pytest.mark.parametrize("update", [{"text": TEXT, "views": 1}, {"text": "城北新开三条公交线路"}])
-def test_a_head_whose_update_is_refused_stays_a_head_in_a_large_load(update: dict[str, Any], load_of: LoadOf) -> None:
+def test_an_original_whose_update_is_refused_stays_an_original_in_a_large_load(
+    update: dict[str, Any], load_of: LoadOf
+) -> None:
     store = SlowStore()
     added(Turn(store, RULE), [{"id": "a", "text": TEXT}])
     run = load_of(Turn(store, RULE))
@@ -102,7 +104,7 @@ def test_a_head_whose_update_is_refused_stays_a_head_in_a_large_load(update: dic
     assert (refused.outcome, outcome.outcome, outcome.duplicate_of) == ("failed", "exact_duplicate", "a")
 
 
-def test_a_head_stays_a_head_in_a_large_load_after_an_error_in_another_call(load_of: LoadOf) -> None:
+def test_an_original_stays_an_original_in_a_large_load_after_an_error_in_another_call(load_of: LoadOf) -> None:
     store = SlowStore()
     added(Turn(store, RULE), [{"id": "a", "text": TEXT}])
     turn = Turn(store, RULE)
@@ -122,7 +124,7 @@ def test_a_large_load_takes_documents_that_are_stored_without_a_fingerprint(load
     assert (outcome.outcome, outcome.stored) == ("new", True)
 
 
-def test_an_update_whose_head_is_refused_is_still_an_update() -> None:
+def test_an_update_whose_original_is_refused_is_still_an_update() -> None:
     store = SlowStore()
     turn = Turn(store, RULE)
     added(turn, [{"id": "a", "text": OTHER}])
@@ -131,7 +133,7 @@ def test_an_update_whose_head_is_refused_is_still_an_update() -> None:
     assert [(one.outcome, one.duplicate_of) for one in outcomes] == [("failed", None), ("updated", None)]
 
 
-def test_outcomes_are_those_of_the_links_if_another_program_adds_the_head_first() -> None:
+def test_outcomes_are_those_of_the_links_if_another_program_adds_the_original_first() -> None:
     store = MeanwhileStore()
     run = Run(Turn(store, RULE), Options())
     store.call = lambda: added(Turn(store, RULE), [{"id": "a", "text": OTHER}])

@@ -205,7 +205,7 @@ def test_a_large_load_finds_what_is_stored_and_what_others_store(room: int, monk
     assert links(store) == plain.links()
 
 
-def test_the_head_of_a_crowd_in_one_batch_is_found() -> None:
+def test_the_original_of_a_crowd_in_one_batch_is_found() -> None:
     sentence = "全市各级医院门诊时间、急诊安排和咨询电话如下，请市民按照公告提前预约，分时就诊，错峰前往。"
     sources = [{"id": f"{n:03}", "text": sentence * 2 + chr(0x4E00 + 7 * n) * (1 + n % 3)} for n in range(120)]
     store, plain = SlowStore(), Plain(RULE)
@@ -258,7 +258,7 @@ def test_what_another_program_wrote_over_a_pending_document_is_what_is_stored() 
     assert [one.outcome for one in added(ours, [{"id": "a", "text": "地铁三号线今日开通"}])] == ["unchanged"]
 
 
-def test_a_copy_of_a_document_with_a_lost_head_gets_a_head_that_is_there() -> None:
+def test_a_copy_of_a_document_with_a_lost_original_gets_an_original_that_is_there() -> None:
     store = SlowStore()
     added(Turn(store, RULE), [{"id": "a", "text": TEXT}])
     added(Turn(store, RULE), [{"id": "b", "text": TEXT}])
