@@ -197,5 +197,5 @@ def _number_tokens(written: str, is_date: bool, groups: tuple[str | None, ...]) 
     spelled = groups[GROUPS.index("unit")] or ""
     written = written[: len(written) - len(spelled)]
     kind = "d" if is_date or len(values) == 3 else "n"
-    numbers = [Token(kind, value, value if len(values) > 1 else written) for value in values]
+    numbers = [Token(kind, value, value if len(values) > 1 and written.isascii() else written) for value in values]
     return (*numbers, *([Token("w", unit, spelled)] if unit else []))

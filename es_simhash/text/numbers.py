@@ -1,10 +1,11 @@
 """Numbers, as people read them: by their value.
 
-``1,200``, ``1200.00``, ``一千二百`` and ``0.12万`` are one number; so are ``1/3`` and ``三分之一``, ``50%``,
-``百分之五十`` and ``50 percent``, ``1.2 million`` and ``1,200,000``, ``two hundred and five`` and ``205``, ``8``,
-``八``, ``eight``, ``acht`` and the 8 of any script. A sign and a percent sign belong to the number: -5 is not 5. A
-superscript does, too: 10⁵ is not 105. A measure counts in one unit: ``0.5kg``, ``1斤`` and ``500 g``. A year of a
-Japanese era, or of the republic, is that of the common era: 令和6年, 2024年.
+``1,200``, ``1200.00``, ``一千二百`` and ``0.12万`` are one number; so are ``1万2千`` and ``12000``, ``1/3`` and
+``三分之一``, ``50%``, ``百分之五十``, ``五成``, ``500‰`` and ``50 percent``, ``1.2 million`` and ``1,200,000``,
+``two hundred and five`` and ``205``, ``8``, ``八``, ``eight``, ``acht`` and the 8 of any script. ``三四`` are two, 3
+and 4. A sign and a percent sign belong to the number: -5 is not 5. A superscript does, too: 10⁵ is not 105. A measure
+counts in one unit: ``0.5kg``, ``1斤`` and ``500 g``. A year of a Japanese era, or of the republic, is that of the
+common era: 令和6年, 2024年.
 
 ``numerals.txt`` has a value a line, and its names, ordinals too: in English, then in German, French, Spanish,
 Portuguese, Italian and Dutch. ``units.txt`` has a quantity a line: its unit, then each size and its spellings.
@@ -38,16 +39,18 @@ LATIN = "a-z\u00df-\u024f\u0370-\u03ff\u0400-\u052f\u0590-\u08ff\u0900-\u0965\u0
 """Letters of scripts that are written with spaces, as a class of a regular expression."""
 DIGITS = "零〇○一二三四五六七八九两壹贰叁肆伍陆柒捌玖兩"
 _MULTIPLES = "亿億万萬千仟百佰十拾"
-CHINESE = f"{DIGITS}{_MULTIPLES}"
+CHINESE = f"{DIGITS}{_MULTIPLES}廿卅"
 """The characters of Chinese numerals."""
 _VALUES = {character: int(unicodedata.numeric(character, 0)) for character in CHINESE}
-_VALUES |= {"两": 2, "日": 7, "天": 7, "元": 1}
+_VALUES |= {"两": 2, "日": 7, "天": 7, "元": 1, **{str(digit): digit for digit in range(10)}}
 RAISED = "\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089"
 """Superscripts and subscripts."""
 _FRACTIONS = "\u00bc-\u00be\u2150-\u215f\u2189"
 _SIZES = {"百": 100, "千": 1000, "万": 10**4, "亿": 10**8}
 _SIZES |= {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _SIZE_WORDS = any_of(size for size in _SIZES if size.isascii())
+_PERCENTS = {"%": "1", "百": "1", "‰": "0.1", "千": "0.1", "万": "0.01", "成": "10", "percent": "1", "per cent": "1"}
+"""Signs and names of shares, in percent."""
 _NAMES = [(int(line.split()[0]), line.split()[1:]) for line in filter(None, _lines("numerals.txt"))]
 WORDS = {word: value for value, words in _NAMES for word in words}
 """Names of numbers, with their values."""
@@ -70,6 +73,9 @@ _FACTORS = {
 UNITS_AND_ERAS = [*_FACTORS, *_ERAS]
 _HAN_UNITS, _LATIN_UNITS = (any_of(unit for unit in _FACTORS if unit.isascii() == latin) for latin in (False, True))
 UNIT = rf" ?(?:{_HAN_UNITS}|(?:{_LATIN_UNITS})(?![{LATIN}0-9]))"
+_MIXED = rf"\d{{1,4}}(?:亿\d{{1,4}}[百千]?万|万\d(?!{UNIT})千(?:\d百)?|千\d百)"
+_ABOUT = re.compile(rf"(.*[{_MULTIPLES}])?(一二|[二两]三|三[四五]|四五|五六|六七|七八|八九)([{_MULTIPLES}]*)")
+"""About: 三四百 are 300 or 400."""
 _THOUSANDS = re.compile(r"\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?")
 _DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
 _LONGEST = 15
@@ -86,13 +92,14 @@ NUMBER = (
     rf"|(?P<sign>(?<![0-9{LATIN})])[+\-\u2212\u2013](?=\d)|零下|负)?(?:"
     rf"(?P<era>{any_of(era for era in _ERAS if len(era) > 1)}"
     r"|(?<![a-z0-9])[rhs](?=\d{1,2}\.\d{1,2}\.\d{1,2}(?![\d.])))?"
-    r"(?:(?P<digits>\d{1,3}(?:[ ,]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:[.,:/-]\d+)*)"
+    rf"(?:(?!{_MIXED})(?P<digits>\d{{1,3}}(?:[ ,]\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:[.,:/-]\d+)*)"
     rf"(?P<raised>[{RAISED}{_FRACTIONS}]*)"
     rf"(?P<sizes>[ -](?:{_SIZE_WORDS})(?![a-z])|(?:(?!{UNIT})[百千万亿]){{0,4}})"
-    r"(?: ?(?P<percent>[%‰]|per ?cent(?![a-z])))?"
     rf"|(?:(?P<parts>[{CHINESE}]{{1,50}})分之)?"
-    rf"(?P<chinese>[{CHINESE}]{{1,50}}|(?<=[周期拜])[日天]|(?<={any_of(era for era in _ERAS if len(era) > 1)})元(?=年))"
-    rf"(?:点(?:(?P<decimals>[{DIGITS}]{{1,50}}[百千万亿]{{0,4}}(?![{CHINESE}]))|(?P<half>半)))?))"
+    rf"(?P<chinese>{_MIXED}|[{CHINESE}]{{1,50}}|(?<=[周期拜])[日天]"
+    rf"|(?<={any_of(era for era in _ERAS if len(era) > 1)})元(?=年))"
+    rf"(?:点(?:(?P<decimals>[{DIGITS}]{{1,50}}[百千万亿]{{0,4}}(?![{CHINESE}]))|(?P<half>半)))?)"
+    r"(?: ?(?P<percent>[%‰]|per ?cent(?![a-z])|成(?![功立员都本果人品绩份分为年就长交型不行因套语])))?)"
     rf"(?P<unit>{UNIT})?"
     rf"|(?P<alone>[{_FRACTIONS}\u2460-\u2473]))"
 )
@@ -119,13 +126,16 @@ def values_of(written: str, groups: tuple[str | None, ...]) -> tuple[tuple[str, 
     if match["alone"]:
         return (unicodedata.normalize("NFKC", match["alone"]).replace("\u2044", "/"),), None
     unit, factor = _FACTORS[match["unit"].strip()] if match["unit"] else (None, Decimal(1))
+    percent = _PERCENTS.get(match["percent"] or match["parts"] or "")
+    factor *= Decimal(percent or 1)
     if match["digits"]:
         values = _arabic_values(match["digits"], match["sizes"] or "", factor, match["era"])
         values[-1] += match["raised"] or ""
-        if percent := match["percent"]:
-            values[-1] += "‰" if percent == "‰" else "%"
+    elif about := _ABOUT.fullmatch(match["chinese"] or ""):
+        values = [_chinese_number(match | {"chinese": f"{about[1] or ''}{one}{about[3]}"}, factor) for one in about[2]]
     else:
         values = [_chinese_number(match, factor)]
+    values[-1] += "%" if percent else ""
     if match["sign"] not in (None, "+"):
         values[0] = f"-{values[0]}"
     return tuple(values), unit
@@ -213,13 +223,12 @@ def _chinese_number(match: dict[str, str | None], factor: Decimal) -> str:
     for size in (decimals or "")[len(digits) :]:
         factor *= _SIZES[size]
     value = _product(value, factor)
-    if parts := match["parts"]:
-        value += {"百": "%", "千": "‰"}.get(parts) or f"/{_chinese_value(parts)}"
-    return value
+    return value if (match["parts"] or "百") in _PERCENTS else f"{value}/{_chinese_value(match['parts'] or '')}"
 
 
 def _chinese_value(numerals: str) -> int:
     """Return the value of Chinese numerals: 二〇二四 digit by digit, others by their units. 一百二 is 120."""
+    numerals = numerals.replace("廿", "二十").replace("卅", "三十")
     unit = next((unit for unit in _MULTIPLES if unit in numerals), None)
     if unit is None:
         return int("".join(str(_VALUES[digit]) for digit in numerals))
