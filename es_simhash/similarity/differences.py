@@ -65,6 +65,8 @@ _DATE = re.compile("[0-9一二三四五六七八九十][日号]|[0-9]-[0-9]{1,2}
 _MISREAD = str.maketrans("oli", "011")
 """Letters that a reader of scanned pages takes for digits."""
 _BESIDE_DIGIT = re.compile("(?<=[0-9])[oli]+|[oli]+(?=[0-9])")
+_BETWEEN = re.compile("[-\u2013\u2014~:;/、+*\u00d7]")
+"""What stands between two numbers: 20-30 is not 2030."""
 _BORDER = re.compile(BORDER)
 _TO_LAST_BORDER = re.compile(rf".*(?={BORDER})", re.DOTALL)
 
@@ -154,10 +156,11 @@ def _aligned(a: str, b: str, length: int) -> Iterator[tuple[_Pair, list[_Pair]]]
     is_dated = length > SHORT or bool(_DATE.search(a) and _DATE.search(b))
     for part, counterpart in _parts(a, b):
         ours, theirs = (tokens(each, length, of_code=of_code) for each in (part, counterpart))
+        may_be_spaced = _BETWEEN.findall(part) == _BETWEEN.findall(counterpart)
         for here, there in differing([token.value for token in ours], [token.value for token in theirs]):
             one, other = ours[here], theirs[there]
             is_replaced = is_replaced or bool(one and other)
-            pairs = _contradictions(one, other)
+            pairs = _contradictions(one, other, may_be_spaced)
             if is_dated:
                 pairs = [pair for pair in pairs if _COMING_DAYS.isdisjoint(token.value for token in pair[0])]
             is_found = is_found or bool(pairs)
@@ -209,8 +212,11 @@ def _parts(a: str, b: str) -> Iterator[tuple[str, str]]:
                 start, other_start = last.end(), last.end() - at + other_at
 
 
-def _contradictions(a: Sequence[Token], b: Sequence[Token]) -> list[_Pair]:
-    """Return what contradicts at one place."""
+def _contradictions(a: Sequence[Token], b: Sequence[Token], may_be_spaced: bool) -> list[_Pair]:
+    """Return what contradicts at one place.
+
+    :param may_be_spaced: what has the same digits may be one number.
+    """
     longest, one_negates = max(len(a), len(b)), _negations(a) != _negations(b)
     pairs = _excluding(a, b, longest <= _NARROW) if a and b else []
     if not one_negates:  # both or none: 没有 and 未曾 are two ways to say no
@@ -219,7 +225,7 @@ def _contradictions(a: Sequence[Token], b: Sequence[Token]) -> list[_Pair]:
         # 3.5 and 3 . 5: a space or a line break in a number; 10 and l0: a reader of scanned pages took 1 for l.
         here, there = _joined(a), _joined(b)
         is_one = len(a) != len(b) and here.translate(_MISREAD) == there.translate(_MISREAD) and not here.isalpha()
-        return [] if is_one else [([one], [other]) for one, other in pairs]
+        return [] if is_one and may_be_spaced else [([one], [other]) for one, other in pairs]
     if longest > _NEGATED or not one_negates:
         return []
     here, there = _joined(a), _joined(b)  # 不 for 部 is a typing error
