@@ -257,13 +257,13 @@ def _exclude(one: Token, other: Token) -> bool:
     """Return whether one token excludes another one in its place."""
     if one.value == other.value:
         return False
-    if one.kind in NUMBERS or other.kind in NUMBERS:
-        return one.kind in NUMBERS and other.kind in NUMBERS
+    if one.kind in NUMBERS and other.kind in NUMBERS:
+        return True
     return one.kind == other.kind == "s" or _opposed(one.value, other.value)
 
 
 _SIZED = re.compile("[a-z]|[ivx]+|x+[sml]")
-_ENDING = re.compile("(?<=[a-z]{3})(?:'s|e?[sd]|ing|e)$")
+_ENDING = re.compile("(?<=[a-z]{3})(?:'s|e[sd]|(?<!s)s|ing|e)$")
 _WITHOUT = re.compile("^(?:un|dis|de|non|i[lmnr])(?=.{3})")
 
 
