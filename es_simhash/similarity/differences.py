@@ -58,6 +58,9 @@ _NARROW = 4
 _NEGATED = 2
 """Tokens of the longest difference in which a negation contradicts. In 未成年人 it negates nothing."""
 
+_TELEPHONE = 7
+"""Digits of the shortest telephone number, or code, which some write with hyphens."""
+
 _COMING = {"明天", "明晚", "明早", "tomorrow"}
 _COMING_DAYS = {word for terms in OPPOSITES if _COMING & {*terms[1]} for term in terms for word in term}
 """Days relative to the day on which a text was written. A reprint has other ones."""
@@ -225,7 +228,8 @@ def _contradictions(a: Sequence[Token], b: Sequence[Token], may_be_spaced: bool)
         # 3.5 and 3 . 5: a space or a line break in a number; 10 and l0: a reader of scanned pages took 1 for l.
         here, there = _joined(a), _joined(b)
         is_one = len(a) != len(b) and here.translate(_MISREAD) == there.translate(_MISREAD) and not here.isalpha()
-        return [] if is_one and may_be_spaced else [([one], [other]) for one, other in pairs]
+        is_one = is_one and (may_be_spaced or len(here) >= _TELEPHONE)
+        return [] if is_one else [([one], [other]) for one, other in pairs]
     if longest > _NEGATED or not one_negates:
         return []
     here, there = _joined(a), _joined(b)  # 不 for 部 is a typing error
