@@ -33,8 +33,6 @@ LOOKED_UP = 1_000
 """Ids in one search."""
 MOST_PLACES = 10_000
 """Hits of such a search: more than one for an id that is in several indices."""
-NEWEST = 2
-"""Indices in which an id is asked for that search does not find: it may just have been written, before a rollover."""
 
 
 class ElasticStore:
@@ -163,18 +161,21 @@ class ElasticStore:
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def _get(
-        self, ids: Sequence[str], fields: Sequence[str] | None, read: Callable[[Any], T], newest: int | None = NEWEST
+        self, ids: Sequence[str], fields: Sequence[str] | None, read: Callable[[Any], T], *, everywhere: bool = False
     ) -> dict[str, T]:
         """Return what is read of documents as last written, by id. Ids that do not exist are left out.
 
         :param fields: to return; None for all.
-        :param newest: of an alias, an id that search does not find is asked for in so many indices; None for all.
+        :param everywhere: of an alias, an id that search does not find is asked for in all indices; else in those down
+            to the one before the write index: it may just have been written, before a rollover.
         """
         source, asked = self._sources(fields), list(ids)
         body: dict[str, Any] = {"ids": asked}
         if len(self.connection.indices) > 1 or self.connection.write_index is not None:
             # The server reads no documents by the name of several indices, and an alias may just have got another one.
-            places, others = self._places(ids), list(self.connection.indices)[:newest]
+            places, others = self._places(ids), list(self.connection.indices)
+            if not everywhere and self.connection.write_index is not None:
+                others = others[: others.index(self.connection.write_index) + 2]
             docs = [{"_id": id, "_index": index} for id in ids for index in ([places[id]] if id in places else others)]
             asked, body = [one["_id"] for one in docs], {"docs": docs}
         if not asked:
@@ -307,7 +308,9 @@ class ElasticStore:
         """Return the states of users, also of those in an index that an alias just got."""
 
         def read() -> dict[str, UserState]:
-            return self._get(users, ["seen"], lambda one: UserState(one["_source"].get("seen"), version_of(one)), None)
+            return self._get(
+                users, ["seen"], lambda one: UserState(one["_source"].get("seen"), version_of(one)), everywhere=True
+            )
 
         states, known = read(), self.connection.indices.keys()
         if self.connection.write_index is not None and len(states) < len(users):
@@ -322,7 +325,7 @@ class ElasticStore:
         """
         mark = token_hex(8)
         removed = [user for user, state in states.items() if state.seen is None]
-        others = self._get(removed, None, lambda document: document["_source"].keys() - {"seen"}, None)
+        others = self._get(removed, None, lambda document: document["_source"].keys() - {"seen"}, everywhere=True)
         operations: dict[str, Any] = {}
         write_index = self.connection.write_index
         for user, state in states.items():

@@ -146,8 +146,16 @@ def test_what_was_just_written_is_known_by_its_id_also_after_a_rollover(months: 
     months.send("PUT", f"{months.names[-1]}/_settings", {"index.refresh_interval": "-1"})
     assert documents.add({"id": "late", "text": OTHER}).stored
     months.roll_by_template()
+    former, write_index = months.names[-2:]
+    months.roll_by_template()
+    months.alias("add", months.names[-1], is_write_index=False)  # a month that is made in advance
+    months.alias("add", write_index, is_write_index=True)
     with Documents(months.name) as another:
         assert another.add({"id": "late", "text": OTHER}).outcome == "unchanged"
+        assert another.add({"id": "later", "text": OTHER}).stored
+    with Documents(months.name) as one_more:
+        assert one_more.add({"id": "later", "text": OTHER}).outcome == "unchanged"
+    assert (months.index_of("late"), months.index_of("later")) == ([former], [write_index])
 
 
 def test_what_a_user_has_seen_is_known_after_rollovers(new_address: Callable[[], str]) -> None:
