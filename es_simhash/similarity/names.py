@@ -16,14 +16,14 @@ It is no other name if it may be the same one, written otherwise: a part of it o
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from es_simhash.caches import cache_of_short
 from es_simhash.similarity.measures import differing
 from es_simhash.text.numbers import any_of
-from es_simhash.text.tokens import dictionary_words, part_of_speech
+from es_simhash.text.tokens import clauses, dictionary_words, part_of_speech
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,13 +81,29 @@ def other_names(a: str, b: str, length: int) -> list[Pair]:
     :param a: a normalised text of a few hundred characters, without links and outlets.
     :param length: word characters of the shorter text.
     """
-    finders: list[Callable[[str, str], list[Pair]]] = [_in_quotes, _other_places]
+    apart = _without_equal_ends(a, b)
+    finders: list[Callable[[str, str], list[Pair]]] = [_in_quotes, partial(_other_places, apart)]
     if _HAN.search(a):
-        finders += [_latin_words, _subjects, _of_dictionary]
+        finders += [_latin_words, _subjects, partial(_of_dictionary, apart)]
         finders += [_persons, _unknown] if length <= VERY_SHORT else []
     else:
         finders += [_identifiers] if _HAN.search(b) else [_identifiers, _subjects]
     return next(filter(None, (find(a, b) for find in finders)), [])
+
+
+def _without_equal_ends(a: str, b: str) -> Pair:
+    """Return two texts without the clauses that both begin and end with."""
+    ours, theirs = clauses(a), clauses(b)
+    start = _count_equal(ours, theirs)
+    ours, theirs = ours[start:], theirs[start:]
+    end = _count_equal(ours[::-1], theirs[::-1])
+    return "".join(ours[: len(ours) - end]), "".join(theirs[: len(theirs) - end])
+
+
+def _count_equal(a: Sequence[str], b: Sequence[str]) -> int:
+    """Return how many items two series begin with that are equal."""
+    pairs = enumerate(zip(a, b, strict=False))
+    return next((number for number, (one, other) in pairs if one != other), min(len(a), len(b)))
 
 
 def _latin_words(a: str, b: str) -> list[Pair]:
@@ -102,9 +118,9 @@ def _in_quotes(a: str, b: str) -> list[Pair]:
     return _unmatched(_not_in(b, _QUOTED.findall(a)), _not_in(a, _QUOTED.findall(b)))
 
 
-def _other_places(a: str, b: str) -> list[Pair]:
+def _other_places(apart: Pair, a: str, b: str) -> list[Pair]:
     names, expression = _places()
-    mine, theirs = expression.findall(a), expression.findall(b)
+    mine, theirs = map(expression.findall, apart)
     pairs = _alone(_not_in(b, mine), _not_in(a, theirs))
     return [(one, other) for one, other in pairs if names[one] != names[other] and one[:2] != other[:2]]
 
@@ -114,8 +130,8 @@ def _subjects(a: str, b: str) -> list[Pair]:
     return _unmatched([one[1]], [other[1]]) if one and other else []
 
 
-def _of_dictionary(a: str, b: str) -> list[Pair]:
-    words, others = dictionary_words(a), dictionary_words(b)
+def _of_dictionary(apart: Pair, *_: str) -> list[Pair]:
+    words, others = map(dictionary_words, apart)
     found: list[Pair] = []
     for here, there in differing(words, others):
         if max(here.stop - here.start, there.stop - there.start) <= _WORDS:

@@ -58,6 +58,8 @@ _WORD = re.compile(
 _PUNCTUATION = frozenset(["", " ", *",.:;!?'\"()[]-·…。、《》〈〉「」『』【】〔〕"])
 """Strings that often stand between two Han runs of a normalised text. None of them has a word."""
 
+_CLAUSE = re.compile("[^,。;:!?、]*[,。;:!?、]|[^,。;:!?、]+")
+
 _RUN_OR_WORD = re.compile(f"({_RUN})|{_WORD.pattern}")
 
 
@@ -111,6 +113,12 @@ def part_of_speech(word: str, name: str | None = None) -> str:
     with _loading:
         _, tag = _dictionary(name or _installed())
     return tag(word)
+
+
+def clauses(text: str) -> list[str]:
+    """Return the clauses of a text, each with the sign behind it. No word reaches over such a sign."""
+    found: list[str] = _CLAUSE.findall(text)
+    return found
 
 
 def _installed() -> str:

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from es_simhash.text.normalisation import normalise
 from es_simhash.text.tokens import (
     _PUNCTUATION,
+    clauses,
     dictionary_words,
     part_of_speech,
     segmenter,
@@ -220,6 +221,14 @@ def test_both_segmenters_say_of_the_same_words_that_they_are_names(text: str) ->
         for name in ("jieba", "rjieba")
     ]
     assert names[0] == names[1]
+
+
+@settings(max_examples=300)
+@given(mixed_texts)
+def test_the_words_of_the_clauses_are_those_of_the_whole_text(text: str) -> None:
+    for name in ("jieba", "rjieba"):
+        words = dictionary_words(text, name)
+        assert [word for clause in clauses(text) for word in dictionary_words(clause, name)] == words
 
 
 def test_both_segmenters_split_sentences_and_repeated_and_rare_characters_in_the_same_way() -> None:
