@@ -42,7 +42,7 @@ def shown(value: object) -> str:
 def one_line(error: Exception) -> str:
     """Return the message of another library's error as one line. It may quote damaged bytes.
 
-    Of an integer of very many digits Python gives an advice that only a program can follow.
+    Python's advice for an integer of some thousand digits is replaced: a user of the command cannot follow it.
     """
     own = str(error).replace("use sys.set_int_max_str_digits() to increase the limit", "write a string")
     return " ".join(own.split())

@@ -75,7 +75,7 @@ api_key_option = click.option(
     "--api-key", metavar="KEY", help="API key for Elasticsearch.  [default: $ELASTIC_API_KEY]"
 )
 FILE = click.Path(readable=False)
-"""A path: the shell completes it, and nothing is checked here."""
+"""A path. The shell completes it; whoever opens the file checks it."""
 ca_certs_option = click.option(
     "--ca-certs", metavar="FILE", type=FILE, help="Certificates that the server's is checked with."
 )

@@ -158,7 +158,6 @@ def remove_duplicates(
     """
     ids = list(dict.fromkeys(duplicate.id for duplicate in duplicates))
     fields = None if save is not None else turn.rule.text_fields
-
     eligible = Eligible(turn.rule, filter)
 
     def read(part: Sequence[str]) -> Mapping[str, Stored | None]:

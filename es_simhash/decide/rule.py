@@ -25,7 +25,8 @@ WORTH_READING = 24
 """Bits in which the fingerprints of two longer texts differ at most, if they are worth a comparison. Of 1,620 pairs of
 versions that are similar enough none differs in more; of unrelated texts more than nine in ten do."""
 LIKELIEST = 2
-"""So many candidates are compared whatever their fingerprints are: other spaces make other words of an equal text."""
+"""So many of the likeliest candidates are compared although their fingerprints are far apart. A text with other spaces
+has other words, so it has another fingerprint."""
 
 
 class ResolvedRule:
@@ -94,8 +95,9 @@ class ResolvedRule:
         return row.time is not None and other.time is not None and abs(row.time - other.time) <= self.window
 
     def may_be_near(self, row: Row, other: Row) -> bool:
-        """Return whether two different texts may be near-duplicates, by their times and, where they decide, by their
-        fingerprints.
+        """Return whether two different texts may be near-duplicates by what is known without reading them.
+
+        That is their times; and by the rule ``fingerprint`` their fingerprints.
         """
         if not self.is_in_window(row, other) or self.by == "digest":
             return False
@@ -112,7 +114,7 @@ class ResolvedRule:
         return [other for n, other in enumerate(candidates) if n < LIKELIEST or not self.are_far_apart(row, other)]
 
     def are_far_apart(self, row: Row, other: Row) -> bool:
-        """Return whether two texts that are compared have fingerprints far apart."""
+        """Return whether two longer texts have fingerprints that two similar texts hardly ever have."""
         if not self.compares_texts or min(row.length or 0, other.length or 0) <= SHORT:
             return False
         return (hamming_distance(row.fingerprint, other.fingerprint) or 0) > WORTH_READING

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FORMAT = "es-simhash checkpoint 2"
 _LONGEST = 10_000
-"""Characters of a checkpoint at most. A device that has no end is none."""
+"""Characters that are read of a checkpoint. It is shorter; a device, such as /dev/zero, may have no end."""
 
 
 class Checkpoint:

@@ -69,7 +69,7 @@ _MISREAD = str.maketrans("oli", "011")
 """Letters that a reader of scanned pages takes for digits."""
 _BESIDE_DIGIT = re.compile("(?<=[0-9])[oli]+|[oli]+(?=[0-9])")
 _BETWEEN = re.compile("[-\u2013\u2014~:;/、+*\u00d7]")
-"""What stands between two numbers: 20-30 is not 2030."""
+"""A sign between two digits that makes two numbers of them: 20-30 is not 2030."""
 _BORDER = re.compile(BORDER)
 _TO_LAST_BORDER = re.compile(rf".*(?={BORDER})", re.DOTALL)
 
@@ -218,7 +218,7 @@ def _parts(a: str, b: str) -> Iterator[tuple[str, str]]:
 def _contradictions(a: Sequence[Token], b: Sequence[Token], may_be_spaced: bool) -> list[_Pair]:
     """Return what contradicts at one place.
 
-    :param may_be_spaced: what has the same digits may be one number.
+    :param may_be_spaced: equal digits are one number, although one text has a space or a point between them.
     """
     longest, one_negates = max(len(a), len(b)), _negations(a) != _negations(b)
     pairs = _excluding(a, b, longest <= _NARROW) if a and b else []

@@ -56,8 +56,8 @@ def length_of(time: timedelta) -> str:
 def parse_time(value: Any) -> int | None:
     """Return the time that a value stands for, in milliseconds since 1970; None if it is no time.
 
-    :param value: of JSON; or a datetime or a date, also of numpy, which is written in ISO 8601. A number beside missing
-        values is a float in a data frame.
+    :param value: of JSON; or a datetime or a date, also of numpy, which is written in ISO 8601. A whole float is read
+        as an integer: a data frame has floats where values are missing.
     """
     if hasattr(value, "tolist"):  # of numpy
         value = json_form(value)
